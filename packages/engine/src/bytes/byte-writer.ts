@@ -1,0 +1,54 @@
+/** A growing buffer that records and other values are written into; fixed-width numbers are big-endian. */
+
+export class ByteWriter {
+  bytes: Buffer
+  length = 0
+
+  constructor(capacity = 256) {
+    this.bytes = Buffer.allocUnsafe(capacity)
+  }
+
+  /** Makes room for `count` more bytes and returns where they start. */
+  reserve(count: number): number {
+    const start = this.length
+    const end = start + count
+    if (end > this.bytes.length) this.grow(end)
+    this.length = end
+    return start
+  }
+
+  writeByte(value: number): void {
+    const at = this.reserve(1)
+    this.bytes[at] = value
+  }
+
+  writeUint16(value: number): void {
+    this.bytes.writeUInt16BE(value, this.reserve(2))
+  }
+
+  writeUint32(value: number): void {
+    this.bytes.writeUInt32BE(value, this.reserve(4))
+  }
+
+  writeBytes(source: Uint8Array): void {
+    const at = this.reserve(source.length)
+    this.bytes.set(source, at)
+  }
+
+  /** The bytes written so far, as a copy that stays valid. */
+  copy(): Buffer {
+    const result = Buffer.allocUnsafeSlow(this.length)
+    this.bytes.copy(result, 0, 0, this.length)
+    return result
+  }
+
+  reset(): void {
+    this.length = 0
+  }
+
+  private grow(needed: number): void {
+    const bigger = Buffer.allocUnsafe(Math.max(needed, this.bytes.length * 2))
+    this.bytes.copy(bigger, 0, 0, this.length)
+    this.bytes = bigger
+  }
+}

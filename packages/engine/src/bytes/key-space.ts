@@ -1,0 +1,20 @@
+/** The first byte of every key: which space of the store it belongs to. Part of the storage format. */
+
+export const keySpace = {
+  /** The storage format's version and the session counter. */
+  store: 0x00,
+  catalog: 0x01,
+  container: 0x02,
+  object: 0x03,
+  link: 0x04,
+  index: 0x05,
+} as const
+
+/** The smallest key after every key that begins with `prefix`: the open end of its range. */
+export function prefixEnd(prefix: Uint8Array): Buffer {
+  let length = prefix.length
+  while (length > 0 && prefix[length - 1] === 0xff) length--
+  const end = Buffer.from(prefix.subarray(0, length))
+  if (length > 0) end[length - 1] = (end[length - 1] as number) + 1
+  return end
+}

@@ -1,0 +1,106 @@
+/** Writes index key parts so that byte order is value order, and cuts texts that would make a key too long. */
+import { ByteWriter } from './byte-writer.ts'
+
+const valueMarker = 0x01
+const nullMarker = 0xfe
+/** In texts, 00 is written as 00 FF, so that what ends a text sorts before whatever could continue it. */
+const nulEscape = 0xff
+const wholeEnd = 0x01
+const cutEnd = 0x02
+const terminatorBytes = 2
+
+/**
+ * Each part starts with a marker byte: a value sorts before null (`ORDER BY`: nulls last).
+ * What a part looks like depends on the logical value alone, not on width or encoding, so that widening an
+ * attribute leaves its index as it is.
+ */
+export class KeyWriter {
+  readonly to = new ByteWriter(256)
+  /** True once a text was cut: the key then orders up to that part only, and needs a digest to be exact. */
+  isCut = false
+  /** Characters (code points) of the next text that are stored; Infinity for the full form a digest is made of. */
+  textCharactersMax = Number.POSITIVE_INFINITY
+  /** Bytes the next text may take, its marker and terminator included. */
+  textBytesMax = Number.POSITIVE_INFINITY
+
+  null(): void {
+    this.to.writeByte(nullMarker)
+  }
+
+  boolean(value: boolean): void {
+    this.to.writeByte(valueMarker)
+    this.to.writeByte(value ? 1 : 0)
+  }
+
+  /** Any integer of up to 64 bits: its sign and length, then its magnitude without leading zeros. */
+  integer(value: number | bigint): void {
+    this.to.writeByte(valueMarker)
+    let rest = BigInt(value)
+    const isNegative = rest < 0n
+    if (isNegative) rest = -rest
+    const magnitude: number[] = []
+    for (; rest > 0n; rest >>= 8n) magnitude.unshift(Number(rest & 0xffn))
+    this.to.writeByte(isNegative ? 0x80 - magnitude.length : 0x80 + magnitude.length)
+    for (const byte of magnitude) this.to.writeByte(isNegative ? 0xff - byte : byte)
+  }
+
+  /** −0 is 0. Never NaN. */
+  real(value: number): void {
+    this.to.writeByte(valueMarker)
+    const at = this.to.reserve(8)
+    const { bytes } = this.to
+    bytes.writeDoubleBE(value === 0 ? 0 : value, at)
+    if (value < 0) for (let i = at; i < at + 8; i++) bytes[i] = ~(bytes[i] as number) & 0xff
+    else bytes[at] = (bytes[at] as number) ^ 0x80
+  }
+
+  /** A count (of days, of ticks) of either sign, up to 2^53. */
+  ticks(value: number): void {
+    this.to.writeByte(valueMarker)
+    const at = this.to.reserve(8)
+    const high = Math.floor(value / 2 ** 32)
+    this.to.bytes.writeUInt32BE(high + 2 ** 31, at)
+    this.to.bytes.writeUInt32BE(value - high * 2 ** 32, at + 4)
+  }
+
+  /** Bytes of a fixed width, whose order is the order of the values. */
+  fixed(bytes: Uint8Array): void {
+    this.to.writeByte(valueMarker)
+    this.to.writeBytes(bytes)
+  }
+
+  /** By code point, cut to `textCharactersMax` characters and `textBytesMax` bytes, never within a character. */
+  text(value: string): void {
+    const { to } = this
+    to.writeByte(valueMarker)
+    const bytesMax = this.textBytesMax - 1 - terminatorBytes
+    const source = Buffer.from(value, 'utf8')
+    const start = to.length
+    let characters = 0
+    let at = 0
+    while (at < source.length) {
+      const width = utf8Width(source[at] as number)
+      const written = source[at] === 0 ? 2 : width
+      if (++characters > this.textCharactersMax || to.length - start + written > bytesMax) {
+        this.isCut = true
+        this.endText(cutEnd)
+        return
+      }
+      for (let i = 0; i < width; i++) to.writeByte(source[at + i] as number)
+      if (source[at] === 0) to.writeByte(nulEscape)
+      at += width
+    }
+    this.endText(wholeEnd)
+  }
+
+  private endText(end: number): void {
+    this.to.writeByte(0)
+    this.to.writeByte(end)
+  }
+}
+
+function utf8Width(lead: number): number {
+  if (lead < 0x80) return 1
+  if (lead < 0xe0) return 2
+  return lead < 0xf0 ? 3 : 4
+}

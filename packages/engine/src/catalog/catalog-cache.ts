@@ -1,0 +1,44 @@
+/** The catalog of a snapshot: kept in memory, read again when its version has changed. */
+import { assert } from '../errors.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { decodeClass, decodeCounters, decodeIndex, decodeShape } from '../schema/catalog-codec.ts'
+import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
+import { type CatalogPart, catalogPartRange, catalogVersionKey, countersKey } from './catalog-keys.ts'
+
+export class CatalogCache {
+  private current: Catalog | undefined
+
+  /** The catalog as of exactly the snapshot's moment. The FD must have been initialized. */
+  at(snapshot: Snapshot): Awaitable<Catalog> {
+    const { current } = this
+    if (current === undefined) return this.load(snapshot)
+    const isCurrent = snapshot.view(catalogVersionKey, (version) => Buffer.compare(version, current.version) === 0)
+    if (isCurrent instanceof Promise) return isCurrent.then((is) => (is === true ? current : this.load(snapshot)))
+    return isCurrent === true ? current : this.load(snapshot)
+  }
+
+  private async load(snapshot: Snapshot): Promise<Catalog> {
+    const { values } = await snapshot.read([catalogVersionKey, countersKey])
+    const [version, counters] = values
+    assert(version !== undefined && counters !== undefined, 'the federated database has a catalog')
+    const catalog = buildCatalog(
+      {
+        counters: decodeCounters(counters),
+        classes: await readPart(snapshot, 'class', decodeClass),
+        shapes: await readPart(snapshot, 'shape', decodeShape),
+        indexes: await readPart(snapshot, 'index', decodeIndex),
+      },
+      version,
+    )
+    this.current = catalog
+    return catalog
+  }
+}
+
+async function readPart<T>(snapshot: Snapshot, part: CatalogPart, decode: (value: Bytes) => T): Promise<T[]> {
+  const decoded: T[] = []
+  const range = catalogPartRange(part)
+  for await (const batch of snapshot.scan(range, (_key, value) => decode(value))) decoded.push(...batch)
+  return decoded
+}

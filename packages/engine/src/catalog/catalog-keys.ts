@@ -1,0 +1,27 @@
+/** The keys of the catalog. Part of the storage format. */
+import { keySpace, prefixEnd } from '../bytes/key-space.ts'
+import type { Bytes } from '../store/store.ts'
+
+/** Holds the stamp of the last schema change; every commit of an object expects it as it was read. */
+export const catalogVersionKey = Buffer.from([keySpace.catalog, 0x00])
+export const countersKey = Buffer.from([keySpace.catalog, 0x01])
+
+export const catalogPart = { class: 0x02, shape: 0x03, index: 0x04, garbage: 0x05 } as const
+export type CatalogPart = keyof typeof catalogPart
+
+export function catalogKey(part: CatalogPart, number: number): Buffer {
+  const key = Buffer.allocUnsafe(6)
+  key[0] = keySpace.catalog
+  key[1] = catalogPart[part]
+  key.writeUInt32BE(number, 2)
+  return key
+}
+
+export function numberOfCatalogKey(key: Bytes): number {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).readUInt32BE(2)
+}
+
+export function catalogPartRange(part: CatalogPart): { from: Buffer; to: Buffer } {
+  const from = Buffer.from([keySpace.catalog, catalogPart[part]])
+  return { from, to: prefixEnd(from) }
+}

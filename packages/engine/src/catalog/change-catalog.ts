@@ -1,0 +1,36 @@
+/** Writes a changed catalog, as part of a transaction. */
+
+import { emptyCatalogState } from '../schema/build-catalog.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { changedParts, encodeClass, encodeCounters, encodeIndex, encodeShape } from '../schema/catalog-codec.ts'
+import type { CatalogState } from '../schema/class-definition.ts'
+import type { Store } from '../store/store.ts'
+import type { Session } from '../transaction/session.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import { catalogKey, catalogVersionKey, countersKey } from './catalog-keys.ts'
+
+/** Puts what differs, and a new version, which fails every transaction that began under the old one. */
+export function changeCatalog(transaction: Transaction, before: Catalog, after: CatalogState, session: Session): void {
+  const changed = changedParts(before.state, after)
+  for (const cls of changed.classes) transaction.put(catalogKey('class', cls.number), encodeClass(cls))
+  for (const shape of changed.shapes) transaction.put(catalogKey('shape', shape.number), encodeShape(shape))
+  for (const index of changed.indexes) transaction.put(catalogKey('index', index.number), encodeIndex(index))
+  for (const number of changed.removedIndexes) {
+    transaction.delete(catalogKey('index', number))
+    // Its entries are cleared afterwards, in batches; until then they are garbage that is known of.
+    transaction.put(catalogKey('garbage', number), Buffer.alloc(0))
+  }
+  if (changed.counters !== undefined) transaction.put(countersKey, encodeCounters(changed.counters))
+  transaction.put(catalogVersionKey, session.nextStamp())
+}
+
+/** Gives a new store its first, empty catalog. Whoever comes second finds it made. */
+export async function initializeCatalog(store: Store, session: Session): Promise<void> {
+  await store.commit({
+    changes: [
+      { kind: 'put', key: countersKey, value: encodeCounters(emptyCatalogState().counters) },
+      { kind: 'put', key: catalogVersionKey, value: session.nextStamp() },
+    ],
+    expectations: [{ kind: 'absent', key: catalogVersionKey }],
+  })
+}

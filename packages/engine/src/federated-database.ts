@@ -1,0 +1,228 @@
+/** One federated database: every operation of the interface as a method. */
+import { CatalogCache } from './catalog/catalog-cache.ts'
+import { catalogVersionKey } from './catalog/catalog-keys.ts'
+import { initializeCatalog } from './catalog/change-catalog.ts'
+import { AshlarError } from './errors.ts'
+import { SchemaChanges } from './evolution/schema-changes.ts'
+import { countEntries } from './indexes/count-entries.ts'
+import { defaultEngineLimits, type EngineLimits } from './limits.ts'
+import { ObjectChanges } from './links/object-changes.ts'
+import type { Attributes } from './objects/apply-attributes.ts'
+import { createObject } from './objects/create.ts'
+import { deleteObject } from './objects/delete.ts'
+import { flushObjects } from './objects/flush.ts'
+import { readObject } from './objects/read.ts'
+import { updateObject } from './objects/update.ts'
+import { Containers } from './records/containers.ts'
+import type { Catalog } from './schema/catalog.ts'
+import type { DefineMode } from './schema/define-classes.ts'
+import { representIndex } from './schema/index-definition.ts'
+import {
+  type ClassRepresentation,
+  listNamespaces,
+  type NamespaceRepresentation,
+  readNamespace,
+  representClass,
+} from './schema/representation.ts'
+import type { Snapshot, Store } from './store/store.ts'
+import { openSession, type Session } from './transaction/session.ts'
+import { transact } from './transaction/transact.ts'
+import { type Oid, parseOid } from './types/oid.ts'
+import { type VerifyReport, verifyStore } from './verify/verify.ts'
+
+export interface OpenOptions {
+  readonly alias: string
+  /** Belongs to the federated database from here on, and is closed with it. */
+  readonly store: Store
+  readonly limits?: Partial<EngineLimits>
+}
+
+export type IndexRecord = ReturnType<typeof representIndex> & { readonly entryCount: number }
+
+export interface Statistics {
+  readonly classes: number
+  readonly indexes: number
+  readonly storeEntries: number
+  readonly storeBytes: number
+}
+
+export class FederatedDatabase {
+  readonly alias: string
+  readonly store: Store
+  readonly limits: EngineLimits
+  private readonly session: Session
+  private readonly catalogs = new CatalogCache()
+  private readonly containers: Containers
+  private readonly schema: SchemaChanges
+
+  private constructor(options: OpenOptions, session: Session) {
+    this.alias = options.alias
+    this.store = options.store
+    this.limits = { ...defaultEngineLimits, ...options.limits }
+    this.session = session
+    this.containers = new Containers(options.store)
+    this.schema = new SchemaChanges(options.store, session, this.catalogs, this.limits)
+  }
+
+  static async open(options: OpenOptions): Promise<FederatedDatabase> {
+    const session = await openSession(options.store)
+    await initializeCatalog(options.store, session)
+    const fd = new FederatedDatabase(options, session)
+    await fd.schema.recover()
+    return fd
+  }
+
+  /** POST (`create`) and PUT (`createOrExtend`) /v1/schema: class numbers in request order. */
+  async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
+    return (await this.schema.define(descriptions, mode)).map(String)
+  }
+
+  /** GET /v1/schema: by class number, without deleted ones. */
+  listClasses(): Promise<ClassRepresentation[]> {
+    return this.readCatalog((catalog) => catalog.classes.map((cls) => representClass(cls, catalog)))
+  }
+
+  /** GET /v1/schema/{class}: full name or class number. Throws ClassNotFound. */
+  readClass(nameOrNumber: string): Promise<ClassRepresentation> {
+    return this.readCatalog((catalog) => {
+      const cls = catalog.findClass(nameOrNumber)
+      if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${nameOrNumber}'.`)
+      return representClass(cls, catalog)
+    })
+  }
+
+  /** GET /v1/schema/namespace: null (the default namespace) first. */
+  listNamespaces(): Promise<(string | null)[]> {
+    return this.readCatalog(listNamespaces)
+  }
+
+  /** GET /v1/schema/namespace/{name}. Throws NamespaceNotFound. */
+  readNamespace(name: string): Promise<NamespaceRepresentation> {
+    return this.readCatalog((catalog) => readNamespace(catalog, name))
+  }
+
+  /** POST /v1/object. */
+  createObject(className: string, attributes: Attributes): Promise<Oid> {
+    return this.write((changes) => createObject(changes, className, attributes))
+  }
+
+  /** Several creations in one commit: all or none. */
+  createObjects(requests: readonly { class: string; attributes: Attributes }[]): Promise<Oid[]> {
+    return this.write(async (changes) => {
+      const oids: Oid[] = []
+      for (const request of requests) oids.push(await createObject(changes, request.class, request.attributes))
+      return oids
+    })
+  }
+
+  /** GET /v1/object/{oid}: the representation as JSON text in UTF-8. Throws MalformedOid, ObjectNotFound. */
+  async readObject(oid: string): Promise<Buffer> {
+    const parsed = checkedOid(oid)
+    const snapshot = await this.store.snapshot()
+    try {
+      return await readObject(snapshot, await this.catalogs.at(snapshot), parsed)
+    } finally {
+      snapshot.release()
+    }
+  }
+
+  /** PUT /v1/object/{oid}. */
+  async updateObject(oid: string, attributes: Attributes, className?: string): Promise<void> {
+    const parsed = checkedOid(oid)
+    await this.write((changes) => updateObject(changes, parsed, attributes, className))
+  }
+
+  /** DELETE /v1/object/{oid}. */
+  async deleteObject(oid: string): Promise<void> {
+    const parsed = checkedOid(oid)
+    await this.write((changes) => deleteObject(changes, parsed))
+  }
+
+  /** POST /v1/index. */
+  async createIndex(body: unknown, options: { signal?: AbortSignal } = {}): Promise<{ name: string }> {
+    const { name } = await this.schema.createIndex(body, options.signal)
+    return { name }
+  }
+
+  /** GET /v1/index: by name. */
+  async listIndexes(): Promise<IndexRecord[]> {
+    return this.withSnapshot(async (snapshot) => {
+      const catalog = await this.catalogs.at(snapshot)
+      const byName = [...catalog.indexes].sort((one, other) => (one.name < other.name ? -1 : 1))
+      const records: IndexRecord[] = []
+      for (const index of byName) {
+        records.push({ ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) })
+      }
+      return records
+    })
+  }
+
+  /** GET /v1/index/{name}. Throws IndexNotFound. */
+  async readIndex(name: string): Promise<IndexRecord> {
+    return this.withSnapshot(async (snapshot) => {
+      const catalog = await this.catalogs.at(snapshot)
+      const index = catalog.indexByName(name)
+      if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${name}'.`)
+      return { ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) }
+    })
+  }
+
+  /** DELETE /v1/index/{name}. */
+  deleteIndex(name: string): Promise<void> {
+    return this.schema.deleteIndex(name)
+  }
+
+  /** Checks that every index entry has its object, every link its mirror, and the reverse. */
+  async verify(): Promise<VerifyReport> {
+    await this.schema.settle()
+    return this.withSnapshot(async (snapshot) => verifyStore(snapshot, await this.catalogs.at(snapshot)))
+  }
+
+  async statistics(): Promise<Statistics> {
+    const stats = await this.store.stats()
+    const counts = await this.readCatalog(({ classes, indexes }) => {
+      return { classes: classes.length, indexes: indexes.length }
+    })
+    return { ...counts, storeEntries: stats.entries, storeBytes: stats.bytes }
+  }
+
+  async close(): Promise<void> {
+    await this.schema.settle()
+    await this.store.close()
+  }
+
+  private write<T>(body: (changes: ObjectChanges) => Promise<T>): Promise<T> {
+    return transact(this.store, this.limits.transactionAttemptsMax, async (transaction) => {
+      const catalog = await this.catalogs.at(transaction.snapshot)
+      transaction.expectRevision(catalogVersionKey, catalog.version)
+      const changes = new ObjectChanges(transaction, catalog, this.containers, this.session)
+      const result = await body(changes)
+      await flushObjects(changes)
+      return result
+    })
+  }
+
+  private readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {
+    return this.withSnapshot(async (snapshot) => read(await this.catalogs.at(snapshot)))
+  }
+
+  private async withSnapshot<T>(use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    const snapshot = await this.store.snapshot()
+    try {
+      return await use(snapshot)
+    } finally {
+      snapshot.release()
+    }
+  }
+}
+
+function checkedOid(text: string): Oid {
+  const oid = parseOid(text)
+  if (oid === undefined) {
+    throw new AshlarError(
+      'MalformedOid',
+      `'${text.slice(0, 60)}' is not an OID: four numbers joined by dashes, such as 3-3-1-40.`,
+    )
+  }
+  return oid
+}

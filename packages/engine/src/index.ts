@@ -1,0 +1,10 @@
+/** The engine's only door. */
+export { AshlarError, type ErrorDetail, type ErrorKind, type ErrorType, errorCatalogue } from './errors.ts'
+export { FederatedDatabase, type IndexRecord, type OpenOptions, type Statistics } from './federated-database.ts'
+export { defaultEngineLimits, type EngineLimits } from './limits.ts'
+export type { Attributes } from './objects/apply-attributes.ts'
+export type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
+export { openStore } from './store/open-store.ts'
+export type { Store, StoreFacts, StoreStats } from './store/store.ts'
+export type { Oid } from './types/oid.ts'
+export type { VerifyReport } from './verify/verify.ts'

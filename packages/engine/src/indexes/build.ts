@@ -1,0 +1,174 @@
+/**
+ * Builds an index over the objects that exist, in batches, while writes go on. From the moment the index is in the
+ * catalog every writer keeps the entries of what it writes, so the build has only to come by each older object once.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { AshlarError } from '../errors.ts'
+import type { ClassFormat } from '../records/class-format.ts'
+import { type Container, listContainers } from '../records/containers.ts'
+import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
+import { decodeRecord, revisionPrefixOf, shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import type { Awaitable, Bytes, Snapshot, Store } from '../store/store.ts'
+import { transact } from '../transaction/transact.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import { makeIndexKey } from './index-key.ts'
+import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
+
+export interface BuildContext {
+  readonly store: Store
+  readonly batchObjects: number
+  readonly attemptsMax: number
+  catalogAt(snapshot: Snapshot): Awaitable<Catalog>
+}
+
+/** An object as one snapshot had it. */
+interface SeenObject {
+  readonly oid: Oid
+  readonly record: Bytes
+}
+
+/**
+ * Puts the entries of every object of the indexed class and its subclasses. Throws UniqueViolation where two objects
+ * have the same full key values, IndexNotFound where the index was deleted meanwhile, and the signal's reason.
+ */
+export async function buildIndexEntries(
+  context: BuildContext,
+  index: IndexNumber,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (const container of await coveredContainers(context, index)) {
+    const { from, to } = containerExtent(container.database, container.container)
+    let next: Buffer | undefined = from
+    while (next !== undefined) {
+      signal?.throwIfAborted()
+      const seen: readonly SeenObject[] = await readBatch(context, next, to)
+      if (seen.length > 0 && !(await putEntries(context, index, seen))) await putOneByOne(context, index, seen)
+      const last = seen.at(-1)
+      next = last === undefined ? undefined : Buffer.concat([objectKey(last.oid), Buffer.from([0])])
+      await nextTurn()
+    }
+  }
+}
+
+async function coveredContainers(context: BuildContext, index: IndexNumber): Promise<Container[]> {
+  const snapshot = await context.store.snapshot()
+  try {
+    const catalog = await context.catalogAt(snapshot)
+    const definition = existing(catalog, index)
+    const cls = catalog.classByNumber(definition.indexedClass)
+    const classes = new Set<ClassNumber>([definition.indexedClass])
+    for (const subclass of cls?.subclasses ?? []) classes.add(subclass.number)
+    return await listContainers(snapshot, classes)
+  } finally {
+    snapshot.release()
+  }
+}
+
+async function readBatch(context: BuildContext, from: Buffer, to: Buffer): Promise<SeenObject[]> {
+  const snapshot = await context.store.snapshot()
+  try {
+    const { ranges } = await snapshot.read([], [{ from, to, limit: context.batchObjects }])
+    return (ranges[0] ?? []).map(({ key, value }) => ({ oid: oidOfObjectKey(key), record: value }))
+  } finally {
+    snapshot.release()
+  }
+}
+
+/**
+ * One commit for the whole batch, which expects every record as it was read: else the entry of an old value could
+ * be written beside a writer's new one. False when one of them has changed; nothing was written then.
+ */
+async function putEntries(context: BuildContext, index: IndexNumber, seen: readonly SeenObject[]): Promise<boolean> {
+  const snapshot = await context.store.snapshot()
+  try {
+    const catalog = await context.catalogAt(snapshot)
+    const definition = existing(catalog, index)
+    const entries = seen.map(({ oid, record }) => entryOf(catalog, definition, oid, record))
+    const { values } = await snapshot.read(entries.map(({ key }) => key))
+    const own = new Map<string, Oid>()
+    const changes: { kind: 'put'; key: Buffer; value: Buffer }[] = []
+    const expectations: Parameters<Store['commit']>[0]['expectations'][number][] = [
+      { kind: 'revision', key: catalogVersionKey, prefix: catalog.version },
+    ]
+    for (const [position, { oid, record }] of seen.entries()) {
+      const { key, isExclusive, format } = entries[position] as ReturnType<typeof entryOf>
+      const stored = values[position]
+      const holder = stored === undefined ? own.get(key.toString('latin1')) : oidFromBytes(stored, 0)
+      if (holder === oid) continue
+      if (holder !== undefined) throw duplicate(catalog, definition, format, oid, record, holder)
+      if (isExclusive) expectations.push({ kind: 'absent', key })
+      expectations.push({ kind: 'revision', key: objectKey(oid), prefix: revisionPrefixOf(record) })
+      changes.push({ kind: 'put', key, value: oidBytes(oid) })
+      own.set(key.toString('latin1'), oid)
+    }
+    return changes.length === 0 || (await context.store.commit({ changes, expectations })).isCommitted
+  } finally {
+    snapshot.release()
+  }
+}
+
+/** A writer was there between: each object by itself, as it is now, so that one conflict redoes one object. */
+async function putOneByOne(context: BuildContext, index: IndexNumber, seen: readonly SeenObject[]): Promise<void> {
+  for (const { oid } of seen) {
+    await transact(context.store, context.attemptsMax, (transaction) => putOne(context, transaction, index, oid))
+  }
+}
+
+async function putOne(context: BuildContext, transaction: Transaction, index: IndexNumber, oid: Oid): Promise<void> {
+  const catalog = await context.catalogAt(transaction.snapshot)
+  const definition = existing(catalog, index)
+  const { values } = await transaction.read([objectKey(oid)])
+  const record = values[0]
+  if (record === undefined) return
+  const { key, isExclusive, format } = entryOf(catalog, definition, oid, record)
+  const stored = (await transaction.read([key])).values[0]
+  if (stored !== undefined) {
+    const holder = oidFromBytes(stored, 0)
+    if (holder === oid) return
+    throw duplicate(catalog, definition, format, oid, record, holder)
+  }
+  transaction.expectRevision(catalogVersionKey, catalog.version)
+  transaction.expectRevision(objectKey(oid), revisionPrefixOf(record))
+  if (isExclusive) transaction.expectAbsent(key)
+  transaction.put(key, oidBytes(oid))
+}
+
+function entryOf(
+  catalog: Catalog,
+  definition: IndexDefinition,
+  oid: Oid,
+  record: Bytes,
+): { key: Buffer; isExclusive: boolean; format: ClassFormat } {
+  const format = recordFormats(catalog).ofShape(shapeNumberOf(record))
+  const keyFormat = indexFormatsOf(format).find(({ index }) => index.number === definition.number)
+  if (keyFormat === undefined) throw new Error(`assertion failed: index ${definition.name} covers object ${oid}`)
+  return { ...makeIndexKey(keyFormat, decodeRecord(format, record).values, oid), format }
+}
+
+function duplicate(
+  catalog: Catalog,
+  definition: IndexDefinition,
+  format: ClassFormat,
+  oid: Oid,
+  record: Bytes,
+  holder: Oid,
+): AshlarError {
+  const keyFormat = indexFormatsOf(format).find(({ index }) => index.number === definition.number)
+  if (keyFormat === undefined) throw new Error(`assertion failed: index ${definition.name} covers object ${oid}`)
+  const { values } = decodeRecord(recordFormats(catalog).ofShape(shapeNumberOf(record)), record)
+  return uniqueViolationError(keyFormat, format.cls.name, values, holder)
+}
+
+function existing(catalog: Catalog, index: IndexNumber): IndexDefinition {
+  const definition = catalog.indexByNumber(index)
+  if (definition === undefined) {
+    throw new AshlarError('IndexNotFound', 'The index was deleted while it was being built.')
+  }
+  return definition
+}

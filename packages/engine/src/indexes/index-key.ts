@@ -1,0 +1,118 @@
+/** The key of an index entry: what it is made of, and when it stands for uniqueness. Part of the storage format. */
+import { createHash } from 'node:crypto'
+import { keySpace, prefixEnd } from '../bytes/key-space.ts'
+import { KeyWriter } from '../bytes/key-writer.ts'
+import { assert } from '../errors.ts'
+import { keyBytesMax, keyDigestBytes } from '../limits.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import type { IndexDefinition, IndexNumber, KeyAttribute } from '../schema/class-definition.ts'
+import { noOid, type Oid, oidBytes } from '../types/oid.ts'
+
+/** Room that every further key part can count on: the longest part of fixed width, or a text cut to nothing. */
+const partBytesReserved = 20
+const headerBytes = 5
+const oidLength = 8
+
+export interface IndexKey {
+  readonly key: Buffer
+  /** True where the key is the same for every object with these values: `absent` is then uniqueness. */
+  readonly isExclusive: boolean
+}
+
+/** How one index sees objects of one class. */
+export interface IndexKeyFormat {
+  readonly index: IndexDefinition
+  readonly parts: readonly KeyPart[]
+}
+
+interface KeyPart {
+  /** Positions of values: in the object, then in the embedded object found there, and so on. */
+  readonly path: readonly number[]
+  readonly format: AttributeFormat
+  readonly textCharactersMax: number
+}
+
+export function indexKeyFormat(index: IndexDefinition, format: ClassFormat): IndexKeyFormat {
+  return { index, parts: index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format)) }
+}
+
+function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat): KeyPart {
+  const path: number[] = []
+  let found: AttributeFormat | undefined
+  let owner: ClassFormat | undefined = format
+  for (const number of keyAttribute.path) {
+    assert(owner !== undefined, 'a key attribute is reached through embedded objects')
+    found = owner.attribute(number)
+    path.push(found.index)
+    owner = found.embedded
+  }
+  assert(found !== undefined, 'a key attribute names an attribute')
+  return { path, format: found, textCharactersMax: keyAttribute.maxStoredStringLength ?? Number.POSITIVE_INFINITY }
+}
+
+/** The values that the index sees, in key order. */
+export function keyValues({ parts }: IndexKeyFormat, values: readonly unknown[]): unknown[] {
+  return parts.map(({ path }) => {
+    let value: unknown = values
+    for (const position of path) value = (value as readonly unknown[])[position]
+    return value
+  })
+}
+
+const writer = new KeyWriter()
+
+/**
+ * Parts, a digest of the full parts if any was cut, and the OID unless the index is unique and no part is null or
+ * 0-0-0-0 (REST interface, section 6). So two objects share an exclusive key exactly when their full values are equal.
+ */
+export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
+  const keyed = keyValues(format, values)
+  const isExclusive = format.index.isUnique && !keyed.some((value) => value === null || value === noOid)
+  startKey(format.index.number)
+  for (let i = 0; i < keyed.length; i++) {
+    const { textCharactersMax } = format.parts[i] as KeyPart
+    const reserved = (keyed.length - 1 - i) * partBytesReserved + keyDigestBytes + oidLength
+    writer.textCharactersMax = textCharactersMax
+    writer.textBytesMax = keyBytesMax - writer.to.length - reserved
+    writePart(format.parts[i] as KeyPart, keyed[i])
+  }
+  const isCut = writer.isCut
+  const parts = writer.to.copy()
+  const tail = isCut ? [digest(format, keyed)] : []
+  if (!isExclusive) tail.push(oidBytes(oid))
+  const key = tail.length === 0 ? parts : Buffer.concat([parts, ...tail])
+  assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
+  return { key, isExclusive }
+}
+
+/** The range of all entries of an index. */
+export function indexRange(index: IndexNumber): { from: Buffer; to: Buffer } {
+  const from = Buffer.alloc(headerBytes)
+  from[0] = keySpace.index
+  from.writeUInt32BE(index, 1)
+  return { from, to: prefixEnd(from) }
+}
+
+function startKey(index: IndexNumber): void {
+  writer.to.reset()
+  writer.isCut = false
+  writer.to.writeByte(keySpace.index)
+  writer.to.writeUint32(index)
+}
+
+function writePart({ format }: KeyPart, value: unknown): void {
+  if (value === null) {
+    writer.null()
+    return
+  }
+  assert(format.codec.writeKey !== undefined, 'a key attribute has a type that keys can be made of')
+  format.codec.writeKey(value, writer)
+}
+
+function digest(format: IndexKeyFormat, keyed: readonly unknown[]): Buffer {
+  writer.to.reset()
+  writer.textCharactersMax = Number.POSITIVE_INFINITY
+  writer.textBytesMax = Number.POSITIVE_INFINITY
+  for (let i = 0; i < keyed.length; i++) writePart(format.parts[i] as KeyPart, keyed[i])
+  return createHash('sha256').update(writer.to.bytes.subarray(0, writer.to.length)).digest().subarray(0, keyDigestBytes)
+}

@@ -1,0 +1,121 @@
+/** Keeps the index entries of changed objects in step with their values, in the same commit. */
+import { AshlarError } from '../errors.ts'
+import type { ClassFormat } from '../records/class-format.ts'
+import type { Bytes } from '../store/store.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import { type IndexKey, type IndexKeyFormat, indexKeyFormat, keyValues, makeIndexKey } from './index-key.ts'
+
+/** An object's values before and after; undefined before it is created and after it is deleted. */
+export interface IndexedChange {
+  readonly oid: Oid
+  readonly format: ClassFormat
+  readonly before: readonly unknown[] | undefined
+  readonly after: readonly unknown[] | undefined
+}
+
+interface EntryChange {
+  readonly change: IndexedChange
+  readonly format: IndexKeyFormat
+  readonly entry: IndexKey
+}
+
+/**
+ * Puts and deletes the entries of all indexes that cover the changed objects.
+ * Throws UniqueViolation (REST interface, section 6: unique means the full values; null and 0-0-0-0 do not count).
+ */
+export async function maintainIndexes(transaction: Transaction, changes: readonly IndexedChange[]): Promise<void> {
+  const removals: EntryChange[] = []
+  const additions: EntryChange[] = []
+  for (const change of changes) {
+    for (const format of indexFormatsOf(change.format)) collect(change, format, removals, additions)
+  }
+  // All removals first: a unique key may move from one changed object to another.
+  for (const removal of removals) {
+    if (removal.entry.isExclusive && removal.format.index.state === 'building') {
+      await removeWhileBuilding(transaction, removal)
+    } else transaction.delete(removal.entry.key)
+  }
+  if (transaction.isCareful) await refuseTakenKeys(transaction, additions)
+  for (const { change, entry } of additions) {
+    if (entry.isExclusive) transaction.expectAbsent(entry.key)
+    transaction.put(entry.key, oidBytes(change.oid))
+  }
+}
+
+function collect(
+  change: IndexedChange,
+  format: IndexKeyFormat,
+  removals: EntryChange[],
+  additions: EntryChange[],
+): void {
+  const before = change.before === undefined ? undefined : makeIndexKey(format, change.before, change.oid)
+  const after = change.after === undefined ? undefined : makeIndexKey(format, change.after, change.oid)
+  if (before !== undefined && after !== undefined && before.key.equals(after.key)) return
+  if (before !== undefined) removals.push({ change, format, entry: before })
+  if (after !== undefined) additions.push({ change, format, entry: after })
+}
+
+/**
+ * The build may not have come to this object yet, and another one may hold the key meanwhile: an entry is deleted
+ * only if it holds the object's own OID. Where there is none, none may appear before the commit.
+ */
+async function removeWhileBuilding(transaction: Transaction, { change, entry }: EntryChange): Promise<void> {
+  const { values } = await transaction.read([entry.key])
+  const holder = values[0]
+  if (holder === undefined) transaction.expectAbsent(entry.key)
+  else if (oidFromBytes(holder, 0) === change.oid) transaction.delete(entry.key)
+}
+
+async function refuseTakenKeys(transaction: Transaction, additions: readonly EntryChange[]): Promise<void> {
+  const exclusive = additions.filter(({ entry }) => entry.isExclusive)
+  if (exclusive.length === 0) return
+  const holders = new Map<string, Bytes>()
+  const { values } = await transaction.read(exclusive.map(({ entry }) => entry.key))
+  for (const [position, addition] of exclusive.entries()) {
+    const text = addition.entry.key.toString('latin1')
+    const holder = values[position] ?? holders.get(text)
+    if (holder !== undefined) throw uniqueViolation(addition, oidFromBytes(holder, 0))
+    holders.set(text, oidBytes(addition.change.oid))
+  }
+}
+
+function uniqueViolation({ change, format }: EntryChange, holder: Oid): AshlarError {
+  return uniqueViolationError(format, change.format.cls.name, change.after ?? [], holder)
+}
+
+/** Names class, attributes, values and the object that holds them. */
+export function uniqueViolationError(
+  format: IndexKeyFormat,
+  className: string,
+  values: readonly unknown[],
+  holder: Oid,
+): AshlarError {
+  const keyed = keyValues(format, values)
+  const attributes = format.parts.map((part, position) => {
+    const value = keyed[position] === null ? null : part.format.codec.toJson(keyed[position])
+    return `${part.format.attribute.name} ${shown(value)}`
+  })
+  return new AshlarError(
+    'UniqueViolation',
+    `Class ${className}: ${attributes.join(', ')} is already held by object ${holder} (unique index '${format.index.name}').`,
+  )
+}
+
+const shownCharactersMax = 60
+
+function shown(value: unknown): string {
+  const text = typeof value === 'bigint' ? value.toString() : (JSON.stringify(value) ?? 'null')
+  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
+}
+
+const formatsOfClasses = new WeakMap<ClassFormat, readonly IndexKeyFormat[]>()
+
+export function indexFormatsOf(format: ClassFormat): readonly IndexKeyFormat[] {
+  let formats = formatsOfClasses.get(format)
+  if (formats === undefined) {
+    formats = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    formatsOfClasses.set(format, formats)
+  }
+  return formats
+}

@@ -1,0 +1,39 @@
+/** Every number that bounds something in the engine, with its unit in its name (REST interface, section 1, Limits). */
+import { assert } from './errors.ts'
+
+export interface EngineLimits {
+  /** Attributes a class may have, inherited ones included. */
+  readonly classAttributesMax: number
+  /** Key attributes an index may have. */
+  readonly indexKeyAttributesMax: number
+  /** How often a transaction is tried again after a conflict, before the client is told to. */
+  readonly transactionAttemptsMax: number
+  /** Objects that an index build reads and commits at a time. */
+  readonly indexBuildBatchObjects: number
+  /** Work done on one request before other requests get their turn. */
+  readonly sliceMs: number
+}
+
+export const defaultEngineLimits: EngineLimits = {
+  classAttributesMax: 1_000,
+  indexKeyAttributesMax: 16,
+  transactionAttemptsMax: 50,
+  indexBuildBatchObjects: 500,
+  sliceMs: 2,
+}
+
+/** Fixed by the interface or the storage layout; changing one changes what is stored. */
+export const classNameCharactersMax = 255
+export const maxStoredStringLengthDefault = 24
+export const maxStoredStringLengthMax = 1_024
+export const keyBytesMax = 1_024
+export const keyDigestBytes = 16
+export const firstClassNumber = 1_000_000
+export const firstDatabase = 3
+export const firstContainer = 3
+export const databaseMax = 65_535
+export const containerMax = 32_767
+export const pageMax = 65_535
+export const slotMax = 65_535
+
+assert(keyBytesMax > 64 + keyDigestBytes, 'a key has room for its digest and its parts')

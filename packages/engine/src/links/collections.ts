@@ -1,0 +1,213 @@
+/** Changes of to-many attributes that are kept as link entries: override, add and remove (REST interface, section 4). */
+import { AshlarError } from '../errors.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import type { CollectionAction, MapPair } from '../records/collection-change.ts'
+import { revisionPrefixOf } from '../records/record-format.ts'
+import type { ObjectState } from '../records/working-set.ts'
+import type { Entry } from '../store/store.ts'
+import { noOid, type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import {
+  addToMany,
+  inverseOf,
+  moveToEnd,
+  placeOf,
+  referenceSpecOf,
+  removeFromMany,
+  type Side,
+} from './bidirectional.ts'
+import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from './link-keys.ts'
+import { mapEntryKey, mapEntryValue } from './map-entries.ts'
+import type { ObjectChanges } from './object-changes.ts'
+
+/** Carries out a change of a list or set of references that is kept as links. Throws InvalidReference. */
+export async function changeElements(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  action: CollectionAction,
+  elements: readonly Oid[],
+): Promise<void> {
+  const owner: Side = { oid: state.oid, attribute }
+  const place = placeOf(state.format, attribute)
+  const isPaired = inverseOf(attribute) !== null
+  if (isPaired && elements.includes(noOid)) {
+    throw new AshlarError(
+      'ValueNotAllowed',
+      `Attribute ${place.attributeName} of class ${place.className} is bidirectional: its elements are objects, not 0-0-0-0.`,
+    )
+  }
+  switch (action) {
+    case 'add':
+      return isPaired ? addToMany(changes, owner, elements, place) : append(changes, state, attribute, elements)
+    case 'remove':
+      return isPaired ? removeFromMany(changes, owner, elements) : remove(changes, state, attribute, elements)
+    case 'override':
+      return isPaired
+        ? overridePaired(changes, state, attribute, elements)
+        : overrideUnpaired(changes, state, attribute, elements)
+  }
+}
+
+/** Carries out an `override` or `add` of a map. Throws InvalidReference. */
+export async function putPairs(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  action: 'override' | 'add',
+  pairs: readonly MapPair[],
+): Promise<void> {
+  const { spec } = attribute.attribute
+  if (spec.logicalType !== 'map') throw new Error('assertion failed: pairs are of a map')
+  if (action === 'override') {
+    for (const { key } of await presentEntries(changes, state, attribute, linkKind.name))
+      changes.transaction.delete(key)
+  }
+  changes.expectObject(state.oid)
+  const place = placeOf(state.format, attribute)
+  for (const { key, value } of pairs) {
+    const target = value as Oid
+    if (target !== noOid) await changes.checkReference(target, spec.element.referencedClass, place)
+    if (spec.key.logicalType === 'reference' && key !== noOid) {
+      await changes.checkReference(key as Oid, spec.key.referencedClass, place)
+    }
+    changes.transaction.put(mapEntryKey(state.oid, attribute, key), mapEntryValue(attribute, key, target))
+  }
+}
+
+/** Removes keys from a map; absent ones are no error. */
+export function removeKeys(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  keys: readonly unknown[],
+): void {
+  changes.expectObject(state.oid)
+  for (const key of keys) changes.transaction.delete(mapEntryKey(state.oid, attribute, key))
+}
+
+/** What the collection holds now, expected to hold the same when the operation commits; a new object has nothing. */
+async function presentEntries(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  kind: number,
+): Promise<readonly Entry[]> {
+  if (state.stored === undefined) return []
+  changes.transaction.expectRevision(state.key, revisionPrefixOf(state.stored))
+  const range = linkRange(state.oid, attribute.attribute.number, kind)
+  return changes.transaction.readAndExpectRange(range, state.key)
+}
+
+async function append(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  elements: readonly Oid[],
+): Promise<void> {
+  if (elements.length === 0) return
+  const { number } = attribute.attribute
+  const { referencedClass } = referenceSpecOf(attribute)
+  changes.expectObject(state.oid)
+  if (attribute.linkForm === 'list') await changes.readListEnds([{ owner: state.oid, attribute: number }])
+  for (const target of elements) {
+    if (target !== noOid) await changes.checkReference(target, referencedClass, placeOf(state.format, attribute))
+    if (attribute.linkForm === 'set') changes.transaction.put(targetKey(state.oid, number, target), Buffer.alloc(0))
+    else {
+      const position = changes.nextPosition(state.oid, attribute)
+      changes.transaction.put(positionKey(state.oid, number, position), oidBytes(target))
+    }
+  }
+}
+
+async function remove(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  elements: readonly Oid[],
+): Promise<void> {
+  const { number } = attribute.attribute
+  changes.expectObject(state.oid)
+  if (attribute.linkForm === 'set') {
+    for (const target of elements) changes.transaction.delete(targetKey(state.oid, number, target))
+    return
+  }
+  const removed = new Set(elements)
+  const { ranges } = await changes.transaction.read([], [linkRange(state.oid, number, linkKind.position)])
+  for (const { key, value } of ranges[0] ?? []) {
+    if (removed.has(oidFromBytes(value, 0))) changes.transaction.delete(key)
+  }
+}
+
+/** The elements that stand already where they shall stand are left alone; what follows them is written anew. */
+async function overrideUnpaired(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  elements: readonly Oid[],
+): Promise<void> {
+  if (attribute.linkForm === 'set') {
+    const wanted = new Set(elements)
+    const present = await presentEntries(changes, state, attribute, linkKind.target)
+    for (const { key } of present) if (!wanted.delete(targetOfKey(key))) changes.transaction.delete(key)
+    return append(changes, state, attribute, [...wanted])
+  }
+  const present = await presentEntries(changes, state, attribute, linkKind.position)
+  const kept = commonPrefix(present, elements)
+  for (const { key } of present.slice(kept)) changes.transaction.delete(key)
+  return append(changes, state, attribute, elements.slice(kept))
+}
+
+async function overridePaired(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  elements: readonly Oid[],
+): Promise<void> {
+  const owner: Side = { oid: state.oid, attribute }
+  const wanted = [...new Set(elements)]
+  if (attribute.linkForm === 'set') {
+    const present = (await presentEntries(changes, state, attribute, linkKind.target)).map(({ key }) =>
+      targetOfKey(key),
+    )
+    const wantedSet = new Set(wanted)
+    await removeFromMany(
+      changes,
+      owner,
+      present.filter((target) => !wantedSet.has(target)),
+    )
+    return addToMany(changes, owner, wanted, placeOf(state.format, attribute))
+  }
+  const present = await presentEntries(changes, state, attribute, linkKind.position)
+  const kept = commonPrefix(present, wanted)
+  const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
+  const rest = wanted.slice(kept)
+  const restSet = new Set(rest)
+  await removeFromMany(
+    changes,
+    owner,
+    [...following.keys()].filter((target) => !restSet.has(target)),
+  )
+  await changes.readListEnds([{ owner: state.oid, attribute: attribute.attribute.number }])
+  await changes.objects.loadAll(rest)
+  let added: Oid[] = []
+  for (const target of rest) {
+    const position = following.get(target)
+    if (position === undefined) {
+      added.push(target)
+      continue
+    }
+    await addToMany(changes, owner, added, placeOf(state.format, attribute))
+    added = []
+    await moveToEnd(changes, owner, target, position)
+  }
+  await addToMany(changes, owner, added, placeOf(state.format, attribute))
+}
+
+function commonPrefix(present: readonly Entry[], elements: readonly Oid[]): number {
+  let length = 0
+  while (length < present.length && length < elements.length) {
+    if (oidFromBytes((present[length] as Entry).value, 0) !== elements[length]) break
+    length++
+  }
+  return length
+}

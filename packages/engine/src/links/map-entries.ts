@@ -1,0 +1,82 @@
+/** The entries of a map: key → target, in key order. Part of the storage format. */
+import { createHash } from 'node:crypto'
+import { ByteWriter } from '../bytes/byte-writer.ts'
+import { KeyWriter } from '../bytes/key-writer.ts'
+import { assert } from '../errors.ts'
+import { keyBytesMax, keyDigestBytes } from '../limits.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import type { Entry } from '../store/store.ts'
+import { codecFor } from '../types/index.ts'
+import type { Codec, CodecContext } from '../types/logical-type.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import { linkHeaderBytes, nameKey } from './link-keys.ts'
+
+const oidLength = 8
+const keyCodecs = new WeakMap<AttributeFormat, Codec>()
+
+/** Map keys are texts or references: nothing that embeds, so no context is needed. */
+const noContext: CodecContext = {
+  embedded: () => {
+    throw new Error('assertion failed: a map key is no embedded object')
+  },
+}
+
+export function mapKeyCodec(attribute: AttributeFormat): Codec {
+  const { spec } = attribute.attribute
+  assert(spec.logicalType === 'map', 'only maps have keys')
+  let codec = keyCodecs.get(attribute)
+  if (codec === undefined) {
+    codec = codecFor(spec.key, noContext)
+    keyCodecs.set(attribute, codec)
+  }
+  return codec
+}
+
+/** The key of a map's entry: in key order up to where a long text is cut, exact by a digest of the whole. */
+export function mapEntryKey(owner: Oid, attribute: AttributeFormat, key: unknown): Buffer {
+  const codec = mapKeyCodec(attribute)
+  assert(codec.writeKey !== undefined, 'the key of a map can be ordered')
+  const writer = new KeyWriter()
+  writer.textBytesMax = keyBytesMax - linkHeaderBytes - keyDigestBytes
+  codec.writeKey(key, writer)
+  const name = writer.to.copy()
+  if (!writer.isCut) return nameKey(owner, attribute.attribute.number, name)
+  const digest = createHash('sha256').update(encodeKey(codec, key)).digest().subarray(0, keyDigestBytes)
+  return nameKey(owner, attribute.attribute.number, Buffer.concat([name, digest]))
+}
+
+/** The target, and the key in full, since the entry's own key may be cut. */
+export function mapEntryValue(attribute: AttributeFormat, key: unknown, target: Oid): Buffer {
+  return Buffer.concat([oidBytes(target), encodeKey(mapKeyCodec(attribute), key)])
+}
+
+export interface MapEntry {
+  readonly target: Oid
+  readonly key: unknown
+}
+
+/** The pairs in key order. */
+export function readMapEntries(attribute: AttributeFormat, entries: readonly Entry[]): MapEntry[] {
+  const codec = mapKeyCodec(attribute)
+  const pairs = entries.map(({ value }) => {
+    return { target: oidFromBytes(value, 0), key: codec.read(value, oidLength, value.length) }
+  })
+  const mayBeCut = entries.some(({ key }) => key.length >= keyBytesMax - keyDigestBytes)
+  return mayBeCut ? pairs.sort((one, other) => compareKeys(codec, one.key, other.key)) : pairs
+}
+
+function compareKeys(codec: Codec, one: unknown, other: unknown): number {
+  return Buffer.compare(orderOf(codec, one), orderOf(codec, other))
+}
+
+function orderOf(codec: Codec, key: unknown): Buffer {
+  const writer = new KeyWriter()
+  codec.writeKey?.(key, writer)
+  return writer.to.copy()
+}
+
+function encodeKey(codec: Codec, key: unknown): Buffer {
+  const writer = new ByteWriter(64)
+  codec.write(key, writer)
+  return writer.copy()
+}

@@ -1,0 +1,120 @@
+/** Gives an object the attributes of a request body (REST interface, section 4). */
+import { AshlarError } from '../errors.ts'
+import { setToOne } from '../links/bidirectional.ts'
+import { changeElements, putPairs, removeKeys } from '../links/collections.ts'
+import { mapKeyCodec } from '../links/map-entries.ts'
+import type { ObjectChanges } from '../links/object-changes.ts'
+import { applyJson } from '../records/apply-json.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import { type MapPair, parseGiven, readCollectionChange } from '../records/collection-change.ts'
+import { visitReferences } from '../records/references-in.ts'
+import type { ObjectState } from '../records/working-set.ts'
+import { nearNames } from '../schema/names.ts'
+import { noOid, type Oid } from '../types/oid.ts'
+import { toAshlarError } from './value-error.ts'
+
+export type Attributes = { readonly [name: string]: unknown }
+
+/** Attributes not named stay as they are. Throws UnknownAttribute, MalformedValue, ValueNotAllowed, InvalidReference. */
+export async function applyAttributes(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attributes: Attributes,
+): Promise<void> {
+  for (const [name, json] of Object.entries(attributes)) {
+    const attribute = findAttribute(state, name, json)
+    if (attribute === undefined) continue
+    try {
+      await applyAttribute(changes, state, attribute, json)
+    } catch (error) {
+      throw toAshlarError(error, state.format.cls.name, name)
+    }
+  }
+}
+
+/** Undefined for what a read representation carries beside its attributes, where it matches the object. */
+function findAttribute(state: ObjectState, name: string, json: unknown): AttributeFormat | undefined {
+  const { cls } = state.format
+  const found = cls.findAttribute(name)
+  if (found !== undefined) return state.format.attribute(found.number)
+  const pointer = `/attributes/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  if (name === '__class__' || name === 'class') {
+    if (json === cls.name) return undefined
+    if (name === '__class__') {
+      throw new AshlarError('ValueNotAllowed', `The object is of class ${cls.name}; its class cannot be changed.`, [
+        { pointer, message: `is not ${cls.name}` },
+      ])
+    }
+  }
+  if (name === '__identifier__' && state.stored !== undefined) {
+    if (json === state.oid) return undefined
+    throw new AshlarError('ValueNotAllowed', `The object is ${state.oid}; its OID cannot be changed.`, [
+      { pointer, message: `is not ${state.oid}` },
+    ])
+  }
+  const near = nearNames(
+    name,
+    cls.attributes.map((attribute) => attribute.name),
+  )
+  const hint = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
+  throw new AshlarError('UnknownAttribute', `Class ${cls.name} has no attribute '${name}'.${hint}`, [
+    { pointer, message: 'is not an attribute of the class' },
+  ])
+}
+
+async function applyAttribute(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  json: unknown,
+): Promise<void> {
+  const { spec } = attribute.attribute
+  if (attribute.linkForm !== undefined) return applyLinks(changes, state, attribute, json)
+  if (spec.logicalType === 'reference' && spec.inverseAttribute !== null) {
+    return setToOne(changes, state, attribute, attribute.codec.parse(json) as Oid)
+  }
+  const before = state.values[attribute.index]
+  const after = applyJson(attribute, before, json)
+  await checkNewReferences(changes, state, attribute, before, after)
+  state.values[attribute.index] = after
+  state.isChanged = true
+}
+
+async function applyLinks(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  json: unknown,
+): Promise<void> {
+  const { spec } = attribute.attribute
+  if (spec.logicalType !== 'list' && spec.logicalType !== 'set' && spec.logicalType !== 'map') return
+  const change = readCollectionChange(spec, json)
+  const { action } = change
+  if (spec.logicalType === 'map' && action === 'remove') {
+    const codec = mapKeyCodec(attribute)
+    const keys = parseGiven(change, (given) => (given as unknown[]).map((key) => codec.parse(key)))
+    return removeKeys(changes, state, attribute, keys)
+  }
+  const given = parseGiven(change, (value) => attribute.codec.parse(value))
+  if (spec.logicalType !== 'map') return changeElements(changes, state, attribute, action, given as Oid[])
+  if (action !== 'remove') await putPairs(changes, state, attribute, action, given as MapPair[])
+}
+
+/** Only references that change are checked: what was read can be sent back, dangling ones included. */
+async function checkNewReferences(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  before: unknown,
+  after: unknown,
+): Promise<void> {
+  const { spec } = attribute.attribute
+  const present = new Set<Oid>([noOid])
+  visitReferences(spec, before, changes.objects.formats, (target) => present.add(target))
+  const added: Parameters<ObjectChanges['checkReference']>[] = []
+  const place = { className: state.format.cls.name, attributeName: attribute.attribute.name }
+  visitReferences(spec, after, changes.objects.formats, (target, referencedClass) => {
+    if (!present.has(target)) added.push([target, referencedClass, place])
+  })
+  for (const reference of added) await changes.checkReference(...reference)
+}

@@ -1,0 +1,21 @@
+/** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
+import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
+import type { ObjectChanges } from '../links/object-changes.ts'
+import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
+
+/** Throws UniqueViolation. */
+export async function flushObjects(changes: ObjectChanges): Promise<void> {
+  const { transaction, objects } = changes
+  const indexed: IndexedChange[] = []
+  for (const { oid, key, format, stored, before, values, isChanged, isDeleted } of objects.all()) {
+    if (!isChanged && !isDeleted) continue
+    if (stored !== undefined) transaction.expectRevision(key, revisionPrefixOf(stored))
+    if (format.cls.indexes.length > 0) indexed.push({ oid, format, before, after: isDeleted ? undefined : values })
+  }
+  if (indexed.length > 0) await maintainIndexes(transaction, indexed)
+  const stamp = changes.nextStamp()
+  for (const state of objects.all()) {
+    if (state.isDeleted) transaction.delete(state.key)
+    else if (state.isChanged) transaction.put(state.key, encodeRecord(state.format, stamp, state))
+  }
+}

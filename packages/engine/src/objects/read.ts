@@ -1,0 +1,70 @@
+/** GET /v1/object/{oid}: an object as JSON text, from its record and its link entries. */
+import { JsonWriter } from '../bytes/json-writer.ts'
+import { linkKind, linkRange } from '../links/link-keys.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { objectKey } from '../records/object-key.ts'
+import { shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { Bytes, Entry, Snapshot } from '../store/store.ts'
+import type { Oid } from '../types/oid.ts'
+import { type LinkEntries, writeObjectJson } from './representation.ts'
+import { objectNotFound } from './update.ts'
+
+/** Links of one attribute read in the first trip; longer collections are scanned, letting other requests in between. */
+const linksReadAtOnce = 1_000
+const noLinks: LinkEntries = new Map()
+
+/** One writer serves all reads: each fills and empties it without a pause. */
+const writer = new JsonWriter()
+
+/** The representation in UTF-8. Throws ObjectNotFound. */
+export async function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Promise<Buffer> {
+  const formats = recordFormats(catalog)
+  const found = await snapshot.view(objectKey(oid), (record) => {
+    const format = formats.ofShape(shapeNumberOf(record))
+    if (format.linkAttributes.length === 0) return toJson(format, oid, record, noLinks)
+    return { format, record: Buffer.from(record) }
+  })
+  if (found === undefined) throw objectNotFound(oid)
+  if (Buffer.isBuffer(found)) return found
+  const links = await readLinks(snapshot, found.format, oid)
+  return toJson(found.format, oid, found.record, links)
+}
+
+function toJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
+  writer.to.reset()
+  writeObjectJson(writer, format, oid, record, links)
+  return writer.to.copy()
+}
+
+async function readLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Promise<LinkEntries> {
+  const ranges = format.linkAttributes.map((attribute) => {
+    return { ...linkRange(oid, attribute.attribute.number, shownKind(attribute)), limit: linksReadAtOnce }
+  })
+  const answer = await snapshot.read([], ranges)
+  const links = new Map<number, readonly Entry[]>()
+  for (const [position, { index }] of format.linkAttributes.entries()) {
+    const entries = answer.ranges[position] ?? []
+    const last = entries.at(-1)
+    const isAll = entries.length < linksReadAtOnce || last === undefined
+    const range = ranges[position]
+    links.set(index, isAll ? entries : [...entries, ...(await readRest(snapshot, last.key, range?.to))])
+  }
+  return links
+}
+
+async function readRest(snapshot: Snapshot, after: Bytes, to: Bytes | undefined): Promise<Entry[]> {
+  const rest: Entry[] = []
+  const from = Buffer.concat([after, Buffer.from([0])])
+  const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
+  for await (const batch of snapshot.scan(to === undefined ? { from } : { from, to }, copy)) {
+    for (const entry of batch) rest.push(entry)
+  }
+  return rest
+}
+
+function shownKind(attribute: AttributeFormat): number {
+  if (attribute.linkForm === 'list') return linkKind.position
+  return attribute.linkForm === 'set' ? linkKind.target : linkKind.name
+}

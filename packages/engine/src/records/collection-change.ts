@@ -1,0 +1,82 @@
+/** What a request does to a collection: the forms in which it may be written (REST interface, section 4). */
+import { ValueError } from '../types/logical-type.ts'
+import type { CollectionSpec } from '../types/type-spec.ts'
+
+export type CollectionAction = 'override' | 'add' | 'remove'
+
+export interface MapPair {
+  readonly key: unknown
+  readonly value: unknown
+}
+
+/** The elements (list, set) or pairs (map) are still JSON; for `remove` on a map they are its keys. */
+export interface CollectionChange {
+  readonly action: CollectionAction
+  readonly given: unknown
+  /** Where `given` stands within the value, for error pointers. */
+  readonly path: readonly string[]
+}
+
+const actions: readonly unknown[] = ['override', 'add', 'remove']
+
+/** Reads any of the accepted forms; null empties the collection. Throws ValueError. */
+export function readCollectionChange(spec: CollectionSpec, json: unknown): CollectionChange {
+  if (json === null) return { action: 'override', given: [], path: [] }
+  if (Array.isArray(json) && spec.logicalType !== 'map') return { action: 'override', given: json, path: [] }
+  if (typeof json !== 'object' || Array.isArray(json)) {
+    throw new ValueError('MalformedValue', `a ${spec.logicalType} is given as ${formsOf(spec)}`)
+  }
+  const form = json as Record<string, unknown>
+  if (spec.logicalType === 'map' && isReadForm(form)) return { action: 'override', given: json, path: [] }
+  return readActionForm(spec, form)
+}
+
+/** The form a map is read in: names to OIDs. A key may be called `pairs` or `action` all the same. */
+function isReadForm(form: Record<string, unknown>): boolean {
+  const isAction = Object.hasOwn(form, 'action') && actions.includes(form.action)
+  const isPairs = Object.hasOwn(form, 'pairs') && Array.isArray(form.pairs)
+  const isElements = isAction && Object.hasOwn(form, 'elements')
+  return !isAction && !isPairs && !isElements
+}
+
+function readActionForm(spec: CollectionSpec, form: Record<string, unknown>): CollectionChange {
+  const isMap = spec.logicalType === 'map'
+  for (const name of Object.keys(form)) {
+    if (!(['action', 'elements', 'exists'].includes(name) || (isMap && name === 'pairs'))) {
+      const error = new ValueError('UnknownField', `a ${spec.logicalType} has no field '${name}'`)
+      error.path = [name]
+      throw error
+    }
+  }
+  const action = Object.hasOwn(form, 'action') ? form.action : 'override'
+  if (!actions.includes(action)) {
+    throw new ValueError('MalformedValue', `the action of a ${spec.logicalType} is add, override or remove`)
+  }
+  const field = isMap && Object.hasOwn(form, 'pairs') ? 'pairs' : 'elements'
+  const given = Object.hasOwn(form, field) ? form[field] : undefined
+  if (!Array.isArray(given)) {
+    throw new ValueError('MalformedValue', `a ${spec.logicalType} is given as ${formsOf(spec)}`)
+  }
+  if (isMap && action === 'remove') return { action, given: given.map(keyOfPair), path: [field] }
+  return { action: action as CollectionAction, given, path: [field] }
+}
+
+function keyOfPair(given: unknown): unknown {
+  const isPair = typeof given === 'object' && given !== null && Object.hasOwn(given, 'key')
+  return isPair ? (given as { key: unknown }).key : given
+}
+
+function formsOf(spec: CollectionSpec): string {
+  if (spec.logicalType === 'map') return 'an object of keys and OIDs, or {"pairs":[{"key":…,"value":…}]}'
+  return 'an array, or {"action":"add","elements":[…]}'
+}
+
+/** `given` through the codec that parses it, with the place of a fault told from the whole value. */
+export function parseGiven<T>(change: CollectionChange, parse: (given: unknown) => T): T {
+  try {
+    return parse(change.given)
+  } catch (error) {
+    if (error instanceof ValueError) error.path.unshift(...change.path)
+    throw error
+  }
+}

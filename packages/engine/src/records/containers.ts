@@ -1,0 +1,165 @@
+/** Containers: which class each belongs to, and the pages from which new OIDs are taken. */
+import { keySpace, prefixEnd } from '../bytes/key-space.ts'
+import { assert } from '../errors.ts'
+import { containerMax, databaseMax, firstContainer, firstDatabase, pageMax, slotMax } from '../limits.ts'
+import type { Awaitable, Bytes, Expectation, Snapshot, Store } from '../store/store.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import { containerKey, nextContainerKey } from './object-key.ts'
+
+export interface Container {
+  readonly database: number
+  readonly container: number
+  readonly classNumber: ClassNumber
+}
+
+interface ContainerRow extends Container {
+  /** The page to be leased next; one past `pageMax` when the container is full. */
+  readonly nextPage: number
+  readonly stored: Bytes
+}
+
+interface OpenPage {
+  readonly prefix: string
+  nextSlot: number
+}
+
+const allContainers = { from: Buffer.from([keySpace.container, 0]), to: prefixEnd(Buffer.from([keySpace.container])) }
+
+/** Every container of the given classes, in OID order, as the snapshot has them. */
+export async function listContainers(snapshot: Snapshot, classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
+  const rows: Container[] = []
+  for await (const batch of snapshot.scan(allContainers, decodeRow)) {
+    for (const row of batch) if (classes.has(row.classNumber)) rows.push(row)
+  }
+  return rows
+}
+
+/**
+ * Gives out OIDs: a page is leased by one small commit, then its slots come from memory, so that creating objects
+ * never contends. What a process left unused of its pages stays unused: OIDs are never reused.
+ */
+export class Containers {
+  private readonly store: Store
+  private readonly pages = new Map<ClassNumber, OpenPage>()
+  private readonly leases = new Map<ClassNumber, Promise<OpenPage>>()
+  /** A container belongs to one class for good, so what was read once stays true. */
+  private readonly classes = new Map<number, ClassNumber>()
+
+  constructor(store: Store) {
+    this.store = store
+  }
+
+  allocate(classNumber: ClassNumber): Awaitable<Oid> {
+    const page = this.pages.get(classNumber)
+    if (page !== undefined && page.nextSlot <= slotMax) return `${page.prefix}${page.nextSlot++}` as Oid
+    return this.allocateFromNewPage(classNumber)
+  }
+
+  /** The class of the objects in an OID's container, or undefined where there is no such container. */
+  classOf(oid: Oid, snapshot: Snapshot): Awaitable<ClassNumber | undefined> {
+    const [database, container] = oid.split('-', 2).map(Number) as [number, number]
+    const known = this.classes.get(database * 65_536 + container)
+    if (known !== undefined) return known
+    const found = snapshot.view(containerKey(database, container), (value) => readClassNumber(value))
+    const remember = (classNumber: ClassNumber | undefined): ClassNumber | undefined => {
+      if (classNumber !== undefined) this.classes.set(database * 65_536 + container, classNumber)
+      return classNumber
+    }
+    return found instanceof Promise ? found.then(remember) : remember(found)
+  }
+
+  private async allocateFromNewPage(classNumber: ClassNumber): Promise<Oid> {
+    for (;;) {
+      let lease = this.leases.get(classNumber)
+      if (lease === undefined) {
+        lease = this.leasePage(classNumber).finally(() => this.leases.delete(classNumber))
+        this.leases.set(classNumber, lease)
+      }
+      const page = await lease
+      if (page.nextSlot <= slotMax) return `${page.prefix}${page.nextSlot++}` as Oid
+    }
+  }
+
+  private async leasePage(classNumber: ClassNumber): Promise<OpenPage> {
+    for (;;) {
+      const snapshot = await this.store.snapshot()
+      const row = await this.findOpenContainer(snapshot, classNumber)
+      const next = row === undefined ? await snapshot.view(nextContainerKey, (value) => Buffer.from(value)) : undefined
+      snapshot.release()
+      const leased = row === undefined ? await this.addContainer(classNumber, next) : await this.takePage(row)
+      if (leased === undefined) continue
+      const page = { prefix: `${leased.database}-${leased.container}-${leased.page}-`, nextSlot: 1 }
+      this.classes.set(leased.database * 65_536 + leased.container, classNumber)
+      this.pages.set(classNumber, page)
+      return page
+    }
+  }
+
+  private async findOpenContainer(snapshot: Snapshot, classNumber: ClassNumber): Promise<ContainerRow | undefined> {
+    for await (const batch of snapshot.scan(allContainers, decodeRow, { reverse: true })) {
+      for (const row of batch) if (row.classNumber === classNumber && row.nextPage <= pageMax) return row
+    }
+    return undefined
+  }
+
+  private async takePage(
+    row: ContainerRow,
+  ): Promise<{ database: number; container: number; page: number } | undefined> {
+    const key = containerKey(row.database, row.container)
+    const outcome = await this.store.commit({
+      changes: [{ kind: 'put', key, value: encodeRow(row.classNumber, row.nextPage + 1) }],
+      expectations: [{ kind: 'revision', key, prefix: row.stored }],
+    })
+    return outcome.isCommitted ? { database: row.database, container: row.container, page: row.nextPage } : undefined
+  }
+
+  /** `next` is the stored row of the container to be given out next. */
+  private async addContainer(
+    classNumber: ClassNumber,
+    next: Buffer | undefined,
+  ): Promise<{ database: number; container: number; page: number } | undefined> {
+    const database = next?.readUInt16BE(0) ?? firstDatabase
+    const container = next?.readUInt16BE(2) ?? firstContainer
+    assert(database <= databaseMax, 'the federated database has containers left')
+    const following = Buffer.alloc(4)
+    const isLast = container === containerMax
+    following.writeUInt16BE(isLast ? database + 1 : database, 0)
+    following.writeUInt16BE(isLast ? firstContainer : container + 1, 2)
+    const expected: Expectation =
+      next === undefined
+        ? { kind: 'absent', key: nextContainerKey }
+        : { kind: 'revision', key: nextContainerKey, prefix: next }
+    const outcome = await this.store.commit({
+      changes: [
+        { kind: 'put', key: nextContainerKey, value: following },
+        { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2) },
+      ],
+      expectations: [expected],
+    })
+    return outcome.isCommitted ? { database, container, page: 1 } : undefined
+  }
+}
+
+function encodeRow(classNumber: ClassNumber, nextPage: number): Buffer {
+  const value = Buffer.alloc(8)
+  value.writeUInt32BE(classNumber, 0)
+  value.writeUInt32BE(nextPage, 4)
+  return value
+}
+
+function decodeRow(key: Bytes, value: Bytes): ContainerRow {
+  const keyBytes = Buffer.from(key)
+  const stored = Buffer.from(value)
+  return {
+    database: keyBytes.readUInt16BE(1),
+    container: keyBytes.readUInt16BE(3),
+    classNumber: readClassNumber(stored),
+    nextPage: stored.readUInt32BE(4),
+    stored,
+  }
+}
+
+function readClassNumber(value: Bytes): ClassNumber {
+  return Buffer.from(value.buffer, value.byteOffset, value.length).readUInt32BE(0) as ClassNumber
+}

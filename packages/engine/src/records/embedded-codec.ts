@@ -1,0 +1,59 @@
+/** The codec of embedded objects: a shape number and a body, as in a record. */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import type { JsonWriter } from '../bytes/json-writer.ts'
+import type { Bytes } from '../store/store.ts'
+import type { Codec } from '../types/logical-type.ts'
+import type { ShapeNumber } from '../types/type-spec.ts'
+import { mergeEmbedded } from './apply-json.ts'
+import type { ClassFormat } from './class-format.ts'
+
+const shapeBytes = 4
+const noPositions: undefined[] = []
+
+/** A value is an array of the attributes' values, in the order of the embedded class's attributes. */
+export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
+  return {
+    fixedBytes: undefined,
+    isNullable: false,
+    get defaultValue() {
+      return format.defaultValues().values
+    },
+    parse: (json) => mergeEmbedded(format, format.defaultValues().values, json),
+    write: (value, to) => writeEmbedded(format, value, to),
+    read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
+    writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
+    toJson: (value) => embeddedToJson(format, value),
+  }
+}
+
+function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: ByteWriter): void {
+  to.writeUint32(format.cls.shape.number)
+  format.layout.encode(to, values, noPositions)
+}
+
+function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): void {
+  const comma = json.to.length
+  format.writeAttributesJson(json, bytes, start + shapeBytes, shapeAt(bytes, start), unreachableLinks)
+  if (json.to.length === comma) json.ascii('{}')
+  else {
+    // Each attribute begins with a comma; the first one's is where the object opens.
+    json.to.bytes[comma] = 0x7b
+    json.ascii('}')
+  }
+}
+
+function unreachableLinks(): never {
+  throw new Error('assertion failed: embedded objects keep all their values in the record')
+}
+
+function embeddedToJson(format: ClassFormat, values: readonly unknown[]): unknown {
+  const entries = format.attributes.map(({ attribute, codec, index }) => {
+    const value = values[index]
+    return [attribute.outputName, value === null ? null : codec.toJson(value)]
+  })
+  return Object.fromEntries(entries)
+}
+
+function shapeAt(bytes: Bytes, start: number): ShapeNumber {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, shapeBytes).readUInt32BE(0) as ShapeNumber
+}

@@ -1,0 +1,39 @@
+/** The keys of records and containers. Part of the storage format. */
+import { keySpace } from '../bytes/key-space.ts'
+import type { Bytes } from '../store/store.ts'
+import { type Oid, oidFromBytes, writeOidBytes } from '../types/oid.ts'
+
+/** Key of an object's record: space, OID (8 bytes). */
+export function objectKey(oid: Oid): Buffer {
+  const key = Buffer.allocUnsafe(9)
+  key[0] = keySpace.object
+  writeOidBytes(oid, key, 1)
+  return key
+}
+
+export function oidOfObjectKey(key: Bytes): Oid {
+  return oidFromBytes(key, 1)
+}
+
+/** Key of a container's row: space, database, container. */
+export function containerKey(database: number, container: number): Buffer {
+  const key = Buffer.allocUnsafe(5)
+  key[0] = keySpace.container
+  key.writeUInt16BE(database, 1)
+  key.writeUInt16BE(container, 3)
+  return key
+}
+
+/** The row that tells which container is given out next; sorts before all containers. */
+export const nextContainerKey = Buffer.from([keySpace.container])
+
+/** The range of all records of one container. */
+export function containerExtent(database: number, container: number): { from: Buffer; to: Buffer } {
+  const from = Buffer.allocUnsafe(5)
+  from[0] = keySpace.object
+  from.writeUInt16BE(database, 1)
+  from.writeUInt16BE(container, 3)
+  const to = Buffer.from(from)
+  to.writeUInt32BE(from.readUInt32BE(1) + 1, 1)
+  return { from, to }
+}

@@ -1,0 +1,40 @@
+/** Records: shape number and revision, then the values. Part of the storage format. */
+import { ByteWriter } from '../bytes/byte-writer.ts'
+import type { Bytes } from '../store/store.ts'
+import { stampBytes } from '../transaction/session.ts'
+import type { ShapeNumber } from '../types/type-spec.ts'
+import type { ClassFormat } from './class-format.ts'
+
+const shapeBytes = 4
+/** What a record begins with: its shape number and its revision, together the text of an expectation. */
+export const recordHeaderBytes = shapeBytes + stampBytes
+
+/** The values of an object in the order of its class's attributes; link attributes hold undefined. */
+export interface RecordValues {
+  readonly values: unknown[]
+  /** Where a to-one reference stands in its partner's list, by the same order. */
+  readonly positions: (Bytes | undefined)[]
+}
+
+export function shapeNumberOf(record: Bytes): ShapeNumber {
+  return Buffer.from(record.buffer, record.byteOffset, shapeBytes).readUInt32BE(0) as ShapeNumber
+}
+
+export function revisionPrefixOf(record: Bytes): Bytes {
+  return record.subarray(0, recordHeaderBytes)
+}
+
+const writer = new ByteWriter(4_096)
+
+/** A record in the class's present shape. `stamp` is the revision: the stamp of the commit that writes it. */
+export function encodeRecord(format: ClassFormat, stamp: Bytes, content: RecordValues): Buffer {
+  writer.reset()
+  writer.writeUint32(format.cls.shape.number)
+  writer.writeBytes(stamp)
+  format.layout.encode(writer, content.values, content.positions)
+  return writer.copy()
+}
+
+export function decodeRecord(format: ClassFormat, record: Bytes): RecordValues {
+  return format.readValues(record, recordHeaderBytes, record.length, shapeNumberOf(record))
+}

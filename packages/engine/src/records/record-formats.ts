@@ -1,0 +1,59 @@
+/** The formats of all classes under one catalog, made when first needed. */
+import { assert } from '../errors.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Codec } from '../types/logical-type.ts'
+import type { ClassNumber, ShapeNumber } from '../types/type-spec.ts'
+import { ClassFormat, type FormatSource } from './class-format.ts'
+import { embeddedCodec } from './embedded-codec.ts'
+
+export class RecordFormats implements FormatSource {
+  readonly catalog: Catalog
+  private readonly formats = new Map<ClassNumber, ClassFormat>()
+  private readonly shapes = new Map<ShapeNumber, ClassFormat>()
+
+  constructor(catalog: Catalog) {
+    this.catalog = catalog
+  }
+
+  of(cls: SchemaClass): ClassFormat {
+    let format = this.formats.get(cls.number)
+    if (format === undefined) {
+      format = new ClassFormat(cls, this)
+      this.formats.set(cls.number, format)
+    }
+    return format
+  }
+
+  byNumber(classNumber: ClassNumber): ClassFormat {
+    const cls = this.catalog.classByNumber(classNumber)
+    assert(cls !== undefined, `the catalog has class ${classNumber}`)
+    return this.of(cls)
+  }
+
+  /** The format of the class whose records have that shape number. */
+  ofShape(shapeNumber: ShapeNumber): ClassFormat {
+    let format = this.shapes.get(shapeNumber)
+    if (format === undefined) {
+      const shape = this.catalog.shape(shapeNumber)
+      assert(shape !== undefined, `the catalog has shape ${shapeNumber}`)
+      format = this.byNumber(shape.classNumber)
+      this.shapes.set(shapeNumber, format)
+    }
+    return format
+  }
+
+  embedded(classNumber: ClassNumber): Codec {
+    return embeddedCodec(this.byNumber(classNumber))
+  }
+}
+
+const formatsOfCatalogs = new WeakMap<Catalog, RecordFormats>()
+
+export function recordFormats(catalog: Catalog): RecordFormats {
+  let formats = formatsOfCatalogs.get(catalog)
+  if (formats === undefined) {
+    formats = new RecordFormats(catalog)
+    formatsOfCatalogs.set(catalog, formats)
+  }
+  return formats
+}

@@ -1,0 +1,142 @@
+/**
+ * How the values of one shape lie in bytes: null bits, then the values of fixed width, then the ends of the others,
+ * then those. Any one value is found without reading the rest. Part of the storage format.
+ */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import { assert } from '../errors.ts'
+import type { Bytes } from '../store/store.ts'
+import { positionBytes } from '../transaction/session.ts'
+import type { Codec } from '../types/logical-type.ts'
+
+export interface LayoutField {
+  readonly codec: Codec
+  /** A to-one reference whose partner is a list keeps its place in that list beside it. */
+  readonly hasPosition: boolean
+}
+
+interface PlacedField extends LayoutField {
+  /** Which of the values handed to `encode` it takes. */
+  readonly valueIndex: number
+  readonly nullByte: number
+  readonly nullMask: number
+  /** From the start of the body; -1 for values of variable width. */
+  readonly fixedOffset: number
+  /** Which of the variable ends is its own; -1 for values of fixed width. */
+  readonly variableIndex: number
+}
+
+/** Where a value is; `start` is -1 where it is null. */
+export interface Slice {
+  start: number
+  end: number
+}
+
+const endBytes = 4
+
+export class RecordLayout {
+  private readonly placed: readonly (PlacedField | undefined)[]
+  private readonly fixedFields: readonly PlacedField[]
+  private readonly variableFields: readonly PlacedField[]
+  private readonly nullBytes: number
+  private readonly endsOffset: number
+  private readonly variableOffset: number
+
+  /** `fields` in shape order; undefined for attributes that are kept as links, outside the record. */
+  constructor(fields: readonly (LayoutField | undefined)[]) {
+    const count = fields.filter((field) => field !== undefined).length
+    this.nullBytes = Math.ceil(count / 8)
+    let fixedEnd = this.nullBytes
+    let variables = 0
+    let ordinal = 0
+    this.placed = fields.map((field, valueIndex) => {
+      if (field === undefined) return undefined
+      const nullByte = ordinal >> 3
+      const nullMask = 1 << (ordinal++ & 7)
+      const width = field.codec.fixedBytes
+      if (width === undefined) {
+        return { ...field, valueIndex, nullByte, nullMask, fixedOffset: -1, variableIndex: variables++ }
+      }
+      const fixedOffset = fixedEnd
+      fixedEnd += width + (field.hasPosition ? positionBytes : 0)
+      return { ...field, valueIndex, nullByte, nullMask, fixedOffset, variableIndex: -1 }
+    })
+    const present = this.placed.filter((field) => field !== undefined)
+    this.fixedFields = present.filter((field) => field.variableIndex < 0)
+    this.variableFields = present.filter((field) => field.variableIndex >= 0)
+    this.endsOffset = fixedEnd
+    this.variableOffset = fixedEnd + endBytes * variables
+  }
+
+  /** Appends a body. `values` in shape order (null = null); `positions` in shape order, where a field has one. */
+  encode(to: ByteWriter, values: readonly unknown[], positions: readonly (Bytes | undefined)[]): void {
+    const start = to.reserve(this.nullBytes)
+    to.bytes.fill(0, start, start + this.nullBytes)
+    for (const field of this.fixedFields) {
+      this.encodeFixed(to, start, field, values[field.valueIndex])
+      if (field.hasPosition) to.writeBytes(positions[field.valueIndex] ?? noPosition)
+    }
+    const ends = to.reserve(endBytes * this.variableFields.length)
+    const variableStart = to.length
+    for (const field of this.variableFields) {
+      const value = values[field.valueIndex]
+      if (value === null) setNull(to, start, field)
+      else field.codec.write(value, to)
+      to.bytes.writeUInt32BE(to.length - variableStart, ends + endBytes * field.variableIndex)
+    }
+  }
+
+  /** Sets `slice` to the value of the shape's `index`th attribute in the body that begins at `start`. */
+  locate(bytes: Bytes, start: number, index: number, slice: Slice): void {
+    const field = this.placed[index]
+    assert(field !== undefined, 'a value read from a record is kept in the record')
+    if (((bytes[start + field.nullByte] as number) & field.nullMask) !== 0) {
+      slice.start = -1
+      return
+    }
+    if (field.variableIndex < 0) {
+      slice.start = start + field.fixedOffset
+      slice.end = slice.start + (field.codec.fixedBytes as number)
+      return
+    }
+    const ends = start + this.endsOffset + endBytes * field.variableIndex
+    const variables = start + this.variableOffset
+    slice.start = variables + (field.variableIndex === 0 ? 0 : readUint32(bytes, ends - endBytes))
+    slice.end = variables + readUint32(bytes, ends)
+  }
+
+  /** The place in the partner's list that is kept beside the reference, or undefined. */
+  positionOf(bytes: Bytes, start: number, index: number): Buffer | undefined {
+    const field = this.placed[index]
+    if (field === undefined || !field.hasPosition) return undefined
+    const at = start + field.fixedOffset + (field.codec.fixedBytes as number)
+    const position = Buffer.from(bytes.subarray(at, at + positionBytes))
+    return position.equals(noPosition) ? undefined : position
+  }
+
+  private encodeFixed(to: ByteWriter, start: number, field: PlacedField, value: unknown): void {
+    if (value !== null) {
+      field.codec.write(value, to)
+      return
+    }
+    setNull(to, start, field)
+    const width = field.codec.fixedBytes as number
+    const at = to.reserve(width)
+    to.bytes.fill(0, at, at + width)
+  }
+}
+
+const noPosition = Buffer.alloc(positionBytes)
+
+function setNull(to: ByteWriter, start: number, field: PlacedField): void {
+  to.bytes[start + field.nullByte] = (to.bytes[start + field.nullByte] as number) | field.nullMask
+}
+
+function readUint32(bytes: Bytes, at: number): number {
+  return (
+    (((bytes[at] as number) << 24) |
+      ((bytes[at + 1] as number) << 16) |
+      ((bytes[at + 2] as number) << 8) |
+      (bytes[at + 3] as number)) >>>
+    0
+  )
+}

@@ -1,0 +1,24 @@
+/** Equality of values of one attribute. */
+import { ByteWriter } from '../bytes/byte-writer.ts'
+import { KeyWriter } from '../bytes/key-writer.ts'
+import type { Codec } from '../types/logical-type.ts'
+
+export function encodeValue(codec: Codec, value: unknown): Buffer {
+  const writer = new ByteWriter(64)
+  codec.write(value, writer)
+  return writer.copy()
+}
+
+/** True where an index would not tell the two apart; types without a key form compare by what is stored. */
+export function isSameValue(codec: Codec, one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (one === null || other === null) return false
+  if (codec.writeKey === undefined) return encodeValue(codec, one).equals(encodeValue(codec, other))
+  return keyOf(codec, one).equals(keyOf(codec, other))
+}
+
+function keyOf(codec: Codec, value: unknown): Buffer {
+  const writer = new KeyWriter()
+  codec.writeKey?.(value, writer)
+  return writer.to.copy()
+}

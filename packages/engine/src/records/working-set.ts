@@ -1,0 +1,97 @@
+/** The objects that one operation reads and changes, until they are written together. */
+import type { Catalog } from '../schema/catalog.ts'
+import type { Bytes } from '../store/store.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ClassFormat } from './class-format.ts'
+import { objectKey } from './object-key.ts'
+import { decodeRecord, type RecordValues, shapeNumberOf } from './record-format.ts'
+import { type RecordFormats, recordFormats } from './record-formats.ts'
+
+export interface ObjectState extends RecordValues {
+  readonly oid: Oid
+  readonly key: Buffer
+  readonly format: ClassFormat
+  /** The record as it was read; undefined for an object that this operation creates. */
+  readonly stored: Bytes | undefined
+  /** The values as they were read, by the same order; undefined for a new object. */
+  readonly before: readonly unknown[] | undefined
+  isChanged: boolean
+  isDeleted: boolean
+}
+
+export class WorkingSet {
+  readonly transaction: Transaction
+  readonly formats: RecordFormats
+  private readonly states = new Map<Oid, ObjectState>()
+
+  constructor(transaction: Transaction, catalog: Catalog) {
+    this.transaction = transaction
+    this.formats = recordFormats(catalog)
+  }
+
+  all(): Iterable<ObjectState> {
+    return this.states.values()
+  }
+
+  /** An object loaded or created before, if it still exists. */
+  known(oid: Oid): ObjectState | undefined {
+    const state = this.states.get(oid)
+    return state === undefined || state.isDeleted ? undefined : state
+  }
+
+  /** True once the operation has deleted the object. */
+  isDeleted(oid: Oid): boolean {
+    return this.states.get(oid)?.isDeleted === true
+  }
+
+  /** Undefined where there is no such object. */
+  async load(oid: Oid): Promise<ObjectState | undefined> {
+    if (!this.states.has(oid)) await this.loadAll([oid])
+    return this.known(oid)
+  }
+
+  /** Reads those not yet known, in one trip; those that do not exist stay unknown. */
+  async loadAll(oids: readonly Oid[]): Promise<void> {
+    const missing = [...new Set(oids)].filter((oid) => !this.states.has(oid))
+    if (missing.length === 0) return
+    const { values } = await this.transaction.read(missing.map(objectKey))
+    for (const [position, oid] of missing.entries()) {
+      const stored = values[position]
+      if (stored !== undefined) this.states.set(oid, this.decode(oid, stored))
+    }
+  }
+
+  create(oid: Oid, format: ClassFormat): ObjectState {
+    const { values, positions } = format.defaultValues()
+    const state: ObjectState = {
+      oid,
+      key: objectKey(oid),
+      format,
+      stored: undefined,
+      before: undefined,
+      values,
+      positions,
+      isChanged: true,
+      isDeleted: false,
+    }
+    this.states.set(oid, state)
+    return state
+  }
+
+  private decode(oid: Oid, stored: Bytes): ObjectState {
+    const format = this.formats.ofShape(shapeNumberOf(stored))
+    const { values, positions } = decodeRecord(format, stored)
+    return {
+      oid,
+      key: objectKey(oid),
+      format,
+      stored,
+      before: [...values],
+      values,
+      positions,
+      isChanged: false,
+      isDeleted: false,
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** The catalog's parts as bytes: JSON, one value a class, shape and index. Part of the storage format. */
+import { assert } from '../errors.ts'
+import type {
+  CatalogCounters,
+  CatalogState,
+  ClassDefinition,
+  IndexDefinition,
+  IndexNumber,
+  Shape,
+} from './class-definition.ts'
+
+export interface ChangedParts {
+  readonly classes: readonly ClassDefinition[]
+  readonly shapes: readonly Shape[]
+  readonly indexes: readonly IndexDefinition[]
+  readonly removedIndexes: readonly IndexNumber[]
+  readonly counters: CatalogCounters | undefined
+}
+
+/** Parts are immutable, so what is another object has changed. */
+export function changedParts(before: CatalogState, after: CatalogState): ChangedParts {
+  const kept = new Set(after.indexes.map(({ number }) => number))
+  return {
+    classes: added(before.classes, after.classes),
+    shapes: added(before.shapes, after.shapes),
+    indexes: added(before.indexes, after.indexes),
+    removedIndexes: before.indexes.map(({ number }) => number).filter((number) => !kept.has(number)),
+    counters: before.counters === after.counters ? undefined : after.counters,
+  }
+}
+
+function added<T>(before: readonly T[], after: readonly T[]): T[] {
+  const known = new Set(before)
+  return after.filter((part) => !known.has(part))
+}
+
+export const encodeClass: (definition: ClassDefinition) => Buffer = encode
+export const encodeShape: (shape: Shape) => Buffer = encode
+export const encodeIndex: (definition: IndexDefinition) => Buffer = encode
+export const encodeCounters: (counters: CatalogCounters) => Buffer = encode
+
+export function decodeClass(bytes: Uint8Array): ClassDefinition {
+  return decode<ClassDefinition>(bytes, ['number', 'name', 'shapeNumber', 'attributes'])
+}
+
+export function decodeShape(bytes: Uint8Array): Shape {
+  return decode<Shape>(bytes, ['number', 'classNumber', 'attributes'])
+}
+
+export function decodeIndex(bytes: Uint8Array): IndexDefinition {
+  return decode<IndexDefinition>(bytes, ['number', 'name', 'indexedClass', 'keyAttributes', 'state'])
+}
+
+export function decodeCounters(bytes: Uint8Array): CatalogCounters {
+  return decode<CatalogCounters>(bytes, ['classOrShape', 'attribute', 'index'])
+}
+
+function encode(part: object): Buffer {
+  return Buffer.from(JSON.stringify(part))
+}
+
+function decode<T extends object>(bytes: Uint8Array, fields: readonly (keyof T & string)[]): T {
+  const part = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()) as T
+  for (const field of fields) assert(part[field] !== undefined, `a part of the catalog has its ${field}`)
+  return part
+}

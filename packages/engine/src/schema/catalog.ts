@@ -1,0 +1,61 @@
+/** The schema of an FD at one version: immutable, held in memory, replaced whole. */
+import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
+import type {
+  Attribute,
+  CatalogState,
+  ClassDefinition,
+  IndexDefinition,
+  IndexNumber,
+  Shape,
+} from './class-definition.ts'
+
+/** An attribute as seen from one class: own or inherited, perhaps hidden by a nearer one of the same name. */
+export interface ClassAttribute extends Attribute {
+  readonly declaringClass: SchemaClass
+  /** Hidden ones are reached, and shown, as `Full.Super::name` (REST interface, section 4). */
+  readonly isHidden: boolean
+  /** The key under which replies show it. */
+  readonly outputName: string
+}
+
+/** One class with everything that follows from the catalog around it. */
+export interface SchemaClass {
+  readonly definition: ClassDefinition
+  readonly number: ClassNumber
+  readonly name: string
+  /** Everything before the last dot; null = the default namespace. */
+  readonly namespace: string | null
+  readonly isReferenceable: boolean
+  readonly superClass: SchemaClass | null
+  /** Direct and indirect, in order of class number; the class itself is not among them. */
+  readonly subclasses: readonly SchemaClass[]
+  readonly shape: Shape
+  /** In schema order, superclass attributes first: the same order as `shape.attributes`. */
+  readonly attributes: readonly ClassAttribute[]
+  /** Indexes that cover objects of this class: its own and its superclasses'. */
+  readonly indexes: readonly IndexDefinition[]
+  /** True for the class itself and its direct and indirect superclasses. */
+  isOrInherits(ancestor: ClassNumber): boolean
+  /**
+   * By unqualified name (the nearest declaration) or `Super::name` (superclass, or the class itself, by full or
+   * unambiguous simple name). Undefined for an unknown one; throws AmbiguousAttribute.
+   */
+  findAttribute(name: string): ClassAttribute | undefined
+}
+
+export interface Catalog {
+  /** The stamp under which this version was committed. */
+  readonly version: Uint8Array
+  readonly state: CatalogState
+  /** Classes that are not deleted, by class number. */
+  readonly classes: readonly SchemaClass[]
+  readonly indexes: readonly IndexDefinition[]
+  classByNumber(number: ClassNumber): SchemaClass | undefined
+  classByName(name: string): SchemaClass | undefined
+  /** By full name or digits; undefined when there is none (or it is deleted). */
+  findClass(nameOrNumber: string): SchemaClass | undefined
+  shape(number: ShapeNumber): Shape | undefined
+  attribute(number: AttributeNumber): Attribute | undefined
+  indexByName(name: string): IndexDefinition | undefined
+  indexByNumber(number: IndexNumber): IndexDefinition | undefined
+}

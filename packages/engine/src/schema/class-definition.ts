@@ -1,0 +1,67 @@
+/** Classes, attributes, shapes and indexes as the catalog keeps them: plain data, JSON-able, everything by number. */
+import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
+
+export interface Attribute {
+  /** Its identity for life, unique in the FD: renames change the name only. */
+  readonly number: AttributeNumber
+  readonly name: string
+  readonly spec: TypeSpec
+}
+
+export interface ClassDefinition {
+  readonly number: ClassNumber
+  /** Full name: namespace and simple name joined by a dot. */
+  readonly name: string
+  readonly isReferenceable: boolean
+  readonly isDeleted: boolean
+  readonly superClass: ClassNumber | null
+  /** The present shape; objects written before may have earlier ones. */
+  readonly shapeNumber: ShapeNumber
+  /** The class's own attributes, in schema order. */
+  readonly attributes: readonly Attribute[]
+}
+
+/** What a record of that shape number holds, inherited attributes first, in order. Shapes are never changed or removed. */
+export interface Shape {
+  readonly number: ShapeNumber
+  readonly classNumber: ClassNumber
+  readonly attributes: readonly ShapeAttribute[]
+}
+export interface ShapeAttribute {
+  readonly number: AttributeNumber
+  readonly spec: TypeSpec
+}
+
+export type IndexNumber = number & { readonly brand: 'IndexNumber' }
+
+/** A key attribute, resolved: the attribute of the indexed class, then those inside embedded objects. */
+export interface KeyAttribute {
+  readonly path: readonly AttributeNumber[]
+  /** Characters of a string key kept in the entry; absent for keys that are not strings. */
+  readonly maxStoredStringLength?: number
+}
+
+export interface IndexDefinition {
+  readonly number: IndexNumber
+  readonly name: string
+  readonly indexedClass: ClassNumber
+  readonly isUnique: boolean
+  readonly keyAttributes: readonly KeyAttribute[]
+  /** While `building`, every writer keeps the entries of what it writes, and no reader uses them. */
+  readonly state: 'building' | 'ready'
+}
+
+/** The next numbers to be given out; one counter serves classes and shapes (REST interface, section 5). */
+export interface CatalogCounters {
+  readonly classOrShape: number
+  readonly attribute: number
+  readonly index: number
+}
+
+/** All that the catalog holds; `Catalog` is the view of it with look-ups. */
+export interface CatalogState {
+  readonly counters: CatalogCounters
+  readonly classes: readonly ClassDefinition[]
+  readonly shapes: readonly Shape[]
+  readonly indexes: readonly IndexDefinition[]
+}

@@ -1,0 +1,283 @@
+/** Index definitions: the request's reading, its rules, and what replies show (interface, 2.1; REST interface, section 6). */
+import { isDeepStrictEqual } from 'node:util'
+import { AshlarError } from '../errors.ts'
+import { maxStoredStringLengthDefault, maxStoredStringLengthMax } from '../limits.ts'
+import { shownValue } from '../types/logical-type.ts'
+import type { AttributeNumber, LogicalTypeName } from '../types/type-spec.ts'
+import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
+import type { CatalogState, IndexDefinition, IndexNumber, KeyAttribute } from './class-definition.ts'
+import { escapeStep } from './class-description.ts'
+import { checkIndexName, hintFor } from './names.ts'
+
+export interface KeyRequest {
+  readonly attributeName: string
+  readonly maxStoredStringLength: number | undefined
+  readonly pointer: string
+}
+
+export interface IndexRequest {
+  readonly name: string
+  readonly indexedClass: string
+  readonly isUnique: boolean
+  readonly keys: readonly KeyRequest[]
+}
+
+export interface IndexRepresentation {
+  readonly name: string
+  readonly uri: string
+  readonly indexedClass: string
+  readonly isUnique: boolean
+  readonly keyAttributes: readonly {
+    readonly attributeName: string
+    readonly properties?: { readonly maxStoredStringLength: number }
+  }[]
+  readonly state: 'building' | 'ready'
+}
+
+type Json = { readonly [name: string]: unknown }
+
+const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
+const notIndexable: readonly LogicalTypeName[] = ['list', 'set', 'map', 'object']
+
+/** Throws MalformedRequest, MalformedValue, UnknownField, ValueNotAllowed. */
+export function readIndexRequest(body: unknown): IndexRequest {
+  const request = objectOf(body, 'The body', '')
+  refuseUnknown(request, requestFields, 'An index request', '')
+  const { keyAttributes, keyedAttributes } = request
+  if (
+    keyAttributes !== undefined &&
+    keyedAttributes !== undefined &&
+    !isDeepStrictEqual(keyAttributes, keyedAttributes)
+  ) {
+    throw fault(
+      'MalformedRequest',
+      'keyAttributes and keyedAttributes are the same field, but differ.',
+      '/keyedAttributes',
+    )
+  }
+  const field = keyAttributes === undefined ? 'keyedAttributes' : 'keyAttributes'
+  const keys = keyAttributes ?? keyedAttributes
+  if (!Array.isArray(keys) || keys.length === 0) {
+    throw fault(
+      'MalformedRequest',
+      'keyAttributes is needed: an array of at least one key attribute.',
+      '/keyAttributes',
+    )
+  }
+  return {
+    name: textOf(request, 'name'),
+    indexedClass: textOf(request, 'indexedClass'),
+    isUnique: booleanOf(request.isUnique),
+    keys: keys.map((key: unknown, position) => readKey(key, `/${field}/${position}`)),
+  }
+}
+
+function readKey(given: unknown, pointer: string): KeyRequest {
+  const key = objectOf(given, 'A key attribute', pointer)
+  refuseUnknown(key, ['attributeName', 'properties'], 'A key attribute', pointer)
+  if (typeof key.attributeName !== 'string' || key.attributeName === '') {
+    throw fault(
+      'MalformedRequest',
+      `attributeName is needed, a name; not ${shownValue(key.attributeName)}.`,
+      `${pointer}/attributeName`,
+    )
+  }
+  if (key.properties === undefined || key.properties === null) {
+    return { attributeName: key.attributeName, maxStoredStringLength: undefined, pointer }
+  }
+  const properties = objectOf(key.properties, 'properties', `${pointer}/properties`)
+  refuseUnknown(properties, ['maxStoredStringLength'], 'properties', `${pointer}/properties`)
+  const at = `${pointer}/properties/maxStoredStringLength`
+  return {
+    attributeName: key.attributeName,
+    maxStoredStringLength: lengthOf(properties.maxStoredStringLength, at),
+    pointer,
+  }
+}
+
+function lengthOf(given: unknown, pointer: string): number | undefined {
+  if (given === undefined || given === null) return undefined
+  const isDigits = typeof given === 'string' && /^-?\d{1,9}$/.test(given)
+  if (typeof given !== 'number' && !isDigits) {
+    throw fault('MalformedValue', `maxStoredStringLength is a number, not ${shownValue(given)}.`, pointer)
+  }
+  const length = Number(given)
+  if (Number.isInteger(length) && length >= 1 && length <= maxStoredStringLengthMax) return length
+  throw fault(
+    'ValueNotAllowed',
+    `maxStoredStringLength is a whole number from 1 to ${maxStoredStringLengthMax}, not ${shownValue(given)}.`,
+    pointer,
+  )
+}
+
+/**
+ * The definition, in state `building`, and the catalog state that has it. Throws InvalidName, IndexExists,
+ * UnknownClass, ClassNotReferenceable, UnknownAttribute, AttributeNotIndexable, InvalidDefinition, LimitExceeded.
+ */
+export function defineIndex(
+  catalog: Catalog,
+  request: IndexRequest,
+  keyAttributesMax: number,
+): { definition: IndexDefinition; state: CatalogState } {
+  checkIndexName(request.name)
+  const cls = indexedClassOf(catalog, request.indexedClass)
+  if (request.keys.length > keyAttributesMax) {
+    throw fault(
+      'LimitExceeded',
+      `An index has at most ${keyAttributesMax} key attributes, not ${request.keys.length}.`,
+      '/keyAttributes',
+    )
+  }
+  const keyAttributes = request.keys.map((key) => resolveKey(catalog, cls, key))
+  const seen = new Set<string>()
+  for (const [position, { path }] of keyAttributes.entries()) {
+    const { attributeName, pointer } = request.keys[position] as KeyRequest
+    if (seen.has(path.join())) {
+      throw fault('InvalidDefinition', `Attribute ${attributeName} is a key attribute of the index twice.`, pointer)
+    }
+    seen.add(path.join())
+  }
+  if (catalog.indexByName(request.name) !== undefined) {
+    throw fault('IndexExists', `There is an index '${request.name}' already.`, '/name')
+  }
+  const { state } = catalog
+  const definition: IndexDefinition = {
+    number: state.counters.index as IndexNumber,
+    name: request.name,
+    indexedClass: cls.number,
+    isUnique: request.isUnique,
+    keyAttributes,
+    state: 'building',
+  }
+  const counters = { ...state.counters, index: state.counters.index + 1 }
+  return { definition, state: { ...state, counters, indexes: [...state.indexes, definition] } }
+}
+
+export function withIndexState(state: CatalogState, number: IndexNumber, to: IndexDefinition['state']): CatalogState {
+  return {
+    ...state,
+    indexes: state.indexes.map((index) => (index.number === number ? { ...index, state: to } : index)),
+  }
+}
+
+export function withoutIndex(state: CatalogState, number: IndexNumber): CatalogState {
+  return { ...state, indexes: state.indexes.filter((index) => index.number !== number) }
+}
+
+export function representIndex(definition: IndexDefinition, catalog: Catalog): IndexRepresentation {
+  const cls = catalog.classByNumber(definition.indexedClass)
+  return {
+    name: definition.name,
+    uri: `/v1/index/${definition.name}`,
+    indexedClass: cls?.name ?? String(definition.indexedClass),
+    isUnique: definition.isUnique,
+    keyAttributes: definition.keyAttributes.map(({ path, maxStoredStringLength }) => ({
+      attributeName: pathName(path, cls, catalog),
+      ...(maxStoredStringLength === undefined ? {} : { properties: { maxStoredStringLength } }),
+    })),
+    state: definition.state,
+  }
+}
+
+/** The name that a request could give again: hidden attributes with their class. */
+function pathName(path: readonly AttributeNumber[], cls: SchemaClass | undefined, catalog: Catalog): string {
+  let owner = cls
+  const names = path.map((number) => {
+    const attribute = owner?.attributes.find((candidate) => candidate.number === number)
+    owner = attribute?.spec.logicalType === 'object' ? catalog.classByNumber(attribute.spec.class) : undefined
+    return attribute?.outputName ?? String(number)
+  })
+  return names.join('.')
+}
+
+function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
+  const cls = catalog.findClass(name)
+  if (cls === undefined) {
+    const hint = hintFor(
+      name,
+      catalog.classes.map((known) => known.name),
+    )
+    throw fault('UnknownClass', `There is no class '${name.slice(0, 60)}'.${hint}`, '/indexedClass')
+  }
+  if (!cls.isReferenceable) {
+    throw fault(
+      'ClassNotReferenceable',
+      `Class ${cls.name} is embeddable; only referenceable classes are indexed.`,
+      '/indexedClass',
+    )
+  }
+  return cls
+}
+
+function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyRequest): KeyAttribute {
+  const pointer = `${key.pointer}/attributeName`
+  const path: AttributeNumber[] = []
+  let owner: SchemaClass | undefined = cls
+  let attribute: ClassAttribute | undefined
+  for (const step of pathSteps(key.attributeName)) {
+    if (owner === undefined) {
+      throw fault(
+        'UnknownAttribute',
+        `Class ${cls.name}: in '${key.attributeName}', ${attribute?.name} is no embedded object.`,
+        pointer,
+      )
+    }
+    attribute = owner.findAttribute(step)
+    if (attribute === undefined) throw unknownAttribute(owner, step, pointer)
+    path.push(attribute.number)
+    owner = attribute.spec.logicalType === 'object' ? catalog.classByNumber(attribute.spec.class) : undefined
+  }
+  if (attribute === undefined || notIndexable.includes(attribute.spec.logicalType)) {
+    throw fault(
+      'AttributeNotIndexable',
+      `Class ${cls.name}: attribute ${key.attributeName} is of type ${attribute?.spec.logicalType}, which cannot be a key.`,
+      pointer,
+    )
+  }
+  if (attribute.spec.logicalType !== 'string') return { path }
+  return { path, maxStoredStringLength: key.maxStoredStringLength ?? maxStoredStringLengthDefault }
+}
+
+/** Dots lead into embedded objects, but also stand within the class name before `::`. */
+function pathSteps(attributeName: string): string[] {
+  const separator = attributeName.lastIndexOf('::')
+  if (separator < 0) return attributeName.split('.')
+  const [first, ...rest] = attributeName.slice(separator + 2).split('.')
+  return [`${attributeName.slice(0, separator)}::${first}`, ...rest]
+}
+
+function unknownAttribute(cls: SchemaClass, name: string, pointer: string): AshlarError {
+  const hint = hintFor(
+    name,
+    cls.attributes.map((attribute) => attribute.name),
+  )
+  return fault('UnknownAttribute', `Class ${cls.name} has no attribute '${name.slice(0, 60)}'.${hint}`, pointer)
+}
+
+function objectOf(given: unknown, what: string, pointer: string): Json {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Json
+  throw fault('MalformedRequest', `${what} is a JSON object, not ${shownValue(given)}.`, pointer)
+}
+
+function refuseUnknown(given: Json, known: readonly string[], what: string, pointer: string): void {
+  for (const field of Object.keys(given)) {
+    if (known.includes(field)) continue
+    throw fault('UnknownField', `${what} has no field '${field.slice(0, 60)}'.`, `${pointer}/${escapeStep(field)}`)
+  }
+}
+
+function textOf(request: Json, field: 'name' | 'indexedClass'): string {
+  const value = request[field]
+  if (typeof value === 'string' && value !== '') return value
+  throw fault('MalformedRequest', `${field} is needed, a name; not ${shownValue(value)}.`, `/${field}`)
+}
+
+function booleanOf(given: unknown): boolean {
+  if (given === true || given === 'true') return true
+  if (given === false || given === 'false') return false
+  throw fault('MalformedRequest', `isUnique is needed, true or false; not ${shownValue(given)}.`, '/isUnique')
+}
+
+function fault(type: ConstructorParameters<typeof AshlarError>[0], message: string, pointer: string): AshlarError {
+  return new AshlarError(type, message, [{ pointer, message }])
+}

@@ -1,0 +1,105 @@
+/** Which names classes, attributes and indexes may have, and which known ones a misspelt one may mean. */
+import { AshlarError } from '../errors.ts'
+import { classNameCharactersMax } from '../limits.ts'
+
+const partForm = /^[A-Za-z_][A-Za-z0-9_]*$/
+const indexNameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
+const shownCharactersMax = 60
+
+/** Throws InvalidName (REST interface, section 1). */
+export function checkClassName(name: string, pointer: string): void {
+  const parts = name.split('.')
+  const isFormed = name.length <= classNameCharactersMax && parts.every((part) => partForm.test(part))
+  if (!isFormed) {
+    throw invalidName(
+      `'${shown(name)}' is not a class name: parts of letters, digits and _, joined by dots, at most ${classNameCharactersMax} characters.`,
+      pointer,
+    )
+  }
+  if (parts.some((part) => part.startsWith('__'))) {
+    throw invalidName(`Class name '${shown(name)}': names that begin with __ are reserved.`, pointer)
+  }
+  if (name === 'namespace') {
+    throw invalidName('A class in the default namespace cannot be called namespace.', pointer)
+  }
+}
+
+/** Throws InvalidName. */
+export function checkAttributeName(className: string, name: string, pointer: string): void {
+  if (name.length > classNameCharactersMax || !partForm.test(name)) {
+    throw invalidName(
+      `Class ${className}: '${shown(name)}' is not an attribute name: letters, digits and _, not beginning with a digit.`,
+      pointer,
+    )
+  }
+  if (name.startsWith('__')) {
+    throw invalidName(`Class ${className}: attribute name '${shown(name)}' begins with __, which is reserved.`, pointer)
+  }
+}
+
+/** Throws InvalidName. */
+export function checkIndexName(name: string): void {
+  if (indexNameForm.test(name)) return
+  throw invalidName(
+    `'${shown(name)}' is not an index name: letters, digits, _ . and -, beginning with a letter or _, at most 128.`,
+    '/name',
+  )
+}
+
+/** Everything before the last dot; null = the default namespace. */
+export function namespaceOf(className: string): string | null {
+  const dot = className.lastIndexOf('.')
+  return dot < 0 ? null : className.slice(0, dot)
+}
+
+export function simpleNameOf(className: string): string {
+  return className.slice(className.lastIndexOf('.') + 1)
+}
+
+const nearNamesMax = 3
+const wantedCharactersMax = 255
+
+/** Up to three known names that a misspelt one may mean: ignoring case, without the namespace, or an edit or two away. */
+export function nearNames(wanted: string, known: readonly string[]): string[] {
+  if (wanted.length > wantedCharactersMax) return []
+  const lower = wanted.toLowerCase()
+  const editsMax = Math.max(1, Math.floor(wanted.length / 4))
+  const near: { name: string; distance: number }[] = []
+  for (const name of known) {
+    const candidate = name.toLowerCase()
+    const isSimpleName = candidate.endsWith(`.${lower}`) || lower.endsWith(`.${candidate}`)
+    const distance = isSimpleName ? 0 : editDistance(lower, candidate, editsMax)
+    if (distance <= editsMax) near.push({ name, distance })
+  }
+  near.sort((one, other) => one.distance - other.distance)
+  return near.slice(0, nearNamesMax).map(({ name }) => name)
+}
+
+/** ` Did you mean a or b?`, or nothing. */
+export function hintFor(wanted: string, known: readonly string[]): string {
+  const near = nearNames(wanted, known)
+  return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
+}
+
+/** Levenshtein's distance; anything beyond `max` is told as max + 1. */
+function editDistance(one: string, other: string, max: number): number {
+  if (Math.abs(one.length - other.length) > max) return max + 1
+  let previous = Array.from({ length: other.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const replaced = (previous[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1)
+      row.push(Math.min(replaced, (previous[j] as number) + 1, (row[j - 1] as number) + 1))
+    }
+    previous = row
+  }
+  return Math.min(previous[other.length] as number, max + 1)
+}
+
+function invalidName(message: string, pointer: string): AshlarError {
+  return new AshlarError('InvalidName', message, [{ pointer, message: 'is not allowed' }])
+}
+
+function shown(name: string): string {
+  return name.length > shownCharactersMax ? `${name.slice(0, shownCharactersMax)}…` : name
+}

@@ -1,0 +1,73 @@
+/** Classes and namespaces as replies show them (interface, 2.4 and 2.5). */
+import { AshlarError } from '../errors.ts'
+import { describeType } from '../types/index.ts'
+import type { DescribeContext, TypeDefinition } from '../types/logical-type.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
+import { hintFor } from './names.ts'
+
+export interface ClassRepresentation {
+  readonly className: string
+  readonly classNumber: string
+  readonly shapeNumber: string
+  readonly isReferenceable: boolean
+  readonly isInternal: boolean
+  readonly isDeleted: boolean
+  readonly superClass: string | null
+  /** Own attributes only, with the defaults of encoding and storage written out. */
+  readonly attributes: readonly ({ readonly attributeName: string } & TypeDefinition)[]
+}
+
+export interface NamespaceRepresentation {
+  readonly name: string | null
+  readonly classes: readonly ClassRepresentation[]
+}
+
+export function representClass(cls: SchemaClass, catalog: Catalog): ClassRepresentation {
+  const context = describeContext(catalog)
+  return {
+    className: cls.name,
+    classNumber: String(cls.number),
+    shapeNumber: String(cls.definition.shapeNumber),
+    isReferenceable: cls.isReferenceable,
+    isInternal: false,
+    isDeleted: false,
+    superClass: cls.superClass?.name ?? null,
+    attributes: cls.definition.attributes.map(({ name, spec }) => ({
+      attributeName: name,
+      ...describeType(spec, context),
+    })),
+  }
+}
+
+function describeContext(catalog: Catalog): DescribeContext {
+  return {
+    className: (number) => catalog.classByNumber(number)?.name ?? String(number),
+    attributeName: (number) => catalog.attribute(number)?.name ?? String(number),
+  }
+}
+
+/** null (the default namespace) first, then by name those that hold a class. */
+export function listNamespaces(catalog: Catalog): (string | null)[] {
+  const names = new Set<string>()
+  for (const { namespace } of catalog.classes) if (namespace !== null) names.add(namespace)
+  return [null, ...[...names].sort()]
+}
+
+/**
+ * The default namespace is addressed as `null` or `Default`, unless a namespace really has that name.
+ * Throws NamespaceNotFound.
+ */
+export function readNamespace(catalog: Catalog, name: string): NamespaceRepresentation {
+  const known = listNamespaces(catalog)
+  const isDefault = !known.includes(name) && (name === 'null' || name === 'Default')
+  const namespace = isDefault ? null : name
+  if (!known.includes(namespace)) {
+    const hint = hintFor(
+      name,
+      known.filter((other) => other !== null),
+    )
+    throw new AshlarError('NamespaceNotFound', `There is no namespace '${name.slice(0, 60)}'.${hint}`)
+  }
+  const classes = catalog.classes.filter((cls) => cls.namespace === namespace)
+  return { name: namespace, classes: classes.map((cls) => representClass(cls, catalog)) }
+}

@@ -1,0 +1,87 @@
+/** Opens an LMDB environment with the only settings that are safe, and names the part of lmdb-js that is used. */
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { open } from 'lmdb'
+import type { Bytes } from '../store.ts'
+
+/** The longest key that LMDB takes with pages of 4 KiB. */
+export const lmdbKeyBytesMax = 1_978
+/** lmdb-js reads larger values through windows into its memory map; up to here they are copied into one reused buffer. */
+export const lmdbValueBytesMax = 16_777_216
+
+const readersMax = 2_048
+const databasesMax = 4
+const databaseName = 'entries'
+
+export interface ReadTransaction {
+  done(): void
+}
+
+export interface LmdbRange {
+  start: Bytes | undefined
+  end: Bytes | undefined
+  reverse: boolean
+  exclusiveStart: boolean
+  inclusiveEnd: boolean
+  limit: number
+  transaction?: ReadTransaction
+}
+
+/**
+ * One named database of an environment. lmdb-js declares some of these functions without the options they take.
+ * Inside the callback of `childTransaction` every read sees the transaction's own writes.
+ */
+export interface Environment {
+  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentBytes`. */
+  getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
+  getRange(range: LmdbRange): Iterable<{ key: Buffer; value: Buffer }>
+  getKeys(range: LmdbRange): Iterable<Buffer>
+  put(key: Bytes, value: Bytes): unknown
+  remove(key: Bytes): unknown
+  childTransaction<T>(action: () => T): Promise<T>
+  useReadTransaction(): ReadTransaction
+  resetReadTxn(): void
+  getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
+  backup(directory: string, compact: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens, or makes, the environment in a directory. Throws an `Error` with one sentence when that is not possible. */
+export function openEnvironment(directory: string): Environment {
+  try {
+    mkdirSync(directory, { recursive: true })
+    const environment = open(directory, {
+      // A directory named `data.v2` must not be taken for a file.
+      noSubdir: false,
+      // Else a commit is readable before it is durable, and a process killed with -9 takes its siblings along.
+      overlappingSync: false,
+      maxReaders: readersMax,
+      maxDbs: databasesMax,
+      name: databaseName,
+      keyEncoding: 'binary',
+      encoding: 'binary',
+    }) as unknown as Environment
+    syncDirectory(directory)
+    syncDirectory(dirname(directory))
+    return environment
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`The LMDB store in ${directory} cannot be opened: ${reason}`, { cause })
+  }
+}
+
+/** The value as a view of its true size; the buffer itself is larger than its property `length` says. */
+export function lentBytes(value: Buffer): Buffer {
+  return value.subarray(0, value.length)
+}
+
+/** A new file is durable only when its directory is. */
+function syncDirectory(directory: string): void {
+  if (process.platform === 'win32') return
+  const descriptor = openSync(directory, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

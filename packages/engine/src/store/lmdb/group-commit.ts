@@ -1,0 +1,118 @@
+/** Puts commits that wait into one durable transaction, and answers each for itself. */
+import { assert } from '../../errors.ts'
+import { checkedCommitBytes } from '../check-commit.ts'
+import { type CurrentState, failedExpectation } from '../check-expectations.ts'
+import type { Commit, CommitOutcome } from '../store.ts'
+import { type Environment, lentBytes, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
+import { lmdbRange } from './lmdb-range.ts'
+import { type StorageFailure, storageFailure } from './storage-failure.ts'
+
+// While a group is applied, this process does nothing else and no other process writes: so groups are bounded.
+const groupCommitsMax = 1_000
+const groupBytesMax = 4_194_304
+const groupMs = 10
+
+const limits = { keyBytesMax: lmdbKeyBytesMax, valueBytesMax: lmdbValueBytesMax }
+
+interface Waiting {
+  readonly commit: Commit
+  readonly bytes: number
+  resolve(outcome: CommitOutcome): void
+  reject(error: Error): void
+}
+
+export interface GroupCommit {
+  commit(commit: Commit): Promise<CommitOutcome>
+  /** Refuses further commits and resolves when those under way are answered. */
+  close(): Promise<void>
+}
+
+export function openGroupCommit(environment: Environment): GroupCommit {
+  let waiting: Waiting[] = []
+  let flushing: Promise<void> | undefined
+  let isClosed = false
+  let lastingFailure: Error | undefined
+
+  /** Takes commits off the queue and applies those that hold; runs inside a write transaction. */
+  function applyGroup(group: Waiting[]): CommitOutcome[] {
+    const outcomes: CommitOutcome[] = []
+    const end = performance.now() + groupMs
+    let bytes = 0
+    for (const next of waiting) {
+      const isFull = group.length >= groupCommitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
+      if (isFull && group.length > 0) break
+      group.push(next)
+      bytes += next.bytes
+      outcomes.push(applyCommit(environment, next.commit))
+    }
+    return outcomes
+  }
+
+  async function flushGroup(): Promise<void> {
+    const group: Waiting[] = []
+    try {
+      // The callback runs when the write lock is ours: what arrived during the last flush is the group.
+      const outcomes = await environment.childTransaction(() => applyGroup(group))
+      waiting = waiting.slice(group.length)
+      for (const [position, member] of group.entries()) member.resolve(outcomes[position]!)
+    } catch (error) {
+      const failure = await storageFailure(error)
+      failGroup(group, failure)
+    }
+  }
+
+  /** Even a commit whose expectation failed gets the error: it was checked against changes that never came to be. */
+  function failGroup(group: readonly Waiting[], failure: StorageFailure): void {
+    const isWhole = failure.isLasting || group.length === 0
+    if (failure.isLasting) lastingFailure = failure.error
+    const failed = isWhole ? waiting : group
+    waiting = isWhole ? [] : waiting.slice(group.length)
+    for (const member of failed) member.reject(failure.error)
+  }
+
+  async function flush(): Promise<void> {
+    while (waiting.length > 0) await flushGroup()
+    flushing = undefined
+  }
+
+  return {
+    async commit(commit) {
+      assert(!isClosed, 'a commit reaches the store before it is closed')
+      if (lastingFailure !== undefined) throw lastingFailure
+      const bytes = checkedCommitBytes(commit, limits)
+      return new Promise((resolve, reject) => {
+        waiting.push({ commit, bytes, resolve, reject })
+        flushing ??= flush()
+      })
+    },
+    async close() {
+      isClosed = true
+      await flushing
+    },
+  }
+}
+
+/** Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. */
+function applyCommit(environment: Environment, commit: Commit): CommitOutcome {
+  const failed = failedExpectation(commit.expectations, currentState(environment))
+  if (failed !== undefined) return { isCommitted: false, failed }
+  for (const change of commit.changes) {
+    if (change.kind === 'put') environment.put(change.key, change.value)
+    else environment.remove(change.key)
+  }
+  return { isCommitted: true }
+}
+
+/** Reads of the write transaction: they see what earlier commits of the group have changed. */
+function currentState(environment: Environment): CurrentState {
+  return {
+    get(key) {
+      const value = environment.getBinaryFast(key)
+      return value === undefined ? undefined : lentBytes(value)
+    },
+    keys(range, limit) {
+      const bounds = lmdbRange(range, false, limit)
+      return bounds === undefined ? [] : environment.getKeys(bounds)
+    },
+  }
+}

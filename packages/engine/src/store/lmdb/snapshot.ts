@@ -1,0 +1,116 @@
+/** A snapshot of an LMDB store: one pinned read transaction. */
+import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
+import { openTimeSlice } from '../time-slice.ts'
+import { type Environment, type LmdbRange, lentBytes, type ReadTransaction } from './environment.ts'
+import { lmdbRange, rangeAfter } from './lmdb-range.ts'
+
+const batchEntriesDefault = 256
+const batchBytesMax = 1_048_576
+const nothing = Buffer.alloc(0)
+
+interface Pin {
+  readonly transaction: ReadTransaction
+}
+
+/**
+ * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only,
+ * so it is reset first; else the snapshot could be older than the call. Pinning costs 0.4 µs more than reading without.
+ */
+function pinNow(environment: Environment): Pin {
+  environment.resetReadTxn()
+  return { transaction: environment.useReadTransaction() }
+}
+
+/** A class, not closures, because each GET makes one. */
+export class LmdbSnapshot implements Snapshot {
+  readonly openedAtMs = performance.now()
+  private readonly environment: Environment
+  private readonly ended: (snapshot: LmdbSnapshot) => void
+  private pin: Pin | undefined
+
+  constructor(environment: Environment, ended: (snapshot: LmdbSnapshot) => void) {
+    this.environment = environment
+    this.ended = ended
+    this.pin = pinNow(environment)
+  }
+
+  view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
+    const value = this.environment.getBinaryFast(key, this.openPin())
+    return value === undefined ? undefined : use(lentBytes(value))
+  }
+
+  read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): ReadAnswer {
+    const pin = this.openPin()
+    const values = keys.map((key) => {
+      const value = this.environment.getBinaryFast(key, pin)
+      return value === undefined ? undefined : Buffer.from(lentBytes(value))
+    })
+    return { values, ranges: ranges.map((range) => this.readRange(range)) }
+  }
+
+  async *scan<T>(
+    range: KeyRange,
+    use: (key: Bytes, value: Bytes) => T,
+    options: ScanOptions = {},
+  ): AsyncGenerator<T[]> {
+    const batch = options.batch ?? batchEntriesDefault
+    const slice = openTimeSlice()
+    let left = options.limit ?? Number.POSITIVE_INFINITY
+    let rest = lmdbRange(range, options.reverse === true, Math.min(batch, left))
+    while (rest !== undefined) {
+      const results: T[] = []
+      const last: Bytes | undefined = this.scanBatch(rest, results, use, options.keysOnly === true)
+      if (results.length > 0) yield results
+      left -= results.length
+      // No cursor lives across batches: releasing a snapshot in the middle of a scan is then harmless.
+      rest = last === undefined ? undefined : rangeAfter(rest, last, Math.min(batch, left))
+      const breath = slice.breath()
+      if (rest !== undefined && breath !== undefined) await breath
+    }
+  }
+
+  release(): void {
+    if (this.pin === undefined) return
+    this.pin.transaction.done()
+    this.pin = undefined
+    this.ended(this)
+  }
+
+  private openPin(): Pin {
+    if (this.pin === undefined) throw new Error('The snapshot is released and cannot be read any more.')
+    return this.pin
+  }
+
+  private readRange(read: RangeRead): readonly Entry[] {
+    const range = lmdbRange(read, read.reverse === true, read.limit ?? Number.POSITIVE_INFINITY)
+    if (range === undefined) return []
+    // lmdb-js copies what a range yields, so the bytes may be given away.
+    return Array.from(this.environment.getRange({ ...range, ...this.openPin() }))
+  }
+
+  /** Appends the results of one batch; the last key, or undefined when the range is at its end. */
+  private scanBatch<T>(
+    range: LmdbRange,
+    results: T[],
+    use: (key: Bytes, value: Bytes) => T,
+    keysOnly: boolean,
+  ): Bytes | undefined {
+    const pinned = { ...range, ...this.openPin() }
+    let last: Bytes | undefined
+    let bytes = 0
+    if (keysOnly) {
+      for (const key of this.environment.getKeys(pinned)) {
+        last = key
+        results.push(use(key, nothing))
+      }
+    } else {
+      for (const { key, value } of this.environment.getRange(pinned)) {
+        last = key
+        results.push(use(key, value))
+        bytes += value.length
+        if (bytes >= batchBytesMax) return last
+      }
+    }
+    return results.length < range.limit ? undefined : last
+  }
+}

@@ -1,0 +1,33 @@
+/** Lends copies of bytes and overwrites them afterwards, so that whoever keeps lent bytes reads nonsense in every test. */
+import type { Bytes } from '../store.ts'
+
+const poison = 0xdd
+
+export interface Lender {
+  /** Calls `use` with copies, which are overwritten when it returns, or when the next bytes are lent or read. */
+  lend<T>(first: Bytes, second: Bytes, use: (first: Bytes, second: Bytes) => T): T
+  /** Overwrites what is lent at present: called by every read, because a read may overwrite on other drivers too. */
+  takeBack(): void
+}
+
+export function openLender(): Lender {
+  let lent: Uint8Array[] = []
+  function takeBack(): void {
+    for (const bytes of lent) bytes.fill(poison)
+    lent = []
+  }
+  return {
+    takeBack,
+    lend(first, second, use) {
+      takeBack()
+      // Never from the pool of Node: the buffer behind the bytes holds nothing else.
+      const copies = [Uint8Array.from(first), Uint8Array.from(second)] as const
+      lent = [...copies]
+      try {
+        return use(...copies)
+      } finally {
+        for (const bytes of copies) bytes.fill(poison)
+      }
+    },
+  }
+}

@@ -1,0 +1,116 @@
+/** The store in memory: the same semantics as the durable ones, for tests and for trying things out. */
+import { readdir } from 'node:fs/promises'
+import { assert } from '../../errors.ts'
+import { checkedCommitBytes } from '../check-commit.ts'
+import { type CurrentState, failedExpectation } from '../check-expectations.ts'
+import { openLmdbStore } from '../lmdb/lmdb-store.ts'
+import { trackOpenSnapshots } from '../open-snapshots.ts'
+import type { Change, Commit, CommitOutcome, Store, StoreFacts } from '../store.ts'
+import { openLender } from './lent-bytes.ts'
+import { type MemorySnapshot, openMemorySnapshot } from './snapshot.ts'
+import { type SortedTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from './sorted-tree.ts'
+
+type Tree = SortedTree | undefined
+
+// The limits of LMDB, so that what works in memory works there.
+const facts: StoreFacts = {
+  kind: 'memory',
+  location: 'memory',
+  isDurable: false,
+  readsAreImmediate: true,
+  isSharedBetweenProcesses: false,
+  keyBytesMax: 1_978,
+  valueBytesMax: 16_777_216,
+}
+
+const backupCommitEntries = 1_000
+
+export async function openMemoryStore(): Promise<Store> {
+  const lender = openLender()
+  const snapshots = trackOpenSnapshots<MemorySnapshot>()
+  let current: Tree
+  let bytes = 0
+  let lastCommit: Promise<unknown> = Promise.resolve()
+  let isClosed = false
+
+  function apply(commit: Commit): CommitOutcome {
+    const failed = failedExpectation(commit.expectations, stateOf(current))
+    if (failed !== undefined) return { isCommitted: false, failed }
+    for (const change of commit.changes) {
+      const before = treeGet(current, change.key)
+      current = changed(current, change)
+      const after = treeGet(current, change.key)
+      bytes += entryBytes(change, after) - entryBytes(change, before)
+    }
+    return { isCommitted: true }
+  }
+
+  return {
+    facts,
+    snapshot() {
+      assert(!isClosed, 'a snapshot is asked for before the store is closed')
+      return snapshots.add(openMemorySnapshot(current, lender, snapshots.remove))
+    },
+    async commit(commit) {
+      assert(!isClosed, 'a commit reaches the store before it is closed')
+      checkedCommitBytes(commit, facts)
+      // Applied a moment later, as on a disk: between the call and the answer others may commit.
+      const outcome = lastCommit.then(() => apply(commit))
+      lastCommit = outcome
+      return outcome
+    },
+    async stats() {
+      assert(!isClosed, 'statistics are asked for before the store is closed')
+      return { entries: treeSize(current), bytes, oldestSnapshotMs: snapshots.oldestMs() }
+    },
+    backup: (directory) => copyToLmdb(current, directory),
+    async close() {
+      isClosed = true
+      await lastCommit
+      snapshots.releaseAll()
+    },
+  }
+}
+
+function stateOf(tree: Tree): CurrentState {
+  return {
+    get: (key) => treeGet(tree, key),
+    *keys(range, limit) {
+      let left = limit
+      for (const entry of treeEntries(tree, range, false)) {
+        if (left <= 0) return
+        left -= 1
+        yield entry.key
+      }
+    },
+  }
+}
+
+function changed(tree: Tree, change: Change): Tree {
+  return change.kind === 'put'
+    ? treeWith(tree, Buffer.from(change.key), Buffer.from(change.value))
+    : treeWithout(tree, change.key)
+}
+
+function entryBytes(change: Change, value: Uint8Array | undefined): number {
+  return value === undefined ? 0 : change.key.length + value.length
+}
+
+/** A store in memory has no files, so its copy is an LMDB store. */
+async function copyToLmdb(tree: Tree, directory: string): Promise<void> {
+  const existing = await readdir(directory).catch(() => [])
+  if (existing.length > 0) throw new Error(`The backup directory ${directory} is not empty.`)
+  const store = await openLmdbStore(directory)
+  try {
+    let changes: Change[] = []
+    for (const { key, value } of treeEntries(tree, {}, false)) {
+      changes.push({ kind: 'put', key, value })
+      if (changes.length < backupCommitEntries) continue
+      await store.commit({ changes, expectations: [] })
+      changes = []
+    }
+    await store.commit({ changes, expectations: [] })
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,85 @@
+/** A snapshot of a store in memory: one version of the sorted tree. */
+import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
+import { openTimeSlice } from '../time-slice.ts'
+import type { Lender } from './lent-bytes.ts'
+import { type SortedTree, treeEntries, treeGet } from './sorted-tree.ts'
+
+const batchEntriesDefault = 256
+const nothing = Buffer.alloc(0)
+
+export interface MemorySnapshot extends Snapshot {
+  readonly openedAtMs: number
+}
+
+/** `ended` is called once, at the first release. */
+export function openMemorySnapshot(
+  version: SortedTree | undefined,
+  lender: Lender,
+  ended: (snapshot: MemorySnapshot) => void,
+): MemorySnapshot {
+  let isReleased = false
+  function openVersion(): SortedTree | undefined {
+    if (isReleased) throw new Error('The snapshot is released and cannot be read any more.')
+    lender.takeBack()
+    return version
+  }
+
+  async function* scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options: ScanOptions = {}) {
+    const batch = options.batch ?? batchEntriesDefault
+    const limit = options.limit ?? Number.POSITIVE_INFINITY
+    const slice = openTimeSlice()
+    let taken = 0
+    let results: T[] = []
+    if (limit <= 0) return
+    for (const entry of treeEntries(openVersion(), range, options.reverse === true)) {
+      openVersion()
+      results.push(lender.lend(entry.key, options.keysOnly === true ? nothing : entry.value, use))
+      taken += 1
+      if (taken >= limit) break
+      if (results.length < batch) continue
+      yield results
+      results = []
+      const breath = slice.breath()
+      if (breath !== undefined) await breath
+    }
+    if (results.length > 0) yield results
+  }
+
+  const snapshot: MemorySnapshot = {
+    openedAtMs: performance.now(),
+    view(key, use) {
+      const value = treeGet(openVersion(), key)
+      return value === undefined ? undefined : lender.lend(value, nothing, use)
+    },
+    read(keys, ranges = []) {
+      const tree = openVersion()
+      return readFrom(tree, keys, ranges)
+    },
+    scan,
+    release() {
+      if (isReleased) return
+      isReleased = true
+      ended(snapshot)
+    },
+  }
+  return snapshot
+}
+
+function readFrom(tree: SortedTree | undefined, keys: readonly Bytes[], ranges: readonly RangeRead[]): ReadAnswer {
+  const values = keys.map((key) => {
+    const value = treeGet(tree, key)
+    return value === undefined ? undefined : Buffer.from(value)
+  })
+  return { values, ranges: ranges.map((range) => readRange(tree, range)) }
+}
+
+function readRange(tree: SortedTree | undefined, range: RangeRead): readonly Entry[] {
+  const limit = range.limit ?? Number.POSITIVE_INFINITY
+  const entries: Entry[] = []
+  if (limit <= 0) return entries
+  for (const { key, value } of treeEntries(tree, range, range.reverse === true)) {
+    entries.push({ key: Buffer.from(key), value: Buffer.from(value) })
+    if (entries.length >= limit) break
+  }
+  return entries
+}

@@ -1,0 +1,25 @@
+/** Opens a store by its address, the one form in which configuration names stores. */
+import { openLmdbStore } from './lmdb/lmdb-store.ts'
+import { openMemoryStore } from './memory/memory-store.ts'
+import type { Store } from './store.ts'
+
+const knownAddresses = 'lmdb:<directory> or memory:'
+
+/** Addresses are `lmdb:<directory>` and `memory:`; any other throws an `Error` with one sentence for the operator. */
+export async function openStore(address: string): Promise<Store> {
+  const colon = address.indexOf(':')
+  if (colon < 0) throw new Error(`The store address '${address}' names no kind of store; use ${knownAddresses}.`)
+  const kind = address.slice(0, colon)
+  const location = address.slice(colon + 1)
+  switch (kind) {
+    case 'lmdb':
+      if (location === '') throw new Error(`The store address '${address}' names no directory; use lmdb:<directory>.`)
+      return openLmdbStore(location)
+    case 'memory':
+      if (location !== '')
+        throw new Error(`The store address '${address}' says too much; a store in memory is memory:.`)
+      return openMemoryStore()
+    default:
+      throw new Error(`The store address '${address}' names an unknown kind of store; use ${knownAddresses}.`)
+  }
+}

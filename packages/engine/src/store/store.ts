@@ -1,0 +1,109 @@
+/** The store interface: an ordered map of bytes with snapshots and one conditional commit. */
+
+export type Bytes = Uint8Array
+export type Awaitable<T> = T | Promise<T>
+
+/** from ≤ key < to, bytewise; an absent bound is open. */
+export interface KeyRange {
+  readonly from?: Bytes
+  readonly to?: Bytes
+}
+
+export interface RangeRead extends KeyRange {
+  readonly reverse?: boolean
+  readonly limit?: number
+}
+
+export interface Entry {
+  readonly key: Bytes
+  readonly value: Bytes
+}
+
+export interface ReadAnswer {
+  /** One answer a key, in request order; undefined where there is none. The bytes belong to the caller. */
+  readonly values: readonly (Bytes | undefined)[]
+  /** One array a range, in request order. The bytes belong to the caller. */
+  readonly ranges: readonly (readonly Entry[])[]
+}
+
+export interface ScanOptions {
+  readonly reverse?: boolean
+  readonly limit?: number
+  /** The value handed to `use` is then empty. */
+  readonly keysOnly?: boolean
+  /** How many results one batch holds at most; the driver's choice when absent. */
+  readonly batch?: number
+}
+
+/**
+ * What the store held at one moment, not older than the call of `Store.snapshot`.
+ * Every read of one snapshot sees that same moment, whatever is committed meanwhile.
+ */
+export interface Snapshot {
+  /** Lends the value to `use`, synchronously: the next read may overwrite the bytes. */
+  view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
+  /** Reads keys and (short) ranges in one trip. */
+  read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer>
+  /** Lends each entry to `use` and yields the results in batches; for ranges of any size. */
+  scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options?: ScanOptions): AsyncIterable<T[]>
+  /** Ends the snapshot; reading afterwards is an error, releasing twice is not. */
+  release(): void
+}
+
+export type Change =
+  | { readonly kind: 'put'; readonly key: Bytes; readonly value: Bytes }
+  | { readonly kind: 'delete'; readonly key: Bytes }
+
+/** A condition on the store as it is just before the commit, the commit's own changes not included. */
+export type Expectation =
+  | { readonly kind: 'absent'; readonly key: Bytes }
+  /** The key is there; a change of its value does not disturb it. */
+  | { readonly kind: 'present'; readonly key: Bytes }
+  /** The key is there and its value begins with `prefix`. */
+  | { readonly kind: 'revision'; readonly key: Bytes; readonly prefix: Bytes }
+  /**
+   * The range holds exactly these keys, in order. Whoever adds or removes keys in the range also expects
+   * `guard` present, and whoever expects the range writes or deletes `guard`, or expects it at a revision;
+   * a store without range locks locks the guard.
+   */
+  | { readonly kind: 'range'; readonly range: KeyRange; readonly holds: readonly Bytes[]; readonly guard: Bytes }
+
+export interface Commit {
+  readonly changes: readonly Change[]
+  readonly expectations: readonly Expectation[]
+}
+
+/** `failed` is the very expectation object of the commit that did not hold (the first found). */
+export type CommitOutcome =
+  | { readonly isCommitted: true }
+  | { readonly isCommitted: false; readonly failed: Expectation }
+
+export interface StoreFacts {
+  readonly kind: 'lmdb' | 'memory' | 'postgres'
+  /** Where the data is, for people to read; never holds a credential. */
+  readonly location: string
+  readonly isDurable: boolean
+  readonly readsAreImmediate: boolean
+  readonly isSharedBetweenProcesses: boolean
+  readonly keyBytesMax: number
+  readonly valueBytesMax: number
+}
+
+export interface StoreStats {
+  readonly entries: number
+  readonly bytes: number
+  /** Age of the oldest open snapshot of this process; 0 with none. */
+  readonly oldestSnapshotMs: number
+}
+
+export interface Store {
+  readonly facts: StoreFacts
+  snapshot(): Awaitable<Snapshot>
+  /** Resolves when the changes are durable, or when an expectation failed and nothing was changed. */
+  commit(commit: Commit): Promise<CommitOutcome>
+  stats(): Promise<StoreStats>
+  /** Writes a consistent copy of the store, as of one moment, into an empty or new directory. */
+  backup(directory: string): Promise<void>
+  /** Waits for commits under way, then closes; snapshots still open end. */
+  close(): Promise<void>
+}

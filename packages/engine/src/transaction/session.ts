@@ -1,0 +1,82 @@
+/** What makes stamps and link positions of one open store unique without coordination: its session number. */
+
+import { keySpace } from '../bytes/key-space.ts'
+import { assert } from '../errors.ts'
+import type { Bytes, Store } from '../store/store.ts'
+
+const sessionCounterKey = Buffer.from([keySpace.store, 0x01])
+const sessionMax = 0xff_ffff
+export const stampBytes = 8
+export const positionBytes = 12
+
+export class Session {
+  readonly number: number
+  private stampsGiven = 0
+  private lastTime = 0
+  private sequence = 0
+
+  constructor(number: number) {
+    this.number = number
+  }
+
+  /** A commit stamp: 8 bytes, never the same twice in the store. */
+  nextStamp(): Buffer {
+    const stamp = Buffer.allocUnsafe(stampBytes)
+    stamp.writeUIntBE(this.number, 0, 3)
+    stamp.writeUIntBE(++this.stampsGiven, 3, 5)
+    return stamp
+  }
+
+  /**
+   * A place at the end of a list: 12 bytes (time 6, session 3, sequence 3) greater than `last` and than every
+   * position given before by this session. The clock only helps sessions to interleave sensibly: order never
+   * depends on it, so a clock that steps back does no harm.
+   */
+  nextPosition(last: Bytes | undefined, now: number): Buffer {
+    let time = Math.max(now, this.lastTime)
+    if (last !== undefined) {
+      const lastOfList = Buffer.from(last.buffer, last.byteOffset, last.length).readUIntBE(0, 6)
+      if (lastOfList >= time && !this.isOwnTime(last, time)) time = lastOfList + 1
+    }
+    if (time > this.lastTime) {
+      this.lastTime = time
+      this.sequence = 0
+    } else if (++this.sequence > 0xff_ffff) {
+      this.lastTime++
+      this.sequence = 0
+    }
+    const position = Buffer.allocUnsafe(positionBytes)
+    position.writeUIntBE(this.lastTime, 0, 6)
+    position.writeUIntBE(this.number, 6, 3)
+    position.writeUIntBE(this.sequence, 9, 3)
+    return position
+  }
+
+  /** True when `last` was given by this session at its present time: the sequence then orders what follows. */
+  private isOwnTime(last: Bytes, time: number): boolean {
+    const bytes = Buffer.from(last.buffer, last.byteOffset, last.length)
+    return time === this.lastTime && bytes.readUIntBE(0, 6) === time && bytes.readUIntBE(6, 3) === this.number
+  }
+}
+
+/** Takes the next session number of the store. Committed before it is used, so that no two sessions share one. */
+export async function openSession(store: Store): Promise<Session> {
+  for (;;) {
+    const snapshot = await store.snapshot()
+    const previous = await snapshot.view(sessionCounterKey, (value) => Buffer.from(value))
+    snapshot.release()
+    const number = (previous?.readUInt32BE(0) ?? 0) + 1
+    assert(number <= sessionMax, 'a store is opened fewer than 16 million times')
+    const value = Buffer.alloc(4)
+    value.writeUInt32BE(number)
+    const outcome = await store.commit({
+      changes: [{ kind: 'put', key: sessionCounterKey, value }],
+      expectations: [
+        previous === undefined
+          ? { kind: 'absent', key: sessionCounterKey }
+          : { kind: 'revision', key: sessionCounterKey, prefix: previous },
+      ],
+    })
+    if (outcome.isCommitted) return new Session(number)
+  }
+}

@@ -1,0 +1,32 @@
+/** boolean: true or false, also as the strings "true" and "false". */
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { BooleanSpec } from './type-spec.ts'
+
+export const boolean: LogicalType<BooleanSpec> = {
+  logicalType: 'boolean',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    wordOf(definition, 'encoding', ['binary'], 'binary')
+    wordOf(definition, 'storage', ['byte'], 'byte')
+    return { logicalType: 'boolean' }
+  },
+  describe: () => ({ logicalType: 'boolean', encoding: 'binary', storage: 'byte' }),
+  codec: () => codec,
+}
+
+const codec: Codec<boolean> = {
+  fixedBytes: 1,
+  isNullable: true,
+  defaultValue: false,
+  parse(json) {
+    if (json === true || json === 'true') return true
+    if (json === false || json === 'false') return false
+    throw new ValueError('MalformedValue', `${shownValue(json)} is not true or false`)
+  },
+  write: (value, to) => to.writeByte(value ? 1 : 0),
+  read: (bytes, start) => bytes[start] === 1,
+  writeJson: (bytes, start, _end, json) => json.ascii(bytes[start] === 1 ? 'true' : 'false'),
+  toJson: (value) => value,
+  writeKey: (value, to) => to.boolean(value),
+}

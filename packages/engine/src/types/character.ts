@@ -1,0 +1,43 @@
+/** character: one code point, within what its storage holds. */
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { CharacterSpec } from './type-spec.ts'
+
+const codePointMax = { b8: 0xff, b16: 0xffff, b32: 0x10_ffff } as const
+
+export const character: LogicalType<CharacterSpec> = {
+  logicalType: 'character',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    wordOf(definition, 'encoding', ['binary'], 'binary')
+    return { logicalType: 'character', storage: wordOf(definition, 'storage', ['b8', 'b16', 'b32'], 'b32') }
+  },
+  describe: ({ storage }) => ({ logicalType: 'character', encoding: 'binary', storage }),
+  codec: ({ storage }) => codecUpTo(codePointMax[storage]),
+}
+
+function codecUpTo(max: number): Codec<string> {
+  return {
+    fixedBytes: 4,
+    isNullable: true,
+    defaultValue: null,
+    parse(json) {
+      if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+      const point = json.codePointAt(0)
+      if (point === undefined || String.fromCodePoint(point) !== json || (point >= 0xd800 && point <= 0xdfff)) {
+        throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a single character`)
+      }
+      if (point <= max) return json
+      throw new ValueError('ValueNotAllowed', `${shownValue(json)} is beyond U+${max.toString(16).toUpperCase()}`)
+    },
+    write: (value, to) => to.writeUint32(value.codePointAt(0) as number),
+    read,
+    writeJson: (bytes, start, end, json) => json.string(read(bytes, start, end)),
+    toJson: (value) => value,
+    writeKey: (value, to) => to.integer(value.codePointAt(0) as number),
+  }
+}
+
+function read(bytes: Uint8Array, start: number, _end: number): string {
+  return String.fromCodePoint(Buffer.from(bytes.buffer, bytes.byteOffset + start, 4).readUInt32BE(0))
+}

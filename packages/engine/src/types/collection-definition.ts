@@ -1,0 +1,31 @@
+/** What the definitions of list, set and map have in common. */
+import { nestedDefinition, within, wrongField } from './definition-words.ts'
+import type { DefineContext, DescribeContext, LogicalType, TypeDefinition } from './logical-type.ts'
+import { reference } from './reference.ts'
+import type { ReferenceSpec } from './type-spec.ts'
+
+/** Refuses fields that do not belong to the type; `logicalType` always does. */
+export function refuseOtherFields(definition: TypeDefinition, type: Pick<LogicalType, 'logicalType' | 'fields'>): void {
+  for (const field of Object.keys(definition)) {
+    if (field === 'logicalType' || field === 'attributeName' || type.fields.includes(field)) continue
+    throw wrongField(field, 'InvalidDefinition', `does not belong to the type ${type.logicalType}`)
+  }
+}
+
+/** The elements of a set and the values of a map: references. */
+export function defineReferences(definition: TypeDefinition, field: string, context: DefineContext): ReferenceSpec {
+  const nested = nestedDefinition(definition, field)
+  if (nested === undefined) throw wrongField(field, 'InvalidDefinition', 'is needed')
+  return within(field, () => {
+    const word = nested.logicalType
+    if (typeof word === 'string' && word.toLowerCase() === 'reference') {
+      refuseOtherFields(nested, reference)
+      return reference.define(nested, context)
+    }
+    throw wrongField('logicalType', 'InvalidDefinition', 'is reference')
+  })
+}
+
+export function describeReferences(spec: ReferenceSpec, context: DescribeContext): TypeDefinition {
+  return reference.describe(spec, context)
+}

@@ -1,0 +1,34 @@
+/** date: a day of the years 0001 to 9999. */
+import { formatDay, parseDay } from './calendar.ts'
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { DateSpec } from './type-spec.ts'
+
+export const date: LogicalType<DateSpec> = {
+  logicalType: 'date',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    wordOf(definition, 'encoding', ['objy'], 'objy')
+    wordOf(definition, 'storage', ['date'], 'date')
+    return { logicalType: 'date' }
+  },
+  describe: () => ({ logicalType: 'date', encoding: 'objy' }),
+  codec: () => codec,
+}
+
+const codec: Codec<number> = {
+  fixedBytes: 4,
+  isNullable: true,
+  defaultValue: null,
+  parse(json) {
+    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+    const days = parseDay(json)
+    if (days !== undefined) return days
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a date such as 2024-02-29`)
+  },
+  write: (value, to) => to.writeUint32(value),
+  read: (bytes, start) => Buffer.from(bytes.buffer, bytes.byteOffset + start, 4).readUInt32BE(0),
+  writeJson: (bytes, start, end, json) => json.ascii(`"${formatDay(codec.read(bytes, start, end))}"`),
+  toJson: formatDay,
+  writeKey: (value, to) => to.ticks(value),
+}

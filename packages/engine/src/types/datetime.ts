@@ -1,0 +1,111 @@
+/** datetime: a day and time without an offset, or (datetimeoffset) an instant together with the offset it was given in. */
+import { formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { DateTimeSpec } from './type-spec.ts'
+
+/** An instant, compared by `ticks` alone. */
+export interface OffsetDateTime {
+  /** 100 µs since 0001-01-01T00:00Z; may be negative by less than a day, for local times just after the first. */
+  readonly ticks: number
+  readonly offsetMinutes: number
+}
+
+const form = /^(\d{4}[-/]\d{2}[-/]\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2})?$/
+const offsetMinutesMax = 14 * 60
+const ticksPerMinute = 60 * ticksPerSecond
+
+export const datetime: LogicalType<DateTimeSpec> = {
+  logicalType: 'datetime',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    wordOf(definition, 'encoding', ['objy'], 'objy')
+    return {
+      logicalType: 'datetime',
+      storage: wordOf(definition, 'storage', ['datetime', 'datetimeoffset'], 'datetime'),
+    }
+  },
+  describe: ({ storage }) => ({ logicalType: 'datetime', encoding: 'objy', storage }),
+  codec: ({ storage }) => (storage === 'datetime' ? plainCodec : offsetCodec),
+}
+
+interface Parsed {
+  readonly local: number
+  readonly offset: string | undefined
+}
+
+function parseLocal(json: unknown): Parsed {
+  if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+  const match = form.exec(json)
+  const days = match === null ? undefined : parseDay(match[1] as string)
+  const ticks = match === null ? undefined : parseTime(match[2] as string)
+  if (match !== null && days !== undefined && ticks !== undefined) {
+    return { local: days * ticksPerDay + ticks, offset: match[3] }
+  }
+  throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a date and time such as 2024-02-29T08:05:09.25`)
+}
+
+function formatLocal(ticks: number): string {
+  const days = Math.floor(ticks / ticksPerDay)
+  return `${formatDay(days)}T${formatTime(ticks - days * ticksPerDay)}`
+}
+
+const plainCodec: Codec<number> = {
+  fixedBytes: 8,
+  isNullable: true,
+  defaultValue: null,
+  parse(json) {
+    const { local, offset } = parseLocal(json)
+    if (offset === undefined) return local
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} has an offset, which storage datetime does not keep`)
+  },
+  write: (value, to) => to.bytes.writeDoubleBE(value, to.reserve(8)),
+  read: readTicks,
+  writeJson: (bytes, start, _end, json) => json.ascii(`"${formatLocal(readTicks(bytes, start))}"`),
+  toJson: formatLocal,
+  writeKey: (value, to) => to.ticks(value),
+}
+
+const offsetCodec: Codec<OffsetDateTime> = {
+  fixedBytes: 10,
+  isNullable: true,
+  defaultValue: null,
+  parse(json) {
+    const { local, offset } = parseLocal(json)
+    const offsetMinutes = offset === undefined || offset === 'Z' ? 0 : parseOffset(offset)
+    if (offsetMinutes !== undefined) return { ticks: local - offsetMinutes * ticksPerMinute, offsetMinutes }
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} has an offset beyond 14:00`)
+  },
+  write(value, to) {
+    const at = to.reserve(10)
+    to.bytes.writeDoubleBE(value.ticks, at)
+    to.bytes.writeInt16BE(value.offsetMinutes, at + 8)
+  },
+  read: (bytes, start) => ({
+    ticks: readTicks(bytes, start),
+    offsetMinutes: Buffer.from(bytes.buffer, bytes.byteOffset + start + 8, 2).readInt16BE(0),
+  }),
+  writeJson: (bytes, start, end, json) => json.ascii(`"${formatOffset(offsetCodec.read(bytes, start, end))}"`),
+  toJson: formatOffset,
+  writeKey: (value, to) => to.ticks(value.ticks),
+}
+
+function readTicks(bytes: Uint8Array, start: number): number {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, 8).readDoubleBE(0)
+}
+
+function parseOffset(text: string): number | undefined {
+  const hours = Number(text.slice(1, 3))
+  const minutes = Number(text.slice(4, 6))
+  const total = hours * 60 + minutes
+  if (minutes > 59 || total > offsetMinutesMax) return undefined
+  return text.startsWith('-') ? -total : total
+}
+
+function formatOffset({ ticks, offsetMinutes }: OffsetDateTime): string {
+  const local = formatLocal(ticks + offsetMinutes * ticksPerMinute)
+  if (offsetMinutes === 0) return `${local}Z`
+  const size = Math.abs(offsetMinutes)
+  const hours = String(Math.floor(size / 60)).padStart(2, '0')
+  return `${local}${offsetMinutes < 0 ? '-' : '+'}${hours}:${String(size % 60).padStart(2, '0')}`
+}

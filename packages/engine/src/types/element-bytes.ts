@@ -1,0 +1,36 @@
+/** Elements in a row of bytes: packed where all take the same width, else each after its length. */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import type { Codec } from './logical-type.ts'
+
+const lengthBytes = 4
+
+export function writeElements(codec: Codec, elements: readonly unknown[], to: ByteWriter): void {
+  for (const element of elements) writeElement(codec, element, to)
+}
+
+export function writeElement(codec: Codec, element: unknown, to: ByteWriter): void {
+  if (codec.fixedBytes !== undefined) {
+    codec.write(element, to)
+    return
+  }
+  const at = to.reserve(lengthBytes)
+  codec.write(element, to)
+  to.bytes.writeUInt32BE(to.length - at - lengthBytes, at)
+}
+
+/** Calls `use` with where each element begins and ends. */
+export function eachElement(
+  codec: Codec,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  use: (start: number, end: number) => void,
+): void {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (let at = start; at < end; ) {
+    const from = codec.fixedBytes === undefined ? at + lengthBytes : at
+    const to = from + (codec.fixedBytes ?? buffer.readUInt32BE(at))
+    use(from, to)
+    at = to
+  }
+}

@@ -1,0 +1,91 @@
+/** All logical types: the list from which the words of the interface follow, and the way to each. */
+import { boolean } from './boolean.ts'
+import { character } from './character.ts'
+import { refuseOtherFields } from './collection-definition.ts'
+import { date } from './date.ts'
+import { datetime } from './datetime.ts'
+import { nestedDefinition, within, wrongField } from './definition-words.ts'
+import type { ElementType } from './element-type.ts'
+import { guid } from './guid.ts'
+import { integer } from './integer.ts'
+import { interval } from './interval.ts'
+import { listOf } from './list.ts'
+import type {
+  Codec,
+  CodecContext,
+  DefineContext,
+  DescribeContext,
+  LogicalType,
+  TypeDefinition,
+} from './logical-type.ts'
+import { shownValue } from './logical-type.ts'
+import { map } from './map.ts'
+import { object } from './object.ts'
+import { real } from './real.ts'
+import { reference } from './reference.ts'
+import { set } from './set.ts'
+import { string } from './string.ts'
+import { time } from './time.ts'
+import type { LogicalTypeName, TypeSpec } from './type-spec.ts'
+
+const elementType: ElementType = {
+  define(definition, field, context) {
+    const nested = nestedDefinition(definition, field)
+    if (nested === undefined) throw wrongField(field, 'InvalidDefinition', 'is needed')
+    return within(field, () => {
+      const spec = defineType(nested, context)
+      if (spec.logicalType !== 'list' && spec.logicalType !== 'set' && spec.logicalType !== 'map') return spec
+      throw wrongField('logicalType', 'InvalidDefinition', 'of an element is no collection')
+    })
+  },
+  describe: (spec, context) => describeType(spec, context),
+  codec: (spec, context) => codecFor(spec, context),
+}
+
+/** In the order in which the documentation lists them. */
+export const logicalTypes = [
+  boolean,
+  character,
+  integer,
+  real,
+  string,
+  guid,
+  date,
+  time,
+  datetime,
+  interval,
+  reference,
+  object,
+  listOf(elementType),
+  set,
+  map,
+] as const
+
+const byName = new Map<string, LogicalType>(logicalTypes.map((type) => [type.logicalType, type as LogicalType]))
+
+/** The normal form of a definition. Throws ValueError. */
+export function defineType(definition: TypeDefinition, context: DefineContext): TypeSpec {
+  const word = definition.logicalType
+  if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
+  if (typeof word !== 'string') throw wrongField('logicalType', 'MalformedValue', `is a word, not ${shownValue(word)}`)
+  const type = byName.get(word.toLowerCase())
+  if (type === undefined) {
+    const known = [...byName.keys()].join(', ')
+    throw wrongField('logicalType', 'InvalidDefinition', `is one of ${known}; not ${shownValue(word)}`)
+  }
+  refuseOtherFields(definition, type)
+  return type.define(definition, context)
+}
+
+/** The definition as a schema read shows it; `defineType` of it gives the same normal form. */
+export function describeType(spec: TypeSpec, context: DescribeContext): TypeDefinition {
+  return typeNamed(spec.logicalType).describe(spec, context)
+}
+
+export function codecFor(spec: TypeSpec, context: CodecContext): Codec {
+  return typeNamed(spec.logicalType).codec(spec, context)
+}
+
+function typeNamed(name: LogicalTypeName): LogicalType {
+  return byName.get(name) as LogicalType
+}

@@ -1,0 +1,102 @@
+/** integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { IntegerSpec } from './type-spec.ts'
+
+const bitsOf = { b8: 8, b16: 16, b32: 32, b64: 64 } as const
+
+export const integer: LogicalType<IntegerSpec> = {
+  logicalType: 'integer',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    return {
+      logicalType: 'integer',
+      encoding: wordOf(definition, 'encoding', ['signed', 'unsigned'], 'signed'),
+      storage: wordOf(definition, 'storage', ['b8', 'b16', 'b32', 'b64'], 'b32'),
+    }
+  },
+  describe: (spec) => ({ ...spec }),
+  codec: ({ encoding, storage }) =>
+    storage === 'b64' ? wideCodec(encoding === 'signed') : narrowCodec(bitsOf[storage], encoding === 'signed'),
+}
+
+/** Up to 32 bits: JavaScript numbers. */
+function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
+  const width = bits / 8
+  const min = isSigned ? -(2 ** (bits - 1)) : 0
+  const max = isSigned ? 2 ** (bits - 1) - 1 : 2 ** bits - 1
+  const read = (bytes: Uint8Array, start: number): number => {
+    let value = 0
+    for (let i = 0; i < width; i++) value = value * 256 + (bytes[start + i] as number)
+    return isSigned && value > max ? value - 2 ** bits : value
+  }
+  return {
+    fixedBytes: width,
+    isNullable: true,
+    defaultValue: 0,
+    parse(json) {
+      if (typeof json === 'number' && Number.isInteger(json) && json >= min && json <= max) return json === 0 ? 0 : json
+      const value = parseWhole(json)
+      if (value < min || value > max) throw outOfRange(json, min, max)
+      return Number(value)
+    },
+    write(value, to) {
+      const at = to.reserve(width)
+      if (isSigned) to.bytes.writeIntBE(value, at, width)
+      else to.bytes.writeUIntBE(value, at, width)
+    },
+    read,
+    writeJson: (bytes, start, _end, json) => json.integer(read(bytes, start)),
+    toJson: (value) => value,
+    writeKey: (value, to) => to.integer(value),
+  }
+}
+
+/** 64 bits: bigint, since a double cannot hold them. */
+function wideCodec(isSigned: boolean): Codec<bigint> {
+  const min = isSigned ? -(2n ** 63n) : 0n
+  const max = isSigned ? 2n ** 63n - 1n : 2n ** 64n - 1n
+  const read = (bytes: Uint8Array, start: number): bigint => {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset + start, 8)
+    return isSigned ? buffer.readBigInt64BE(0) : buffer.readBigUInt64BE(0)
+  }
+  return {
+    fixedBytes: 8,
+    isNullable: true,
+    defaultValue: 0n,
+    parse(json) {
+      const value = parseWhole(json)
+      if (value < min || value > max) throw outOfRange(json, min, max)
+      return value
+    },
+    write(value, to) {
+      const at = to.reserve(8)
+      if (isSigned) to.bytes.writeBigInt64BE(value, at)
+      else to.bytes.writeBigUInt64BE(value, at)
+    },
+    read,
+    writeJson: (bytes, start, _end, json) => json.ascii(read(bytes, start).toString()),
+    toJson: (value) => value,
+    writeKey: (value, to) => to.integer(value),
+  }
+}
+
+const digitsMax = 25
+
+/** A whole number given as such, or as quoted digits. Throws ValueError. */
+function parseWhole(json: unknown): bigint {
+  if (typeof json === 'bigint') return json
+  if (typeof json === 'number') {
+    if (Number.isInteger(json)) return BigInt(json)
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a whole number`)
+  }
+  if (typeof json === 'string' && /^-?\d+$/.test(json)) {
+    if (json.length <= digitsMax) return BigInt(json)
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} has more digits than any integer type holds`)
+  }
+  throw new ValueError('MalformedValue', `${shownValue(json)} is not a whole number`)
+}
+
+function outOfRange(json: unknown, min: number | bigint, max: number | bigint): ValueError {
+  return new ValueError('ValueNotAllowed', `${shownValue(json)} is not between ${min} and ${max}`)
+}

@@ -1,0 +1,110 @@
+/** interval: a signed span of time, days and smaller, to 100 µs. */
+import { formatFraction, fractionTicks, ticksPerDay, ticksPerSecond } from './calendar.ts'
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { IntervalSpec } from './type-spec.ts'
+
+const ticksMax = 5_000_000 * ticksPerDay
+const ticksPerUnit = {
+  days: ticksPerDay,
+  hours: 3_600 * ticksPerSecond,
+  minutes: 60 * ticksPerSecond,
+  seconds: ticksPerSecond,
+  milliseconds: ticksPerSecond / 1_000,
+} as const
+const form =
+  /^([+-])?P(?:(\d{1,10})Y)?(?:(\d{1,10})M)?(?:(\d{1,10})W)?(?:(\d{1,10})D)?(?:T(?:(\d{1,12})H)?(?:(\d{1,12})M)?(?:(\d{1,12})(?:\.(\d+))?S)?)?$/
+
+export const interval: LogicalType<IntervalSpec> = {
+  logicalType: 'interval',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    wordOf(definition, 'encoding', ['objy'], 'objy')
+    wordOf(definition, 'storage', ['interval'], 'interval')
+    return { logicalType: 'interval' }
+  },
+  describe: () => ({ logicalType: 'interval', encoding: 'objy' }),
+  codec: () => codec,
+}
+
+const codec: Codec<number> = {
+  fixedBytes: 8,
+  isNullable: true,
+  defaultValue: null,
+  parse(json) {
+    const ticks = typeof json === 'string' ? parseDuration(json) : parseParts(json)
+    if (Math.abs(ticks) <= ticksMax) return ticks === 0 ? 0 : ticks
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is longer than 5,000,000 days`)
+  },
+  write: (value, to) => to.bytes.writeDoubleBE(value, to.reserve(8)),
+  read: (bytes, start) => Buffer.from(bytes.buffer, bytes.byteOffset + start, 8).readDoubleBE(0),
+  writeJson: (bytes, start, end, json) => json.ascii(`"${formatDuration(codec.read(bytes, start, end))}"`),
+  toJson: formatDuration,
+  writeKey: (value, to) => to.ticks(value),
+}
+
+/** An ISO 8601 duration without years and months, whose length is not fixed. */
+function parseDuration(text: string): number {
+  const match = form.exec(text)
+  const isEmpty = match === null || match.slice(2).every((part) => part === undefined) || text.endsWith('T')
+  if (isEmpty) throw new ValueError('ValueNotAllowed', `${shownValue(text)} is not a duration such as P2DT30M`)
+  const [, sign, years, months, weeks, days, hours, minutes, seconds, fraction] = match
+  if (years !== undefined || months !== undefined) {
+    throw new ValueError('ValueNotAllowed', `${shownValue(text)} has years or months, whose length is not fixed`)
+  }
+  const ticks =
+    (Number(weeks ?? 0) * 7 + Number(days ?? 0)) * ticksPerDay +
+    Number(hours ?? 0) * ticksPerUnit.hours +
+    Number(minutes ?? 0) * ticksPerUnit.minutes +
+    Number(seconds ?? 0) * ticksPerSecond +
+    fractionTicks(fraction)
+  return sign === '-' ? -ticks : ticks
+}
+
+/** `{"days":2,"minutes":30}`: numbers of either sign, also fractions. */
+function parseParts(json: unknown): number {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new ValueError(
+      'MalformedValue',
+      `${shownValue(json)} is neither a duration such as P2DT30M nor an object of its parts`,
+    )
+  }
+  let ticks = 0
+  for (const [unit, amount] of Object.entries(json)) {
+    if (!Object.hasOwn(ticksPerUnit, unit)) {
+      throw partError(unit, 'UnknownField', `an interval has no part '${unit}'`)
+    }
+    const isNumeric = typeof amount === 'string' && /^-?\d+(\.\d+)?$/.test(amount)
+    if (typeof amount !== 'number' && typeof amount !== 'bigint' && !isNumeric) {
+      throw partError(unit, 'MalformedValue', `${shownValue(amount)} is not a number`)
+    }
+    ticks += Number(amount) * ticksPerUnit[unit as keyof typeof ticksPerUnit]
+  }
+  return Number.isFinite(ticks) ? Math.trunc(ticks) : Number.POSITIVE_INFINITY
+}
+
+function partError(unit: string, type: ValueError['type'], words: string): ValueError {
+  const error = new ValueError(type, words)
+  error.path = [unit]
+  return error
+}
+
+function formatDuration(ticks: number): string {
+  const size = Math.abs(ticks)
+  const days = Math.floor(size / ticksPerDay)
+  let rest = size - days * ticksPerDay
+  const hours = Math.floor(rest / ticksPerUnit.hours)
+  rest -= hours * ticksPerUnit.hours
+  const minutes = Math.floor(rest / ticksPerUnit.minutes)
+  rest -= minutes * ticksPerUnit.minutes
+  const seconds = Math.floor(rest / ticksPerSecond)
+  const fraction = rest - seconds * ticksPerSecond
+  const date = days === 0 ? '' : `${days}D`
+  const clock = [
+    hours === 0 ? '' : `${hours}H`,
+    minutes === 0 ? '' : `${minutes}M`,
+    seconds === 0 && fraction === 0 ? '' : `${seconds}${formatFraction(fraction)}S`,
+  ].join('')
+  if (date === '' && clock === '') return 'PT0S'
+  return `${ticks < 0 ? '-' : ''}P${date}${clock === '' ? '' : `T${clock}`}`
+}

@@ -1,0 +1,77 @@
+/** list: values of one type in insertion order; duplicates allowed. */
+import type { JsonWriter } from '../bytes/json-writer.ts'
+import { wordOf, wrongField } from './definition-words.ts'
+import { eachElement, writeElements } from './element-bytes.ts'
+import type { ElementType } from './element-type.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { ListSpec } from './type-spec.ts'
+
+const noName = ''
+
+/** `elements` defines the element type: any but a collection. */
+export function listOf(elements: ElementType): LogicalType<ListSpec> {
+  return {
+    logicalType: 'list',
+    fields: ['encoding', 'storage', 'collectionTypeName', 'elementSpecification'],
+    define(definition, context) {
+      wordOf(definition, 'storage', ['variable'], 'variable')
+      const names = [noName, 'TreeListOfReferences', 'SegmentedArray'] as const
+      const name = wordOf(definition, 'collectionTypeName', names, noName)
+      const element = elements.define(definition, 'elementSpecification', context)
+      if (name === 'TreeListOfReferences' && element.logicalType !== 'reference') {
+        throw wrongField('collectionTypeName', 'InvalidDefinition', 'TreeListOfReferences holds references only')
+      }
+      return { logicalType: 'list', collectionTypeName: name === noName ? null : name, element }
+    },
+    describe: ({ collectionTypeName, element }, context) => ({
+      logicalType: 'list',
+      ...(collectionTypeName === null ? { storage: 'variable' } : { collectionTypeName }),
+      elementSpecification: elements.describe(element, context),
+    }),
+    codec: (spec, context) =>
+      listCodec(elements.codec(spec.element, context), spec.element.logicalType === 'reference'),
+  }
+}
+
+function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unknown[]> {
+  return {
+    fixedBytes: undefined,
+    isNullable: false,
+    defaultValue: [],
+    parse(json) {
+      if (json === null) return []
+      if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${shownValue(json)} is not an array`)
+      return json.map((value, position) => parseElement(element, value, position, holdsReferences))
+    },
+    write: (elements, to) => writeElements(element, elements, to),
+    read(bytes, start, end) {
+      const elements: unknown[] = []
+      eachElement(element, bytes, start, end, (from, to) => elements.push(element.read(bytes, from, to)))
+      return elements
+    },
+    writeJson: (bytes, start, end, json) => writeArrayJson(element, bytes, start, end, json),
+    toJson: (elements) => elements.map((value) => element.toJson(value)),
+  }
+}
+
+/** A null is the reference to nothing in a list of references, and refused in any other. */
+function parseElement(codec: Codec, json: unknown, position: number, mayBeNull: boolean): unknown {
+  try {
+    if (json === null && !mayBeNull) throw new ValueError('ValueNotAllowed', 'null is not an element')
+    return codec.parse(json)
+  } catch (error) {
+    if (error instanceof ValueError) error.path.unshift(position)
+    throw error
+  }
+}
+
+export function writeArrayJson(codec: Codec, bytes: Uint8Array, start: number, end: number, json: JsonWriter): void {
+  json.ascii('[')
+  let isFirst = true
+  eachElement(codec, bytes, start, end, (from, to) => {
+    if (!isFirst) json.ascii(',')
+    isFirst = false
+    codec.writeJson(bytes, from, to, json)
+  })
+  json.ascii(']')
+}

@@ -1,0 +1,83 @@
+/** What every logical type provides: the check of its definition, and the codec of its values. */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import type { JsonWriter } from '../bytes/json-writer.ts'
+import type { KeyWriter } from '../bytes/key-writer.ts'
+import type { AttributeNumber, ClassNumber, LogicalTypeName, TypeSpec } from './type-spec.ts'
+
+/** The JSON fields of an attribute definition that belong to its type (interface, 2.3; attributeName is not among them). */
+export type TypeDefinition = { readonly [field: string]: unknown }
+
+/** How a definition finds the classes and attributes it names, also those defined in the same batch. */
+export interface DefineContext {
+  /** By full name or class number (digits). Throws UnknownClass. */
+  resolveClass(text: string): { readonly number: ClassNumber; readonly name: string; readonly isReferenceable: boolean }
+  /** The attribute of that class (own or inherited) by name. Throws UnknownAttribute. */
+  resolveAttribute(classNumber: ClassNumber, attributeName: string): AttributeNumber
+}
+
+export interface DescribeContext {
+  className(number: ClassNumber): string
+  attributeName(number: AttributeNumber): string
+}
+
+/**
+ * A fault in a value or definition, told without its place; containers prepend the path on its way up, and the
+ * caller that knows class and attribute turns it into an AshlarError.
+ */
+export class ValueError extends Error {
+  readonly type: 'MalformedValue' | 'ValueNotAllowed' | 'UnknownAttribute' | 'InvalidDefinition' | 'UnknownField'
+  /** JSON-pointer steps from the value (or definition) given, outermost first. */
+  path: (string | number)[] = []
+
+  constructor(type: ValueError['type'], message: string) {
+    super(message)
+    this.name = 'ValueError'
+    this.type = type
+  }
+}
+
+/** Converts values of one attribute between JSON, memory, record bytes and index keys. `V` never includes null. */
+export interface Codec<V = unknown> {
+  /** Bytes a value takes, where every value takes the same; undefined for values of variable length. */
+  readonly fixedBytes: number | undefined
+  /** True where an explicit null is stored as null; false where null means empty, all defaults or 0-0-0-0. */
+  readonly isNullable: boolean
+  /** What an attribute not given holds; null where that is the default. */
+  readonly defaultValue: V | null
+  /** JSON → value; never called with null where `isNullable`. Throws ValueError. */
+  parse(json: unknown): V
+  /** Appends the value: exactly `fixedBytes` bytes where that is set. */
+  write(value: V, to: ByteWriter): void
+  /** The value in bytes[start, end). */
+  read(bytes: Uint8Array, start: number, end: number): V
+  /** Record bytes to JSON text with no value in between. */
+  writeJson(bytes: Uint8Array, start: number, end: number, to: JsonWriter): void
+  /** A value (not null) as the JSON that `writeJson` would write, for messages and tests. */
+  toJson(value: V): unknown
+  /** Present where the type can be a key attribute. Byte order of what it writes = order of the values. */
+  writeKey?(value: V, to: KeyWriter): void
+}
+
+/** What a codec of a containing type needs of the layer above: the codec of an embedded class's objects. */
+export interface CodecContext {
+  embedded(classNumber: ClassNumber): Codec
+}
+
+export interface LogicalType<S extends TypeSpec = TypeSpec> {
+  readonly logicalType: LogicalTypeName
+  /** The definition fields that belong to the type, `logicalType` not among them; any other is refused. */
+  readonly fields: readonly string[]
+  /** Checks encoding × storage × length and fills in the defaults. Throws ValueError (InvalidDefinition, MalformedValue). */
+  define(definition: TypeDefinition, context: DefineContext): S
+  /** The definition as a schema read shows it, with the defaults written out. `define` of it gives the same spec. */
+  describe(spec: S, context: DescribeContext): TypeDefinition
+  codec(spec: S, context: CodecContext): Codec
+}
+
+const shownCharactersMax = 60
+
+/** A value as messages show it: JSON, cut to a length that can be read. */
+export function shownValue(value: unknown): string {
+  const text = typeof value === 'bigint' ? value.toString() : (JSON.stringify(value) ?? String(value))
+  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
+}

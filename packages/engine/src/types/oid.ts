@@ -1,0 +1,89 @@
+/** Object identifiers: `<database>-<container>-<page>-<slot>` as text, eight bytes where they are stored. */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import type { JsonWriter } from '../bytes/json-writer.ts'
+import { containerMax } from '../limits.ts'
+
+/** The text in its one form: decimal numbers without leading zeros. */
+export type Oid = string & { readonly brand: 'Oid' }
+
+/** The reference to nothing; never an object. */
+export const noOid = '0-0-0-0' as Oid
+export const oidLength = 8
+
+const partMax = 65_535
+const dash = 0x2d
+const zero = 0x30
+const quote = 0x22
+
+/** Undefined for what is not an OID (REST interface, section 4). */
+export function parseOid(text: string): Oid | undefined {
+  let parts = 1
+  let part = 0
+  let digits = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === dash) {
+      if (digits === 0 || (parts === 2 && part > containerMax) || ++parts > 4) return undefined
+      part = 0
+      digits = 0
+      continue
+    }
+    const digit = code - zero
+    if (digit < 0 || digit > 9 || (digits > 0 && part === 0)) return undefined
+    part = part * 10 + digit
+    digits++
+    if (part > partMax) return undefined
+  }
+  return parts === 4 && digits > 0 ? (text as Oid) : undefined
+}
+
+/** Writes the eight bytes at `at`: four big-endian numbers. */
+export function writeOidBytes(oid: Oid, bytes: Uint8Array, at: number): void {
+  let part = 0
+  let offset = at
+  for (let i = 0; i < oid.length; i++) {
+    const code = oid.charCodeAt(i)
+    if (code !== dash) {
+      part = part * 10 + code - zero
+      continue
+    }
+    bytes[offset] = part >> 8
+    bytes[offset + 1] = part & 0xff
+    offset += 2
+    part = 0
+  }
+  bytes[offset] = part >> 8
+  bytes[offset + 1] = part & 0xff
+}
+
+export function writeOid(oid: Oid, to: ByteWriter): void {
+  const at = to.reserve(oidLength)
+  writeOidBytes(oid, to.bytes, at)
+}
+
+export function oidBytes(oid: Oid): Buffer {
+  const bytes = Buffer.allocUnsafe(oidLength)
+  writeOidBytes(oid, bytes, 0)
+  return bytes
+}
+
+export function oidFromBytes(bytes: Uint8Array, at: number): Oid {
+  return `${partAt(bytes, at)}-${partAt(bytes, at + 2)}-${partAt(bytes, at + 4)}-${partAt(bytes, at + 6)}` as Oid
+}
+
+/** Writes the quoted text straight from the bytes. */
+export function writeOidJson(json: JsonWriter, bytes: Uint8Array, at: number): void {
+  json.byte(quote)
+  json.unsigned(partAt(bytes, at))
+  json.byte(dash)
+  json.unsigned(partAt(bytes, at + 2))
+  json.byte(dash)
+  json.unsigned(partAt(bytes, at + 4))
+  json.byte(dash)
+  json.unsigned(partAt(bytes, at + 6))
+  json.byte(quote)
+}
+
+function partAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
+}

@@ -1,0 +1,68 @@
+/** real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { RealSpec } from './type-spec.ts'
+
+export const real: LogicalType<RealSpec> = {
+  logicalType: 'real',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    wordOf(definition, 'encoding', ['ieee'], 'ieee')
+    return { logicalType: 'real', storage: wordOf(definition, 'storage', ['b32', 'b64'], 'b64') }
+  },
+  describe: ({ storage }) => ({ logicalType: 'real', encoding: 'ieee', storage }),
+  codec: ({ storage }) =>
+    storage === 'b32' ? codecOf(4, Math.fround, shortestSingle) : codecOf(8, asIs, shortestDouble),
+}
+
+function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value: number) => string): Codec<number> {
+  const read = (bytes: Uint8Array, start: number): number => {
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset + start, width)
+    return width === 4 ? buffer.readFloatBE(0) : buffer.readDoubleBE(0)
+  }
+  return {
+    fixedBytes: width,
+    isNullable: true,
+    defaultValue: 0,
+    parse(json) {
+      const value = round(parseNumber(json))
+      if (Number.isFinite(value)) return value
+      throw new ValueError('ValueNotAllowed', `${shownValue(json)} is beyond what a b${width * 8} real holds`)
+    },
+    write(value, to) {
+      const at = to.reserve(width)
+      if (width === 4) to.bytes.writeFloatBE(value, at)
+      else to.bytes.writeDoubleBE(value, at)
+    },
+    read,
+    writeJson: (bytes, start, _end, json) => json.ascii(toText(read(bytes, start))),
+    toJson: (value) => Number(toText(value)),
+    writeKey: (value, to) => to.real(value),
+  }
+}
+
+function asIs(value: number): number {
+  return value
+}
+
+/** Throws ValueError for what is not a JSON number, alone or quoted. */
+function parseNumber(json: unknown): number {
+  if (typeof json === 'number') return json
+  if (typeof json === 'bigint') return Number(json)
+  if (typeof json === 'string' && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(json)) return Number(json)
+  throw new ValueError('MalformedValue', `${shownValue(json)} is not a number`)
+}
+
+function shortestDouble(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+/** The shortest decimal that is this single again; a double's digits would show a precision that is not there. */
+function shortestSingle(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 24) return shortestDouble(value)
+  for (let digits = 1; digits < 9; digits++) {
+    const text = String(Number(value.toPrecision(digits)))
+    if (Math.fround(Number(text)) === value) return text
+  }
+  return String(Number(value.toPrecision(9)))
+}

@@ -1,0 +1,73 @@
+/** reference: the OID of an object of the referenced class or a subclass; 0-0-0-0 refers to nothing. */
+import { textOf, wordOf, wrongField } from './definition-words.ts'
+import {
+  type Codec,
+  type DefineContext,
+  type LogicalType,
+  shownValue,
+  type TypeDefinition,
+  ValueError,
+} from './logical-type.ts'
+import { noOid, type Oid, oidFromBytes, oidLength, parseOid, writeOid, writeOidJson } from './oid.ts'
+import type { ReferenceSpec } from './type-spec.ts'
+
+export const reference: LogicalType<ReferenceSpec> = {
+  logicalType: 'reference',
+  fields: ['referencedClass', 'inverseAttribute', 'encoding', 'storage'],
+  define(definition, context) {
+    wordOf(definition, 'encoding', ['binary'], 'binary')
+    wordOf(definition, 'storage', ['b64'], 'b64')
+    return defineReference(definition, context)
+  },
+  describe(spec, context) {
+    const described: Record<string, unknown> = {
+      logicalType: 'reference',
+      referencedClass: context.className(spec.referencedClass),
+    }
+    if (spec.inverseAttribute !== null) described.inverseAttribute = context.attributeName(spec.inverseAttribute)
+    return described
+  },
+  codec: () => codec,
+}
+
+function defineReference(definition: TypeDefinition, context: DefineContext): ReferenceSpec {
+  const name = textOf(definition, 'referencedClass')
+  if (name === undefined) throw wrongField('referencedClass', 'InvalidDefinition', 'is needed for a reference')
+  const referenced = context.resolveClass(name)
+  if (!referenced.isReferenceable) {
+    throw wrongField(
+      'referencedClass',
+      'InvalidDefinition',
+      `names ${referenced.name}, which is embeddable, not referenceable`,
+    )
+  }
+  const inverse = textOf(definition, 'inverseAttribute')
+  return {
+    logicalType: 'reference',
+    referencedClass: referenced.number,
+    inverseAttribute: inverse === undefined ? null : context.resolveAttribute(referenced.number, inverse),
+  }
+}
+
+const codec: Codec<Oid> = {
+  fixedBytes: oidLength,
+  isNullable: false,
+  defaultValue: noOid,
+  parse(json) {
+    if (json === null) return noOid
+    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not an OID`)
+    const oid = parseOid(json)
+    if (oid !== undefined) return oid
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not an OID such as 3-3-1-40`)
+  },
+  write: writeOid,
+  read: (bytes, start) => oidFromBytes(bytes, start),
+  writeJson: (bytes, start, _end, json) => writeOidJson(json, bytes, start),
+  toJson: (value) => value,
+  writeKey: (value, to) => {
+    to.fixed(noBytes)
+    writeOid(value, to.to)
+  },
+}
+
+const noBytes = Buffer.alloc(0)

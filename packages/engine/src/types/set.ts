@@ -1,0 +1,66 @@
+/** set: references, each once, in OID order. */
+import { defineReferences, describeReferences } from './collection-definition.ts'
+import { wordOf } from './definition-words.ts'
+import { eachElement, writeElements } from './element-bytes.ts'
+import { writeArrayJson } from './list.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { noOid, type Oid, oidBytes } from './oid.ts'
+import { reference } from './reference.ts'
+import type { SetSpec } from './type-spec.ts'
+
+export const set: LogicalType<SetSpec> = {
+  logicalType: 'set',
+  fields: ['storage', 'collectionTypeName', 'elementSpecification'],
+  define(definition, context) {
+    wordOf(definition, 'storage', ['variable'], 'variable')
+    const names = ['TreeSetOfReferences', 'HashSetOfReferences'] as const
+    return {
+      logicalType: 'set',
+      collectionTypeName: wordOf(definition, 'collectionTypeName', names, 'TreeSetOfReferences'),
+      element: defineReferences(definition, 'elementSpecification', context),
+    }
+  },
+  describe: ({ collectionTypeName, element }, context) => ({
+    logicalType: 'set',
+    collectionTypeName,
+    elementSpecification: describeReferences(element, context),
+  }),
+  codec: (spec, context) => setCodec(reference.codec(spec.element, context) as Codec<Oid>),
+}
+
+function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
+  return {
+    fixedBytes: undefined,
+    isNullable: false,
+    defaultValue: [],
+    parse(json) {
+      if (json === null) return []
+      if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${shownValue(json)} is not an array`)
+      const elements = json.map((value, position) => parseElement(element, value, position))
+      return [...new Set(elements)].sort(compareOids)
+    },
+    write: (elements, to) => writeElements(element as Codec, elements, to),
+    read(bytes, start, end) {
+      const elements: Oid[] = []
+      eachElement(element as Codec, bytes, start, end, (from, to) => elements.push(element.read(bytes, from, to)))
+      return elements
+    },
+    writeJson: (bytes, start, end, json) => writeArrayJson(element as Codec, bytes, start, end, json),
+    toJson: (elements) => elements,
+  }
+}
+
+function parseElement(codec: Codec<Oid>, json: unknown, position: number): Oid {
+  try {
+    const oid = codec.parse(json)
+    if (oid === noOid) throw new ValueError('ValueNotAllowed', 'a set does not hold the reference to nothing')
+    return oid
+  } catch (error) {
+    if (error instanceof ValueError) error.path.unshift(position)
+    throw error
+  }
+}
+
+export function compareOids(one: Oid, other: Oid): number {
+  return Buffer.compare(oidBytes(one), oidBytes(other))
+}

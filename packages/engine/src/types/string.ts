@@ -1,0 +1,101 @@
+/** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
+import { countOf, wordOf, wrongField } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { StringSpec } from './type-spec.ts'
+
+/** The first byte of a stored text; bit 0: JSON needs no escapes in it. */
+const plainFlag = 0x01
+const shortCharacters = 64
+
+export const string: LogicalType<StringSpec> = {
+  logicalType: 'string',
+  fields: ['encoding', 'storage', 'fixedLength'],
+  define(definition) {
+    const encoding = wordOf(definition, 'encoding', ['byte', 'utf8', 'utf16', 'utf32'], 'utf8')
+    const storage = wordOf(definition, 'storage', ['variable', 'fixed', 'optimized'], 'variable')
+    const fixedLength = countOf(definition, 'fixedLength')
+    if (storage === 'fixed' && fixedLength === undefined) {
+      throw wrongField('fixedLength', 'InvalidDefinition', 'is needed for storage fixed')
+    }
+    if (storage === 'variable' && fixedLength !== undefined) {
+      throw wrongField('fixedLength', 'InvalidDefinition', 'does not belong to storage variable')
+    }
+    return { logicalType: 'string', encoding, storage, ...(fixedLength === undefined ? {} : { fixedLength }) }
+  },
+  describe: (spec) => ({ ...spec }),
+  codec: (spec) => codecOf(spec),
+}
+
+function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> {
+  const charactersMax = storage === 'fixed' ? (fixedLength as number) : Number.POSITIVE_INFINITY
+  const isByte = encoding === 'byte'
+  return {
+    fixedBytes: undefined,
+    isNullable: true,
+    defaultValue: '',
+    parse(json) {
+      if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+      check(json, isByte, charactersMax)
+      return json
+    },
+    write(value, to) {
+      to.writeByte(isPlain(value) ? plainFlag : 0)
+      writeUtf8(value, to)
+    },
+    read,
+    writeJson(bytes, start, end, json) {
+      if (((bytes[start] as number) & plainFlag) !== 0) json.plainUtf8(bytes, start + 1, end)
+      else json.string(read(bytes, start, end))
+    },
+    toJson: (value) => value,
+    writeKey: (value, to) => to.text(value),
+  }
+}
+
+function read(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 1).toString('utf8')
+}
+
+function check(text: string, isByte: boolean, charactersMax: number): void {
+  if (!text.isWellFormed()) {
+    throw new ValueError('ValueNotAllowed', `${shownValue(text)} has half of a surrogate pair`)
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a byte string may hold any character up to U+00FF
+  if (isByte && !/^[\u0000-\u00ff]*$/.test(text)) {
+    throw new ValueError(
+      'ValueNotAllowed',
+      `${shownValue(text)} has characters beyond U+00FF, which encoding byte does not hold`,
+    )
+  }
+  if (text.length > charactersMax && countCharacters(text) > charactersMax) {
+    throw new ValueError('ValueNotAllowed', `${shownValue(text)} is longer than ${charactersMax} characters`)
+  }
+}
+
+function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what JSON escapes
+const needsEscape = /[\u0000-\u001f"\\\u007f\u2028\u2029]/
+
+function isPlain(text: string): boolean {
+  return !needsEscape.test(text)
+}
+
+function writeUtf8(text: string, to: { reserve(count: number): number; bytes: Buffer; length: number }): void {
+  if (text.length <= shortCharacters && isAscii(text)) {
+    const at = to.reserve(text.length)
+    for (let i = 0; i < text.length; i++) to.bytes[at + i] = text.charCodeAt(i)
+    return
+  }
+  const at = to.reserve(Buffer.byteLength(text))
+  to.bytes.write(text, at)
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
+  return true
+}

@@ -1,0 +1,34 @@
+/** time: a time of day, to 100 µs; further digits are cut. */
+import { formatTime, parseTime } from './calendar.ts'
+import { wordOf } from './definition-words.ts'
+import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import type { TimeSpec } from './type-spec.ts'
+
+export const time: LogicalType<TimeSpec> = {
+  logicalType: 'time',
+  fields: ['encoding', 'storage'],
+  define(definition) {
+    wordOf(definition, 'encoding', ['objy'], 'objy')
+    wordOf(definition, 'storage', ['time'], 'time')
+    return { logicalType: 'time' }
+  },
+  describe: () => ({ logicalType: 'time', encoding: 'objy' }),
+  codec: () => codec,
+}
+
+const codec: Codec<number> = {
+  fixedBytes: 4,
+  isNullable: true,
+  defaultValue: null,
+  parse(json) {
+    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+    const ticks = parseTime(json)
+    if (ticks !== undefined) return ticks
+    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a time of day such as 08:05:09.25`)
+  },
+  write: (value, to) => to.writeUint32(value),
+  read: (bytes, start) => Buffer.from(bytes.buffer, bytes.byteOffset + start, 4).readUInt32BE(0),
+  writeJson: (bytes, start, end, json) => json.ascii(`"${formatTime(codec.read(bytes, start, end))}"`),
+  toJson: formatTime,
+  writeKey: (value, to) => to.ticks(value),
+}

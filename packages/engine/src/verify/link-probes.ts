@@ -1,0 +1,99 @@
+/** What a link entry asks: its owner, and for bidirectional links the other side. */
+import { inverseOf } from '../links/bidirectional.ts'
+import {
+  attributeOfKey,
+  kindOfKey,
+  linkKind,
+  ownerOfKey,
+  positionKey,
+  positionOfKey,
+  targetKey,
+  targetOfKey,
+} from '../links/link-keys.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import { objectKey } from '../records/object-key.ts'
+import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Bytes } from '../store/store.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+import { mustExist, mustHold, type Probe, type VerifyContext } from './probe.ts'
+
+interface LinkEntry {
+  readonly owner: Oid
+  readonly number: AttributeNumber
+  readonly kind: number
+  readonly target: Oid
+  /** Of list entries, and of the entries that find them by target. */
+  readonly position: Buffer | undefined
+}
+
+export function probeLinkEntry(context: VerifyContext, key: Bytes, value: Bytes): Probe[] {
+  const entry = readEntry(key, value)
+  const { owner, number, kind, target } = entry
+  const attribute = findAttribute(context, number)
+  if (attribute === undefined) {
+    context.problems.push(`a link entry of object ${owner} names attribute number ${number}, which does not exist`)
+    return []
+  }
+  const { name } = attribute.attribute
+  const probes = [
+    mustExist(objectKey(owner), `a link entry of ${name} belongs to object ${owner}, which does not exist`),
+  ]
+  const inverse = attribute.linkForm === 'map' ? null : inverseOf(attribute)
+  if (inverse === null) return probes
+  const far = findAttribute(context, inverse)
+  const problem = `object ${owner} has ${target} in ${name}, which does not answer`
+  if (far === undefined) return [...probes, mustExist(objectKey(target), problem)]
+  if (far.linkForm === undefined) return [...probes, answersToOne(context, entry, inverse, problem)]
+  probes.push(mustExist(targetKey(target, inverse, owner), problem))
+  if (attribute.linkForm === 'list') probes.push(hasItsOtherKey(entry, name))
+  else if (kind !== linkKind.target) context.problems.push(`object ${owner} has an entry of another form in ${name}`)
+  return probes
+}
+
+function readEntry(key: Bytes, value: Bytes): LinkEntry {
+  const kind = kindOfKey(key)
+  const common = { owner: ownerOfKey(key), number: attributeOfKey(key), kind }
+  if (kind === linkKind.position) return { ...common, target: oidFromBytes(value, 0), position: positionOfKey(key) }
+  if (kind === linkKind.name) return { ...common, target: oidFromBytes(value, 0), position: undefined }
+  return { ...common, target: targetOfKey(key), position: value.length === 0 ? undefined : Buffer.from(value) }
+}
+
+/** The list entry and the one that finds it by target must name each other. */
+function hasItsOtherKey({ owner, number, kind, target, position }: LinkEntry, name: string): Probe {
+  const at = position ?? Buffer.alloc(0)
+  return kind === linkKind.position
+    ? mustHold(targetKey(owner, number, target), at, `object ${owner} cannot find ${target} in ${name} by value`)
+    : mustHold(
+        positionKey(owner, number, at),
+        oidBytes(target),
+        `object ${owner} has lost the place of ${target} in ${name}`,
+      )
+}
+
+function answersToOne(context: VerifyContext, entry: LinkEntry, inverse: AttributeNumber, problem: string): Probe {
+  return {
+    key: objectKey(entry.target),
+    verdict: (record) => {
+      if (record === undefined) return problem
+      const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
+      const content = decodeRecord(format, record)
+      const { index } = format.attribute(inverse)
+      if (content.values[index] !== entry.owner) return problem
+      const position = content.positions[index]
+      const isSamePlace =
+        entry.position === undefined || (position !== undefined && entry.position.equals(position as Buffer))
+      return isSamePlace ? undefined : `object ${entry.target} has another place in ${entry.owner} than it knows`
+    },
+  }
+}
+
+/** The attribute as any class that has it sees it. */
+function findAttribute(context: VerifyContext, number: AttributeNumber): AttributeFormat | undefined {
+  const formats = recordFormats(context.catalog)
+  for (const cls of context.catalog.classes) {
+    if (cls.attributes.some((attribute) => attribute.number === number)) return formats.of(cls).attribute(number)
+  }
+  return undefined
+}

@@ -1,0 +1,74 @@
+/** What an object's record asks: its container, its index entries, and the other side of its to-one links. */
+
+import { makeIndexKey } from '../indexes/index-key.ts'
+import { indexFormatsOf } from '../indexes/maintain.ts'
+import { positionKey, targetKey } from '../links/link-keys.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.ts'
+import { decodeRecord, type RecordValues, shapeNumberOf } from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Bytes } from '../store/store.ts'
+import { noOid, type Oid, oidBytes } from '../types/oid.ts'
+import { mustExist, mustHold, type Probe, type VerifyContext } from './probe.ts'
+
+export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): Probe[] {
+  const oid = oidOfObjectKey(key)
+  const formats = recordFormats(context.catalog)
+  const format = formats.ofShape(shapeNumberOf(record))
+  const content = decodeRecord(format, record)
+  const [database, container] = oid.split('-').map(Number) as [number, number]
+  const probes: Probe[] = [
+    {
+      key: containerKey(database, container),
+      verdict: (row) =>
+        row !== undefined && Buffer.from(row).readUInt32BE(0) === format.cls.number
+          ? undefined
+          : `object ${oid} of class ${format.cls.name} is not in a container of its class`,
+    },
+  ]
+  for (const keyFormat of indexFormatsOf(format)) {
+    if (keyFormat.index.state !== 'ready') continue
+    const { key: entryKey } = makeIndexKey(keyFormat, content.values, oid)
+    probes.push(
+      mustHold(entryKey, oidBytes(oid), `object ${oid} has no entry of its own in index ${keyFormat.index.name}`),
+    )
+  }
+  for (const attribute of format.attributes) {
+    const probe = probeToOne(context, format, attribute, oid, content)
+    if (probe !== undefined) probes.push(probe)
+  }
+  return probes
+}
+
+/** A bidirectional to-one reference must be answered by its partner. */
+function probeToOne(
+  context: VerifyContext,
+  format: ClassFormat,
+  attribute: AttributeFormat,
+  oid: Oid,
+  content: RecordValues,
+): Probe | undefined {
+  const { spec, name } = attribute.attribute
+  if (spec.logicalType !== 'reference' || spec.inverseAttribute === null || !format.cls.isReferenceable)
+    return undefined
+  const partner = content.values[attribute.index] as Oid
+  if (partner === noOid) return undefined
+  const inverse = spec.inverseAttribute
+  const far = recordFormats(context.catalog).byNumber(spec.referencedClass).attribute(inverse)
+  const problem = `object ${oid} refers to ${partner} by ${name}, which does not answer`
+  if (far.linkForm === 'set') return mustExist(targetKey(partner, inverse, oid), problem)
+  if (far.linkForm === 'list') {
+    const position = content.positions[attribute.index]
+    if (position === undefined) return mustExist(positionKey(partner, inverse, Buffer.alloc(12)), problem)
+    return mustHold(positionKey(partner, inverse, position), oidBytes(oid), problem)
+  }
+  return {
+    key: objectKey(partner),
+    verdict: (record) => {
+      if (record === undefined) return problem
+      const partnerFormat = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
+      const answer = decodeRecord(partnerFormat, record).values[partnerFormat.attribute(inverse).index]
+      return answer === oid ? undefined : problem
+    },
+  }
+}

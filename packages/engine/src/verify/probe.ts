@@ -1,0 +1,27 @@
+/** A question that one entry of the store asks of another. */
+import type { Catalog } from '../schema/catalog.ts'
+import type { Bytes } from '../store/store.ts'
+
+export interface VerifyContext {
+  readonly catalog: Catalog
+  /** Numbers of dropped indexes whose entries are still being cleared. */
+  readonly garbage: ReadonlySet<number>
+  readonly problems: string[]
+}
+
+export interface Probe {
+  readonly key: Buffer
+  /** A sentence for what is wrong with the value found (undefined where the key is not there), or undefined. */
+  readonly verdict: (value: Bytes | undefined) => string | undefined
+}
+
+export function mustHold(key: Buffer, expected: Uint8Array, problem: string): Probe {
+  return {
+    key,
+    verdict: (value) => (value !== undefined && Buffer.compare(value, expected) === 0 ? undefined : problem),
+  }
+}
+
+export function mustExist(key: Buffer, problem: string): Probe {
+  return { key, verdict: (value) => (value === undefined ? problem : undefined) }
+}

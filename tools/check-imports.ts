@@ -1,0 +1,104 @@
+/** Checks that the engine's rooms and the four packages import only downwards, type imports included. */
+import { posix } from 'node:path'
+import type { CheckResult, Finding } from './finding.ts'
+import type { ProjectFiles } from './project-files.ts'
+import { importsOf, nodesOf, parseSource, type Source } from './source.ts'
+
+/** A room is a folder or a single file of packages/engine/src; a file imports from a lower rank or from its own room. */
+const ranks: Readonly<Record<string, number>> = {
+  // Below every other: whoever asserts needs it.
+  'errors.ts': -1,
+  'limits.ts': 0,
+  bytes: 0,
+  store: 1,
+  transaction: 2,
+  types: 2,
+  schema: 3,
+  catalog: 4,
+  records: 4,
+  indexes: 5,
+  links: 6,
+  objects: 7,
+  evolution: 7,
+  verify: 7,
+  query: 8,
+  'federated-database.ts': 9,
+  'index.ts': 10,
+}
+
+/** The packages that each package may import. */
+const packagesBelow: Readonly<Record<string, readonly string[]>> = {
+  engine: [],
+  client: [],
+  server: ['engine', 'client'],
+  console: ['client'],
+}
+
+/** Pure rooms: what they do is done when they return, so that a schema or a key can be made anywhere. */
+const synchronous = ['bytes', 'types', 'schema', 'query/parse', 'query/bind', 'query/plan']
+
+const engine = 'packages/engine/src/'
+const waiting = /^(Promise|PromiseLike|Awaitable|Async(Iterable|Iterator|IterableIterator|Generator))$/
+
+export function checkImports(files: ProjectFiles): CheckResult {
+  const findings: Finding[] = []
+  let imports = 0
+  for (const [file, text] of files) {
+    const name = /^packages\/([^/]+)\/src\/.*\.tsx?$/.exec(file)?.[1]
+    if (name === undefined) continue
+    const source = parseSource(file, text)
+    for (const { specifier, line } of importsOf(source)) {
+      imports++
+      const message = packageRule(name, file, specifier) ?? (name === 'engine' ? rankRule(file, specifier) : undefined)
+      if (message !== undefined) findings.push({ file, line, message })
+    }
+    if (file.startsWith(engine)) findings.push(...waitsIn(file, source))
+  }
+  return { findings, summary: `${imports} imports, ${Object.keys(ranks).length} rooms` }
+}
+
+function packageRule(name: string, file: string, specifier: string): string | undefined {
+  const below = packagesBelow[name]
+  if (below === undefined) return `the package ${name} has no place in the table of tools/check-imports.ts`
+  if (specifier.startsWith('.')) {
+    const target = posix.join(posix.dirname(file), specifier)
+    return target.startsWith(`packages/${name}/src/`) ? undefined : `${specifier} leaves the sources of ${name}`
+  }
+  const other = /^@ashlar\/([^/]+)/.exec(specifier)?.[1]
+  if (other !== undefined && !below.includes(other)) return `${name} may not import ${other}`
+  if (name === 'client' && other === undefined) return `client has no dependencies, not even ${specifier}`
+  return undefined
+}
+
+function rankRule(file: string, specifier: string): string | undefined {
+  const from = roomOf(file)
+  if (ranks[from] === undefined) return `the room ${from} has no rank in the table of tools/check-imports.ts`
+  if (!specifier.startsWith('.')) return undefined
+  const to = roomOf(posix.join(posix.dirname(file), specifier))
+  const rank = ranks[to]
+  if (rank === undefined) return `the room ${to} has no rank in the table of tools/check-imports.ts`
+  if (to === from || rank < ranks[from]) return undefined
+  return `${from} (rank ${ranks[from]}) may not import ${to} (rank ${rank}): only its own room and lower ranks`
+}
+
+function roomOf(file: string): string {
+  return file.slice(engine.length).split('/')[0] ?? ''
+}
+
+function waitsIn(file: string, source: Source): Finding[] {
+  const room = synchronous.find((folder) => file.startsWith(`${engine}${folder}/`))
+  if (room === undefined) return []
+  const findings: Finding[] = []
+  for (const node of nodesOf(source.program)) {
+    const word = waitingWord(node)
+    if (word) findings.push({ file, line: source.lineOf(node.start), message: `${room} is synchronous: no ${word}` })
+  }
+  return findings
+}
+
+function waitingWord(node: { readonly type: string; readonly [field: string]: unknown }): string | undefined {
+  if (node.type === 'AwaitExpression' || (node.type === 'ForOfStatement' && node.await === true)) return 'await'
+  if (node.async === true) return 'async'
+  if (node.type === 'Identifier' && typeof node.name === 'string' && waiting.test(node.name)) return node.name
+  return undefined
+}

@@ -1,0 +1,34 @@
+/** A vitest reporter that ends the run with the plain line `N passed, N failed`, which any runner can read. */
+import { writeSync } from 'node:fs'
+import type { Reporter, TestModule } from 'vitest/node'
+
+const counts = { passed: 0, failed: 0 }
+
+export const countReporter: Reporter = {
+  // At exit, so that nothing follows it; and a run that ends badly without a failed test is not told as a good one.
+  onInit() {
+    process.on('exit', (code) => {
+      const failed = code !== 0 && counts.failed === 0 ? 1 : counts.failed
+      writeSync(1, `${counts.passed} passed, ${failed} failed\n`)
+    })
+  },
+  onTestRunEnd(modules, errors) {
+    Object.assign(counts, countTests(modules))
+    counts.failed += errors.length
+  },
+}
+
+/** Tests by their outcome; a file that could not be loaded, and a failed hook of a suite, count as one failure each. */
+function countTests(modules: readonly Pick<TestModule, 'children' | 'errors'>[]): typeof counts {
+  const sum = { passed: 0, failed: 0 }
+  for (const module of modules) {
+    sum.failed += module.errors().length
+    for (const suite of module.children.allSuites()) sum.failed += suite.errors().length
+    for (const test of module.children.allTests()) {
+      const { state } = test.result()
+      if (state === 'passed') sum.passed++
+      if (state === 'failed') sum.failed++
+    }
+  }
+  return sum
+}

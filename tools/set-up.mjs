@@ -1,0 +1,105 @@
+/** Makes a checkout ready to run: the right Node, the packages installed, the sources built; says nothing when all is well. */
+// It runs before anything is installed, and on any Node: built-ins only, and no syntax that Node 16 cannot read.
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { builtPackages, isBuilt, isInstalled, isSupported, packageState, sourceState } from './set-up-state.mjs'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..')
+const stampFile = join(root, 'node_modules', '.ashlar-set-up.json')
+
+/** @param {string} words */
+function say(words) {
+  process.stderr.write(`set-up: ${words}\n`)
+}
+
+/**
+ * @param {string} words what to do about it
+ * @param {string} [output] of the step that failed
+ * @returns {never}
+ */
+function fail(words, output) {
+  if (output) process.stderr.write(`${output.trimEnd()}\n`)
+  say(words)
+  process.exit(1)
+}
+
+/** @returns {{ lock?: string, machine?: string, sources?: string }} */
+function readStamp() {
+  try {
+    return JSON.parse(readFileSync(stampFile, 'utf8'))
+  } catch (_) {
+    return {}
+  }
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} parameters
+ */
+function run(command, parameters) {
+  const result = spawnSync(command, parameters, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  const output = `${result.stdout || ''}${result.stderr || ''}${result.error ? result.error.message : ''}`
+  return { ok: result.status === 0, output }
+}
+
+/**
+ * The npm that started this, so that another one on the path is never mixed in.
+ * @param {string[]} parameters
+ */
+function npm(parameters) {
+  const cli = process.env.npm_execpath
+  if (cli?.endsWith('npm-cli.js')) return run(process.execPath, [cli].concat(parameters))
+  // Outside npm on Windows the command is a .cmd file, which only a shell starts.
+  if (process.platform === 'win32') return run('cmd.exe', ['/d', '/s', '/c', 'npm'].concat(parameters))
+  return run('npm', parameters)
+}
+
+function install() {
+  say('installing packages (about 20 s, only when they changed) …')
+  // Under NODE_ENV=production npm would leave out the compiler, without which nothing can be built.
+  const quiet = ['--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const exact = npm(['ci'].concat(quiet))
+  if (exact.ok) return
+  say('npm ci refused the lock file; trying npm install …')
+  const near = npm(['install', '--no-save'].concat(quiet))
+  if (near.ok) return
+  fail(
+    'the packages could not be installed. Check the network and `npm config get registry`, then run the command again.',
+    `${exact.output}\n${near.output}`,
+  )
+}
+
+function build() {
+  say('building …')
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const result = run(process.execPath, [compiler, '-b'].concat(builtPackages(root)))
+  if (!result.ok)
+    fail('the build failed: mend what the compiler names above, then run the command again.', result.output)
+}
+
+if (!isSupported(process.version)) {
+  fail(
+    `Ashlar needs Node 20.19 or newer; this is ${process.version}. Install a newer Node, then run the command again.`,
+  )
+}
+const stamp = readStamp()
+const { lock, machine } = packageState(root)
+if (stamp.lock !== lock || stamp.machine !== machine) {
+  const sameMachine = stamp.machine === undefined || stamp.machine === machine
+  if (!sameMachine || !isInstalled(root)) install()
+  stamp.lock = lock
+  stamp.machine = machine
+  stamp.sources = ''
+  writeFileSync(stampFile, JSON.stringify(stamp))
+}
+// `npm run check` compiles by itself, and tells what else is wrong even when that fails.
+if (process.argv[2] === 'packages') process.exit(0)
+// Taken before the build: what is edited while it runs is built the next time.
+const sources = sourceState(root)
+if (stamp.sources !== sources || !isBuilt(root)) {
+  build()
+  stamp.sources = sources
+  writeFileSync(stampFile, JSON.stringify(stamp))
+}

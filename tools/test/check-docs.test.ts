@@ -1,0 +1,42 @@
+/** Tests that a link to nothing and a script that does not exist are found in the documents. */
+import { describe, expect, it } from 'vitest'
+import { checkDocs } from '../check-docs.ts'
+
+function messages(text: string): string[] {
+  const files = new Map([
+    ['package.json', JSON.stringify({ scripts: { start: '', test: '', check: '' } })],
+    ['docs/guide.md', text],
+    ['docs/contract.md', '# The contract\n\n## 4.1 `POST /v1/index`\n'],
+    ['packages/engine/src/index.ts', ''],
+  ])
+  return checkDocs(files).findings.map(({ line, message }) => `${line}: ${message}`)
+}
+
+describe('links', () => {
+  it('lets links lead to files, folders, headings and the web', () => {
+    const text =
+      '# Guide\n[a](contract.md) [b](../packages/engine/src/index.ts) [c](../packages/engine) [d](https://x.y/z)\n'
+    expect(messages(`${text}[e](contract.md#41-post-v1index) [f](#guide)\n`)).toEqual([])
+  })
+
+  it('finds a link to no file or heading', () => {
+    expect(messages('\n[a](missing.md)\n')).toEqual(['2: missing.md leads to no file of the project'])
+    expect(messages('[a](contract.md#other)')).toEqual(['1: contract.md#other leads to no heading of docs/contract.md'])
+  })
+
+  it('leaves code alone', () => {
+    expect(messages('`[a](missing.md)`\n```\n[a](missing.md)\n```\n')).toEqual([])
+  })
+})
+
+describe('npm scripts', () => {
+  it('knows the scripts there are', () => {
+    expect(
+      messages('`npm start -- --port 0`, `npm test`, `npm run check`\n```\nnpm run check -- imports\n```\n'),
+    ).toEqual([])
+  })
+
+  it('finds one that is not there', () => {
+    expect(messages('```\nnpm run lint\n```\n')).toEqual(['2: there is no npm script lint'])
+  })
+})

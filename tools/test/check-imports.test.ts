@@ -1,0 +1,100 @@
+/** Tests that an import upwards, across or out of its package is found, and that a downward one is not. */
+import { describe, expect, it } from 'vitest'
+import { checkImports } from '../check-imports.ts'
+
+function messages(path: string, text: string): string[] {
+  return checkImports(new Map([[path, text]])).findings.map(({ line, message }) => `${line}: ${message}`)
+}
+
+const engine = 'packages/engine/src'
+
+describe('ranks of the engine', () => {
+  it('lets a file import its own room and lower ranks', () => {
+    const text = `import { a } from './key.ts'\nimport { b } from '../types/oid.ts'\nimport { c } from '../limits.ts'\n`
+    expect(messages(`${engine}/records/layout.ts`, text)).toEqual([])
+  })
+
+  it('refuses a higher rank, with line and rule', () => {
+    const text = `/** x */\nimport { a } from '../indexes/index-key.ts'\n`
+    expect(messages(`${engine}/records/layout.ts`, text)).toEqual([
+      '2: records (rank 4) may not import indexes (rank 5): only its own room and lower ranks',
+    ])
+  })
+
+  it('refuses another room of the same rank', () => {
+    expect(messages(`${engine}/objects/create.ts`, `import '../evolution/alter.ts'`)[0]).toContain(
+      'may not import evolution',
+    )
+  })
+
+  it.each([
+    `import type { A } from '../query/run.ts'`,
+    `export type { A } from '../query/run.ts'`,
+    `export * from '../query/run.ts'`,
+    `const a = import('../query/run.ts')`,
+    `let a: import('../query/run.ts').A`,
+    `import {\n  a,\n  type B,\n} from '../query/run.ts'`,
+  ])('sees every form of import: %s', (text) => {
+    expect(messages(`${engine}/store/store.ts`, text)).toHaveLength(1)
+  })
+
+  it('is not misled by comments and strings', () => {
+    const text = `// import '../query/run.ts'\nexport const a = "import '../query/run.ts'"\n`
+    expect(messages(`${engine}/store/store.ts`, text)).toEqual([])
+  })
+
+  it('asks for the rank of a new room', () => {
+    expect(messages(`${engine}/misc/thing.ts`, `import './a.ts'`)[0]).toContain('the room misc has no rank')
+    expect(messages(`${engine}/objects/create.ts`, `import '../misc/a.ts'`)[0]).toContain('the room misc has no rank')
+  })
+})
+
+describe('direction of the packages', () => {
+  it('lets the server import engine and client, and the console the client', () => {
+    expect(
+      messages('packages/server/src/a.ts', `import '@ashlar/engine'\nimport '@ashlar/client'\nimport 'fastify'`),
+    ).toEqual([])
+    expect(messages('packages/console/src/a.tsx', `import '@ashlar/client'`)).toEqual([])
+  })
+
+  it.each([
+    ['engine', '@ashlar/client'],
+    ['engine', '@ashlar/server'],
+    ['client', '@ashlar/engine'],
+    ['console', '@ashlar/engine'],
+    ['console', '@ashlar/server'],
+  ])('refuses that %s imports %s', (name, specifier) => {
+    expect(messages(`packages/${name}/src/errors.ts`, `import type {} from '${specifier}'`)).toHaveLength(1)
+  })
+
+  it('keeps the client free of dependencies', () => {
+    expect(
+      messages('packages/client/src/client.ts', `import 'undici'\nimport 'node:http'\nimport './wire.ts'`),
+    ).toEqual(['1: client has no dependencies, not even undici', '2: client has no dependencies, not even node:http'])
+  })
+
+  it('refuses a path into the sources of another package', () => {
+    expect(messages('packages/server/src/a.ts', `import '../../engine/src/errors.ts'`)[0]).toContain(
+      'leaves the sources',
+    )
+  })
+})
+
+describe('synchronous rooms', () => {
+  it.each([
+    'async function f() {}',
+    'const f = async () => 1',
+    'let a: Promise<void>',
+    'const a = new Promise(() => {})',
+    'class A { async f() {} }',
+    'let a: AsyncIterable<number>',
+  ])('refuses %s', (text) => {
+    expect(messages(`${engine}/schema/a.ts`, text).length).toBeGreaterThan(0)
+    expect(messages(`${engine}/query/plan/a.ts`, text).length).toBeGreaterThan(0)
+  })
+
+  it('lets the other rooms wait, and words be words', () => {
+    expect(messages(`${engine}/store/a.ts`, 'async function f() { await 1 }')).toEqual([])
+    expect(messages(`${engine}/schema/a.ts`, '// a Promise\nexport const a = "async"')).toEqual([])
+  })
+})
