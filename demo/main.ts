@@ -78,6 +78,6 @@ function seconds(since: number): number {
 const options = command.parse().opts<DemoOptions & { loadOnly?: boolean }>()
 if (options.load) await load(options)
 if (options.loadOnly !== true) {
-  const { main } = await import('@ashlar/server')
-  await main(['serve', '--data', options.data, '--port', options.port, '--fd', 'flights'])
+  const { run } = await import('@ashlar/server')
+  await run(['serve', '--data', options.data, '--port', options.port, '--fd', 'flights'])
 }

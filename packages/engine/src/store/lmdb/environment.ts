@@ -41,6 +41,8 @@ export interface Environment {
   childTransaction<T>(action: () => T): Promise<T>
   useReadTransaction(): ReadTransaction
   resetReadTxn(): void
+  /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
+  _commitReadTxn(): void
   getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
   backup(directory: string, compact: boolean): Promise<void>
   close(): Promise<void>
@@ -55,6 +57,8 @@ export function openEnvironment(directory: string): Environment {
       noSubdir: false,
       // Else a commit is readable before it is durable, and a process killed with -9 takes its siblings along.
       overlappingSync: false,
+      // Else lmdb-js makes a promise that nobody awaits, whose rejection on a full disk ends the process.
+      eventTurnBatching: false,
       maxReaders: readersMax,
       maxDbs: databasesMax,
       name: databaseName,

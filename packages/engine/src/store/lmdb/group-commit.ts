@@ -56,7 +56,7 @@ export function openGroupCommit(environment: Environment): GroupCommit {
       waiting = waiting.slice(group.length)
       for (const [position, member] of group.entries()) member.resolve(outcomes[position]!)
     } catch (error) {
-      const failure = await storageFailure(error)
+      const failure = await storageFailure(error, environment)
       failGroup(group, failure)
     }
   }

@@ -1,4 +1,7 @@
 /** Makes errors of the storage into ones that tell what happened and whether the store can go on. */
+import type { Environment } from './environment.ts'
+
+const inputOutputError = 5
 
 export interface StorageFailure {
   readonly error: Error
@@ -6,25 +9,18 @@ export interface StorageFailure {
   readonly isLasting: boolean
 }
 
-const errorCodes = {
-  noSpace: 28,
-  fileTooLarge: 27,
-  quota: 122,
-  noMemory: 12,
-  mapFull: -30_792,
-  transactionFull: -30_788,
-}
-const passingCodes: ReadonlySet<number> = new Set(Object.values(errorCodes))
-
-/**
- * Full disks and too large transactions pass. After any other failure of the disk nobody knows which pages reached it,
- * and LMDB may refuse the environment without a word: then commits must fail at once instead of waiting for ever.
- */
-export async function storageFailure(error: unknown): Promise<StorageFailure> {
+export async function storageFailure(error: unknown, environment: Environment): Promise<StorageFailure> {
   const cause = await deepestCause(error)
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  const isLasting = !passingCodes.has(codeOf(cause))
-  return { error: new Error(`The storage failed to commit: ${reason}`, { cause }), isLasting }
+  return {
+    error: new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause }),
+    isLasting: !isUsable(environment),
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  // LMDB calls it so when less was written than asked for.
+  return 'code' in cause && cause.code === inputOutputError ? `${cause.message} (is the disk full?)` : cause.message
 }
 
 /** lmdb-js rejects with a general error; the true one comes as the rejection of its property `commitError`. */
@@ -38,6 +34,18 @@ async function deepestCause(error: unknown): Promise<unknown> {
   }
 }
 
-function codeOf(cause: unknown): number {
-  return cause instanceof Error && 'code' in cause ? Number(cause.code) : Number.NaN
+/**
+ * A transaction that could not be written (the disk is full) leaves LMDB as it was. One that failed in its very last
+ * step makes LMDB refuse all further transactions, and then the writer of lmdb-js waits for ever without an answer. A new
+ * read transaction is refused too, and does answer: so it is tried, and never one that is merely used again.
+ */
+function isUsable(environment: Environment): boolean {
+  try {
+    environment.resetReadTxn()
+    environment._commitReadTxn()
+    environment.useReadTransaction().done()
+    return true
+  } catch {
+    return false
+  }
 }

@@ -13,7 +13,13 @@ export function sometimesLater(store: Store, seed: number): Store {
   }
   return {
     ...store,
-    snapshot: () => sometimes(async () => laterSnapshot(await store.snapshot(), sometimes)),
+    snapshot: () =>
+      sometimes(() => {
+        const answer = store.snapshot()
+        return answer instanceof Promise
+          ? answer.then((snapshot) => laterSnapshot(snapshot, sometimes))
+          : laterSnapshot(answer, sometimes)
+      }),
     async commit(commit) {
       await sometimes(() => undefined)
       const outcome = await store.commit(commit)

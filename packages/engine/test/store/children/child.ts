@@ -1,0 +1,46 @@
+/** Starts a child script in TypeScript and reads its lines; what is still running after a test is ended. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterEach } from 'vitest'
+
+const running = new Set<ChildProcessWithoutNullStreams>()
+
+afterEach(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+export interface Child {
+  readonly process: ChildProcessWithoutNullStreams
+  /** What the child writes to its output, line by line; a last line without its end is left out. */
+  readonly lines: AsyncIterableIterator<string>
+  /** Resolves when the child has ended and all its output was received. */
+  readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; errors: string }>
+}
+
+/** `limit` is a shell command that runs before the child, in its process. */
+export function startChild(script: string, args: readonly string[], limit?: string): Child {
+  const file = fileURLToPath(new URL(script, import.meta.url))
+  const command = [process.execPath, '--import', 'tsx', file, ...args]
+  const child =
+    limit === undefined
+      ? spawn(command[0]!, command.slice(1))
+      : spawn('bash', ['-c', `${limit}; exec "$@"`, 'bash', ...command])
+  running.add(child)
+  return { process: child, lines: linesOf(child), ended: endOf(child) }
+}
+
+async function endOf(child: ChildProcessWithoutNullStreams): Promise<Awaited<Child['ended']>> {
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text
+  })
+  const [code, signal] = await once(child, 'close')
+  running.delete(child)
+  return { code, signal, errors }
+}
+
+function linesOf(child: ChildProcessWithoutNullStreams): AsyncIterableIterator<string> {
+  return createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+}

@@ -1,0 +1,31 @@
+/** What every store promises, as one suite that runs on each driver and on wrappers over them. */
+import { describe } from 'vitest'
+import type { Store } from '../../src/store/store.ts'
+import { commitRules } from './conformance/commits.ts'
+import { concurrencyRules } from './conformance/concurrency.ts'
+import { lifeRules } from './conformance/life.ts'
+import { limitRules } from './conformance/limits.ts'
+import { modelRules } from './conformance/model.ts'
+import { rangeRules } from './conformance/ranges.ts'
+import { snapshotRules } from './conformance/snapshots.ts'
+
+export interface Driver {
+  /** A new, empty store. */
+  open(): Promise<Store>
+  /** Commits sent at once are taken in the order sent; no promise of a store, but it lets the suite ask more. */
+  readonly isInOrder?: boolean
+  /** Closes the store and opens what it held again; absent where nothing is kept. */
+  reopen?(store: Store): Promise<Store>
+}
+
+export function storeConformance(name: string, driver: Driver): void {
+  describe(`${name}: the promises of a store`, () => {
+    snapshotRules(driver)
+    rangeRules(driver)
+    commitRules(driver)
+    limitRules(driver)
+    concurrencyRules(driver)
+    lifeRules(driver)
+    modelRules(driver)
+  })
+}

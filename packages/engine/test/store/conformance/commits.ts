@@ -1,0 +1,140 @@
+/** Commits: all or nothing, under expectations of each kind, which describe the store before the commit. */
+import { describe, expect, it } from 'vitest'
+import type { Expectation } from '../../../src/store/store.ts'
+import { absent, bytes, commitChanges, commitOf, entriesIn, holds, present, put, remove, revision } from '../bytes.ts'
+import type { Driver } from '../conformance.ts'
+import { useStore } from './use-store.ts'
+
+const stored = [put('a', '1-first'), put('b', '2'), put('c', '3'), put('empty', '')]
+const storedEntries = ['a=1-first', 'b=2', 'c=3', 'empty=']
+
+const holding: [name: string, expectation: Expectation][] = [
+  ['an absent key', absent('x')],
+  ['a present key', present('a')],
+  ['a present key with an empty value', present('empty')],
+  ['a revision that is the whole value', revision('b', '2')],
+  ['a revision that is the beginning of the value', revision('a', '1-')],
+  ['an empty revision', revision('empty', '')],
+  ['a range with exactly its keys', holds('a', 'd', ['a', 'b', 'c'], 'a')],
+  ['a range with nothing', holds('d', 'e', [], 'a')],
+  [
+    'a range without bounds',
+    { kind: 'range', range: {}, holds: ['a', 'b', 'c', 'empty'].map(bytes), guard: bytes('a') },
+  ],
+  ['an empty range with nothing', holds('c', 'a', [], 'a')],
+]
+
+const failing: [name: string, expectation: Expectation][] = [
+  ['an absent key that is there', absent('a')],
+  ['an absent key with an empty value', absent('empty')],
+  ['a present key that is not there', present('x')],
+  ['a revision of a missing key', revision('x', '1')],
+  ['an empty revision of a missing key', revision('x', '')],
+  ['another revision', revision('a', '2')],
+  ['a revision longer than the value', revision('b', '2-')],
+  ['a range with one key too many', holds('a', 'd', ['a', 'b'], 'a')],
+  ['a range with one key too few', holds('a', 'd', ['a', 'b', 'c', 'ca'], 'a')],
+  ['a range with another key in the middle', holds('a', 'd', ['a', 'bb', 'c'], 'a')],
+  ['a range in the wrong order', holds('a', 'd', ['b', 'a', 'c'], 'a')],
+  ['a range with something instead of nothing', holds('b', 'c', [], 'a')],
+  ['an empty range with something', holds('c', 'a', ['b'], 'a')],
+]
+
+export function commitRules(driver: Driver): void {
+  describe('commits', () => {
+    it.each(holding)('go through under %s', (_, expectation) =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, ...stored)
+        const outcome = await store.commit(commitOf([put('new', 'here')], [expectation]))
+        expect(outcome).toEqual({ isCommitted: true })
+        expect(await entriesIn(store)).toEqual([...storedEntries, 'new=here'])
+      }),
+    )
+
+    it.each(failing)('are refused under %s, with that very expectation, and change nothing', (_, expectation) =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, ...stored)
+        const others = holding.map(([, other]) => other)
+        const outcome = await store.commit(
+          commitOf([put('new', 'here'), remove('a'), put('b', 'other')], [...others, expectation, ...others]),
+        )
+        expect(outcome.isCommitted).toBe(false)
+        expect(!outcome.isCommitted && outcome.failed).toBe(expectation)
+        expect(await entriesIn(store)).toEqual(storedEntries)
+      }),
+    )
+
+    it('name the first expectation that fails', () =>
+      useStore(driver, async (store) => {
+        const expectations = [absent('a'), present('x'), present('y')]
+        const outcome = await store.commit(commitOf([], expectations))
+        expect(!outcome.isCommitted && outcome.failed).toBe(expectations[1])
+      }))
+
+    it('do not hold their own changes against their expectations', () =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, ...stored)
+        const outcome = await store.commit(
+          commitOf(
+            [put('new', 'here'), remove('b'), put('a', '9'), put('c', 'changed')],
+            [absent('new'), present('b'), revision('a', '1-'), holds('a', 'd', ['a', 'b', 'c'], 'a')],
+          ),
+        )
+        expect(outcome).toEqual({ isCommitted: true })
+        expect(await entriesIn(store)).toEqual(['a=9', 'c=changed', 'empty=', 'new=here'])
+      }))
+
+    it('are not disturbed in a presence by a change of the value, but by a deletion', () =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, ...stored)
+        const expecting = commitOf([put('seen', 'yes')], [present('a')])
+        await commitChanges(store, put('a', 'changed'))
+        expect(await store.commit(expecting)).toEqual({ isCommitted: true })
+        await commitChanges(store, remove('a'))
+        expect(await store.commit(expecting)).toMatchObject({ isCommitted: false })
+      }))
+
+    it('apply several changes of one key in their order', () =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, put('a', '1'), put('a', '2'), remove('b'), put('b', '1'), put('c', '1'), remove('c'))
+        expect(await entriesIn(store)).toEqual(['a=2', 'b=1'])
+      }))
+
+    it('may delete what is not there, and change nothing at all', () =>
+      useStore(driver, async (store) => {
+        expect(await store.commit(commitOf([remove('x')]))).toEqual({ isCommitted: true })
+        expect(await store.commit(commitOf([]))).toEqual({ isCommitted: true })
+        expect(await store.commit(commitOf([], [present('x')]))).toMatchObject({ isCommitted: false })
+        expect(await entriesIn(store)).toEqual([])
+      }))
+
+    it('are refused one by one: those beside a failing one go through', () =>
+      useStore(driver, async (store) => {
+        const numbers = Array.from({ length: 60 }, (_, number) => number)
+        const name = (number: number) => `k${String(number).padStart(2, '0')}`
+        const outcomes = await Promise.all(
+          numbers.map((number) => {
+            const changes = [put(name(number), 'here'), put(`${name(number)}+`, 'here')]
+            return store.commit(commitOf(changes, [number % 3 === 0 ? present('missing') : absent(name(number))]))
+          }),
+        )
+        expect(outcomes.map((outcome) => outcome.isCommitted)).toEqual(numbers.map((number) => number % 3 !== 0))
+        const kept = numbers.filter((number) => number % 3 !== 0)
+        expect(await entriesIn(store)).toEqual(
+          kept.flatMap((number) => [`${name(number)}=here`, `${name(number)}+=here`]),
+        )
+      }))
+
+    it('check against the commits that went before them, also when all are sent at once', () =>
+      useStore(driver, async (store) => {
+        const outcomes = await Promise.all(
+          Array.from({ length: 40 }, (_, number) =>
+            store.commit(commitOf([put('key', String(number))], [absent('key')])),
+          ),
+        )
+        expect(outcomes.filter((outcome) => outcome.isCommitted)).toHaveLength(1)
+        const winner = outcomes.findIndex((outcome) => outcome.isCommitted)
+        expect(await entriesIn(store)).toEqual([`key=${winner}`])
+      }))
+  })
+}

@@ -1,0 +1,63 @@
+/** Many commits at once: no lost update, no half commit to be seen. */
+import { describe, expect, it } from 'vitest'
+import { commitChanges, commitOf, entriesOf, put, revision, valueAt, valueIn, withSnapshot } from '../bytes.ts'
+import type { Driver } from '../conformance.ts'
+import { useStore } from './use-store.ts'
+
+export function concurrencyRules(driver: Driver): void {
+  describe('concurrency', () => {
+    it('loses no increment of writers that expect the revision they read', () =>
+      useStore(driver, async (store) => {
+        const writers = 8
+        const increments = 25
+        await commitChanges(store, put('count', '0;'))
+        async function increment(): Promise<void> {
+          for (;;) {
+            const value = (await valueIn(store, 'count'))!
+            const next = `${Number.parseInt(value, 10) + 1};`
+            const outcome = await store.commit(commitOf([put('count', next)], [revision('count', value)]))
+            if (outcome.isCommitted) return
+          }
+        }
+        async function write(): Promise<void> {
+          for (let done = 0; done < increments; done += 1) await increment()
+        }
+        await Promise.all(Array.from({ length: writers }, write))
+        expect(await valueIn(store, 'count')).toBe(`${writers * increments};`)
+      }))
+
+    it('shows each commit whole or not at all', () =>
+      useStore(driver, async (store) => {
+        const keys = ['a', 'm', 'z']
+        await commitChanges(store, ...keys.map((key) => put(key, '0')))
+        let isWriting = true
+        async function write(): Promise<void> {
+          for (let count = 1; count <= 200; count += 1)
+            await commitChanges(store, ...keys.map((key) => put(key, `${count}`)))
+          isWriting = false
+        }
+        async function watch(): Promise<void> {
+          while (isWriting) {
+            await withSnapshot(store, async (snapshot) => {
+              const first = await valueAt(snapshot, 'a')
+              await new Promise((resolve) => setImmediate(resolve))
+              expect(await entriesOf(snapshot)).toEqual(keys.map((key) => `${key}=${first}`))
+            })
+          }
+        }
+        await Promise.all([write(), watch(), watch()])
+        expect(await valueIn(store, 'z')).toBe('200')
+      }))
+
+    it('shows a commit to every snapshot asked for after its answer', () =>
+      useStore(driver, async (store) => {
+        const writers = Array.from({ length: 16 }, async (_, writer) => {
+          for (let count = 0; count < 20; count += 1) {
+            await commitChanges(store, put(`w${writer}`, `${count}`))
+            expect(await valueIn(store, `w${writer}`)).toBe(`${count}`)
+          }
+        })
+        await Promise.all(writers)
+      }))
+  })
+}

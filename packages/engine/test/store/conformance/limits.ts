@@ -1,0 +1,114 @@
+/** Keys and values at their limits, and beyond. */
+import { describe, expect, it } from 'vitest'
+import type { Bytes, Store } from '../../../src/store/store.ts'
+import { bytes, commitOf, entriesIn, put, withSnapshot } from '../bytes.ts'
+import type { Driver } from '../conformance.ts'
+import { useStore } from './use-store.ts'
+
+const largeValueBytes = 4_194_304
+
+function pattern(length: number): Bytes {
+  const value = Buffer.alloc(length)
+  for (let position = 0; position < length; position += 1) value[position] = (position * 31 + (position >> 8)) & 0xff
+  return value
+}
+
+async function sent(store: Store, key: Bytes, value: Bytes): Promise<Bytes | undefined> {
+  const outcome = await store.commit({
+    changes: [{ kind: 'put', key, value }],
+    expectations: [{ kind: 'absent', key }],
+  })
+  expect(outcome).toEqual({ isCommitted: true })
+  const again = await store.commit({ changes: [], expectations: [{ kind: 'revision', key, prefix: value }] })
+  expect(again).toEqual({ isCommitted: true })
+  return withSnapshot(store, async (snapshot) => {
+    const viewed = await snapshot.view(key, (lent) => Buffer.from(lent))
+    const read = await snapshot.read([key], [{ from: key }])
+    expect(Buffer.compare(read.values[0]!, value)).toBe(0)
+    expect(Buffer.compare(read.ranges[0]![0]!.key, key)).toBe(0)
+    expect(Buffer.compare(read.ranges[0]![0]!.value, value)).toBe(0)
+    return viewed
+  })
+}
+
+export function limitRules(driver: Driver): void {
+  describe('limits', () => {
+    it('keys of one byte, of any byte', () =>
+      useStore(driver, async (store) => {
+        const keys = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte))
+        const changes = keys.map((key) => ({ kind: 'put' as const, key, value: key }))
+        await store.commit({ changes: changes.toReversed(), expectations: [] })
+        const all = await withSnapshot(store, (snapshot) => snapshot.read(keys, [{}]))
+        expect(all.ranges[0]!.map((entry) => entry.key[0])).toEqual(keys.map((key) => key[0]))
+        expect(all.values.map((value) => value?.[0])).toEqual(keys.map((key) => key[0]))
+      }))
+
+    it.each([
+      ['0x00', 0x00],
+      ['0xff', 0xff],
+    ])('keys of the greatest length, all %s, beside their neighbours', (_, byte) =>
+      useStore(driver, async (store) => {
+        const longest = Buffer.alloc(store.facts.keyBytesMax, byte)
+        const shorter = longest.subarray(0, longest.length - 1)
+        expect(Buffer.compare((await sent(store, longest, bytes('longest')))!, bytes('longest'))).toBe(0)
+        await sent(store, shorter, bytes('shorter'))
+        const all = await withSnapshot(store, (snapshot) => snapshot.read([], [{}, { reverse: true }]))
+        expect(all.ranges.map((entries) => entries.map((entry) => entry.key.length))).toEqual([
+          [shorter.length, longest.length],
+          [longest.length, shorter.length],
+        ])
+      }),
+    )
+
+    it.each([0, 1, 4_095, 4_096, 4_097, 65_536, largeValueBytes])('values of %i bytes', (length) =>
+      useStore(driver, async (store) => {
+        const value = pattern(length)
+        const found = await sent(store, bytes('key'), value)
+        expect(found?.length).toBe(length)
+        expect(Buffer.compare(found!, value)).toBe(0)
+      }),
+    )
+
+    it('values of the greatest size', () =>
+      useStore(driver, async (store) => {
+        const value = Buffer.alloc(store.facts.valueBytesMax, 0x5a)
+        const found = await sent(store, bytes('key'), value)
+        expect(found?.length).toBe(value.length)
+        expect(Buffer.compare(found!, value)).toBe(0)
+      }))
+
+    it('several large values in one commit and one scan', () =>
+      useStore(driver, async (store) => {
+        const keys = ['a', 'b', 'c']
+        const changes = keys.map((key, position) => ({
+          kind: 'put' as const,
+          key: bytes(key),
+          value: Buffer.alloc(largeValueBytes, position),
+        }))
+        await store.commit({ changes, expectations: [] })
+        await withSnapshot(store, async (snapshot) => {
+          const seen: string[] = []
+          const describeEntry = (key: Bytes, value: Bytes) => `${key[0]} ${value.length} ${value[0]} ${value.at(-1)}`
+          for await (const batch of snapshot.scan({}, describeEntry)) seen.push(...batch)
+          expect(seen).toEqual(keys.map((_, position) => `${97 + position} ${largeValueBytes} ${position} ${position}`))
+        })
+      }))
+
+    it('empty keys, too long keys and too large values are refused, with the whole commit', () =>
+      useStore(driver, async (store) => {
+        const tooLong = Buffer.alloc(store.facts.keyBytesMax + 1, 1)
+        const tooLarge = Buffer.alloc(store.facts.valueBytesMax + 1)
+        const bad = [
+          { kind: 'put' as const, key: bytes(''), value: bytes('x') },
+          { kind: 'put' as const, key: tooLong, value: bytes('x') },
+          { kind: 'put' as const, key: bytes('x'), value: tooLarge },
+          { kind: 'delete' as const, key: bytes('') },
+        ]
+        for (const change of bad) await expect(store.commit(commitOf([put('a', '1'), change]))).rejects.toThrow('bytes')
+        const expecting = store.commit(commitOf([put('a', '1')], [{ kind: 'absent', key: tooLong }]))
+        await expect(expecting).rejects.toThrow('bytes')
+        expect(await entriesIn(store)).toEqual([])
+        expect(await store.commit(commitOf([put('a', '1')]))).toEqual({ isCommitted: true })
+      }))
+  })
+}

@@ -1,0 +1,38 @@
+/** Stores are opened by address; what is wrong with an address is said in one sentence. */
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openStore } from '../../src/store/open-store.ts'
+import { commitChanges, put, valueIn } from './bytes.ts'
+import { temporaryDirectory } from './temporary-stores.ts'
+
+it('opens lmdb:<directory>, making the directory, whatever its name', async () => {
+  const directory = join(await temporaryDirectory(), 'deep', 'flights.v2')
+  const store = await openStore(`lmdb:${directory}`)
+  expect(store.facts).toMatchObject({ kind: 'lmdb', location: directory, isDurable: true })
+  await commitChanges(store, put('a', '1'))
+  await store.close()
+  const again = await openStore(`lmdb:${directory}`)
+  expect(await valueIn(again, 'a')).toBe('1')
+  await again.close()
+})
+
+it('opens memory:', async () => {
+  const store = await openStore('memory:')
+  expect(store.facts).toMatchObject({ kind: 'memory', isDurable: false })
+  await store.close()
+})
+
+it.each([
+  ['', 'names no kind'],
+  ['data', 'names no kind'],
+  ['lmdb:', 'names no directory'],
+  ['memory:data', 'says too much'],
+  ['postgres://localhost/ashlar', 'unknown kind'],
+  ['C:\\data', 'unknown kind'],
+])('refuses the address %j', async (address, reason) => {
+  await expect(openStore(address)).rejects.toThrow(reason)
+})
+
+it('says which directory cannot be opened', async () => {
+  await expect(openStore('lmdb:/dev/null/data')).rejects.toThrow('The LMDB store in /dev/null/data cannot be opened')
+})

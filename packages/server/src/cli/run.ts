@@ -1,0 +1,19 @@
+/** The command line: one command a file. */
+import { Command } from 'commander'
+import { version } from '../version.ts'
+import { addServeCommand } from './serve.ts'
+
+/** `words`: the arguments after the program's name. A mistake is told in one line, and ends with exit code 1. */
+export async function run(words: readonly string[]): Promise<void> {
+  const program = new Command('ashlar')
+    .description('An open, federated object database behind plain REST.')
+    .version(version)
+    .showHelpAfterError()
+  addServeCommand(program)
+  try {
+    await program.parseAsync(words, { from: 'user' })
+  } catch (error) {
+    process.stderr.write(`ashlar: ${(error as Error).message}\n`)
+    process.exitCode = 1
+  }
+}

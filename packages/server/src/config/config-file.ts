@@ -1,0 +1,94 @@
+/** The configuration file: our JSON, or the XML of the original server. */
+import { readFileSync } from 'node:fs'
+import { defaultEngineLimits } from '@ashlar/engine'
+import { defaultServerLimits, type Limits } from '../limits.ts'
+import { ConfigError, type ConfigSource } from './config.ts'
+import { configFromXml } from './config-xml.ts'
+import { nearSetting, readBoolean, readPort, readText } from './read-value.ts'
+
+export interface ConfigFile {
+  readonly source: ConfigSource
+  /** What of the file was left aside, for whoever starts the server to read. */
+  readonly notes: readonly string[]
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const readers: Readonly<Record<string, (value: unknown, name: string) => ConfigSource>> = {
+  host: (value, name) => ({ host: readText(value, name) }),
+  port: (value, name) => ({ port: readPort(value, name) }),
+  data: (value, name) => ({ data: readText(value, name) }),
+  default: (value, name) => ({ default: readText(value, name) }),
+  federatedDatabases: (value, name) => ({ federatedDatabases: readFds(value, name) }),
+  limits: (value, name) => ({ limits: readLimits(value, name) }),
+  allowShutdown: (value, name) => ({ allowShutdown: readBoolean(value, name) }),
+  allowRemote: (value, name) => ({ allowRemote: readBoolean(value, name) }),
+  logLevel: (value, name) => ({ logLevel: readText(value, name) }),
+  importDir: (value, name) => refuseUnlessEmpty(value, name, 'importing from files'),
+  cors: (value, name) => refuseUnlessEmpty(value, name, 'answering browsers of other origins'),
+}
+
+/** Throws ConfigError. */
+export function readConfigFile(file: string): ConfigFile {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`The configuration file ${file} cannot be read: ${(error as Error).message}`)
+  }
+  if (text.trimStart().startsWith('<')) return configFromXml(text, file)
+  return { source: configFromJson(text, file), notes: [] }
+}
+
+function configFromJson(text: string, file: string): ConfigSource {
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new ConfigError(`The configuration file ${file} is not JSON: ${(error as Error).message}`)
+  }
+  const settings = objectOf(json, `The configuration file ${file}`)
+  return Object.assign({}, ...Object.entries(settings).map(([name, value]) => readSetting(name, value, file)))
+}
+
+function readSetting(name: string, value: unknown, file: string): ConfigSource {
+  const read = Object.hasOwn(readers, name) ? readers[name] : undefined
+  if (read !== undefined) return read(value, `${name} in ${file}`)
+  throw new ConfigError(`${file}: there is no setting ${name}.${nearSetting(name, Object.keys(readers))}`)
+}
+
+function readFds(value: unknown, name: string): { alias: string; store?: string }[] {
+  if (!Array.isArray(value)) throw new ConfigError(`${name} is an array of {"alias","store"}.`)
+  return value.map((entry: unknown) => {
+    const fd = objectOf(entry, `An entry of ${name}`)
+    for (const field of Object.keys(fd)) {
+      if (field === 'alias' || field === 'store') continue
+      throw new ConfigError(`${name}: a federated database has no ${field}.${nearSetting(field, ['alias', 'store'])}`)
+    }
+    const alias = readText(fd.alias, `alias of ${name}`)
+    return fd.store === undefined ? { alias } : { alias, store: readText(fd.store, `store of ${alias} in ${name}`) }
+  })
+}
+
+function readLimits(value: unknown, name: string): Partial<Limits> {
+  const known = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
+  const limits = objectOf(value, name)
+  for (const [limit, bound] of Object.entries(limits)) {
+    if (!known.includes(limit))
+      throw new ConfigError(`${name}: there is no limit ${limit}.${nearSetting(limit, known)}`)
+    if (typeof bound === 'number' && Number.isInteger(bound) && bound > 0) continue
+    throw new ConfigError(`${name}: ${limit} is a positive whole number, not ${JSON.stringify(bound)}.`)
+  }
+  return limits as Partial<Limits>
+}
+
+/** Known settings whose features are not there yet: said clearly rather than taken and ignored. */
+function refuseUnlessEmpty(value: unknown, name: string, feature: string): ConfigSource {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return {}
+  throw new ConfigError(`${name}: ${feature} is not supported yet.`)
+}
+
+function objectOf(value: unknown, what: string): Json {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
+  throw new ConfigError(`${what} is a JSON object.`)
+}

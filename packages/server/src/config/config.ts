@@ -1,0 +1,92 @@
+/** The configuration of a server: options before environment before file before defaults (REST interface, section 8). */
+import { join } from 'node:path'
+import type { Limits } from '../limits.ts'
+
+export interface FederatedDatabaseConfig {
+  readonly alias: string
+  /** `lmdb:<directory>` or `memory:`. */
+  readonly store: string
+}
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly data: string
+  /** Alias of the federated database that a request without fdAlias means. */
+  readonly default: string | undefined
+  readonly federatedDatabases: readonly FederatedDatabaseConfig[]
+  readonly limits: Partial<Limits>
+  readonly allowShutdown: boolean
+  /** Whether listening beyond this machine is meant, though nobody has to authenticate. */
+  readonly allowRemote: boolean
+  readonly logLevel: string
+}
+
+/** What one source says; an `alias` without a store is kept below the data directory. */
+export interface ConfigSource {
+  readonly host?: string
+  readonly port?: number
+  readonly data?: string
+  readonly default?: string
+  readonly federatedDatabases?: readonly { readonly alias: string; readonly store?: string }[]
+  readonly limits?: Partial<Limits>
+  readonly allowShutdown?: boolean
+  readonly allowRemote?: boolean
+  readonly logLevel?: string
+}
+
+export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+const loopback = /^(127(\.\d{1,3}){3}|localhost|::1)$/
+
+/** A mistake of whoever configures; told in one sentence, without a stack. */
+export class ConfigError extends Error {}
+
+/** The first source that says something wins. Throws ConfigError. */
+export function mergeConfig(sources: readonly ConfigSource[]): Config {
+  const merged: ConfigSource = Object.assign({}, ...[...sources].reverse())
+  const data = merged.data ?? './data'
+  const given = merged.federatedDatabases ?? [{ alias: 'default' }]
+  const federatedDatabases = given.map(({ alias, store }) => ({ alias, store: store ?? `lmdb:${join(data, alias)}` }))
+  const config: Config = {
+    host: merged.host ?? '127.0.0.1',
+    port: merged.port ?? 8185,
+    data,
+    default: merged.default,
+    federatedDatabases,
+    limits: merged.limits ?? {},
+    allowShutdown: merged.allowShutdown ?? false,
+    allowRemote: merged.allowRemote ?? false,
+    logLevel: merged.logLevel ?? 'info',
+  }
+  check(config)
+  return config
+}
+
+function check(config: Config): void {
+  const { port, host, federatedDatabases, logLevel } = config
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new ConfigError(`'${port}' is not a port (0 to 65535).`)
+  if (federatedDatabases.length === 0) throw new ConfigError('At least one federated database is needed.')
+  const aliases = new Set<string>()
+  for (const { alias } of federatedDatabases) {
+    if (!aliasForm.test(alias)) {
+      throw new ConfigError(
+        `'${alias}' is not an alias: letters, digits, _ and -, beginning with a letter or digit, at most 64.`,
+      )
+    }
+    if (aliases.has(alias)) throw new ConfigError(`The federated database ${alias} is configured twice.`)
+    aliases.add(alias)
+  }
+  if (config.default !== undefined && !aliases.has(config.default)) {
+    throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
+  }
+  if (!logLevels.includes(logLevel as (typeof logLevels)[number])) {
+    throw new ConfigError(`'${logLevel}' is not a log level: ${logLevels.join(', ')}.`)
+  }
+  if (!config.allowRemote && !loopback.test(host)) {
+    throw new ConfigError(
+      `Listening on ${host} lets others on the network read and change everything, since there is no authentication; if that is meant, say --allow-remote.`,
+    )
+  }
+}

@@ -1,0 +1,14 @@
+/** /health/live and /health/ready, for whoever runs the server. */
+import { AshlarError } from '@ashlar/engine'
+import type { FastifyInstance } from 'fastify'
+import type { FederatedDatabases } from './federated-databases.ts'
+
+/** Live: the process answers. Ready: it takes requests, and each federated database can be read. */
+export function registerHealth(app: FastifyInstance, fds: FederatedDatabases, isStopping: () => boolean): void {
+  app.get('/health/live', () => ({ status: 'live' }))
+  app.get('/health/ready', async () => {
+    if (isStopping()) throw new AshlarError('ShuttingDown', 'The server is stopping.')
+    for (const fd of fds.all) await fd.listNamespaces()
+    return { status: 'ready', federatedDatabases: fds.all.map(({ alias }) => alias) }
+  })
+}

@@ -1,0 +1,99 @@
+/** The OpenAPI 3.1 document, made from the table of operations and the schemas that validate. */
+import type { Operation } from './operations/operation.ts'
+import { operations } from './operations/table.ts'
+import { ProblemBody } from './operations/wire-schemas.ts'
+import { type ProblemType, problemEntry, problemTypes } from './server-errors.ts'
+import { version } from './version.ts'
+
+/** Errors that any operation may answer with. */
+const commonErrors: readonly ProblemType[] = ['UnknownParameter', 'NotAcceptable', 'ShuttingDown', 'SystemError']
+const fdErrors: readonly ProblemType[] = ['FederatedDatabaseRequired', 'MalformedAlias', 'FederatedDatabaseNotFound']
+const bodyErrors: readonly ProblemType[] = ['MalformedRequest', 'UnknownField', 'BodyTooLarge', 'UnsupportedMediaType']
+
+const fdAlias = {
+  name: 'fdAlias',
+  in: 'query',
+  required: false,
+  description: 'Alias of the federated database; may be left out where there is a default one.',
+  schema: { type: 'string' },
+}
+
+export function openApiDocument(): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of operations) {
+    const uri = operation.path.replace(/:(\w+)/g, '{$1}')
+    paths[uri] = { ...paths[uri], [operation.method.toLowerCase()]: describe(operation) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Ashlar',
+      version,
+      description: 'A federated object database behind plain REST.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [{ name: 'Service' }, { name: 'Schema' }, { name: 'Objects' }, { name: 'Indexes' }],
+    paths,
+    components: { schemas: { Problem: { ...ProblemBody, description: catalogueText() } } },
+  }
+}
+
+function describe(operation: Operation): object {
+  const { summary, description, tag, params, status, reply, body, errors, scope } = operation
+  const possible = new Set([
+    ...errors,
+    ...commonErrors,
+    ...(scope === 'fd' ? fdErrors : []),
+    ...(body === undefined ? [] : bodyErrors),
+  ])
+  const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
+    return { name, in: 'path', required: true, description: text, schema: { type: 'string' } }
+  })
+  return {
+    operationId: operationId(operation),
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    parameters: [...pathParameters, fdAlias],
+    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonOf(body) } }),
+    responses: {
+      [status]: { description: summary, ...(reply === undefined ? {} : { content: jsonOf(reply) }) },
+      ...errorResponses([...possible]),
+    },
+  }
+}
+
+function operationId({ method, path }: Operation): string {
+  const words = path.split('/').filter((part) => part !== '' && part !== 'v1')
+  const parts = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
+  const version = path.startsWith('/v1') ? 'V1' : ''
+  return `${method.toLowerCase()}${version}${parts.join('')}`
+}
+
+function capital(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+}
+
+function errorResponses(types: readonly ProblemType[]): Record<string, object> {
+  const byStatus = new Map<number, ProblemType[]>()
+  for (const type of types) {
+    const { status } = problemEntry(type)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), type])
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, words]) => [
+      status,
+      { description: words.join(', '), content: jsonOf({ $ref: '#/components/schemas/Problem' }) },
+    ]),
+  )
+}
+
+function jsonOf(schema: object): object {
+  return { 'application/json': { schema } }
+}
+
+function catalogueText(): string {
+  const lines = problemTypes.map((type) => `- \`${type}\` (${problemEntry(type).status}): ${problemEntry(type).title}`)
+  return `Every error has this form. The types:\n${lines.join('\n')}`
+}

@@ -1,0 +1,66 @@
+/** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
+import type { FederatedDatabase } from '@ashlar/engine'
+import type { TSchema } from 'typebox'
+import type { Limits } from '../limits.ts'
+import type { ProblemType } from '../server-errors.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** What the server offers to every operation. */
+export interface ServiceContext {
+  readonly limits: Limits
+  readonly startedAt: number
+  readonly isShutdownAllowed: boolean
+  /** The resources of the interface, as GET /v1 lists them. */
+  readonly resources: readonly { readonly uri: string; readonly supportedMethods: readonly Method[] }[]
+  /** Stops the server once the reply is sent. */
+  stop(): void
+}
+
+export interface OperationRequest {
+  readonly params: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly service: ServiceContext
+  /** Ends when the client goes away. */
+  readonly signal: AbortSignal
+}
+
+export interface OperationReply {
+  /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface OperationEntry {
+  readonly method: Method
+  /** With `:name` for path parameters. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes'
+  readonly params?: Readonly<Record<string, string>>
+  readonly status: number
+  readonly reply?: TSchema
+  readonly body?: TSchema
+  /** Where the engine checks the body wholly, with better messages than a schema has. */
+  readonly isBodyCheckedByEngine?: true
+  readonly errors: readonly ProblemType[]
+}
+
+export interface FdOperation extends OperationEntry {
+  readonly scope: 'fd'
+  run(fd: FederatedDatabase, request: OperationRequest): Promise<OperationReply>
+}
+
+/** Independent of a federated database: `fdAlias` is accepted and ignored. */
+export interface ServiceOperation extends OperationEntry {
+  readonly scope: 'service'
+  run(request: OperationRequest): OperationReply
+}
+
+export type Operation = FdOperation | ServiceOperation
+
+/** Text parameters of the path, by name. */
+export function param(request: OperationRequest, name: string): string {
+  return request.params[name] ?? ''
+}

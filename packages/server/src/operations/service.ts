@@ -1,0 +1,69 @@
+/** The operations on the service itself and on a federated database as a whole (REST interface, section 2). */
+import { ServerError } from '../server-errors.ts'
+import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from './operation.ts'
+import { FederatedDatabaseRecord, Resources, ServiceRoot } from './wire-schemas.ts'
+
+function shutDown({ service }: OperationRequest): OperationReply {
+  if (!service.isShutdownAllowed) {
+    throw new ServerError('ShutdownNotAllowed', 'The server was started without --allow-shutdown.')
+  }
+  service.stop()
+  return {}
+}
+
+const shutdown: Omit<ServiceOperation, 'path'> = {
+  scope: 'service',
+  method: 'POST',
+  summary: 'Stop the server',
+  description: 'Requests under way are finished. Only where the server was started with shutdown allowed.',
+  tag: 'Service',
+  status: 204,
+  errors: ['ShutdownNotAllowed'],
+  run: shutDown,
+}
+
+export const serviceOperations: readonly ServiceOperation[] = [
+  {
+    scope: 'service',
+    method: 'GET',
+    path: '/',
+    summary: 'The service',
+    tag: 'Service',
+    status: 200,
+    reply: ServiceRoot,
+    errors: [],
+    run: ({ service }) => ({ body: { uptime: Math.round(performance.now() - service.startedAt), versions: ['v1'] } }),
+  },
+  {
+    scope: 'service',
+    method: 'GET',
+    path: '/v1',
+    summary: 'The resources of version 1',
+    tag: 'Service',
+    status: 200,
+    reply: Resources,
+    errors: [],
+    run: ({ service }) => ({ body: { version: 'v1', resources: service.resources } }),
+  },
+  { ...shutdown, path: '/shutdown' },
+  { ...shutdown, path: '/v1/shutdown' },
+]
+
+export const fdOperations: readonly FdOperation[] = [
+  {
+    scope: 'fd',
+    method: 'GET',
+    path: '/v1/fd',
+    summary: 'The federated database',
+    tag: 'Service',
+    status: 200,
+    reply: FederatedDatabaseRecord,
+    errors: [],
+    async run(fd, { service }) {
+      const { kind, location, isDurable } = fd.store.facts
+      const counts = await fd.statistics()
+      const { limits } = service
+      return { body: { bootfile: location, alias: fd.alias, store: { kind, isDurable }, limits, counts } }
+    },
+  },
+]

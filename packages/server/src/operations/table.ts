@@ -1,0 +1,31 @@
+/** Every operation of the interface. Nothing else is served but health, the reference page and its document. */
+import { indexOperations } from './indexes.ts'
+import { objectOperations } from './object.ts'
+import type { Method, Operation } from './operation.ts'
+import { schemaOperations } from './schema.ts'
+import { fdOperations, serviceOperations } from './service.ts'
+
+export const operations: readonly Operation[] = [
+  ...serviceOperations,
+  ...fdOperations,
+  ...schemaOperations,
+  ...objectOperations,
+  ...indexOperations,
+]
+
+export interface Resource {
+  /** With `{name}` for path parameters. */
+  readonly uri: string
+  readonly supportedMethods: readonly Method[]
+}
+
+export const resources: readonly Resource[] = makeResources()
+
+function makeResources(): Resource[] {
+  const methods = new Map<string, Method[]>()
+  for (const { method, path } of operations) {
+    const uri = path.replace(/:(\w+)/g, '{$1}')
+    methods.set(uri, [...(methods.get(uri) ?? []), method])
+  }
+  return [...methods].map(([uri, supportedMethods]) => ({ uri, supportedMethods }))
+}

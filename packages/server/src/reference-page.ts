@@ -1,0 +1,24 @@
+/** /docs: the API reference as a page that loads nothing from elsewhere, and /openapi.json behind it. */
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyInstance } from 'fastify'
+import { openApiDocument } from './openapi.ts'
+
+/** Assistants that would send the document to a service elsewhere; the type of the settings does not know them yet. */
+const outsideServices = { agent: { disabled: true }, mcp: { disabled: true } }
+
+export async function registerReferencePage(app: FastifyInstance): Promise<void> {
+  const document = JSON.stringify(openApiDocument())
+  app.get('/openapi.json', (_request, reply) => reply.type('application/json; charset=utf-8').send(document))
+  await app.register(scalar, {
+    routePrefix: '/docs',
+    configuration: {
+      url: '/openapi.json',
+      title: 'Ashlar',
+      withDefaultFonts: false,
+      showDeveloperTools: 'never',
+      hideClientButton: true,
+      telemetry: false,
+      ...outsideServices,
+    },
+  })
+}

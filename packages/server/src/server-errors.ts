@@ -1,0 +1,59 @@
+/** The error types that arise in the server alone; with the engine's they are the one catalogue of the interface. */
+import { type ErrorKind, type ErrorType, errorCatalogue } from '@ashlar/engine'
+
+interface ServerErrorEntry {
+  readonly status: number
+  readonly title: string
+}
+
+/** Stable words, never renamed, never reused for something else. */
+export const serverErrors = {
+  FederatedDatabaseRequired: { status: 400, title: 'The request names no federated database' },
+  MalformedAlias: { status: 400, title: 'fdAlias is empty or given twice' },
+  UnknownParameter: { status: 400, title: 'The URL has a parameter that the operation does not know' },
+  MalformedUrl: { status: 400, title: 'The URL cannot be decoded' },
+  ShutdownNotAllowed: { status: 403, title: 'The server was started without shutdown allowed' },
+  FederatedDatabaseNotFound: { status: 404, title: 'The federated database does not exist' },
+  ResourceNotFound: { status: 404, title: 'The path does not exist' },
+  MethodNotAllowed: { status: 405, title: 'The path does not have this method' },
+  NotAcceptable: { status: 406, title: 'The operation cannot write what Accept asks for' },
+  BodyTooLarge: { status: 413, title: 'The body is too large' },
+  UnsupportedMediaType: { status: 415, title: 'The body is of a type that the operation does not take' },
+} as const satisfies Record<string, ServerErrorEntry>
+
+export type ServerErrorType = keyof typeof serverErrors
+export type ProblemType = ErrorType | ServerErrorType
+
+const statusOfKind: Record<ErrorKind, number> = {
+  malformed: 400,
+  forbidden: 403,
+  notFound: 404,
+  conflict: 409,
+  precondition: 412,
+  tooLarge: 413,
+  unprocessable: 422,
+  overloaded: 503,
+  fault: 500,
+}
+
+/** The status and title of any type: they follow from the word alone. */
+export function problemEntry(type: ProblemType): { readonly status: number; readonly title: string } {
+  if (type in serverErrors) return serverErrors[type as ServerErrorType]
+  const { kind, title } = errorCatalogue[type as ErrorType]
+  return { status: statusOfKind[kind], title }
+}
+
+export const problemTypes = [...Object.keys(errorCatalogue), ...Object.keys(serverErrors)] as ProblemType[]
+
+/** A failure of the request that the server finds without the engine. */
+export class ServerError extends Error {
+  readonly type: ServerErrorType
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(type: ServerErrorType, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message)
+    this.name = 'ServerError'
+    this.type = type
+    this.headers = headers
+  }
+}

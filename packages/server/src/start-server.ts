@@ -1,0 +1,101 @@
+/** Opens the federated databases of a configuration, serves them, and stops without losing a request. */
+import { mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engine'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config, FederatedDatabaseConfig } from './config/config.ts'
+import { defaultServerLimits } from './limits.ts'
+import { buildServer } from './server.ts'
+
+export interface RunningServer {
+  /** Where it listens, such as http://127.0.0.1:8185. */
+  readonly url: string
+  readonly federatedDatabases: readonly FederatedDatabase[]
+  /** Finishes the requests under way, bounded, and closes the federated databases. Asked again, waits for the same. */
+  stop(): Promise<void>
+  /** Resolves once it has stopped, for whatever reason. */
+  readonly stopped: Promise<void>
+}
+
+/** Throws an Error that says which federated database cannot be opened, or why it cannot listen. */
+export async function startServer(config: Config, logger: Logger): Promise<RunningServer> {
+  const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
+  const fds = await openAll(config.federatedDatabases, limits)
+  let stopping: Promise<void> | undefined
+  let app: FastifyInstance
+  const { promise: stopped, resolve: hasStopped } = withResolvers()
+  const stop = (): Promise<void> => {
+    stopping ??= stopAll(app, fds, limits.stopMsMax).finally(hasStopped)
+    return stopping
+  }
+  try {
+    app = await buildServer({
+      federatedDatabases: fds,
+      defaultAlias: config.default,
+      limits,
+      isShutdownAllowed: config.allowShutdown,
+      logger,
+      onStop: () => setImmediate(() => void stop()),
+      isStopping: () => stopping !== undefined,
+    })
+    await app.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    for (const fd of fds) await fd.close()
+    throw listenError(error as NodeJS.ErrnoException, config)
+  }
+  const { port } = app.server.address() as AddressInfo
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  return { url: `http://${host}:${port}`, federatedDatabases: fds, stop, stopped }
+}
+
+async function openAll(
+  configured: readonly FederatedDatabaseConfig[],
+  limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
+): Promise<FederatedDatabase[]> {
+  const opened: FederatedDatabase[] = []
+  try {
+    for (const { alias, store } of configured) {
+      if (store.startsWith('lmdb:')) mkdirSync(store.slice('lmdb:'.length), { recursive: true })
+      opened.push(await FederatedDatabase.open({ alias, store: await openStore(store), limits }))
+    }
+    return opened
+  } catch (error) {
+    for (const fd of opened) await fd.close()
+    const failed = configured[opened.length]
+    throw new Error(
+      `The federated database ${failed?.alias} (${failed?.store}) cannot be opened: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    )
+  }
+}
+
+async function stopAll(app: FastifyInstance, fds: readonly FederatedDatabase[], stopMsMax: number): Promise<void> {
+  const timeout = new AbortController()
+  const giveUp = delay(stopMsMax, undefined, { signal: timeout.signal }).then(
+    () => app.server.closeAllConnections(),
+    () => undefined,
+  )
+  await app.close()
+  timeout.abort()
+  await giveUp
+  for (const fd of fds) await fd.close()
+}
+
+function listenError(error: NodeJS.ErrnoException, { host, port }: Config): Error {
+  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} of ${host} is in use; choose another with --port.`)
+  if (error.code === 'EACCES') return new Error(`Listening on port ${port} of ${host} is not permitted.`)
+  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is not an address of this machine.`)
+  return error
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
