@@ -7,7 +7,7 @@ import type { Bytes, Snapshot, Store } from '../packages/engine/src/store/store.
 
 const entries = 100_000
 const valueBytes = 150
-const measureMs = 700
+const measureMs = 500
 const readsPerTurn = 64
 
 interface Figure {

@@ -18,7 +18,11 @@ async function namesOf(store: Store, part: string): Promise<string[]> {
 
 /** Lets a child commit until it has acknowledged so many, kills it, and answers what it acknowledged. */
 async function killAfter(directory: string, first: number, writers: number, count: number): Promise<number[]> {
-  const child = startChild('./acknowledge.ts', [directory, String(first), String(writers)])
+  const child = startChild(new URL('./children/acknowledge.ts', import.meta.url), [
+    directory,
+    String(first),
+    String(writers),
+  ])
   const acknowledged: number[] = []
   for await (const line of child.lines) {
     acknowledged.push(Number(line))
@@ -54,7 +58,11 @@ describe('durability', () => {
     const directory = await temporaryDirectory()
     const store = await openLmdbStore(directory)
     for (let round = 0; round < 3; round += 1) {
-      const child = startChild('./acknowledge.ts', [directory, String(round * 1_000_000), '8'])
+      const child = startChild(new URL('./children/acknowledge.ts', import.meta.url), [
+        directory,
+        String(round * 1_000_000),
+        '8',
+      ])
       let seen = 0
       for await (const _ of child.lines) {
         seen += 1
@@ -74,7 +82,9 @@ describe('two processes', () => {
     const directory = await temporaryDirectory()
     const store = await openLmdbStore(directory)
     await commitChanges(store, put('count', '0;'))
-    const children = [1, 2].map(() => startChild('./increment.ts', [directory, '150']))
+    const children = [1, 2].map(() =>
+      startChild(new URL('./children/increment.ts', import.meta.url), [directory, '150']),
+    )
     for (const child of children) {
       const end = await child.ended
       expect(end, end.errors).toMatchObject({ code: 0 })
@@ -87,7 +97,7 @@ describe('two processes', () => {
     const directory = await temporaryDirectory()
     const store = await openLmdbStore(directory)
     await commitChanges(store, ...Array.from({ length: 500 }, (_, number) => put(`filler ${number}`, 'x')))
-    const child = startChild('./count-on-request.ts', [directory])
+    const child = startChild(new URL('./children/count-on-request.ts', import.meta.url), [directory])
     const pinned = await store.snapshot()
     const scan = pinned.scan({}, () => 1, { batch: 10 })[Symbol.asyncIterator]()
     const stale: string[] = []
@@ -114,7 +124,11 @@ describe('errors of the storage', () => {
   it('fail the commits of the group, and neither the process nor what comes after', async () => {
     const directory = await temporaryDirectory()
     // Files may not grow beyond 4 MiB, and the signal that would end the process is ignored.
-    const child = startChild('./fill-disk.ts', [directory], `trap '' XFSZ; ulimit -f 4096`)
+    const child = startChild(
+      new URL('./children/fill-disk.ts', import.meta.url),
+      [directory],
+      `trap '' XFSZ; ulimit -f 4096`,
+    )
     const { value } = await child.lines.next()
     const end = await child.ended
     expect(end, end.errors).toMatchObject({ code: 0 })

@@ -1,5 +1,38 @@
 /** The store on LMDB keeps the promises of a store. */
+import { describe, expect, it } from 'vitest'
+import type { Bytes } from '../../src/store/store.ts'
+import { absent, bytes, commitOf, entriesIn, put } from './bytes.ts'
 import { storeConformance } from './conformance.ts'
 import { temporaryLmdb } from './temporary-stores.ts'
 
 storeConformance('lmdb', temporaryLmdb)
+
+describe('lmdb: a group of commits', () => {
+  it('leaves nothing behind when it breaks in the middle, and the next group goes through', async () => {
+    const store = await temporaryLmdb.open()
+    // Looks like bytes to whoever only asks for its length; lmdb-js throws when it is to be written.
+    const broken = { length: 3 } as unknown as Bytes
+    const settled = await Promise.allSettled([
+      store.commit(commitOf([put('a', '1')])),
+      store.commit(commitOf([put('b', '1'), { kind: 'put', key: bytes('c'), value: broken }])),
+      store.commit(commitOf([put('d', '1')])),
+    ])
+    expect(settled.map((one) => one.status)).toEqual(['rejected', 'rejected', 'fulfilled'])
+    expect(await entriesIn(store)).toEqual(['d=1'])
+    expect(await store.commit(commitOf([put('a', '2')], [absent('a'), absent('b')]))).toEqual({ isCommitted: true })
+    expect(await entriesIn(store)).toEqual(['a=2', 'd=1'])
+    await store.close()
+  })
+
+  it('is bounded: many and large commits at once all go through, in their order', async () => {
+    const store = await temporaryLmdb.open()
+    const many = Array.from({ length: 3_000 }, (_, number) =>
+      store.commit(commitOf([put('last', String(number)), put(`k${number}`, 'x'.repeat(4_000))])),
+    )
+    expect((await Promise.all(many)).every((outcome) => outcome.isCommitted)).toBe(true)
+    const entries = await entriesIn(store)
+    expect(entries).toHaveLength(3_001)
+    expect(entries.at(-1)).toBe('last=2999')
+    await store.close()
+  })
+})

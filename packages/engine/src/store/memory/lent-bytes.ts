@@ -21,7 +21,7 @@ export function openLender(): Lender {
     lend(first, second, use) {
       takeBack()
       // Never from the pool of Node: the buffer behind the bytes holds nothing else.
-      const copies = [Uint8Array.from(first), Uint8Array.from(second)] as const
+      const copies = [new Uint8Array(first), new Uint8Array(second)] as const
       lent = [...copies]
       try {
         return use(...copies)

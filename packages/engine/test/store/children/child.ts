@@ -20,8 +20,8 @@ export interface Child {
 }
 
 /** `limit` is a shell command that runs before the child, in its process. */
-export function startChild(script: string, args: readonly string[], limit?: string): Child {
-  const file = fileURLToPath(new URL(script, import.meta.url))
+export function startChild(script: URL, args: readonly string[], limit?: string): Child {
+  const file = fileURLToPath(script)
   const command = [process.execPath, '--import', 'tsx', file, ...args]
   const child =
     limit === undefined

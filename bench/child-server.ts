@@ -1,0 +1,52 @@
+/** A server in a process of its own, whose CPU time can be read. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+/** What the kernel counts processor time in: hundredths of a second on every Linux in use. */
+const clockTicksPerSecond = 100
+
+export interface ChildServer {
+  readonly url: string
+  /** User and system time so far. */
+  cpuSeconds(): number
+  /** Resident and peak memory in MiB. */
+  memory(): { readonly resident: number; readonly peak: number }
+  stop(): Promise<void>
+}
+
+/** Starts `node` with these arguments; the first line it prints must hold its URL. */
+export async function startChild(words: readonly string[]): Promise<ChildServer> {
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const url = await firstUrl(child)
+  const { pid } = child
+  return {
+    url,
+    cpuSeconds() {
+      // Fields after the name in parentheses: utime is the 12th, stime the 13th.
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+      return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond
+    },
+    memory() {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      const kibibytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
+      return { resident: Math.round(kibibytes('VmRSS') / 1024), peak: Math.round(kibibytes('VmHWM') / 1024) }
+    },
+    async stop() {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+async function firstUrl(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error('the child has no output')
+  for await (const line of createInterface({ input: child.stdout })) {
+    const url = /http:\/\/[\w.:[\]]+/.exec(line)?.[0]
+    if (url !== undefined) return url
+  }
+  throw new Error('the server ended before it listened')
+}
