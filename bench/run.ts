@@ -11,7 +11,15 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 5)
 const objects = Number(process.env.BENCH_OBJECTS ?? 20_000)
 
 const data = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
-const server = await startChild(['packages/server/dist/cli/main.js', 'serve', '--port', '0', '--data', data, ...process.argv.slice(2)])
+const server = await startChild([
+  'packages/server/dist/cli/main.js',
+  'serve',
+  '--port',
+  '0',
+  '--data',
+  data,
+  ...process.argv.slice(2),
+])
 try {
   const client = new AshlarClient({ baseUrl: server.url })
   await client.putSchema(vehicleSchema)
@@ -22,7 +30,14 @@ try {
   let made = 0
   const vehicle = (): Record<string, unknown> => {
     const n = made++
-    return { license: `L-${n}`, make: 'Ashlar', year: 1980 + (n % 45), available: n % 2 === 0, mileage: n * 7, model: models[n % 50] }
+    return {
+      license: `L-${n}`,
+      make: 'Ashlar',
+      year: 1980 + (n % 45),
+      available: n % 2 === 0,
+      mileage: n * 7,
+      model: models[n % 50],
+    }
   }
   const oids: string[] = []
   while (oids.length < objects) {
@@ -32,14 +47,22 @@ try {
   const sample = JSON.stringify(await client.readObject(oids[0] as string))
   const bare = await startChild(['--import', 'tsx', 'bench/bare-reply.ts', sample])
   const pick = (): string => oids[Math.floor(Math.random() * oids.length)] as string
-  const read: Scenario = { name: 'read', connections: 64, next: () => ({ method: 'GET', path: `/v1/object/${pick()}` }) }
+  const read: Scenario = {
+    name: 'read',
+    connections: 64,
+    next: () => ({ method: 'GET', path: `/v1/object/${pick()}` }),
+  }
   let deleted = 0
   const scenarios: Scenario[] = [
     read,
     {
       name: 'create',
       connections: 32,
-      next: () => ({ method: 'POST', path: '/v1/object', body: JSON.stringify({ class: 'Vehicle', attributes: vehicle() }) }),
+      next: () => ({
+        method: 'POST',
+        path: '/v1/object',
+        body: JSON.stringify({ class: 'Vehicle', attributes: vehicle() }),
+      }),
     },
     {
       name: 'update',
@@ -50,7 +73,11 @@ try {
         body: JSON.stringify({ attributes: { mileage: Math.floor(Math.random() * 1e6), available: true } }),
       }),
     },
-    { name: 'delete', connections: 32, next: () => ({ method: 'DELETE', path: `/v1/object/${oids[deleted++ % oids.length]}` }) },
+    {
+      name: 'delete',
+      connections: 32,
+      next: () => ({ method: 'DELETE', path: `/v1/object/${oids[deleted++ % oids.length]}` }),
+    },
   ]
   await measure(server, read, 1)
   const limit = await measure(bare, { ...read, name: 'bare Fastify reply' }, seconds)
@@ -71,7 +98,9 @@ try {
 }
 
 function print(rows: readonly Measured[], bareCpu: number): void {
-  process.stdout.write(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, ${objects} objects, ${seconds} s each\n`)
+  process.stdout.write(
+    `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, ${objects} objects, ${seconds} s each\n`,
+  )
   const table = rows.map(({ name, requestsPerSecond, cpuMicrosecondsPerRequest, p50Ms, p99Ms, refused }) => ({
     scenario: name,
     'requests/s': requestsPerSecond,

@@ -1,5 +1,6 @@
 /** A client with one method an operation. Needs nothing but `fetch`. */
-import { AshlarRequestError } from './errors.ts'
+import { readError } from './errors.ts'
+import { retryDelayMs } from './retry.ts'
 import type {
   Attributes,
   ClassDescription,
@@ -14,7 +15,6 @@ import type {
   ObjectCreated,
   ObjectRepresentation,
   OidText,
-  Problem,
   ResourceList,
   ServiceRoot,
 } from './wire.ts'
@@ -30,7 +30,6 @@ export interface ClientOptions {
 }
 
 const retriesDefault = 3
-const retryDelayMsMax = 10_000
 
 export class AshlarClient {
   private readonly baseUrl: string
@@ -55,6 +54,11 @@ export class AshlarClient {
 
   federatedDatabase(): Promise<FederatedDatabaseRecord> {
     return this.request('GET', '/v1/fd')
+  }
+
+  /** Asks the server to stop; only where it was started with shutdown allowed. */
+  shutDown(): Promise<void> {
+    return this.request('POST', '/v1/shutdown')
   }
 
   classes(): Promise<ClassRepresentation[]> {
@@ -127,10 +131,10 @@ export class AshlarClient {
     for (let attempt = 0; ; attempt++) {
       const response = await this.send(`${this.baseUrl}${path}${query}`, init)
       if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
-      // 503 says that nothing was done, so even a creation may be sent again.
-      if (response.status !== 503 || attempt >= this.retriesMax) throw await toError(response)
-      await response.body?.cancel()
-      await delay(Math.min(Number(response.headers.get('retry-after') ?? 1) * 1_000, retryDelayMsMax))
+      const error = await readError(response)
+      const delayMs = attempt < this.retriesMax ? retryDelayMs(method, error) : undefined
+      if (delayMs === undefined) throw error
+      await new Promise((resolve) => setTimeout(resolve, delayMs))
     }
   }
 }
@@ -142,17 +146,4 @@ function objectPath(oid: OidText): string {
 /** Integers beyond 2^53 are given as bigint, and go as quoted digits. */
 function toJson(body: unknown): string {
   return JSON.stringify(body, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-}
-
-async function toError(response: Response): Promise<AshlarRequestError> {
-  const text = await response.text()
-  try {
-    return new AshlarRequestError(response.status, JSON.parse(text) as Partial<Problem>)
-  } catch {
-    return new AshlarRequestError(response.status, { message: text.slice(0, 200) })
-  }
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -1,4 +1,5 @@
 /** What goes over the wire: the bodies of requests and replies (the interface, section 2). */
+import type { ErrorType } from './error-types.ts'
 
 /** `<database>-<container>-<page>-<slot>`; `0-0-0-0` refers to nothing. */
 export type OidText = string
@@ -109,8 +110,7 @@ export interface FederatedDatabaseRecord {
 
 /** The body of every error. */
 export interface Problem {
-  /** A stable word, such as UniqueViolation. */
-  readonly type: string
+  readonly type: ErrorType
   readonly title: string
   readonly status: number
   readonly message: string

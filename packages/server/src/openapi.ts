@@ -35,7 +35,7 @@ export function openApiDocument(): object {
     servers: [{ url: '/' }],
     tags: [{ name: 'Service' }, { name: 'Schema' }, { name: 'Objects' }, { name: 'Indexes' }],
     paths,
-    components: { schemas: { Problem: { ...ProblemBody, description: catalogueText() } } },
+    components: { schemas: { Problem: problemSchema() } },
   }
 }
 
@@ -91,6 +91,11 @@ function errorResponses(types: readonly ProblemType[]): Record<string, object> {
 
 function jsonOf(schema: object): object {
   return { 'application/json': { schema } }
+}
+
+function problemSchema(): object {
+  const type = { ...ProblemBody.properties.type, enum: problemTypes }
+  return { ...ProblemBody, description: catalogueText(), properties: { ...ProblemBody.properties, type } }
 }
 
 function catalogueText(): string {

@@ -2,10 +2,13 @@
 import { AshlarError } from '@ashlar/engine'
 import { parse as parseLossless } from 'lossless-json'
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
+/** A byte order mark is kept, and refused: JSON has none. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** From here on a double may not hold all digits. */
 const manyDigits = /\d{16}/
 const wholeNumber = /^-?\d+$/
+/** A longer number is out of every range; a bigint of a million digits would take seconds to make. */
+const exactCharactersMax = 40
 
 /** Integers beyond 2^53 come as bigint. Throws MalformedRequest. */
 export function parseJson(body: Uint8Array, depthMax: number): unknown {
@@ -34,7 +37,8 @@ function parseExactly(text: string): unknown {
 
 function exactNumber(digits: string): number | bigint {
   const value = Number(digits)
-  return Number.isSafeInteger(value) || !wholeNumber.test(digits) ? value : BigInt(digits)
+  if (Number.isSafeInteger(value) || digits.length > exactCharactersMax || !wholeNumber.test(digits)) return value
+  return BigInt(digits)
 }
 
 const openBrace = 0x7b

@@ -1,5 +1,7 @@
 /** Whatever fails becomes one body shape (REST interface, section 1, Errors). Nothing else writes an error body. */
 import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import { AshlarError, type ErrorDetail } from '@ashlar/engine'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ProblemType, problemEntry, ServerError } from './server-errors.ts'
@@ -29,7 +31,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 function toProblem(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof AshlarError) return makeProblem(error.type, error.message, error.errors)
   if (error instanceof ServerError) return makeProblem(error.type, error.message)
-  const known = fromFastify(error as FastifyError)
+  const known = fromFastify(error as FastifyError, request)
   if (known !== undefined) return known
   const id = randomUUID()
   request.log.error({ err: error, errorId: id }, 'request failed')
@@ -41,42 +43,74 @@ function makeProblem(type: ProblemType, message: string, errors: readonly ErrorD
   return { type, title, status, message, ...(errors.length === 0 ? {} : { errors }) }
 }
 
-function fromFastify(error: FastifyError): Problem | undefined {
-  if (error.validation !== undefined) return fromValidation(error)
+function fromFastify(error: FastifyError, request: FastifyRequest): Problem | undefined {
+  if (error.validation !== undefined) return fromValidation(error, request)
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return makeProblem('BodyTooLarge', 'The body is larger than the server takes.')
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_CP_ERR_INVALID_CONTENT_ENCODING':
-      return makeProblem('UnsupportedMediaType', `The body is not of a type that is taken here: ${error.message}.`)
+      return makeProblem('UnsupportedMediaType', `Bodies are encoded by gzip, br or deflate: ${error.message}.`)
     case 'FST_ERR_BAD_URL':
-    case 'FST_ERR_MAX_PARAM_LENGTH':
       return makeProblem('MalformedUrl', 'The path of the URL cannot be decoded.')
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return makeProblem('MalformedUrl', 'A part of the path is longer than any name.')
     case 'FST_CP_ERR_INVALID_CONTENT':
-      return makeProblem('MalformedRequest', 'The body is not as long, or not encoded, as its headers say.')
+      return makeProblem('MalformedRequest', 'The body is not encoded as Content-Encoding says.')
     default:
-      return isBrokenBody(error) ? makeProblem('MalformedRequest', 'The body cannot be decompressed.') : undefined
+      // What Fastify finds in a request; a body that breaks off, for one.
+      if (error.statusCode === undefined || error.statusCode < 400 || error.statusCode >= 500) return undefined
+      return makeProblem('MalformedRequest', 'The body is not as long, or not encoded, as its headers say.')
   }
 }
 
-/** zlib's errors of input that is not what Content-Encoding says. */
-function isBrokenBody(error: { readonly code?: string }): boolean {
-  return error.code?.startsWith('Z_') === true || error.code?.startsWith('ERR__ERROR_') === true
-}
-
-/** The first fault found, named by its place; unknown fields by their name. */
-function fromValidation(error: FastifyError): Problem {
+/** The first fault found, named by its place; unknown fields by their names. */
+function fromValidation(error: FastifyError, request: FastifyRequest): Problem {
   const [fault] = error.validation ?? []
   const pointer = fault?.instancePath ?? ''
   const where = pointer === '' ? 'The body' : pointer
-  const unknown = fault?.keyword === 'additionalProperties' ? fault.params?.additionalProperty : undefined
-  if (unknown !== undefined) {
-    const message = `${where} has no field '${String(unknown).slice(0, 60)}'.`
-    return makeProblem('UnknownField', message, [{ pointer: `${pointer}/${String(unknown)}`, message }])
-  }
+  if (request.body === undefined) return makeProblem('MalformedRequest', 'The operation needs a body.')
+  if (fault?.keyword === 'additionalProperties') return fromUnknownFields(request)
   const missing = fault?.keyword === 'required' ? fault.params?.missingProperty : undefined
   const message =
     missing === undefined ? `${where} ${fault?.message ?? 'is malformed'}.` : `${where} needs the field '${missing}'.`
   return makeProblem('MalformedRequest', message, [{ pointer, message }])
+}
+
+function fromUnknownFields({ body, routeOptions }: FastifyRequest): Problem {
+  const schema = (routeOptions.schema?.body ?? {}) as { readonly properties?: object }
+  const known = Object.keys(schema.properties ?? {})
+  const names = Object.keys(body as object).filter((name) => !known.includes(name))
+  const message = `The body has no field ${listed(names)}.`
+  const details = names.slice(0, namesListedMax).map((name) => {
+    const pointer = `/${name.slice(0, nameCharactersMax).replace(/~/g, '~0').replace(/\//g, '~1')}`
+    return { pointer, message: 'is not a field of the operation' }
+  })
+  return makeProblem('UnknownField', message, details)
+}
+
+const namesListedMax = 10
+const nameCharactersMax = 60
+
+/** Names as a client sent them, bounded. */
+export function listed(names: readonly string[]): string {
+  const shown = names.slice(0, namesListedMax).map((name) => `'${name.slice(0, nameCharactersMax)}'`)
+  return `${shown.join(', ')}${names.length > namesListedMax ? ' and others' : ''}`
+}
+
+/** What is no HTTP request at all, or has too large headers: no route and no hook ever sees it. */
+export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  const problem =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? makeProblem('HeadersTooLarge', 'The headers of the request are larger than the server takes.')
+      : makeProblem('MalformedRequest', 'The request is not HTTP, or was not sent in time.')
+  const body = JSON.stringify(problem)
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.destroySoon()
 }

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FederatedDatabases } from './federated-databases.ts'
 import { checkAccept } from './negotiate.ts'
 import type { Operation, OperationReply, ServiceContext } from './operations/operation.ts'
-import { operations, type Resource, resources } from './operations/table.ts'
+import { operations } from './operations/table.ts'
+import { listed } from './problem.ts'
 import { ServerError } from './server-errors.ts'
 
 type Query = Readonly<Record<string, unknown>>
@@ -29,13 +30,13 @@ async function handle(
 ): Promise<FastifyReply> {
   checkAccept(request.headers.accept)
   const query = request.query as Query
-  for (const name in query) if (name !== 'fdAlias') throw unknownParameter(name)
+  for (const name in query) if (name !== 'fdAlias') throw unknownParameters(query)
   const asked = {
     params: request.params as Readonly<Record<string, string>>,
     body: request.body,
     service,
     get signal() {
-      return signalOf(request)
+      return signalOf(reply)
     },
   }
   const answer =
@@ -52,38 +53,55 @@ function send({ body, headers }: OperationReply, status: number, reply: FastifyR
 }
 
 /** Made only for operations that ask for it: most end before a client could go away. */
-function signalOf(request: FastifyRequest): AbortSignal {
+function signalOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  request.raw.socket.once('close', () => controller.abort(new Error('the client went away')))
+  // Also after the reply is sent, when nobody listens any more.
+  reply.raw.once('close', () => controller.abort(new Error('the client went away')))
   return controller.signal
 }
 
-function unknownParameter(name: string): ServerError {
-  return new ServerError('UnknownParameter', `The operation has no parameter '${name.slice(0, 60)}'.`)
+function unknownParameters(query: Query): ServerError {
+  const names = Object.keys(query).filter((name) => name !== 'fdAlias')
+  return new ServerError('UnknownParameter', `The operation has no parameter ${listed(names)}.`)
 }
 
-interface PathPattern {
+interface Path {
   readonly pattern: RegExp
-  readonly allowed: string
+  readonly methods: Set<string>
 }
 
-const patterns: readonly PathPattern[] = resources.map(toPattern)
+const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
 
-function toPattern({ uri, supportedMethods }: Resource): PathPattern {
-  const path = uri.replace(/\{\w+\}/g, '[^/]+').replace(/\/$/, '')
-  const methods = supportedMethods.includes('GET') ? [...supportedMethods, 'HEAD'] : [...supportedMethods]
-  return { pattern: new RegExp(`^${path}/?$`), allowed: [...methods, 'OPTIONS'].join(', ') }
-}
-
-/** What no route takes: OPTIONS and methods that the path does not have, and paths that do not exist. */
-export function handleUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const path = request.url.split('?', 1)[0] ?? ''
-  const matching = patterns.find(({ pattern }) => pattern.test(path))
-  if (matching === undefined) {
-    throw new ServerError('ResourceNotFound', `There is nothing at ${path.slice(0, 200)}; GET /v1 lists the resources.`)
-  }
-  if (request.method === 'OPTIONS') return reply.code(204).header('allow', matching.allowed).send()
-  throw new ServerError('MethodNotAllowed', `${path.slice(0, 200)} does not have the method ${request.method}.`, {
-    allow: matching.allowed,
+/**
+ * Notes every path that is registered from here on. Returns what answers a request that no route takes: OPTIONS,
+ * methods that the path does not have, and paths that do not exist.
+ */
+export function collectPaths(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+  const byUrl = new Map<string, Path>()
+  app.addHook('onRoute', ({ url, method }) => {
+    const path = byUrl.get(url) ?? { pattern: toPattern(url), methods: new Set(['OPTIONS']) }
+    for (const word of [method].flat()) path.methods.add(word)
+    byUrl.set(url, path)
   })
+  const find = (path: string): Path | undefined => {
+    // A fixed path goes before one with a parameter: no class is called `namespace`.
+    const matching = [...byUrl].filter(([, { pattern }]) => pattern.test(path))
+    return (matching.find(([url]) => !url.includes(':')) ?? matching[0])?.[1]
+  }
+  return (request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const found = find(path)
+    if (found === undefined) {
+      const message = `There is nothing at ${path.slice(0, 200)}; GET /v1 lists the resources.`
+      throw new ServerError('ResourceNotFound', message)
+    }
+    const allow = methodOrder.filter((method) => found.methods.has(method)).join(', ')
+    if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
+    const message = `${path.slice(0, 200)} does not have the method ${request.method}.`
+    throw new ServerError('MethodNotAllowed', message, { allow })
+  }
+}
+
+function toPattern(url: string): RegExp {
+  return new RegExp(`^${url.replace(/\/$/, '').replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+')}/?$`)
 }

@@ -11,13 +11,14 @@ export const serverErrors = {
   FederatedDatabaseRequired: { status: 400, title: 'The request names no federated database' },
   MalformedAlias: { status: 400, title: 'fdAlias is empty or given twice' },
   UnknownParameter: { status: 400, title: 'The URL has a parameter that the operation does not know' },
-  MalformedUrl: { status: 400, title: 'The URL cannot be decoded' },
+  MalformedUrl: { status: 400, title: 'The URL is malformed' },
   ShutdownNotAllowed: { status: 403, title: 'The server was started without shutdown allowed' },
   FederatedDatabaseNotFound: { status: 404, title: 'The federated database does not exist' },
   ResourceNotFound: { status: 404, title: 'The path does not exist' },
   MethodNotAllowed: { status: 405, title: 'The path does not have this method' },
   NotAcceptable: { status: 406, title: 'The operation cannot write what Accept asks for' },
   BodyTooLarge: { status: 413, title: 'The body is too large' },
+  HeadersTooLarge: { status: 431, title: 'The headers of the request are too large' },
   UnsupportedMediaType: { status: 415, title: 'The body is of a type that the operation does not take' },
 } as const satisfies Record<string, ServerErrorEntry>
 

@@ -9,9 +9,9 @@ import type { Limits } from './limits.ts'
 import { checkContentType } from './negotiate.ts'
 import { resources } from './operations/table.ts'
 import { parseJson } from './parse-json.ts'
-import { sendProblem } from './problem.ts'
+import { answerBrokenRequest, sendProblem } from './problem.ts'
 import { registerReferencePage } from './reference-page.ts'
-import { handleUnrouted, registerOperations } from './routes.ts'
+import { collectPaths, registerOperations } from './routes.ts'
 import type { ServerError } from './server-errors.ts'
 
 export interface ServerOptions {
@@ -38,16 +38,17 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     loggerInstance,
     // One line a request, written below, instead of Fastify's two.
     logController: new LogController({ disableRequestLogging: true }),
-    disableRequestLogging: true,
     bodyLimit: limits.bodyBytesMax,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     http: { maxHeaderSize: limits.requestHeaderBytesMax },
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
   })
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
+  app.setNotFoundHandler(collectPaths(app))
   takeJsonBodies(app, limits)
   addHooks(app, options)
   await app.register(compress, { threshold: compressedBytesMin, encodings: ['br', 'gzip'] })
@@ -61,7 +62,6 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   })
   registerHealth(app, fds, options.isStopping)
   await registerReferencePage(app)
-  app.setNotFoundHandler(handleUnrouted)
   return app
 }
 
@@ -81,7 +81,7 @@ function takeJsonBodies(app: FastifyInstance, limits: Limits): void {
 function addHooks(app: FastifyInstance, { isStopping, logger }: ServerOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-content-type-options', 'nosniff')
-    if (isStopping()) {
+    if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
       reply.header('connection', 'close')
       return done(new AshlarError('ShuttingDown', 'The server is stopping and takes no further requests.'))
     }
@@ -102,6 +102,8 @@ function addHooks(app: FastifyInstance, { isStopping, logger }: ServerOptions): 
       const { method, url } = request
       logger.info({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 100) / 100 }, 'request')
     }
+    // A connection that is kept alive would keep the server waiting for the next request on it.
+    if (isStopping()) setImmediate(() => app.server.closeIdleConnections())
     done()
   })
 }

@@ -37,7 +37,7 @@ export class ByteWriter {
 
   /** The bytes written so far, as a copy that stays valid. */
   copy(): Buffer {
-    const result = Buffer.allocUnsafeSlow(this.length)
+    const result = Buffer.allocUnsafe(this.length)
     this.bytes.copy(result, 0, 0, this.length)
     return result
   }

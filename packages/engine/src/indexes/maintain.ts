@@ -3,6 +3,7 @@ import { AshlarError } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import { shownValue } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import { type IndexKey, type IndexKeyFormat, indexKeyFormat, keyValues, makeIndexKey } from './index-key.ts'
 
@@ -94,19 +95,12 @@ export function uniqueViolationError(
   const keyed = keyValues(format, values)
   const attributes = format.parts.map((part, position) => {
     const value = keyed[position] === null ? null : part.format.codec.toJson(keyed[position])
-    return `${part.format.attribute.name} ${shown(value)}`
+    return `${part.format.attribute.name} ${shownValue(value)}`
   })
   return new AshlarError(
     'UniqueViolation',
     `Class ${className}: ${attributes.join(', ')} is already held by object ${holder} (unique index '${format.index.name}').`,
   )
-}
-
-const shownCharactersMax = 60
-
-function shown(value: unknown): string {
-  const text = typeof value === 'bigint' ? value.toString() : (JSON.stringify(value) ?? 'null')
-  return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
 }
 
 const formatsOfClasses = new WeakMap<ClassFormat, readonly IndexKeyFormat[]>()

@@ -1,6 +1,7 @@
 /** The codec of embedded objects: a shape number and a body, as in a record. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
+import { readUint32 } from '../bytes/read-number.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Codec } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
@@ -55,5 +56,5 @@ function embeddedToJson(format: ClassFormat, values: readonly unknown[]): unknow
 }
 
 function shapeAt(bytes: Bytes, start: number): ShapeNumber {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, shapeBytes).readUInt32BE(0) as ShapeNumber
+  return readUint32(bytes, start) as ShapeNumber
 }

@@ -1,5 +1,6 @@
 /** Records: shape number and revision, then the values. Part of the storage format. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
+import { readUint32 } from '../bytes/read-number.ts'
 import type { Bytes } from '../store/store.ts'
 import { stampBytes } from '../transaction/session.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
@@ -17,7 +18,7 @@ export interface RecordValues {
 }
 
 export function shapeNumberOf(record: Bytes): ShapeNumber {
-  return Buffer.from(record.buffer, record.byteOffset, shapeBytes).readUInt32BE(0) as ShapeNumber
+  return readUint32(record, 0) as ShapeNumber
 }
 
 export function revisionPrefixOf(record: Bytes): Bytes {

@@ -3,6 +3,7 @@
  * then those. Any one value is found without reading the rest. Part of the storage format.
  */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
+import { readUint32 } from '../bytes/read-number.ts'
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 import { positionBytes } from '../transaction/session.ts'
@@ -129,14 +130,4 @@ const noPosition = Buffer.alloc(positionBytes)
 
 function setNull(to: ByteWriter, start: number, field: PlacedField): void {
   to.bytes[start + field.nullByte] = (to.bytes[start + field.nullByte] as number) | field.nullMask
-}
-
-function readUint32(bytes: Bytes, at: number): number {
-  return (
-    (((bytes[at] as number) << 24) |
-      ((bytes[at + 1] as number) << 16) |
-      ((bytes[at + 2] as number) << 8) |
-      (bytes[at + 3] as number)) >>>
-    0
-  )
 }

@@ -81,19 +81,21 @@ export function hintFor(wanted: string, known: readonly string[]): string {
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
-/** Levenshtein's distance; anything beyond `max` is told as max + 1. */
+/** Edits between the two, a swap of neighbours being one; anything beyond `max` is told as max + 1. */
 function editDistance(one: string, other: string, max: number): number {
   if (Math.abs(one.length - other.length) > max) return max + 1
-  let previous = Array.from({ length: other.length + 1 }, (_, i) => i)
+  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, i) => i)]
+  const at = (i: number, j: number): number => (rows[i] as number[])[j] as number
   for (let i = 1; i <= one.length; i++) {
-    const row = [i]
+    rows.push([i])
     for (let j = 1; j <= other.length; j++) {
-      const replaced = (previous[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1)
-      row.push(Math.min(replaced, (previous[j] as number) + 1, (row[j - 1] as number) + 1))
+      const replaced = at(i - 1, j - 1) + (one[i - 1] === other[j - 1] ? 0 : 1)
+      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      const swapped = isSwap ? at(i - 2, j - 2) + 1 : replaced
+      rows[i]?.push(Math.min(replaced, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1))
     }
-    previous = row
   }
-  return Math.min(previous[other.length] as number, max + 1)
+  return Math.min(at(one.length, other.length), max + 1)
 }
 
 function invalidName(message: string, pointer: string): AshlarError {

@@ -1,4 +1,5 @@
 /** character: one code point, within what its storage holds. */
+import { readUint32 } from '../bytes/read-number.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { CharacterSpec } from './type-spec.ts'
@@ -39,5 +40,5 @@ function codecUpTo(max: number): Codec<string> {
 }
 
 function read(bytes: Uint8Array, start: number, _end: number): string {
-  return String.fromCodePoint(Buffer.from(bytes.buffer, bytes.byteOffset + start, 4).readUInt32BE(0))
+  return String.fromCodePoint(readUint32(bytes, start))
 }

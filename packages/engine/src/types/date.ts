@@ -1,4 +1,6 @@
 /** date: a day of the years 0001 to 9999. */
+
+import { readUint32 } from '../bytes/read-number.ts'
 import { formatDay, parseDay } from './calendar.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
@@ -27,7 +29,7 @@ const codec: Codec<number> = {
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a date such as 2024-02-29`)
   },
   write: (value, to) => to.writeUint32(value),
-  read: (bytes, start) => Buffer.from(bytes.buffer, bytes.byteOffset + start, 4).readUInt32BE(0),
+  read: (bytes, start) => readUint32(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatDay(codec.read(bytes, start, end))}"`),
   toJson: formatDay,
   writeKey: (value, to) => to.ticks(value),

@@ -1,4 +1,6 @@
 /** datetime: a day and time without an offset, or (datetimeoffset) an instant together with the offset it was given in. */
+
+import { readDouble } from '../bytes/read-number.ts'
 import { formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
@@ -91,7 +93,7 @@ const offsetCodec: Codec<OffsetDateTime> = {
 }
 
 function readTicks(bytes: Uint8Array, start: number): number {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, 8).readDoubleBE(0)
+  return readDouble(bytes, start)
 }
 
 function parseOffset(text: string): number | undefined {

@@ -1,5 +1,6 @@
 /** Elements in a row of bytes: packed where all take the same width, else each after its length. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
+import { readUint32 } from '../bytes/read-number.ts'
 import type { Codec } from './logical-type.ts'
 
 const lengthBytes = 4
@@ -26,10 +27,9 @@ export function eachElement(
   end: number,
   use: (start: number, end: number) => void,
 ): void {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   for (let at = start; at < end; ) {
     const from = codec.fixedBytes === undefined ? at + lengthBytes : at
-    const to = from + (codec.fixedBytes ?? buffer.readUInt32BE(at))
+    const to = from + (codec.fixedBytes ?? readUint32(bytes, at))
     use(from, to)
     at = to
   }

@@ -1,4 +1,6 @@
 /** interval: a signed span of time, days and smaller, to 100 µs. */
+
+import { readDouble } from '../bytes/read-number.ts'
 import { formatFraction, fractionTicks, ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
@@ -37,7 +39,7 @@ const codec: Codec<number> = {
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} is longer than 5,000,000 days`)
   },
   write: (value, to) => to.bytes.writeDoubleBE(value, to.reserve(8)),
-  read: (bytes, start) => Buffer.from(bytes.buffer, bytes.byteOffset + start, 8).readDoubleBE(0),
+  read: (bytes, start) => readDouble(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatDuration(codec.read(bytes, start, end))}"`),
   toJson: formatDuration,
   writeKey: (value, to) => to.ticks(value),

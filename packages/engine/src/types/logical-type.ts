@@ -78,6 +78,9 @@ const shownCharactersMax = 60
 
 /** A value as messages show it: JSON, cut to a length that can be read. */
 export function shownValue(value: unknown): string {
-  const text = typeof value === 'bigint' ? value.toString() : (JSON.stringify(value) ?? String(value))
+  // Integers beyond 2^53 come as bigint, which JSON.stringify refuses.
+  if (typeof value === 'bigint') return value.toString()
+  const text =
+    JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}` : part)) ?? String(value)
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
 }

@@ -1,4 +1,5 @@
 /** map: references by the text or the reference that is their key, in key order. */
+import { readUint32 } from '../bytes/read-number.ts'
 import { defineReferences, describeReferences, refuseOtherFields } from './collection-definition.ts'
 import { nestedDefinition, within, wordOf, wrongField } from './definition-words.ts'
 import { writeElement } from './element-bytes.ts'
@@ -81,10 +82,9 @@ function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean): Codec
   const compare = isText ? compareTexts : (one: string, other: string) => compareOids(one as Oid, other as Oid)
   const read = (bytes: Uint8Array, start: number, end: number): MapPair[] => {
     const pairs: MapPair[] = []
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
     for (let at = start; at < end; ) {
       const keyStart = key.fixedBytes === undefined ? at + 4 : at
-      const keyEnd = keyStart + (key.fixedBytes ?? buffer.readUInt32BE(at))
+      const keyEnd = keyStart + (key.fixedBytes ?? readUint32(bytes, at))
       at = keyEnd + (value.fixedBytes as number)
       pairs.push({ key: key.read(bytes, keyStart, keyEnd), value: value.read(bytes, keyEnd, at) })
     }

@@ -1,4 +1,5 @@
 /** real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
+import { readDouble, readFloat } from '../bytes/read-number.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { RealSpec } from './type-spec.ts'
@@ -17,8 +18,7 @@ export const real: LogicalType<RealSpec> = {
 
 function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value: number) => string): Codec<number> {
   const read = (bytes: Uint8Array, start: number): number => {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset + start, width)
-    return width === 4 ? buffer.readFloatBE(0) : buffer.readDoubleBE(0)
+    return width === 4 ? readFloat(bytes, start) : readDouble(bytes, start)
   }
   return {
     fixedBytes: width,

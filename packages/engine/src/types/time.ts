@@ -1,4 +1,6 @@
 /** time: a time of day, to 100 µs; further digits are cut. */
+
+import { readUint32 } from '../bytes/read-number.ts'
 import { formatTime, parseTime } from './calendar.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
@@ -27,7 +29,7 @@ const codec: Codec<number> = {
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a time of day such as 08:05:09.25`)
   },
   write: (value, to) => to.writeUint32(value),
-  read: (bytes, start) => Buffer.from(bytes.buffer, bytes.byteOffset + start, 4).readUInt32BE(0),
+  read: (bytes, start) => readUint32(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatTime(codec.read(bytes, start, end))}"`),
   toJson: formatTime,
   writeKey: (value, to) => to.ticks(value),

@@ -38,9 +38,10 @@ describe('durability', () => {
     const directory = await temporaryDirectory()
     const random = seededRandom(Number(process.env.ASHLAR_SEED ?? 11))
     const expected = new Set<string>()
+    const rounds = 6 * Number(process.env.ASHLAR_RUNS ?? 1)
     let first = 0
-    for (let round = 0; round < 6; round += 1) {
-      const acknowledged = await killAfter(directory, first, 1 + round * 4, 1 + Math.floor(random() * 400))
+    for (let round = 0; round < rounds; round += 1) {
+      const acknowledged = await killAfter(directory, first, 1 + (round % 6) * 4, 1 + Math.floor(random() * 400))
       for (const number of acknowledged) expected.add(String(number).padStart(9, '0'))
       first = Math.max(...acknowledged) + 1_000
       const store = await openLmdbStore(directory)

@@ -46,9 +46,10 @@ async function serve(options: ServeOptions): Promise<void> {
   const log = destination({ fd: process.stderr.fd, sync: false, minLength: 4_096 })
   const logger = pino({ level: config.logLevel, base: null }, log)
   const server = await startServer(config, logger)
-  process.stdout.write(`${startLine(server)}\n`)
   const flushing = setInterval(() => log.flush(), 1_000).unref()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.stop())
+  // Last, since whoever reads it may send a signal at once.
+  process.stdout.write(`${startLine(server)}\n`)
   await server.stopped
   clearInterval(flushing)
   log.flushSync()

@@ -40,7 +40,8 @@ export function readConfigFile(file: string): ConfigFile {
   return { source: configFromJson(text, file), notes: [] }
 }
 
-function configFromJson(text: string, file: string): ConfigSource {
+/** `file`: its name, for messages. Throws ConfigError. */
+export function configFromJson(text: string, file: string): ConfigSource {
   let json: unknown
   try {
     json = JSON.parse(text)

@@ -1,5 +1,5 @@
 /** The configuration of a server: options before environment before file before defaults (REST interface, section 8). */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Limits } from '../limits.ts'
 
 export interface FederatedDatabaseConfig {
@@ -35,7 +35,7 @@ export interface ConfigSource {
   readonly logLevel?: string
 }
 
-export const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const loopback = /^(127(\.\d{1,3}){3}|localhost|::1)$/
 
@@ -78,6 +78,7 @@ function check(config: Config): void {
     if (aliases.has(alias)) throw new ConfigError(`The federated database ${alias} is configured twice.`)
     aliases.add(alias)
   }
+  checkPlaces(federatedDatabases)
   if (config.default !== undefined && !aliases.has(config.default)) {
     throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
   }
@@ -88,5 +89,18 @@ function check(config: Config): void {
     throw new ConfigError(
       `Listening on ${host} lets others on the network read and change everything, since there is no authentication; if that is meant, say --allow-remote.`,
     )
+  }
+}
+
+/** Two aliases for one place would not be two federated databases. */
+function checkPlaces(federatedDatabases: readonly FederatedDatabaseConfig[]): void {
+  const aliasByPlace = new Map<string, string>()
+  for (const { alias, store } of federatedDatabases) {
+    if (!store.startsWith('lmdb:')) continue
+    const place = resolve(store.slice('lmdb:'.length))
+    const other = aliasByPlace.get(place)
+    if (other !== undefined)
+      throw new ConfigError(`The federated databases ${other} and ${alias} have one store, ${store}.`)
+    aliasByPlace.set(place, alias)
   }
 }

@@ -2,8 +2,8 @@
 import { indexOperations } from './indexes.ts'
 import { objectOperations } from './object.ts'
 import type { Method, Operation } from './operation.ts'
+import { fdOperations, serviceOperations } from './root.ts'
 import { schemaOperations } from './schema.ts'
-import { fdOperations, serviceOperations } from './service.ts'
 
 export const operations: readonly Operation[] = [
   ...serviceOperations,

@@ -1,0 +1,82 @@
+/** The client against a real server, operation by operation. */
+import { describe, expect, it } from 'vitest'
+import { operations } from '../../server/src/operations/table.ts'
+import { type OpenServer, openServer, type ServerSetting } from '../../server/test/unit/open-server.ts'
+import { AshlarClient } from '../src/client.ts'
+import { AshlarRequestError } from '../src/errors.ts'
+
+const gadget = {
+  className: 'Shop.Gadget',
+  isReferenceable: true,
+  attributes: [
+    { attributeName: 'name', logicalType: 'string' },
+    { attributeName: 'size', logicalType: 'integer', encoding: 'unsigned', storage: 'b64' },
+  ],
+}
+
+async function connect(setting: ServerSetting = {}): Promise<{ baseUrl: string; server: OpenServer }> {
+  const server = await openServer(setting)
+  return { baseUrl: await server.app.listen({ host: '127.0.0.1', port: 0 }), server }
+}
+
+describe('AshlarClient', () => {
+  it('has a method for every operation', async () => {
+    const { baseUrl, server } = await connect({ isShutdownAllowed: true })
+    const used = new Set<string>()
+    const client = new AshlarClient({
+      baseUrl,
+      fetch: (input, init) => {
+        used.add(`${init?.method} ${new URL(String(input)).pathname}`)
+        return fetch(input, init)
+      },
+    })
+    expect(await client.service()).toMatchObject({ versions: ['v1'] })
+    expect((await client.resources()).version).toBe('v1')
+    expect((await client.federatedDatabase()).alias).toBe('default')
+    expect(await client.postSchema([gadget])).toEqual({ classNumbers: ['1000000'], uris: ['/v1/schema/1000000'] })
+    expect((await client.putSchema([gadget])).classNumbers).toEqual(['1000000'])
+    expect(await client.classes()).toEqual([await client.class('Shop.Gadget')])
+    expect(await client.namespaces()).toEqual([{ name: null }, { name: 'Shop' }])
+    expect((await client.namespace('Shop')).classes).toHaveLength(1)
+    expect((await client.namespace(null)).classes).toEqual([])
+    const { __identifier__: oid } = await client.createObject('Shop.Gadget', { name: 'x' })
+    expect(await client.updateObject(oid, { size: 2n ** 64n - 1n })).toBeUndefined()
+    expect((await client.readObject(oid)).name).toBe('x')
+    const index = {
+      name: 'by.name',
+      indexedClass: 'Shop.Gadget',
+      isUnique: true,
+      keyAttributes: [{ attributeName: 'name' }],
+    }
+    expect(await client.createIndex(index)).toEqual({ name: 'by.name', uri: '/v1/index/by.name' })
+    expect(await client.indexes()).toEqual([await client.index('by.name')])
+    expect(await client.deleteIndex('by.name')).toBeUndefined()
+    const { app } = server
+    expect((await app.inject(`/v1/object/${oid}`)).body).toContain('18446744073709551615')
+    expect(await client.deleteObject(oid)).toBeUndefined()
+    await client.shutDown()
+    const paths = [...used].map((path) => path.replace(oid, ':oid').replace('by.name', ':name'))
+    const named = paths.map((path) =>
+      path.replace(/namespace\/\w+$/, 'namespace/:name').replace('Shop.Gadget', ':class'),
+    )
+    const table = operations.map(({ method, path }) => `${method} ${path}`).filter((path) => path !== 'POST /shutdown')
+    expect(new Set(named)).toEqual(new Set(table))
+  })
+
+  it('speaks to the federated database it is told', async () => {
+    const { baseUrl } = await connect({ aliases: ['a', 'b'] })
+    await new AshlarClient({ baseUrl: `${baseUrl}/`, fdAlias: 'b' }).putSchema([gadget])
+    expect(await new AshlarClient({ baseUrl, fdAlias: 'a' }).classes()).toEqual([])
+    await expect(new AshlarClient({ baseUrl }).classes()).rejects.toMatchObject({ type: 'FederatedDatabaseRequired' })
+  })
+
+  it('throws what the server refuses, with its type, status, message and places', async () => {
+    const { baseUrl } = await connect()
+    const client = new AshlarClient({ baseUrl })
+    await client.putSchema([gadget])
+    const refused = await client.createObject('Shop.Gadget', { size: -1 }).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(AshlarRequestError)
+    expect(refused).toMatchObject({ status: 422, type: 'ValueNotAllowed', errors: [{ pointer: '/attributes/size' }] })
+    expect((refused as Error).message).toMatch(/size/)
+  })
+})

@@ -1,0 +1,23 @@
+/** Numbers read from bytes in place: making a view of them first would cost more than the reading. */
+
+/** Four bytes, big-endian, unsigned. */
+export function readUint32(bytes: Uint8Array, at: number): number {
+  return (
+    (bytes[at] as number) * 0x100_0000 +
+    (((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number))
+  )
+}
+
+const scratch = new DataView(new ArrayBuffer(8))
+
+/** Eight bytes, big-endian, IEEE 754. */
+export function readDouble(bytes: Uint8Array, at: number): number {
+  for (let i = 0; i < 8; i++) scratch.setUint8(i, bytes[at + i] as number)
+  return scratch.getFloat64(0)
+}
+
+/** Four bytes, big-endian, IEEE 754. */
+export function readFloat(bytes: Uint8Array, at: number): number {
+  for (let i = 0; i < 4; i++) scratch.setUint8(i, bytes[at + i] as number)
+  return scratch.getFloat32(0)
+}

@@ -1,0 +1,233 @@
+/** Objects, over HTTP. */
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { classOf, embedded, FdUnderTest, list, reference, set } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type ServerUnderTest, startServer } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+
+beforeAll(async () => {
+  server = await startServer({ words: ['--fd', 'objects', '--fd', 'fresh'] })
+  fd = new FdUnderTest(server, 'objects')
+  await fd.define(
+    classOf('Address', { city: 'string', code: 'integer', tags: list('string') }, embedded),
+    classOf('Person', {
+      name: 'string',
+      age: 'integer',
+      home: { logicalType: 'object', class: 'Address' },
+      friend: reference('Person'),
+      notes: list('string'),
+      known: list(reference('Person')),
+      liked: set(reference('Person')),
+      ranked: list(reference('Person'), 'TreeListOfReferences'),
+      byNick: { logicalType: 'map', elementSpecification: reference('Person') },
+    }),
+    classOf('Staff.Employee', { salary: 'real', name: 'string' }, { superClass: 'Person' }),
+    classOf('Other', { n: 'integer' }),
+  )
+})
+afterAll(() => server.remove())
+
+describe('create, read, update, delete', () => {
+  rule('4.1.1', 'POST answers with OID, uri and Location', async () => {
+    const reply = await fd.postObject('Person', { name: 'Ann' })
+    expect(reply.status).toBe(201)
+    const { __identifier__, uri } = reply.json
+    expect(uri).toBe(`/v1/object/${__identifier__}`)
+    expect(reply.headers.location).toBe(uri)
+    expect(Object.keys(reply.json)).toEqual(['__identifier__', 'uri'])
+  })
+
+  rule(['4.1.2', '4.1.5'], 'defaults, and the form of a representation', async () => {
+    const oid = await fd.create('Staff.Employee', { salary: 1.5 })
+    const { text } = await server.get(fd.at(`/v1/object/${oid}`))
+    expect(text).toBe(
+      `{"__class__":"Staff.Employee","__identifier__":"${oid}","Person::name":"","age":0,` +
+        '"home":{"city":"","code":0,"tags":[]},"friend":"0-0-0-0","notes":[],"known":[],"liked":[],"ranked":[],' +
+        '"byNick":{},"salary":1.5,"name":""}',
+    )
+    expect((await server.post(fd.at('/v1/object'), { class: 'Person' })).status).toBe(201)
+  })
+
+  rule('4.1.3', 'only referenceable classes are created', async () => {
+    expectProblem(await fd.postObject('Address'), 422, 'ClassNotReferenceable')
+    expectProblem(await fd.postObject('Nobody'), 422, 'UnknownClass')
+    const number = (await server.get(fd.at('/v1/schema/Person'))).json.classNumber
+    expect((await fd.postObject(number)).status).toBe(201)
+  })
+
+  rule('4.1.4', 'unknown attributes, wrong types, impossible values', async () => {
+    expect(expectProblem(await fd.postObject('Person', { nam: 'x' }), 422, 'UnknownAttribute')).toContain('name')
+    expectProblem(await fd.postObject('Person', { name: 5 }), 400, 'MalformedValue')
+    expectProblem(await fd.postObject('Person', { age: 2 ** 40 }), 422, 'ValueNotAllowed')
+    const reply = await fd.postObject('Person', { home: { tags: ['ok', 7] } })
+    expectProblem(reply, 400)
+    expect(reply.json.errors[0].pointer).toBe('/attributes/home/tags/1')
+    expectProblem(await fd.postObject('Person', { __identifier__: '3-3-1-1' }), 422)
+    for (const attributes of [null, 5, 'x', []]) expectProblem(await fd.postObject('Person', attributes), 400)
+  })
+
+  rule(['4.1.6', '4.1.10'], 'PUT changes what it names; parts of embedded objects are merged', async () => {
+    const oid = await fd.create('Person', { name: 'Bob', age: 3, home: { city: 'Rome', code: 9, tags: ['a'] } })
+    await fd.update(oid, { age: 4, home: { code: 10 } })
+    expect(await fd.read(oid)).toMatchObject({ name: 'Bob', age: 4, home: { city: 'Rome', code: 10, tags: ['a'] } })
+    await fd.update(oid, { home: { tags: { action: 'add', elements: ['b'] } } })
+    expect((await fd.read(oid)).home).toEqual({ city: 'Rome', code: 10, tags: ['a', 'b'] })
+    await fd.update(oid, { home: { action: 'override', city: 'Oslo' } })
+    expect((await fd.read(oid)).home).toEqual({ city: 'Oslo', code: 0, tags: [] })
+    await fd.update(oid, {})
+    expectProblem(await server.put(fd.at(`/v1/object/${oid}`), {}), 400)
+    expectProblem(await fd.putObject('3-3-9-9', { age: 1 }), 404, 'ObjectNotFound')
+    expectProblem(await fd.putObject('3-3', { age: 1 }), 400, 'MalformedOid')
+  })
+
+  rule('4.1.7', 'what was read can be sent back', async () => {
+    const oid = await fd.create('Staff.Employee', { name: 'Cid', 'Person::name': 'hidden', notes: ['x'] })
+    const read = await fd.read(oid)
+    await fd.update(oid, read)
+    expect(await fd.read(oid)).toEqual(read)
+    const body = { class: 'Staff.Employee', attributes: { ...read, class: 'Staff.Employee' } }
+    expect((await server.put(fd.at(`/v1/object/${oid}`), body)).status).toBe(204)
+    expectProblem(await fd.putObject(oid, { ...read, __class__: 'Person' }), 422)
+    expectProblem(await fd.putObject(oid, { ...read, __identifier__: '3-3-1-1' }), 422)
+    expectProblem(await server.put(fd.at(`/v1/object/${oid}`), { class: 'Other', attributes: {} }), 422)
+  })
+
+  rule(['4.1.8', '4.4.7'], 'dangling references stay, and are not checked again', async () => {
+    const friend = await fd.create('Person')
+    const oid = await fd.create('Person', { friend, known: [friend], liked: [friend], byNick: { x: friend } })
+    await fd.remove(friend)
+    const read = await fd.read(oid)
+    expect(read).toMatchObject({ friend, known: [friend], liked: [friend], byNick: { x: friend } })
+    await fd.update(oid, { friend, known: [friend], age: 7 })
+    expectProblem(await fd.putObject(await fd.create('Person'), { friend }), 422, 'InvalidReference')
+  })
+
+  rule('4.1.9', 'DELETE is for good', async () => {
+    const oid = await fd.create('Person')
+    await fd.remove(oid)
+    expectProblem(await server.get(fd.at(`/v1/object/${oid}`)), 404, 'ObjectNotFound')
+    expectProblem(await server.delete(fd.at(`/v1/object/${oid}`)), 404, 'ObjectNotFound')
+    for (const bad of ['1', '1-2-3', '1-2-3-4-5', '01-2-3-4', 'a-b-c-d', '65536-1-1-1', '1-32768-1-1', '%20']) {
+      expectProblem(await server.delete(fd.at(`/v1/object/${bad}`)), 400, 'MalformedOid')
+    }
+    expectProblem(await server.delete(fd.at('/v1/object/0-0-0-0')), 404)
+  })
+
+  rule('4.1.11', 'OIDs begin at 3-3-1-1 and are never reused', async () => {
+    const fresh = new FdUnderTest(server, 'fresh')
+    await fresh.define(classOf('A', { n: 'integer' }), classOf('B', { n: 'integer' }))
+    expect(await fresh.create('A')).toBe('3-3-1-1')
+    expect(await fresh.create('A')).toBe('3-3-1-2')
+    await fresh.remove('3-3-1-2')
+    expect(await fresh.create('A')).toBe('3-3-1-3')
+    expect((await fresh.create('B')).startsWith('3-4-')).toBe(true)
+  })
+
+  rule('4.1.12', 'there is no listing', async () => {
+    expectProblem(await server.get(fd.at('/v1/object')), 405)
+  })
+})
+
+describe('inheritance', () => {
+  rule(['4.2.1', '4.2.2', '4.2.3'], 'inherited and hidden attributes', async () => {
+    const oid = await fd.create('Staff.Employee', { name: 'near', 'Person::name': 'far', age: 5 })
+    expect(await fd.read(oid)).toMatchObject({ name: 'near', 'Person::name': 'far', age: 5 })
+    await fd.update(oid, { 'Staff.Employee::name': 'nearer', 'Person::age': 6 })
+    expect(await fd.read(oid)).toMatchObject({ name: 'nearer', 'Person::name': 'far', age: 6 })
+    await fd.update(oid, { 'Employee::name': 'simple' })
+    expect((await fd.read(oid)).name).toBe('simple')
+    expectProblem(await fd.putObject(oid, { 'Other::n': 1 }), 422, 'UnknownAttribute')
+    const friend = await fd.create('Person', { friend: oid })
+    expect((await fd.read(friend)).friend).toBe(oid)
+  })
+})
+
+describe('collections', () => {
+  rule('4.3.1', 'the forms of a collection', async () => {
+    const [a, b] = [await fd.create('Person'), await fd.create('Person')]
+    const oid = await fd.create('Person', {
+      notes: { elements: ['x'] },
+      liked: { elements: [b, a] },
+      byNick: {
+        pairs: [
+          { key: 'b', value: b },
+          { key: 'a', value: a },
+        ],
+      },
+    })
+    expect(await fd.read(oid)).toMatchObject({ notes: ['x'], liked: [a, b], byNick: { a, b } })
+    await fd.update(oid, { byNick: { pairs: a, action: b } })
+    expect((await fd.read(oid)).byNick).toEqual({ action: b, pairs: a })
+    for (const notes of [5, 'x', {}, { elements: 'x' }, { elements: [], other: 1 }, { action: 'mix', elements: [] }]) {
+      expectProblem(await fd.putObject(oid, { notes }), 400)
+    }
+  })
+
+  rule(['4.3.2', '4.3.3', '4.3.4'], 'override, add and remove', async () => {
+    const [a, b, c] = [await fd.create('Person'), await fd.create('Person'), await fd.create('Person')]
+    const oid = await fd.create('Person', {
+      notes: ['x', 'y', 'x'],
+      liked: [b],
+      ranked: [a, b, a],
+      known: [a, b, a],
+      byNick: { a },
+    })
+    const act = async (action: string, lists: string[], oids: string[]) => {
+      const elements = { action, elements: oids }
+      await fd.update(oid, { notes: { action, elements: lists }, liked: elements, ranked: elements, known: elements })
+    }
+    await act('add', ['z'], [a, b])
+    expect(await fd.read(oid)).toMatchObject({
+      notes: ['x', 'y', 'x', 'z'],
+      liked: [a, b],
+      ranked: [a, b, a, a, b],
+      known: [a, b, a, a, b],
+    })
+    await act('remove', ['x', 'nope'], [a, c])
+    expect(await fd.read(oid)).toMatchObject({ notes: ['y', 'z'], liked: [b], ranked: [b, b], known: [b, b] })
+    await act('override', [], [c])
+    expect(await fd.read(oid)).toMatchObject({ notes: [], liked: [c], ranked: [c], known: [c] })
+    await fd.update(oid, {
+      byNick: {
+        action: 'add',
+        exists: 'ignore',
+        pairs: [
+          { key: 'c', value: c },
+          { key: 'a', value: b },
+        ],
+      },
+    })
+    expect((await fd.read(oid)).byNick).toEqual({ a: b, c })
+    await fd.update(oid, { byNick: { action: 'remove', elements: ['a', 'nope'] } })
+    expect((await fd.read(oid)).byNick).toEqual({ c })
+    await fd.update(oid, { byNick: { b } })
+    expect((await fd.read(oid)).byNick).toEqual({ b })
+    await fd.update(oid, { ranked: [a, c, b], liked: null, byNick: null })
+    expect(await fd.read(oid)).toMatchObject({ ranked: [a, c, b], liked: [], byNick: {} })
+  })
+})
+
+describe('references', () => {
+  rule('4.4.1', 'a newly set reference names a fitting object', async () => {
+    const other = await fd.create('Other')
+    const oid = await fd.create('Person')
+    for (const friend of ['3-3-60000-1', '9-9-9-9', other]) {
+      for (const attributes of [
+        { friend },
+        { known: [friend] },
+        { liked: [friend] },
+        { ranked: [friend] },
+        { byNick: { x: friend } },
+      ]) {
+        expectProblem(await fd.putObject(oid, attributes), 422, 'InvalidReference')
+      }
+    }
+    const subclass = await fd.create('Staff.Employee')
+    await fd.update(oid, { friend: subclass })
+    await fd.update(oid, { friend: oid })
+    expect((await fd.read(oid)).friend).toBe(oid)
+  })
+})

@@ -1,0 +1,139 @@
+/** The built server as a process of its own, and requests to it as bytes on the wire would be. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+/** JSON whose shape a test knows and the compiler does not. */
+export type Loose = ReturnType<typeof JSON.parse>
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+  readonly text: string
+  readonly json: Loose
+}
+
+export interface SendOptions {
+  readonly body?: unknown
+  /** Sent as it is. */
+  readonly raw?: string | Buffer
+  readonly headers?: Record<string, string>
+}
+
+export class ServerUnderTest {
+  readonly url: string
+  readonly startLine: string
+  readonly child: ChildProcess
+  readonly stderr: () => string
+  readonly data: string
+
+  constructor(url: string, startLine: string, child: ChildProcess, stderr: () => string, data: string) {
+    this.url = url
+    this.startLine = startLine
+    this.child = child
+    this.stderr = stderr
+    this.data = data
+  }
+
+  send(method: string, path: string, options: SendOptions = {}): Promise<Reply> {
+    const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+    const headers: Record<string, string> = { ...(payload === undefined ? {} : { 'content-type': 'application/json' }) }
+    if (payload !== undefined) headers['content-length'] = String(Buffer.byteLength(payload))
+    Object.assign(headers, options.headers)
+    for (const [name, value] of Object.entries(headers)) if (value === '') delete headers[name]
+    return new Promise((resolve, reject) => {
+      const sent = httpRequest(`${this.url}${path}`, { method, headers }, (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => resolve(toReply(response.statusCode ?? 0, response.headers, Buffer.concat(chunks))))
+      })
+      sent.on('error', reject)
+      sent.end(payload)
+    })
+  }
+
+  get(path: string): Promise<Reply> {
+    return this.send('GET', path)
+  }
+
+  post(path: string, body: unknown): Promise<Reply> {
+    return this.send('POST', path, { body })
+  }
+
+  put(path: string, body: unknown): Promise<Reply> {
+    return this.send('PUT', path, { body })
+  }
+
+  delete(path: string): Promise<Reply> {
+    return this.send('DELETE', path)
+  }
+
+  /** Ends the process; the data stays. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
+    const ended = once(this.child, 'exit')
+    this.child.kill(signal)
+    return ((await ended) as [number | null])[0]
+  }
+
+  async remove(): Promise<void> {
+    await this.end('SIGKILL')
+    rmSync(this.data, { recursive: true, force: true })
+  }
+}
+
+function toReply(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Reply {
+  const text = bytes.toString()
+  const isJson = headers['content-type']?.includes('json') === true && headers['content-encoding'] === undefined
+  return { status, headers, bytes, text, json: isJson && text !== '' ? JSON.parse(text) : undefined }
+}
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'ashlar-test-'))
+}
+
+export interface StartOptions {
+  readonly words?: readonly string[]
+  readonly data?: string
+  readonly environment?: Record<string, string>
+}
+
+/** Waits for the line that says where the server listens. */
+export async function startServer(options: StartOptions = {}): Promise<ServerUnderTest> {
+  const data = options.data ?? temporaryDirectory()
+  const words = ['serve', '--port', '0', '--data', data, '--log-level', 'error', ...(options.words ?? [])]
+  const { child, stderr } = spawnServer(words, options.environment)
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    const url = /http:\/\/[\w.:[\]]+/.exec(line)?.[0]
+    if (url !== undefined) return new ServerUnderTest(url, line, child, stderr, data)
+  }
+  throw new Error(`the server ended before it listened: ${stderr()}`)
+}
+
+function spawnServer(words: readonly string[], environment: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [main, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  })
+  let text = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
+  return { child, stderr: () => text }
+}
+
+/** Runs the server where it is expected not to start. */
+export async function runToEnd(words: readonly string[], environment: Record<string, string> = {}) {
+  const { child, stderr } = spawnServer(words, environment)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return { code, stderr: stderr() }
+}

@@ -1,0 +1,55 @@
+/** The built program as a process of its own, with its data in a directory of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+export interface Started {
+  readonly child: ChildProcess
+  /** Where it listens; rejects where it ends before it does. */
+  readonly url: Promise<string>
+  /** Resolves when it has ended. */
+  readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>
+}
+
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'ashlar-executable-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Its own ASHLAR_ variables only. */
+export function start(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  directory = temporaryDirectory(),
+): Started {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_'))
+  const child = spawn(process.execPath, [program, ...words], {
+    cwd: directory,
+    env: { ...Object.fromEntries(inherited), ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  let stdout = ''
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }))
+  const url = new Promise<string>((resolve, reject) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text
+      const address = /listening on (\S+)/.exec(stdout)?.[1]
+      if (address !== undefined && stdout.endsWith('\n')) resolve(address)
+    })
+    void ended.then(() => reject(new Error(`ended before it listened: ${stderr}`)))
+  })
+  url.catch(() => undefined)
+  return { child, url, ended }
+}

@@ -1,0 +1,20 @@
+/** The client's wire types are those of the schemas that the server validates and documents by. */
+import type * as wire from '@ashlar/client'
+import type { Static } from 'typebox'
+import { describe, expectTypeOf, it } from 'vitest'
+import type * as schemas from '../../src/operations/wire-schemas.ts'
+
+describe('the wire types of the client', () => {
+  it('take every reply of the server', () => {
+    expectTypeOf<Static<typeof schemas.ServiceRoot>>().toExtend<wire.ServiceRoot>()
+    expectTypeOf<Static<typeof schemas.Resources>>().toExtend<wire.ResourceList>()
+    expectTypeOf<Static<typeof schemas.FederatedDatabaseRecord>>().toExtend<wire.FederatedDatabaseRecord>()
+    expectTypeOf<Static<typeof schemas.ClassesDefined>>().toExtend<wire.ClassesDefined>()
+    expectTypeOf<Static<typeof schemas.NamespaceEntry>>().toExtend<wire.NamespaceEntry>()
+    expectTypeOf<Static<typeof schemas.ObjectCreated>>().toExtend<wire.ObjectCreated>()
+    expectTypeOf<Static<typeof schemas.ObjectRepresentation>>().toExtend<wire.ObjectRepresentation>()
+    expectTypeOf<Static<typeof schemas.IndexCreated>>().toExtend<wire.IndexCreated>()
+    expectTypeOf<Static<typeof schemas.IndexRecord>>().toExtend<wire.IndexRecord>()
+    expectTypeOf<keyof Static<typeof schemas.ClassRepresentation>>().toEqualTypeOf<keyof wire.ClassRepresentation>()
+  })
+})

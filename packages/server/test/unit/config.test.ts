@@ -1,0 +1,156 @@
+/** The configuration: its sources, their order, and the mistakes it tells (REST interface, section 8). */
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { ConfigError, mergeConfig } from '../../src/config/config.ts'
+import { configFromEnvironment } from '../../src/config/config-environment.ts'
+import { configFromJson } from '../../src/config/config-file.ts'
+import { readFdOption } from '../../src/config/read-value.ts'
+
+const mistake = (words: RegExp) =>
+  expect.objectContaining({ constructor: ConfigError, message: expect.stringMatching(words) })
+
+describe('mergeConfig', () => {
+  it('has defaults for everything: loopback, port 8185, one federated database under ./data', () => {
+    expect(mergeConfig([])).toEqual({
+      host: '127.0.0.1',
+      port: 8185,
+      data: './data',
+      default: undefined,
+      federatedDatabases: [{ alias: 'default', store: `lmdb:${join('data', 'default')}` }],
+      limits: {},
+      allowShutdown: false,
+      allowRemote: false,
+      logLevel: 'info',
+    })
+  })
+
+  it('takes options before environment before file', () => {
+    const file = configFromJson('{"host":"127.0.0.3","port":3,"data":"/file"}', 'ashlar.json')
+    const environment = configFromEnvironment({ ASHLAR_PORT: '2', ASHLAR_DATA: '/environment' })
+    expect(mergeConfig([{ data: '/option' }, environment, file])).toMatchObject({
+      host: '127.0.0.3',
+      port: 2,
+      data: '/option',
+      federatedDatabases: [{ alias: 'default', store: 'lmdb:/option/default' }],
+    })
+  })
+
+  it('keeps a federated database without a store below the data directory', () => {
+    const federatedDatabases = ['fleet', 'big=memory:', 'old=lmdb:/old/place'].map(readFdOption)
+    expect(mergeConfig([{ data: '/d', federatedDatabases }]).federatedDatabases).toEqual([
+      { alias: 'fleet', store: 'lmdb:/d/fleet' },
+      { alias: 'big', store: 'memory:' },
+      { alias: 'old', store: 'lmdb:/old/place' },
+    ])
+  })
+
+  it('refuses to listen beyond this machine unless that is said', () => {
+    expect(() => mergeConfig([{ host: '0.0.0.0' }])).toThrow(mistake(/--allow-remote/))
+    expect(() => mergeConfig([{ host: '127.0.0.1.example.org' }])).toThrow(mistake(/--allow-remote/))
+    expect(mergeConfig([{ host: '0.0.0.0', allowRemote: true }]).host).toBe('0.0.0.0')
+    for (const host of ['localhost', '::1', '127.0.0.2']) expect(mergeConfig([{ host }]).host).toBe(host)
+  })
+
+  it.each([
+    [{ port: 65_536 }, /65536/],
+    [{ federatedDatabases: [] }, /At least one/],
+    [{ federatedDatabases: [{ alias: '-x' }] }, /'-x' is not an alias/],
+    [{ federatedDatabases: [{ alias: 'x'.repeat(65) }] }, /is not an alias/],
+    [{ federatedDatabases: [{ alias: 'a/../b' }] }, /is not an alias/],
+    [{ federatedDatabases: [{ alias: 'a' }, { alias: 'a' }] }, /twice/],
+    [
+      {
+        federatedDatabases: [
+          { alias: 'a', store: 'lmdb:d/../x' },
+          { alias: 'b', store: 'lmdb:x' },
+        ],
+      },
+      /one store/,
+    ],
+    [{ default: 'b', federatedDatabases: [{ alias: 'a' }] }, /b is not among a/],
+    [{ logLevel: 'loud' }, /'loud' is not a log level/],
+  ])('refuses %j', (source, words) => {
+    expect(() => mergeConfig([source])).toThrow(mistake(words))
+  })
+})
+
+describe('configFromEnvironment', () => {
+  it('reads every setting', () => {
+    const environment = {
+      PATH: '/bin',
+      ASHLAR_HOST: '::1',
+      ASHLAR_PORT: '0',
+      ASHLAR_DATA: '/d',
+      ASHLAR_DEFAULT: 'b',
+      ASHLAR_FD: 'a, b=memory:',
+      ASHLAR_ALLOW_SHUTDOWN: 'true',
+      ASHLAR_ALLOW_REMOTE: '0',
+      ASHLAR_LOG_LEVEL: 'warn',
+      ASHLAR_CONFIG: '/read/elsewhere',
+    }
+    expect(configFromEnvironment(environment)).toEqual({
+      host: '::1',
+      port: 0,
+      data: '/d',
+      default: 'b',
+      federatedDatabases: [{ alias: 'a' }, { alias: 'b', store: 'memory:' }],
+      allowShutdown: true,
+      allowRemote: false,
+      logLevel: 'warn',
+    })
+  })
+
+  it('refuses a variable it does not know, with a near name', () => {
+    expect(() => configFromEnvironment({ ASHLAR_PROT: '1' })).toThrow(mistake(/ASHLAR_PROT.*Did you mean ASHLAR_PORT/))
+  })
+
+  it.each([
+    [{ ASHLAR_PORT: 'x' }, /ASHLAR_PORT is a port/],
+    [{ ASHLAR_ALLOW_SHUTDOWN: 'yes' }, /ASHLAR_ALLOW_SHUTDOWN is true or false/],
+    [{ ASHLAR_FD: 'a=' }, /no store/],
+  ])('refuses %j', (environment, words) => {
+    expect(() => configFromEnvironment(environment)).toThrow(mistake(words))
+  })
+})
+
+describe('configFromJson', () => {
+  const read = (settings: unknown) => configFromJson(JSON.stringify(settings), 'ashlar.json')
+
+  it('reads every setting', () => {
+    const settings = {
+      host: '127.0.0.1',
+      port: 8185,
+      data: './data',
+      default: 'fleet',
+      federatedDatabases: [{ alias: 'fleet', store: 'lmdb:./data/fleet' }, { alias: 'big' }],
+      limits: { bodyBytesMax: 1_000, classAttributesMax: 5 },
+      allowShutdown: false,
+      allowRemote: true,
+      logLevel: 'debug',
+    }
+    expect(read({ ...settings, importDir: null, cors: [] })).toEqual(settings)
+  })
+
+  it.each([
+    [{ prot: 1 }, /no setting prot. Did you mean port/],
+    [{ allowshutdown: true }, /Did you mean allowShutdown/],
+    [{ constructor: 1 }, /no setting constructor/],
+    [{ federatedDatabases: [{ alias: 'a', stroe: 'memory:' }] }, /no stroe. Did you mean store/],
+    [{ federatedDatabases: {} }, /is an array/],
+    [{ federatedDatabases: [{}] }, /alias .* is a text/],
+    [{ limits: { bodyBytesMaximum: 1 } }, /Did you mean bodyBytesMax/],
+    [{ limits: { bodyBytesMax: -1 } }, /positive whole number/],
+    [{ limits: { bodyBytesMax: '1' } }, /positive whole number/],
+    [{ port: true }, /is a port/],
+    [{ host: '' }, /is a text/],
+    [{ cors: ['*'] }, /not supported yet/],
+    [{ importDir: '/x' }, /not supported yet/],
+    [[], /is a JSON object/],
+  ])('refuses %j', (settings, words) => {
+    expect(() => read(settings)).toThrow(mistake(words))
+  })
+
+  it('says what is wrong with a text that is not JSON', () => {
+    expect(() => configFromJson('{', 'ashlar.json')).toThrow(mistake(/ashlar.json is not JSON/))
+  })
+})

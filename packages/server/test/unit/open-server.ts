@@ -1,0 +1,68 @@
+/** A server in this process, over federated databases in memory; verified before it is closed. */
+import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engine'
+import type { FastifyInstance } from 'fastify'
+import { pino } from 'pino'
+import { expect, onTestFinished } from 'vitest'
+import { defaultServerLimits, type Limits } from '../../src/limits.ts'
+import { buildServer } from '../../src/server.ts'
+
+export interface ServerSetting {
+  readonly aliases?: readonly string[]
+  readonly defaultAlias?: string
+  readonly limits?: Partial<Limits>
+  readonly isShutdownAllowed?: boolean
+  readonly onStop?: () => void
+  readonly isStopping?: () => boolean
+  /** Called with each line of the log. */
+  readonly onLog?: (line: string) => void
+}
+
+export interface OpenServer {
+  readonly app: FastifyInstance
+  readonly federatedDatabases: readonly FederatedDatabase[]
+  /** Verifies and closes; done at the end of the test where it has not been before. */
+  close(): Promise<void>
+}
+
+export async function openServer(setting: ServerSetting = {}): Promise<OpenServer> {
+  const federatedDatabases: FederatedDatabase[] = []
+  for (const alias of setting.aliases ?? ['default']) {
+    federatedDatabases.push(await FederatedDatabase.open({ alias, store: await openStore('memory:') }))
+  }
+  const app = await buildServer({
+    federatedDatabases,
+    defaultAlias: setting.defaultAlias,
+    limits: { ...defaultServerLimits, ...defaultEngineLimits, ...setting.limits },
+    isShutdownAllowed: setting.isShutdownAllowed ?? false,
+    logger: pino({ level: setting.onLog === undefined ? 'silent' : 'info' }, { write: setting.onLog ?? (() => {}) }),
+    onStop: setting.onStop ?? (() => {}),
+    isStopping: setting.isStopping ?? (() => false),
+  })
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closed ??= closeAll(app, federatedDatabases)
+    return closed
+  }
+  onTestFinished(close)
+  return { app, federatedDatabases, close }
+}
+
+async function closeAll(app: FastifyInstance, federatedDatabases: readonly FederatedDatabase[]): Promise<void> {
+  await app.close()
+  for (const fd of federatedDatabases) {
+    expect((await fd.verify()).problems).toEqual([])
+    await fd.close()
+  }
+}
+
+/** A class with an attribute of each kind that bodies are told apart by. */
+export async function defineGadget(app: FastifyInstance, query = ''): Promise<void> {
+  const attributes = [
+    { attributeName: 'name', logicalType: 'string' },
+    { attributeName: 'size', logicalType: 'integer', storage: 'b64', encoding: 'unsigned' },
+    { attributeName: 'isNew', logicalType: 'boolean' },
+  ]
+  const payload = [{ className: 'Shop.Gadget', isReferenceable: true, attributes }]
+  const reply = await app.inject({ method: 'PUT', url: `/v1/schema${query}`, payload })
+  expect(reply.statusCode).toBe(201)
+}

@@ -1,0 +1,86 @@
+/** One catalogue of errors and one table of operations: code, OpenAPI, documents and client agree. */
+import { readFileSync } from 'node:fs'
+import type { ErrorType } from '@ashlar/client'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { operations } from '../../src/operations/table.ts'
+import { type ProblemType, problemEntry, problemTypes } from '../../src/server-errors.ts'
+import { openServer } from './open-server.ts'
+
+interface Document {
+  readonly openapi: string
+  readonly paths: Record<string, Record<string, DocumentedOperation>>
+  readonly components: { readonly schemas: Record<string, { readonly properties: { type: { enum: string[] } } }> }
+}
+interface DocumentedOperation {
+  readonly operationId: string
+  readonly parameters: { readonly name: string; readonly in: string }[]
+  readonly requestBody?: object
+  readonly responses: Record<string, { readonly description: string }>
+}
+
+async function readDocument(): Promise<Document> {
+  const { app } = await openServer()
+  return (await app.inject('/openapi.json')).json()
+}
+
+describe('the OpenAPI document', () => {
+  it('is of version 3.1 and has every operation of the table, and no other', async () => {
+    const { openapi, paths } = await readDocument()
+    expect(openapi).toMatch(/^3\.1\./)
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const inTable = operations.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+    expect(documented.sort()).toEqual(inTable.sort())
+  })
+
+  it('has for each operation its parameters, its body, its success and its errors by status', async () => {
+    const { paths } = await readDocument()
+    const ids = new Set<string>()
+    for (const operation of operations) {
+      const path = operation.path.replace(/:(\w+)/g, '{$1}')
+      const documented = paths[path]?.[operation.method.toLowerCase()]
+      ids.add(documented?.operationId ?? '')
+      const inPath = documented?.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)
+      expect(inPath).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
+      expect(documented?.requestBody !== undefined).toBe(operation.body !== undefined)
+      expect(documented?.responses).toHaveProperty(String(operation.status))
+      for (const type of operation.errors) {
+        expect(documented?.responses[problemEntry(type).status]?.description.split(', ')).toContain(type)
+      }
+    }
+    expect(ids.size).toBe(operations.length)
+  })
+
+  it('refers to nothing that it does not hold, and to nothing elsewhere', async () => {
+    const document = await readDocument()
+    const text = JSON.stringify(document)
+    for (const [, name = ''] of text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)) {
+      expect(document.components.schemas).toHaveProperty(name)
+    }
+    expect(text.match(/"\$ref":"(?!#\/components\/schemas\/)/)).toBeNull()
+  })
+
+  it('lists the whole catalogue of errors', async () => {
+    const { components } = await readDocument()
+    expect(components.schemas.Problem?.properties.type.enum).toEqual(problemTypes)
+  })
+})
+
+describe('the catalogue of errors', () => {
+  it('stands in docs/errors.md, word for word', () => {
+    const text = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8')
+    const rows = [...text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+) \|$/gm)].map(([, type, status, title]) => {
+      return { type, status: Number(status), title }
+    })
+    expect(rows).toEqual(problemTypes.map((type) => ({ type, ...problemEntry(type) })))
+  })
+
+  it('is the union of types of the client', () => {
+    expectTypeOf<ErrorType>().toEqualTypeOf<ProblemType>()
+  })
+
+  it('has each word once', () => {
+    expect(new Set(problemTypes).size).toBe(problemTypes.length)
+  })
+})
