@@ -122,7 +122,7 @@ export async function startServer(options: StartOptions = {}): Promise<ServerUnd
 function spawnServer(words: readonly string[], environment: Record<string, string> = {}) {
   const child = spawn(process.execPath, [main, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...environment },
+    env: { ...ownEnvironment(), ...environment },
   })
   let text = ''
   child.stderr.on('data', (chunk: Buffer) => {
@@ -136,4 +136,9 @@ export async function runToEnd(words: readonly string[], environment: Record<str
   const { child, stderr } = spawnServer(words, environment)
   const [code] = (await once(child, 'exit')) as [number | null]
   return { code, stderr: stderr() }
+}
+
+/** Without settings of the tests themselves, or of whoever runs them: the server would take them for its own. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_')))
 }

@@ -1,5 +1,4 @@
 /** Child: commits pairs without end, several at once, and prints the number of each that was acknowledged. */
-import { writeSync } from 'node:fs'
 import { openLmdbStore } from '../../../src/store/lmdb/lmdb-store.ts'
 
 const [directory = '', firstNumber = '0', writers = '1'] = process.argv.slice(2)
@@ -18,8 +17,7 @@ async function write(): Promise<void> {
       })),
       expectations: [{ kind: 'absent', key: Buffer.from(`first/${name}`) }],
     })
-    // Written at once and whole, so that what the parent reads was acknowledged before the kill.
-    writeSync(1, `${number}\n`)
+    process.stdout.write(`${number}\n`)
   }
 }
 
