@@ -5,6 +5,8 @@ import type { ChildServer } from './child-server.ts'
 export interface Scenario {
   readonly name: string
   readonly connections: number
+  /** Ends after so many requests instead of after a time. */
+  readonly amount?: number
   /** The next request; called once a request, so that no two are the same. */
   next(): { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonly path: string; readonly body?: string }
 }
@@ -23,7 +25,7 @@ export async function measure(server: ChildServer, scenario: Scenario, seconds: 
   const result = await autocannon({
     url: server.url,
     connections: scenario.connections,
-    duration: seconds,
+    ...(scenario.amount === undefined ? { duration: seconds } : { amount: scenario.amount }),
     requests: [
       {
         setupRequest(request) {

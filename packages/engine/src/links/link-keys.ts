@@ -69,12 +69,6 @@ export function linkRange(owner: Oid, attribute: AttributeNumber, kind: number):
   return { from, to: prefixEnd(from) }
 }
 
-/** Every link entry of one attribute of an object. */
-export function attributeLinksRange(owner: Oid, attribute: AttributeNumber): Required<KeyRange> {
-  const from = header(owner, attribute, 0, 0).subarray(0, kindOffset)
-  return { from, to: prefixEnd(from) }
-}
-
 /** Every link entry of an object. */
 export function objectLinksRange(owner: Oid): Required<KeyRange> {
   const from = Buffer.allocUnsafe(attributeOffset)

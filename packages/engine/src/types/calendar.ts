@@ -2,10 +2,9 @@
 
 export const ticksPerSecond = 10_000
 export const ticksPerDay = 86_400 * ticksPerSecond
-export const dayMax = dayNumber(9999, 12, 31)
 
 /** Days since 0001-01-01. */
-export function dayNumber(year: number, month: number, day: number): number {
+function dayNumber(year: number, month: number, day: number): number {
   // Years counted from March, so that the leap day is a year's last.
   const y = month <= 2 ? year - 1 : year
   const m = month <= 2 ? month + 9 : month - 3
@@ -15,7 +14,7 @@ export function dayNumber(year: number, month: number, day: number): number {
 }
 
 /** Undefined for a day that does not exist. */
-export function checkedDay(year: number, month: number, day: number): number | undefined {
+function checkedDay(year: number, month: number, day: number): number | undefined {
   if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
   return dayNumber(year, month, day)
 }
