@@ -94,7 +94,7 @@ function addHooks(app: FastifyInstance, { isStopping, logger }: ServerOptions): 
       }
     }
     // The parser above takes any type; Fastify's own reading of a malformed one would refuse it.
-    delete headers['content-type']
+    if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json'
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {

@@ -26,11 +26,17 @@ export function changeCatalog(transaction: Transaction, before: Catalog, after: 
 
 /** Gives a new store its first, empty catalog. Whoever comes second finds it made. */
 export async function initializeCatalog(store: Store, session: Session): Promise<void> {
-  await store.commit({
-    changes: [
-      { kind: 'put', key: countersKey, value: encodeCounters(emptyCatalogState().counters) },
-      { kind: 'put', key: catalogVersionKey, value: session.nextStamp() },
-    ],
-    expectations: [{ kind: 'absent', key: catalogVersionKey }],
-  })
+  for (;;) {
+    const snapshot = await store.snapshot()
+    const isThere = await snapshot.view(catalogVersionKey, () => true)
+    snapshot.release()
+    if (isThere === true) return
+    await store.commit({
+      changes: [
+        { kind: 'put', key: countersKey, value: encodeCounters(emptyCatalogState().counters) },
+        { kind: 'put', key: catalogVersionKey, value: session.nextStamp() },
+      ],
+      expectations: [{ kind: 'absent', key: catalogVersionKey }],
+    })
+  }
 }

@@ -94,7 +94,7 @@ async function takePartner(
 ): Promise<void> {
   const partner = await changes.objects.load(far.oid)
   // Its existence is expected; where it is gone, the commit fails and a careful attempt tells why.
-  if (partner === undefined || partner.oid === state.oid) return
+  if (partner === undefined || (partner.oid === state.oid && far.attribute.index === attribute.index)) return
   const taken = partner.values[far.attribute.index] as Oid
   if (taken !== noOid && taken !== state.oid) {
     const former = await changes.objects.load(taken)
@@ -161,12 +161,12 @@ async function joinAll(changes: ObjectChanges, owner: Side, targets: readonly Si
 
 /** Removes the targets from a to-many side; those that are not in it are no error. */
 export async function removeFromMany(changes: ObjectChanges, owner: Side, targets: readonly Oid[]): Promise<void> {
-  const inverse = inverseOf(owner.attribute)
+  const { inverseAttribute: inverse, referencedClass } = referenceSpecOf(owner.attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
   await changes.objects.loadAll(targets)
   for (const target of new Set(targets)) {
     const state = changes.objects.known(target)
-    if (state === undefined) continue
+    if (state === undefined || !state.format.cls.isOrInherits(referencedClass)) continue
     const far = state.format.attribute(inverse)
     if (far.linkForm !== undefined) {
       await deletePair(changes, owner, { oid: target, attribute: far })

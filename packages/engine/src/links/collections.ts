@@ -38,7 +38,7 @@ export async function changeElements(
   }
   switch (action) {
     case 'add':
-      return isPaired ? addToMany(changes, owner, elements, place) : append(changes, state, attribute, elements)
+      return isPaired ? addToMany(changes, owner, elements, place) : addUnpaired(changes, state, attribute, elements)
     case 'remove':
       return isPaired ? removeFromMany(changes, owner, elements) : remove(changes, state, attribute, elements)
     case 'override':
@@ -98,11 +98,13 @@ async function presentEntries(
   return changes.transaction.readAndExpectRange(range, state.key)
 }
 
+/** `known`: targets that the collection held before, dangling ones perhaps: only references that change are checked. */
 async function append(
   changes: ObjectChanges,
   state: ObjectState,
   attribute: AttributeFormat,
   elements: readonly Oid[],
+  known: ReadonlySet<Oid>,
 ): Promise<void> {
   if (elements.length === 0) return
   const { number } = attribute.attribute
@@ -110,7 +112,8 @@ async function append(
   changes.expectObject(state.oid)
   if (attribute.linkForm === 'list') await changes.readListEnds([{ owner: state.oid, attribute: number }])
   for (const target of elements) {
-    if (target !== noOid) await changes.checkReference(target, referencedClass, placeOf(state.format, attribute))
+    if (target !== noOid && !known.has(target))
+      await changes.checkReference(target, referencedClass, placeOf(state.format, attribute))
     if (attribute.linkForm === 'set') changes.transaction.put(targetKey(state.oid, number, target), Buffer.alloc(0))
     else {
       const position = changes.nextPosition(state.oid, attribute)
@@ -138,6 +141,24 @@ async function remove(
   }
 }
 
+const noTargets: ReadonlySet<Oid> = new Set()
+
+/** What a set has already is left alone. */
+async function addUnpaired(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  elements: readonly Oid[],
+): Promise<void> {
+  if (attribute.linkForm === 'list' || state.stored === undefined) {
+    return append(changes, state, attribute, elements, noTargets)
+  }
+  const keys = elements.map((target) => targetKey(state.oid, attribute.attribute.number, target))
+  const { values } = await changes.transaction.read(keys)
+  const added = elements.filter((_target, position) => values[position] === undefined)
+  return append(changes, state, attribute, added, noTargets)
+}
+
 /** The elements that stand already where they shall stand are left alone; what follows them is written anew. */
 async function overrideUnpaired(
   changes: ObjectChanges,
@@ -149,12 +170,13 @@ async function overrideUnpaired(
     const wanted = new Set(elements)
     const present = await presentEntries(changes, state, attribute, linkKind.target)
     for (const { key } of present) if (!wanted.delete(targetOfKey(key))) changes.transaction.delete(key)
-    return append(changes, state, attribute, [...wanted])
+    return append(changes, state, attribute, [...wanted], noTargets)
   }
   const present = await presentEntries(changes, state, attribute, linkKind.position)
   const kept = commonPrefix(present, elements)
   for (const { key } of present.slice(kept)) changes.transaction.delete(key)
-  return append(changes, state, attribute, elements.slice(kept))
+  const known = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
+  return append(changes, state, attribute, elements.slice(kept), known)
 }
 
 async function overridePaired(

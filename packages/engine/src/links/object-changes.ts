@@ -68,13 +68,12 @@ export class ObjectChanges {
         `Attribute ${place.attributeName} of class ${place.className} refers to objects of class ${wanted}, but ${target} is of class ${cls.name}.`,
       )
     }
-    if (known === undefined) {
-      if (this.transaction.isCareful) {
-        const { values } = await this.transaction.read([objectKey(target)])
-        if (values[0] === undefined) throw noSuchObject(target, place)
-      }
-      this.expectObject(target)
+    if (known === undefined && this.transaction.isCareful) {
+      const { values } = await this.transaction.read([objectKey(target)])
+      if (values[0] === undefined) throw noSuchObject(target, place)
     }
+    // Also where it is loaded: it may be deleted between the reading and the commit.
+    this.expectObject(target)
     return this.objects.formats.of(cls)
   }
 

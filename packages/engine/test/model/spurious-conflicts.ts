@@ -1,0 +1,19 @@
+/** A store on which every commit fails once although its expectations hold, so that each operation is run again. */
+import type { Commit, CommitOutcome, Store } from '../../src/store/store.ts'
+
+export function eachCommitFailsOnce(store: Store): Store {
+  let hasFailed = false
+  return {
+    facts: store.facts,
+    snapshot: () => store.snapshot(),
+    commit(commit: Commit): Promise<CommitOutcome> {
+      const [failed] = commit.expectations
+      hasFailed = !hasFailed
+      if (failed !== undefined && hasFailed) return Promise.resolve({ isCommitted: false, failed })
+      return store.commit(commit)
+    },
+    stats: () => store.stats(),
+    backup: (directory) => store.backup(directory),
+    close: () => store.close(),
+  }
+}
