@@ -9,7 +9,7 @@ import type { ObjectState } from '../records/working-set.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 import { positionKey, targetKey } from './link-keys.ts'
-import type { ObjectChanges, ReferencePlace } from './object-changes.ts'
+import { noSuchObject, type ObjectChanges, type ReferencePlace } from './object-changes.ts'
 
 /** One side of a pair: an object and its attribute. */
 export interface Side {
@@ -93,8 +93,9 @@ async function takePartner(
   far: Side,
 ): Promise<void> {
   const partner = await changes.objects.load(far.oid)
-  // Its existence is expected; where it is gone, the commit fails and a careful attempt tells why.
-  if (partner === undefined || (partner.oid === state.oid && far.attribute.index === attribute.index)) return
+  if (partner === undefined) throw noSuchObject(far.oid, placeOf(state.format, attribute))
+  // Its own partner, through an attribute that is its own inverse: set already.
+  if (partner.oid === state.oid && far.attribute.index === attribute.index) return
   const taken = partner.values[far.attribute.index] as Oid
   if (taken !== noOid && taken !== state.oid) {
     const former = await changes.objects.load(taken)
@@ -124,16 +125,21 @@ export async function addToMany(
   if (sides.length === 0) return
   changes.expectObject(owner.oid)
   await changes.readListEnds([{ owner: owner.oid, attribute: owner.attribute.attribute.number }])
-  if (sides[0]?.attribute.linkForm === undefined) await adoptAll(changes, owner, sides)
+  if (sides[0]?.attribute.linkForm === undefined) await adoptAll(changes, owner, sides, place)
   else await joinAll(changes, owner, sides)
 }
 
 /** 1–n from its to-many side: each target leaves its previous owner and points to this one. */
-async function adoptAll(changes: ObjectChanges, owner: Side, targets: readonly Side[]): Promise<void> {
+async function adoptAll(
+  changes: ObjectChanges,
+  owner: Side,
+  targets: readonly Side[],
+  place: ReferencePlace,
+): Promise<void> {
   await changes.objects.loadAll(targets.map(({ oid }) => oid))
   for (const target of targets) {
     const state = changes.objects.known(target.oid)
-    if (state === undefined) continue
+    if (state === undefined) throw noSuchObject(target.oid, place)
     if (state.values[target.attribute.index] === owner.oid) continue
     await releaseToOne(changes, state, target.attribute)
     state.values[target.attribute.index] = owner.oid

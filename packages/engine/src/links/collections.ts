@@ -58,20 +58,42 @@ export async function putPairs(
 ): Promise<void> {
   const { spec } = attribute.attribute
   if (spec.logicalType !== 'map') throw new Error('assertion failed: pairs are of a map')
-  if (action === 'override') {
-    for (const { key } of await presentEntries(changes, state, attribute, linkKind.name))
-      changes.transaction.delete(key)
-  }
+  const present = await presentPairs(changes, state, attribute, action, pairs)
+  if (action === 'override') for (const { key } of present) changes.transaction.delete(key)
   changes.expectObject(state.oid)
+  // Only references that change are checked: what was read can be sent back, dangling ones included.
+  const knownTargets = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
+  const knownKeys = new Set(present.map(({ key }) => Buffer.from(key).toString('latin1')))
   const place = placeOf(state.format, attribute)
   for (const { key, value } of pairs) {
     const target = value as Oid
-    if (target !== noOid) await changes.checkReference(target, spec.element.referencedClass, place)
-    if (spec.key.logicalType === 'reference' && key !== noOid) {
+    const entryKey = mapEntryKey(state.oid, attribute, key)
+    if (target !== noOid && !knownTargets.has(target)) {
+      await changes.checkReference(target, spec.element.referencedClass, place)
+    }
+    if (spec.key.logicalType === 'reference' && !knownKeys.has(entryKey.toString('latin1'))) {
       await changes.checkReference(key as Oid, spec.key.referencedClass, place)
     }
-    changes.transaction.put(mapEntryKey(state.oid, attribute, key), mapEntryValue(attribute, key, target))
+    changes.transaction.put(entryKey, mapEntryValue(attribute, key, target))
   }
+}
+
+/** The entries that an override replaces, or those whose keys an addition names. */
+async function presentPairs(
+  changes: ObjectChanges,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  action: 'override' | 'add',
+  pairs: readonly MapPair[],
+): Promise<readonly Entry[]> {
+  if (action === 'override') return presentEntries(changes, state, attribute, linkKind.name)
+  if (state.stored === undefined) return []
+  const keys = pairs.map(({ key }) => mapEntryKey(state.oid, attribute, key))
+  const { values } = await changes.transaction.read(keys)
+  return keys.flatMap((key, position) => {
+    const value = values[position]
+    return value === undefined ? [] : [{ key, value }]
+  })
 }
 
 /** Removes keys from a map; absent ones are no error. */

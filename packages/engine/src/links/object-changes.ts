@@ -97,7 +97,7 @@ export class ObjectChanges {
   }
 }
 
-function noSuchObject(target: Oid, place: ReferencePlace): AshlarError {
+export function noSuchObject(target: Oid, place: ReferencePlace): AshlarError {
   return new AshlarError(
     'InvalidReference',
     `Attribute ${place.attributeName} of class ${place.className} refers to ${target}, but there is no such object.`,

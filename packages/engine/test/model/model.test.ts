@@ -145,7 +145,7 @@ describe('in sequence, the engine answers as the model does', () => {
       await inSequence(fd, operations)
       await fd.close()
     })
-    await fc.assert(property, { numRuns: 60 * runs, ...seed })
+    await fc.assert(property, { numRuns: 120 * runs, ...seed })
   })
 
   it('over LMDB', async () => {
@@ -156,7 +156,7 @@ describe('in sequence, the engine answers as the model does', () => {
       await inSequence(fd, operations)
       await fd.close()
     })
-    await fc.assert(property, { numRuns: 8 * runs, ...seed })
+    await fc.assert(property, { numRuns: 12 * runs, ...seed })
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -166,7 +166,7 @@ describe('in sequence, the engine answers as the model does', () => {
       await inSequence(fd, operations)
       await fd.close()
     })
-    await fc.assert(property, { numRuns: 25 * runs, ...seed })
+    await fc.assert(property, { numRuns: 50 * runs, ...seed })
   })
 })
 
@@ -194,6 +194,6 @@ describe('at once, nothing inconsistent is left', () => {
       }
       await fd.close()
     })
-    await fc.assert(property, { numRuns: 60 * runs, ...seed })
+    await fc.assert(property, { numRuns: 120 * runs, ...seed })
   })
 })
