@@ -36,4 +36,11 @@ export const containerMax = 32_767
 export const pageMax = 65_535
 export const slotMax = 65_535
 
+/** Superclasses above a class: all that is inherited is written out in every catalog. */
+export const inheritanceDepthMax = 250
+/** Embeddable classes within each other; deeper values would not fit into the depth of a JSON body. */
+export const embeddingDepthMax = 30
+/** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
+export const objectAttributesMax = 10_000
+
 assert(keyBytesMax > 64 + keyDigestBytes, 'a key has room for its digest and its parts')

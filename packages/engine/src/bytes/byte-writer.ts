@@ -8,7 +8,7 @@ export class ByteWriter {
     this.bytes = Buffer.allocUnsafe(capacity)
   }
 
-  /** Makes room for `count` more bytes and returns where they start. */
+  /** Makes room for `count` more bytes and returns where they start; `bytes` may be another buffer afterwards. */
   reserve(count: number): number {
     const start = this.length
     const end = start + count
@@ -23,11 +23,19 @@ export class ByteWriter {
   }
 
   writeUint16(value: number): void {
-    this.bytes.writeUInt16BE(value, this.reserve(2))
+    const at = this.reserve(2)
+    this.bytes.writeUInt16BE(value, at)
   }
 
   writeUint32(value: number): void {
-    this.bytes.writeUInt32BE(value, this.reserve(4))
+    const at = this.reserve(4)
+    this.bytes.writeUInt32BE(value, at)
+  }
+
+  /** IEEE 754, eight bytes. */
+  writeDouble(value: number): void {
+    const at = this.reserve(8)
+    this.bytes.writeDoubleBE(value, at)
   }
 
   writeBytes(source: Uint8Array): void {

@@ -5,6 +5,9 @@ import { ByteWriter } from './byte-writer.ts'
 const shortBytes = 32
 const quote = 0x22
 const zero = 0x30
+const space = 0x20
+const backslash = 0x5c
+const asciiMax = 0x7f
 
 export class JsonWriter {
   readonly to = new ByteWriter(1024)
@@ -53,7 +56,10 @@ export class JsonWriter {
 
   /** Any text, quoted and escaped. */
   string(text: string): void {
-    this.raw(Buffer.from(JSON.stringify(text)))
+    if (text.length <= shortBytes && this.plainString(text)) return
+    const quoted = JSON.stringify(text)
+    const at = this.to.reserve(Buffer.byteLength(quoted))
+    this.to.bytes.write(quoted, at)
   }
 
   /** UTF-8 text of which it is known that JSON needs no escapes in it. */
@@ -61,6 +67,24 @@ export class JsonWriter {
     this.to.writeByte(quote)
     this.copy(source, start, end)
     this.to.writeByte(quote)
+  }
+
+  /** False, and nothing written, for a text that needs escapes or more than a byte a character. */
+  private plainString(text: string): boolean {
+    const { to } = this
+    const at = to.reserve(text.length + 2)
+    const { bytes } = to
+    bytes[at] = quote
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code < space || code > asciiMax || code === quote || code === backslash) {
+        to.length = at
+        return false
+      }
+      bytes[at + 1 + i] = code
+    }
+    bytes[at + 1 + text.length] = quote
+    return true
   }
 
   private copy(source: Uint8Array, start: number, end: number): void {

@@ -8,6 +8,9 @@ const nulEscape = 0xff
 const wholeEnd = 0x01
 const cutEnd = 0x02
 const terminatorBytes = 2
+const asciiMax = 0x7f
+/** Up to here a loop beats a call into the runtime. */
+const shortCharacters = 64
 
 /**
  * Each part starts with a marker byte: a value sorts before null (`ORDER BY`: nulls last).
@@ -35,11 +38,30 @@ export class KeyWriter {
   /** Any integer of up to 64 bits: its sign and length, then its magnitude without leading zeros. */
   integer(value: number | bigint): void {
     this.to.writeByte(valueMarker)
-    let rest = BigInt(value)
-    const isNegative = rest < 0n
-    if (isNegative) rest = -rest
+    const isNegative = value < 0
+    const size = isNegative ? -value : value
+    if (size <= Number.MAX_SAFE_INTEGER) this.safeInteger(Number(size), isNegative)
+    else this.wideInteger(BigInt(size), isNegative)
+  }
+
+  private safeInteger(size: number, isNegative: boolean): void {
+    let width = 0
+    for (let bound = 1; bound <= size; bound *= 256) width++
+    const at = this.to.reserve(width + 1)
+    const { bytes } = this.to
+    bytes[at] = isNegative ? 0x80 - width : 0x80 + width
+    let rest = size
+    for (let i = at + width; i > at; i--) {
+      const next = Math.floor(rest / 256)
+      const byte = rest - next * 256
+      bytes[i] = isNegative ? 0xff - byte : byte
+      rest = next
+    }
+  }
+
+  private wideInteger(size: bigint, isNegative: boolean): void {
     const magnitude: number[] = []
-    for (; rest > 0n; rest >>= 8n) magnitude.unshift(Number(rest & 0xffn))
+    for (let rest = size; rest > 0n; rest >>= 8n) magnitude.unshift(Number(rest & 0xffn))
     this.to.writeByte(isNegative ? 0x80 - magnitude.length : 0x80 + magnitude.length)
     for (const byte of magnitude) this.to.writeByte(isNegative ? 0xff - byte : byte)
   }
@@ -74,6 +96,10 @@ export class KeyWriter {
     const { to } = this
     to.writeByte(valueMarker)
     const bytesMax = this.textBytesMax - 1 - terminatorBytes
+    if (value.length <= Math.min(shortCharacters, this.textCharactersMax, bytesMax) && this.plainText(value)) {
+      this.endText(wholeEnd)
+      return
+    }
     const source = Buffer.from(value, 'utf8')
     const start = to.length
     let characters = 0
@@ -91,6 +117,22 @@ export class KeyWriter {
       at += width
     }
     this.endText(wholeEnd)
+  }
+
+  /** Short ASCII without NUL, which is most keys. False, and nothing written, for any other text. */
+  private plainText(value: string): boolean {
+    const { to } = this
+    const at = to.reserve(value.length)
+    const { bytes } = to
+    for (let i = 0; i < value.length; i++) {
+      const code = value.charCodeAt(i)
+      if (code === 0 || code > asciiMax) {
+        to.length = at
+        return false
+      }
+      bytes[at + i] = code
+    }
+    return true
   }
 
   private endText(end: number): void {

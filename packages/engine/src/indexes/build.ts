@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogVersionKey } from '../catalog/catalog-keys.ts'
 import { AshlarError } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
-import { type Container, listContainers } from '../records/containers.ts'
+import { listContainers } from '../records/containers.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, revisionPrefixOf, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -42,8 +42,7 @@ export async function buildIndexEntries(
   index: IndexNumber,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (const container of await coveredContainers(context, index)) {
-    const { from, to } = containerExtent(container.database, container.container)
+  for (const { from, to } of await coveredRanges(context, index)) {
     let next: Buffer | undefined = from
     while (next !== undefined) {
       signal?.throwIfAborted()
@@ -56,7 +55,11 @@ export async function buildIndexEntries(
   }
 }
 
-async function coveredContainers(context: BuildContext, index: IndexNumber): Promise<Container[]> {
+/**
+ * The objects that there are now, container by container. Those that are created from now on bring their entries
+ * along, so that the build does not run after a class that keeps growing.
+ */
+async function coveredRanges(context: BuildContext, index: IndexNumber): Promise<{ from: Buffer; to: Buffer }[]> {
   const snapshot = await context.store.snapshot()
   try {
     const catalog = await context.catalogAt(snapshot)
@@ -64,7 +67,17 @@ async function coveredContainers(context: BuildContext, index: IndexNumber): Pro
     const cls = catalog.classByNumber(definition.indexedClass)
     const classes = new Set<ClassNumber>([definition.indexedClass])
     for (const subclass of cls?.subclasses ?? []) classes.add(subclass.number)
-    return await listContainers(snapshot, classes)
+    const extents = (await listContainers(snapshot, classes)).map((container) => {
+      return containerExtent(container.database, container.container)
+    })
+    const { ranges } = await snapshot.read(
+      [],
+      extents.map((extent) => ({ ...extent, reverse: true, limit: 1 })),
+    )
+    return extents.flatMap(({ from }, position) => {
+      const last = ranges[position]?.[0]
+      return last === undefined ? [] : [{ from, to: Buffer.concat([last.key, Buffer.from([0])]) }]
+    })
   } finally {
     snapshot.release()
   }

@@ -12,6 +12,7 @@ import type {
   Shape,
 } from './class-definition.ts'
 import { namespaceOf, simpleNameOf } from './names.ts'
+import { shownText } from './request-body.ts'
 
 export function emptyCatalogState(): CatalogState {
   return {
@@ -112,11 +113,9 @@ class LinkedClass implements SchemaClass {
   findAttribute(name: string): ClassAttribute | undefined {
     const separator = name.lastIndexOf('::')
     if (separator < 0) return this.byName.get(name)
-    const declaring = this.findInLineage(name.slice(0, separator), name)
-    const attributeName = name.slice(separator + 2)
-    return this.attributes.find(
-      (attribute) => attribute.declaringClass === declaring && attribute.name === attributeName,
-    )
+    const qualified = this.findInLineage(name.slice(0, separator), name)
+    const seen = qualified?.byName.get(name.slice(separator + 2))
+    return seen && this.attributes.find(({ number }) => number === seen.number)
   }
 
   enterInSuperClasses(): void {
@@ -124,14 +123,14 @@ class LinkedClass implements SchemaClass {
   }
 
   /** By full name, or by a simple name that only one of them has. */
-  private findInLineage(name: string, asWritten: string): SchemaClass | undefined {
+  private findInLineage(name: string, asWritten: string): LinkedClass | undefined {
     const exact = this.lineage.find((cls) => cls.name === name)
     if (exact !== undefined) return exact
     const simple = this.lineage.filter((cls) => simpleNameOf(cls.name) === name)
     if (simple.length <= 1) return simple[0]
     throw new AshlarError(
       'AmbiguousAttribute',
-      `Class ${this.name}: in '${asWritten}', ${name} may be ${simple.map((cls) => cls.name).join(' or ')}; use the full name.`,
+      `Class ${this.name}: in '${shownText(asWritten)}', ${name} may be ${simple.map((cls) => cls.name).join(' or ')}; use the full name.`,
     )
   }
 

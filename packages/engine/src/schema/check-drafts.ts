@@ -1,90 +1,30 @@
-/** What must hold of all classes together once a batch is defined (REST interface, sections 4 and 5). */
-import { AshlarError } from '../errors.ts'
-import type { ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { allAttributes, type ClassDraft, type DraftAttribute, type Drafts } from './class-draft.ts'
+/** What must hold of the classes of a batch and their superclasses (REST interface, section 5). */
+import type { AshlarError } from '../errors.ts'
+import { inheritanceDepthMax } from '../limits.ts'
+import { allAttributes, type ClassDraft, type Drafts, lineageOf } from './class-draft.ts'
+import { fault } from './request-body.ts'
 
-function invalid(message: string): AshlarError {
-  return new AshlarError('InvalidDefinition', message)
-}
-
-/** No class inherits from itself. Must hold before anything walks up the superclasses. */
+/** No class inherits from itself, or from too many. Must hold before anything else walks up the superclasses. */
 export function checkInheritance(drafts: Drafts): void {
   for (const draft of drafts.all()) {
-    const seen = new Set<ClassDraft>()
-    for (let at: ClassDraft | null = draft; at !== null; at = at.superClass) {
-      if (seen.has(at)) throw invalid(`Class ${draft.name} inherits from itself.`)
-      seen.add(at)
+    let depth = 0
+    for (let at = draft.superClass; at !== null; at = at.superClass) {
+      depth += 1
+      if (at === draft) throw invalidSuperClass(draft, `Class ${draft.name} inherits from itself.`)
+      // Within a cycle that does not pass through the class, the depth ends the walk.
+      if (depth > inheritanceDepthMax) throw tooDeep(draft)
     }
   }
 }
 
 /** A superclass is of the same kind. */
 export function checkKinds(drafts: Drafts): void {
-  for (const { name, isReferenceable, superClass } of drafts.all()) {
+  for (const draft of drafts.all()) {
+    const { name, isReferenceable, superClass } = draft
     if (superClass === null || superClass.isReferenceable === isReferenceable) continue
-    throw invalid(
-      `Class ${name} is ${kindOf(isReferenceable)}, but its superclass ${superClass.name} is ${kindOf(superClass.isReferenceable)}.`,
-    )
-  }
-}
-
-/** A class that becomes referenceable is embedded nowhere. Throws ClassIsEmbedded. */
-export function checkNotEmbedded(drafts: Drafts, converted: ClassDraft): void {
-  for (const { name, attributes } of drafts.all()) {
-    for (const attribute of attributes) {
-      if (embeddedBy(attribute.spec) !== converted.number) continue
-      throw new AshlarError(
-        'ClassIsEmbedded',
-        `Class ${converted.name} cannot become referenceable: attribute ${attribute.name} of class ${name} embeds it.`,
-      )
-    }
-  }
-}
-
-/** No class embeds itself, directly or through others, inherited attributes included. */
-export function checkEmbedding(drafts: Drafts): void {
-  const done = new Set<ClassDraft>()
-  const visit = (draft: ClassDraft, path: readonly ClassDraft[]): void => {
-    if (path.includes(draft)) {
-      throw invalid(`Class ${draft.name} embeds itself: ${[...path, draft].map(({ name }) => name).join(' → ')}.`)
-    }
-    if (done.has(draft)) return
-    for (const { spec } of allAttributes(draft)) {
-      const embedded = embeddedBy(spec)
-      if (embedded !== undefined) visit(drafts.get(embedded), [...path, draft])
-    }
-    done.add(draft)
-  }
-  for (const draft of drafts.all()) visit(draft, [])
-}
-
-/** Both sides of a bidirectional link name each other, and each refers to just the class that declares the other. */
-export function checkInverses(drafts: Drafts, owner: ClassDraft, attribute: DraftAttribute): void {
-  const spec = referenceIn(attribute.spec)
-  if (spec === undefined || spec.inverseAttribute === null) return
-  const what = `Class ${owner.name}, attribute ${attribute.name}`
-  if (!owner.isReferenceable) {
-    throw invalid(`${what}: an embeddable class has no bidirectional links, since nothing can refer to its objects.`)
-  }
-  const partnerClass = drafts.declaring(spec.inverseAttribute)
-  const partner = partnerClass?.attributes.find(({ number }) => number === spec.inverseAttribute)
-  if (partnerClass === undefined || partner === undefined)
-    throw invalid(`${what}: its inverse attribute does not exist.`)
-  const back = referenceIn(partner.spec)
-  const there = `attribute ${partner.name} of class ${partnerClass.name}`
-  if (back === undefined) throw invalid(`${what}: its inverse, ${there}, is no reference, list or set of references.`)
-  if (back.inverseAttribute !== attribute.number) {
-    throw invalid(`${what}: its inverse, ${there}, does not name it as inverse in turn.`)
-  }
-  if (spec.referencedClass !== partnerClass.number) {
-    const referenced = drafts.get(spec.referencedClass).name
-    throw invalid(
-      `${what} refers to ${referenced}, but its inverse ${partner.name} is declared by ${partnerClass.name}; the two must be the same class.`,
-    )
-  }
-  if (back.referencedClass !== owner.number) {
-    const referenced = drafts.get(back.referencedClass).name
-    throw invalid(`${what}: its inverse, ${there}, refers to ${referenced}, not to ${owner.name}.`)
+    const message = `Class ${name} is ${kindOf(isReferenceable)}, but its superclass ${superClass.name} is ${kindOf(superClass.isReferenceable)}.`
+    if (draft.existing === undefined) throw invalidSuperClass(draft, message)
+    throw fault('InvalidDefinition', message, `${draft.pointer ?? superClass.pointer}/isReferenceable`)
   }
 }
 
@@ -92,23 +32,33 @@ export function checkInverses(drafts: Drafts, owner: ClassDraft, attribute: Draf
 export function checkAttributeCount(draft: ClassDraft, attributesMax: number): void {
   const count = allAttributes(draft).length
   if (count <= attributesMax) return
-  throw new AshlarError(
+  throw fault(
     'LimitExceeded',
     `Class ${draft.name} would have ${count} attributes, inherited ones included; the limit is ${attributesMax}.`,
+    `${nearestPointer(draft)}/attributes`,
   )
 }
 
-/** The class that values of the type embed, alone or as elements. */
-function embeddedBy(spec: TypeSpec | undefined): ClassNumber | undefined {
-  if (spec?.logicalType === 'object') return spec.class
-  return spec?.logicalType === 'list' && spec.element.logicalType === 'object' ? spec.element.class : undefined
+function tooDeep(draft: ClassDraft): AshlarError {
+  const seen = new Set<ClassDraft>()
+  for (let at: ClassDraft | null = draft; at !== null; at = at.superClass) {
+    if (seen.has(at)) return invalidSuperClass(at, `Class ${at.name} inherits from itself.`)
+    seen.add(at)
+  }
+  return fault(
+    'LimitExceeded',
+    `Class ${draft.name} would have ${seen.size - 1} superclasses above it; the limit is ${inheritanceDepthMax}.`,
+    `${nearestPointer(draft)}/superClass`,
+  )
 }
 
-function referenceIn(spec: TypeSpec | undefined): ReferenceSpec | undefined {
-  if (spec?.logicalType === 'reference') return spec
-  if (spec?.logicalType === 'set') return spec.element
-  if (spec?.logicalType === 'list' && spec.element.logicalType === 'reference') return spec.element
-  return undefined
+/** The place of the class, or else of the nearest superclass that the batch describes. */
+function nearestPointer(draft: ClassDraft): string {
+  return lineageOf(draft).find(({ pointer }) => pointer !== undefined)?.pointer ?? ''
+}
+
+function invalidSuperClass({ pointer }: ClassDraft, message: string): AshlarError {
+  return fault('InvalidDefinition', message, `${pointer ?? ''}/superClass`)
 }
 
 function kindOf(isReferenceable: boolean): string {

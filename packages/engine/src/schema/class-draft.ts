@@ -2,14 +2,17 @@
 import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import type { Attribute, ClassDefinition } from './class-definition.ts'
+import type { ClassDefinition } from './class-definition.ts'
 import { hintFor } from './names.ts'
+import { shownText } from './request-body.ts'
 
 export interface DraftAttribute {
   readonly number: AttributeNumber
   readonly name: string
   /** Undefined until the types of the batch are defined. */
   spec: TypeSpec | undefined
+  /** Where the batch defines it; undefined for an attribute that it does not list. */
+  pointer: string | undefined
 }
 
 export interface ClassDraft {
@@ -17,33 +20,40 @@ export interface ClassDraft {
   readonly name: string
   isReferenceable: boolean
   superClass: ClassDraft | null
-  readonly attributes: DraftAttribute[]
+  /** Its own, by name, in schema order. */
+  readonly attributes: Map<string, DraftAttribute>
   /** The class as it was; undefined for a new one. */
   readonly existing: ClassDefinition | undefined
   /** True once attributes are added or the kind changes: the class and its subclasses need new shapes. */
   isReshaped: boolean
+  /** Where the batch describes it; undefined for a class that is not part of the batch. */
+  pointer: string | undefined
 }
 
 export class Drafts {
   private readonly byNumber = new Map<ClassNumber, ClassDraft>()
   private readonly byName = new Map<string, ClassDraft>()
+  private readonly byAttribute = new Map<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>()
 
   constructor(catalog: Catalog) {
     for (const { definition } of catalog.classes) {
-      this.add({
+      const draft: ClassDraft = {
         number: definition.number,
         name: definition.name,
         isReferenceable: definition.isReferenceable,
         superClass: null,
-        attributes: definition.attributes.map((attribute: Attribute) => ({ ...attribute })),
+        attributes: new Map(),
         existing: definition,
         isReshaped: false,
-      })
+        pointer: undefined,
+      }
+      this.add(draft)
+      for (const { number, name, spec } of definition.attributes) {
+        this.addAttribute(draft, { number, name, spec, pointer: undefined })
+      }
     }
     for (const { definition } of catalog.classes) {
-      if (definition.superClass === null) continue
-      const draft = this.byNumber.get(definition.number) as ClassDraft
-      draft.superClass = this.byNumber.get(definition.superClass) ?? null
+      if (definition.superClass !== null) this.get(definition.number).superClass = this.get(definition.superClass)
     }
   }
 
@@ -52,8 +62,13 @@ export class Drafts {
     this.byName.set(draft.name, draft)
   }
 
-  all(): ClassDraft[] {
-    return [...this.byNumber.values()]
+  addAttribute(owner: ClassDraft, attribute: DraftAttribute): void {
+    owner.attributes.set(attribute.name, attribute)
+    this.byAttribute.set(attribute.number, { owner, attribute })
+  }
+
+  all(): IterableIterator<ClassDraft> {
+    return this.byNumber.values()
   }
 
   /** By full name or digits. */
@@ -65,33 +80,46 @@ export class Drafts {
     return this.byNumber.get(number) as ClassDraft
   }
 
-  /** Throws UnknownClass. */
-  resolve(text: string, pointer: string): ClassDraft {
+  /** `what` names the class, or the attribute, that refers to it. Throws UnknownClass. */
+  resolve(text: string, what: string, pointer: string): ClassDraft {
     const found = this.find(text)
     if (found !== undefined) return found
-    throw new AshlarError(
-      'UnknownClass',
-      `There is no class '${text.slice(0, 60)}'.${hintFor(text, [...this.byName.keys()])}`,
-      [{ pointer, message: 'is not a class' }],
-    )
+    const hint = hintFor(text, [...this.byName.keys()])
+    throw new AshlarError('UnknownClass', `${what}: there is no class '${shownText(text)}'.${hint}`, [
+      { pointer, message: 'is not a class' },
+    ])
   }
 
   /** The nearest declaration of the name: the class's own, or an inherited one. */
   findAttribute(cls: ClassDraft, name: string): DraftAttribute | undefined {
     for (let at: ClassDraft | null = cls; at !== null; at = at.superClass) {
-      const own = at.attributes.find((attribute) => attribute.name === name)
+      const own = at.attributes.get(name)
       if (own !== undefined) return own
     }
     return undefined
   }
 
-  /** The class that declares the attribute. */
-  declaring(number: AttributeNumber): ClassDraft | undefined {
-    return this.all().find(({ attributes }) => attributes.some((attribute) => attribute.number === number))
+  /** The attribute of that number, with the class that declares it. */
+  declared(number: AttributeNumber): { readonly owner: ClassDraft; readonly attribute: DraftAttribute } {
+    return this.byAttribute.get(number) as { owner: ClassDraft; attribute: DraftAttribute }
   }
+}
+
+/** The class itself first, then its superclasses, nearest first. */
+export function lineageOf(draft: ClassDraft): ClassDraft[] {
+  const lineage: ClassDraft[] = []
+  for (let at: ClassDraft | null = draft; at !== null; at = at.superClass) lineage.push(at)
+  return lineage
 }
 
 /** Inherited ones first. */
 export function allAttributes(draft: ClassDraft): DraftAttribute[] {
-  return draft.superClass === null ? draft.attributes : [...allAttributes(draft.superClass), ...draft.attributes]
+  return lineageOf(draft)
+    .reverse()
+    .flatMap(({ attributes }) => [...attributes.values()])
+}
+
+/** True for an embeddable class that the batch makes referenceable. */
+export function isConverted(draft: ClassDraft): boolean {
+  return draft.isReferenceable && draft.existing?.isReferenceable === false
 }

@@ -1,13 +1,13 @@
 /** Index definitions: the request's reading, its rules, and what replies show (interface, 2.1; REST interface, section 6). */
 import { isDeepStrictEqual } from 'node:util'
-import { AshlarError } from '../errors.ts'
 import { maxStoredStringLengthDefault, maxStoredStringLengthMax } from '../limits.ts'
 import { shownValue } from '../types/logical-type.ts'
-import type { AttributeNumber, LogicalTypeName } from '../types/type-spec.ts'
-import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
+import type { LogicalTypeName } from '../types/type-spec.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber, KeyAttribute } from './class-definition.ts'
-import { escapeStep } from './class-description.ts'
+import { keyPathName, resolveKeyPath } from './key-path.ts'
 import { checkIndexName, hintFor } from './names.ts'
+import { booleanIn, fault, type JsonObject, objectOf, refuseUnknownFields, shownText } from './request-body.ts'
 
 export interface KeyRequest {
   readonly attributeName: string
@@ -20,6 +20,8 @@ export interface IndexRequest {
   readonly indexedClass: string
   readonly isUnique: boolean
   readonly keys: readonly KeyRequest[]
+  /** Of the key attributes, under the name that the request gave them. */
+  readonly keysPointer: string
 }
 
 export interface IndexRepresentation {
@@ -34,15 +36,13 @@ export interface IndexRepresentation {
   readonly state: 'building' | 'ready'
 }
 
-type Json = { readonly [name: string]: unknown }
-
 const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
 const notIndexable: readonly LogicalTypeName[] = ['list', 'set', 'map', 'object']
 
 /** Throws MalformedRequest, MalformedValue, UnknownField, ValueNotAllowed. */
 export function readIndexRequest(body: unknown): IndexRequest {
   const request = objectOf(body, 'The body', '')
-  refuseUnknown(request, requestFields, 'An index request', '')
+  refuseUnknownFields(request, requestFields, 'An index request', '')
   const { keyAttributes, keyedAttributes } = request
   if (
     keyAttributes !== undefined &&
@@ -55,7 +55,7 @@ export function readIndexRequest(body: unknown): IndexRequest {
       '/keyedAttributes',
     )
   }
-  const field = keyAttributes === undefined ? 'keyedAttributes' : 'keyAttributes'
+  const keysPointer = keyAttributes === undefined ? '/keyedAttributes' : '/keyAttributes'
   const keys = keyAttributes ?? keyedAttributes
   if (!Array.isArray(keys) || keys.length === 0) {
     throw fault(
@@ -67,14 +67,15 @@ export function readIndexRequest(body: unknown): IndexRequest {
   return {
     name: textOf(request, 'name'),
     indexedClass: textOf(request, 'indexedClass'),
-    isUnique: booleanOf(request.isUnique),
-    keys: keys.map((key: unknown, position) => readKey(key, `/${field}/${position}`)),
+    isUnique: isUniqueIn(request.isUnique),
+    keys: keys.map((key: unknown, position) => readKey(key, `${keysPointer}/${position}`)),
+    keysPointer,
   }
 }
 
 function readKey(given: unknown, pointer: string): KeyRequest {
   const key = objectOf(given, 'A key attribute', pointer)
-  refuseUnknown(key, ['attributeName', 'properties'], 'A key attribute', pointer)
+  refuseUnknownFields(key, ['attributeName', 'properties'], 'A key attribute', pointer)
   if (typeof key.attributeName !== 'string' || key.attributeName === '') {
     throw fault(
       'MalformedRequest',
@@ -86,7 +87,7 @@ function readKey(given: unknown, pointer: string): KeyRequest {
     return { attributeName: key.attributeName, maxStoredStringLength: undefined, pointer }
   }
   const properties = objectOf(key.properties, 'properties', `${pointer}/properties`)
-  refuseUnknown(properties, ['maxStoredStringLength'], 'properties', `${pointer}/properties`)
+  refuseUnknownFields(properties, ['maxStoredStringLength'], 'properties', `${pointer}/properties`)
   const at = `${pointer}/properties/maxStoredStringLength`
   return {
     attributeName: key.attributeName,
@@ -97,8 +98,8 @@ function readKey(given: unknown, pointer: string): KeyRequest {
 
 function lengthOf(given: unknown, pointer: string): number | undefined {
   if (given === undefined || given === null) return undefined
-  const isDigits = typeof given === 'string' && /^-?\d{1,9}$/.test(given)
-  if (typeof given !== 'number' && !isDigits) {
+  const isDigits = typeof given === 'string' && /^-?\d+$/.test(given)
+  if (typeof given !== 'number' && typeof given !== 'bigint' && !isDigits) {
     throw fault('MalformedValue', `maxStoredStringLength is a number, not ${shownValue(given)}.`, pointer)
   }
   const length = Number(given)
@@ -125,7 +126,7 @@ export function defineIndex(
     throw fault(
       'LimitExceeded',
       `An index has at most ${keyAttributesMax} key attributes, not ${request.keys.length}.`,
-      '/keyAttributes',
+      request.keysPointer,
     )
   }
   const keyAttributes = request.keys.map((key) => resolveKey(catalog, cls, key))
@@ -172,22 +173,11 @@ export function representIndex(definition: IndexDefinition, catalog: Catalog): I
     indexedClass: cls?.name ?? String(definition.indexedClass),
     isUnique: definition.isUnique,
     keyAttributes: definition.keyAttributes.map(({ path, maxStoredStringLength }) => ({
-      attributeName: pathName(path, cls, catalog),
+      attributeName: keyPathName(path, cls, catalog),
       ...(maxStoredStringLength === undefined ? {} : { properties: { maxStoredStringLength } }),
     })),
     state: definition.state,
   }
-}
-
-/** The name that a request could give again: hidden attributes with their class. */
-function pathName(path: readonly AttributeNumber[], cls: SchemaClass | undefined, catalog: Catalog): string {
-  let owner = cls
-  const names = path.map((number) => {
-    const attribute = owner?.attributes.find((candidate) => candidate.number === number)
-    owner = attribute?.spec.logicalType === 'object' ? catalog.classByNumber(attribute.spec.class) : undefined
-    return attribute?.outputName ?? String(number)
-  })
-  return names.join('.')
 }
 
 function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
@@ -197,7 +187,7 @@ function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
       name,
       catalog.classes.map((known) => known.name),
     )
-    throw fault('UnknownClass', `There is no class '${name.slice(0, 60)}'.${hint}`, '/indexedClass')
+    throw fault('UnknownClass', `There is no class '${shownText(name)}'.${hint}`, '/indexedClass')
   }
   if (!cls.isReferenceable) {
     throw fault(
@@ -210,74 +200,26 @@ function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
 }
 
 function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyRequest): KeyAttribute {
-  const pointer = `${key.pointer}/attributeName`
-  const path: AttributeNumber[] = []
-  let owner: SchemaClass | undefined = cls
-  let attribute: ClassAttribute | undefined
-  for (const step of pathSteps(key.attributeName)) {
-    if (owner === undefined) {
-      throw fault(
-        'UnknownAttribute',
-        `Class ${cls.name}: in '${key.attributeName}', ${attribute?.name} is no embedded object.`,
-        pointer,
-      )
-    }
-    attribute = owner.findAttribute(step)
-    if (attribute === undefined) throw unknownAttribute(owner, step, pointer)
-    path.push(attribute.number)
-    owner = attribute.spec.logicalType === 'object' ? catalog.classByNumber(attribute.spec.class) : undefined
-  }
-  if (attribute === undefined || notIndexable.includes(attribute.spec.logicalType)) {
+  const { path, last } = resolveKeyPath(catalog, cls, key.attributeName, `${key.pointer}/attributeName`)
+  if (notIndexable.includes(last.spec.logicalType)) {
     throw fault(
       'AttributeNotIndexable',
-      `Class ${cls.name}: attribute ${key.attributeName} is of type ${attribute?.spec.logicalType}, which cannot be a key.`,
-      pointer,
+      `Class ${cls.name}: attribute ${key.attributeName} is of type ${last.spec.logicalType}, which cannot be a key.`,
+      `${key.pointer}/attributeName`,
     )
   }
-  if (attribute.spec.logicalType !== 'string') return { path }
+  if (last.spec.logicalType !== 'string') return { path }
   return { path, maxStoredStringLength: key.maxStoredStringLength ?? maxStoredStringLengthDefault }
 }
 
-/** Dots lead into embedded objects, but also stand within the class name before `::`. */
-function pathSteps(attributeName: string): string[] {
-  const separator = attributeName.lastIndexOf('::')
-  if (separator < 0) return attributeName.split('.')
-  const [first, ...rest] = attributeName.slice(separator + 2).split('.')
-  return [`${attributeName.slice(0, separator)}::${first}`, ...rest]
-}
-
-function unknownAttribute(cls: SchemaClass, name: string, pointer: string): AshlarError {
-  const hint = hintFor(
-    name,
-    cls.attributes.map((attribute) => attribute.name),
-  )
-  return fault('UnknownAttribute', `Class ${cls.name} has no attribute '${name.slice(0, 60)}'.${hint}`, pointer)
-}
-
-function objectOf(given: unknown, what: string, pointer: string): Json {
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as Json
-  throw fault('MalformedRequest', `${what} is a JSON object, not ${shownValue(given)}.`, pointer)
-}
-
-function refuseUnknown(given: Json, known: readonly string[], what: string, pointer: string): void {
-  for (const field of Object.keys(given)) {
-    if (known.includes(field)) continue
-    throw fault('UnknownField', `${what} has no field '${field.slice(0, 60)}'.`, `${pointer}/${escapeStep(field)}`)
-  }
-}
-
-function textOf(request: Json, field: 'name' | 'indexedClass'): string {
+function textOf(request: JsonObject, field: 'name' | 'indexedClass'): string {
   const value = request[field]
   if (typeof value === 'string' && value !== '') return value
   throw fault('MalformedRequest', `${field} is needed, a name; not ${shownValue(value)}.`, `/${field}`)
 }
 
-function booleanOf(given: unknown): boolean {
-  if (given === true || given === 'true') return true
-  if (given === false || given === 'false') return false
+function isUniqueIn(given: unknown): boolean {
+  const value = booleanIn(given)
+  if (value !== undefined) return value
   throw fault('MalformedRequest', `isUnique is needed, true or false; not ${shownValue(given)}.`, '/isUnique')
-}
-
-function fault(type: ConstructorParameters<typeof AshlarError>[0], message: string, pointer: string): AshlarError {
-  return new AshlarError(type, message, [{ pointer, message }])
 }

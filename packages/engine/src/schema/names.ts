@@ -1,10 +1,10 @@
 /** Which names classes, attributes and indexes may have, and which known ones a misspelt one may mean. */
 import { AshlarError } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
+import { shownText } from './request-body.ts'
 
 const partForm = /^[A-Za-z_][A-Za-z0-9_]*$/
 const indexNameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
-const shownCharactersMax = 60
 
 /** Throws InvalidName (REST interface, section 1). */
 export function checkClassName(name: string, pointer: string): void {
@@ -12,12 +12,12 @@ export function checkClassName(name: string, pointer: string): void {
   const isFormed = name.length <= classNameCharactersMax && parts.every((part) => partForm.test(part))
   if (!isFormed) {
     throw invalidName(
-      `'${shown(name)}' is not a class name: parts of letters, digits and _, joined by dots, at most ${classNameCharactersMax} characters.`,
+      `'${shownText(name)}' is not a class name: parts of letters, digits and _, joined by dots, at most ${classNameCharactersMax} characters.`,
       pointer,
     )
   }
   if (parts.some((part) => part.startsWith('__'))) {
-    throw invalidName(`Class name '${shown(name)}': names that begin with __ are reserved.`, pointer)
+    throw invalidName(`Class name '${shownText(name)}': names that begin with __ are reserved.`, pointer)
   }
   if (name === 'namespace') {
     throw invalidName('A class in the default namespace cannot be called namespace.', pointer)
@@ -28,12 +28,15 @@ export function checkClassName(name: string, pointer: string): void {
 export function checkAttributeName(className: string, name: string, pointer: string): void {
   if (name.length > classNameCharactersMax || !partForm.test(name)) {
     throw invalidName(
-      `Class ${className}: '${shown(name)}' is not an attribute name: letters, digits and _, not beginning with a digit.`,
+      `Class ${className}: '${shownText(name)}' is not an attribute name: letters, digits and _, not beginning with a digit.`,
       pointer,
     )
   }
   if (name.startsWith('__')) {
-    throw invalidName(`Class ${className}: attribute name '${shown(name)}' begins with __, which is reserved.`, pointer)
+    throw invalidName(
+      `Class ${className}: attribute name '${shownText(name)}' begins with __, which is reserved.`,
+      pointer,
+    )
   }
 }
 
@@ -41,7 +44,7 @@ export function checkAttributeName(className: string, name: string, pointer: str
 export function checkIndexName(name: string): void {
   if (indexNameForm.test(name)) return
   throw invalidName(
-    `'${shown(name)}' is not an index name: letters, digits, _ . and -, beginning with a letter or _, at most 128.`,
+    `'${shownText(name)}' is not an index name: letters, digits, _ . and -, beginning with a letter or _, at most 128.`,
     '/name',
   )
 }
@@ -57,19 +60,19 @@ export function simpleNameOf(className: string): string {
 }
 
 const nearNamesMax = 3
-const wantedCharactersMax = 255
+const editsMax = 3
 
-/** Up to three known names that a misspelt one may mean: ignoring case, without the namespace, or an edit or two away. */
+/** Up to three known names that a misspelt one may mean: ignoring case, without the namespace, or a few edits away. */
 export function nearNames(wanted: string, known: readonly string[]): string[] {
-  if (wanted.length > wantedCharactersMax) return []
+  if (wanted.length > classNameCharactersMax) return []
   const lower = wanted.toLowerCase()
-  const editsMax = Math.max(1, Math.floor(wanted.length / 4))
+  const max = Math.min(editsMax, Math.max(1, Math.floor(wanted.length / 4)))
   const near: { name: string; distance: number }[] = []
   for (const name of known) {
     const candidate = name.toLowerCase()
     const isSimpleName = candidate.endsWith(`.${lower}`) || lower.endsWith(`.${candidate}`)
-    const distance = isSimpleName ? 0 : editDistance(lower, candidate, editsMax)
-    if (distance <= editsMax) near.push({ name, distance })
+    const distance = isSimpleName ? 0 : editDistance(lower, candidate, max)
+    if (distance <= max) near.push({ name, distance })
   }
   near.sort((one, other) => one.distance - other.distance)
   return near.slice(0, nearNamesMax).map(({ name }) => name)
@@ -81,27 +84,33 @@ export function hintFor(wanted: string, known: readonly string[]): string {
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 
-/** Edits between the two, a swap of neighbours being one; anything beyond `max` is told as max + 1. */
+/**
+ * Edits between the two, a swap of neighbours being one; anything beyond `max` is told as max + 1. Only the cells
+ * within `max` of the diagonal are worked out, so that thousands of long names cost little.
+ */
 function editDistance(one: string, other: string, max: number): number {
   if (Math.abs(one.length - other.length) > max) return max + 1
-  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, i) => i)]
-  const at = (i: number, j: number): number => (rows[i] as number[])[j] as number
+  const far = max + 1
+  let beforeLast: number[] = []
+  let last = Array.from({ length: other.length + 1 }, (_, j) => Math.min(j, far))
   for (let i = 1; i <= one.length; i++) {
-    rows.push([i])
-    for (let j = 1; j <= other.length; j++) {
-      const replaced = at(i - 1, j - 1) + (one[i - 1] === other[j - 1] ? 0 : 1)
+    const row = new Array<number>(other.length + 1).fill(far)
+    row[0] = Math.min(i, far)
+    let least = row[0]
+    for (let j = Math.max(1, i - max); j <= Math.min(other.length, i + max); j++) {
+      const replaced = (last[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1)
       const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
-      const swapped = isSwap ? at(i - 2, j - 2) + 1 : replaced
-      rows[i]?.push(Math.min(replaced, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1))
+      const swapped = isSwap ? (beforeLast[j - 2] as number) + 1 : far
+      row[j] = Math.min(replaced, swapped, (last[j] as number) + 1, (row[j - 1] as number) + 1, far)
+      least = Math.min(least, row[j] as number)
     }
+    if (least > max) return far
+    beforeLast = last
+    last = row
   }
-  return Math.min(at(one.length, other.length), max + 1)
+  return last[other.length] as number
 }
 
 function invalidName(message: string, pointer: string): AshlarError {
   return new AshlarError('InvalidName', message, [{ pointer, message: 'is not allowed' }])
-}
-
-function shown(name: string): string {
-  return name.length > shownCharactersMax ? `${name.slice(0, shownCharactersMax)}…` : name
 }

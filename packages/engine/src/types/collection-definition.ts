@@ -7,7 +7,7 @@ import type { ReferenceSpec } from './type-spec.ts'
 /** Refuses fields that do not belong to the type; `logicalType` always does. */
 export function refuseOtherFields(definition: TypeDefinition, type: Pick<LogicalType, 'logicalType' | 'fields'>): void {
   for (const field of Object.keys(definition)) {
-    if (field === 'logicalType' || field === 'attributeName' || type.fields.includes(field)) continue
+    if (field === 'logicalType' || type.fields.includes(field)) continue
     throw wrongField(field, 'InvalidDefinition', `does not belong to the type ${type.logicalType}`)
   }
 }

@@ -8,10 +8,9 @@ import type { DateSpec } from './type-spec.ts'
 
 export const date: LogicalType<DateSpec> = {
   logicalType: 'date',
-  fields: ['encoding', 'storage'],
+  fields: ['encoding'],
   define(definition) {
     wordOf(definition, 'encoding', ['objy'], 'objy')
-    wordOf(definition, 'storage', ['date'], 'date')
     return { logicalType: 'date' }
   },
   describe: () => ({ logicalType: 'date', encoding: 'objy' }),

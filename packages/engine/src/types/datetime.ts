@@ -61,7 +61,7 @@ const plainCodec: Codec<number> = {
     if (offset === undefined) return local
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} has an offset, which storage datetime does not keep`)
   },
-  write: (value, to) => to.bytes.writeDoubleBE(value, to.reserve(8)),
+  write: (value, to) => to.writeDouble(value),
   read: readTicks,
   writeJson: (bytes, start, _end, json) => json.ascii(`"${formatLocal(readTicks(bytes, start))}"`),
   toJson: formatLocal,
@@ -101,7 +101,7 @@ function parseOffset(text: string): number | undefined {
   const minutes = Number(text.slice(4, 6))
   const total = hours * 60 + minutes
   if (minutes > 59 || total > offsetMinutesMax) return undefined
-  return text.startsWith('-') ? -total : total
+  return text.startsWith('-') && total > 0 ? -total : total
 }
 
 function formatOffset({ ticks, offsetMinutes }: OffsetDateTime): string {

@@ -13,7 +13,8 @@ export function wordOf<W extends string>(
   if (typeof given !== 'string') throw wrongField(field, 'MalformedValue', `is a word, not ${shownValue(given)}`)
   const word = allowed.find((candidate) => candidate.toLowerCase() === given.toLowerCase())
   if (word !== undefined) return word
-  throw wrongField(field, 'InvalidDefinition', `is ${allowed.join(', ')}; not ${shownValue(given)}`)
+  const words = allowed.filter((candidate) => candidate !== '')
+  throw wrongField(field, 'InvalidDefinition', `is ${words.join(' or ')}, not ${shownValue(given)}`)
 }
 
 /** A text that must not be empty. Undefined where the field is absent, null or empty. */
@@ -29,7 +30,7 @@ export function countOf(definition: TypeDefinition, field: string): number | und
   const given = definition[field]
   if (given === undefined || given === null) return undefined
   const isDigits = typeof given === 'string' && /^\d{1,10}$/.test(given)
-  if (typeof given !== 'number' && !isDigits) {
+  if (typeof given !== 'number' && typeof given !== 'bigint' && !isDigits) {
     throw wrongField(field, 'MalformedValue', `is a number, not ${shownValue(given)}`)
   }
   const count = Number(given)

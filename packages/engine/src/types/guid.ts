@@ -1,5 +1,4 @@
 /** guid: sixteen bytes, written 8-4-4-4-12 in lower case. */
-import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { GuidSpec } from './type-spec.ts'
 
@@ -8,12 +7,8 @@ const width = 16
 
 export const guid: LogicalType<GuidSpec> = {
   logicalType: 'guid',
-  fields: ['encoding', 'storage'],
-  define(definition) {
-    wordOf(definition, 'encoding', ['binary'], 'binary')
-    wordOf(definition, 'storage', ['b128'], 'b128')
-    return { logicalType: 'guid' }
-  },
+  fields: [],
+  define: () => ({ logicalType: 'guid' }),
   describe: () => ({ logicalType: 'guid' }),
   codec: () => codec,
 }

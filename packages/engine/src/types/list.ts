@@ -12,7 +12,7 @@ const noName = ''
 export function listOf(elements: ElementType): LogicalType<ListSpec> {
   return {
     logicalType: 'list',
-    fields: ['encoding', 'storage', 'collectionTypeName', 'elementSpecification'],
+    fields: ['storage', 'collectionTypeName', 'elementSpecification'],
     define(definition, context) {
       wordOf(definition, 'storage', ['variable'], 'variable')
       const names = [noName, 'TreeListOfReferences', 'SegmentedArray'] as const
@@ -57,7 +57,8 @@ function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unk
 /** A null is the reference to nothing in a list of references, and refused in any other. */
 function parseElement(codec: Codec, json: unknown, position: number, mayBeNull: boolean): unknown {
   try {
-    if (json === null && !mayBeNull) throw new ValueError('ValueNotAllowed', 'null is not an element')
+    if (json === null && !mayBeNull)
+      throw new ValueError('MalformedValue', 'null is an element of lists of references only')
     return codec.parse(json)
   } catch (error) {
     if (error instanceof ValueError) error.path.unshift(position)

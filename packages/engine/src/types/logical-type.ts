@@ -78,9 +78,14 @@ const shownCharactersMax = 60
 
 /** A value as messages show it: JSON, cut to a length that can be read. */
 export function shownValue(value: unknown): string {
-  // Integers beyond 2^53 come as bigint, which JSON.stringify refuses.
-  if (typeof value === 'bigint') return value.toString()
+  // Integers beyond 2^53 come as bigint, which JSON.stringify refuses; 1e999 comes as Infinity, which it calls null.
+  if (typeof value === 'bigint' || typeof value === 'number') return cut(String(value))
+  if (typeof value === 'string') return cut(JSON.stringify(value.slice(0, shownCharactersMax + 1)))
   const text =
     JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}` : part)) ?? String(value)
+  return cut(text)
+}
+
+function cut(text: string): string {
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
 }

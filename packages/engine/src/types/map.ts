@@ -11,9 +11,8 @@ import {
   type TypeDefinition,
   ValueError,
 } from './logical-type.ts'
-import { noOid, type Oid } from './oid.ts'
+import { compareOids, noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
-import { compareOids } from './set.ts'
 import { string } from './string.ts'
 import type { MapSpec, ReferenceSpec, StringSpec } from './type-spec.ts'
 
@@ -26,9 +25,8 @@ const byReference = ['HashMapOfReferences', 'TreeMapOfReferences'] as const
 
 export const map: LogicalType<MapSpec> = {
   logicalType: 'map',
-  fields: ['storage', 'collectionTypeName', 'keySpecification', 'elementSpecification'],
+  fields: ['collectionTypeName', 'keySpecification', 'elementSpecification'],
   define(definition, context) {
-    wordOf(definition, 'storage', ['variable'], 'variable')
     const key = defineKey(definition, context)
     const names = key.logicalType === 'string' ? (['NameToReferenceMap'] as const) : byReference
     const fallback = key.logicalType === 'string' ? 'NameToReferenceMap' : 'TreeMapOfReferences'
@@ -143,12 +141,19 @@ function pairsOf(json: unknown): GivenPair[] {
   return json.map((pair: unknown, position) => {
     const isPair =
       typeof pair === 'object' && pair !== null && Object.hasOwn(pair, 'key') && Object.hasOwn(pair, 'value')
-    const isKnown = isPair && Object.keys(pair).every((name) => ['key', 'value', 'exists'].includes(name))
-    if (isKnown) return { given: pair as { key: unknown; value: unknown }, path: [position], read: false }
-    const error = new ValueError('MalformedValue', `${shownValue(pair)} is not {"key":…,"value":…}`)
-    error.path = [position]
-    throw error
+    if (!isPair) throw pairError('MalformedValue', `${shownValue(pair)} is not {"key":…,"value":…}`, [position])
+    for (const name of Object.keys(pair)) {
+      if (name === 'key' || name === 'value' || name === 'exists') continue
+      throw pairError('UnknownField', `a pair has key and value, not ${shownValue(name)}`, [position, name])
+    }
+    return { given: pair as { key: unknown; value: unknown }, path: [position], read: false }
   })
+}
+
+function pairError(type: ValueError['type'], words: string, path: (string | number)[]): ValueError {
+  const error = new ValueError(type, words)
+  error.path = path
+  return error
 }
 
 function parseKey(codec: Codec<string>, json: unknown): string {

@@ -67,6 +67,20 @@ export function oidBytes(oid: Oid): Buffer {
   return bytes
 }
 
+const oneBytes = new Uint8Array(oidLength)
+const otherBytes = new Uint8Array(oidLength)
+
+/** By number, part after part: the order of their bytes. */
+export function compareOids(one: Oid, other: Oid): number {
+  writeOidBytes(one, oneBytes, 0)
+  writeOidBytes(other, otherBytes, 0)
+  for (let i = 0; i < oidLength; i++) {
+    const difference = (oneBytes[i] as number) - (otherBytes[i] as number)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
 export function oidFromBytes(bytes: Uint8Array, at: number): Oid {
   return `${partAt(bytes, at)}-${partAt(bytes, at + 2)}-${partAt(bytes, at + 4)}-${partAt(bytes, at + 6)}` as Oid
 }

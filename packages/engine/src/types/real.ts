@@ -2,6 +2,7 @@
 import { readDouble, readFloat } from '../bytes/read-number.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { parseNumber } from './parse-number.ts'
 import type { RealSpec } from './type-spec.ts'
 
 export const real: LogicalType<RealSpec> = {
@@ -45,24 +46,24 @@ function asIs(value: number): number {
   return value
 }
 
-/** Throws ValueError for what is not a JSON number, alone or quoted. */
-function parseNumber(json: unknown): number {
-  if (typeof json === 'number') return json
-  if (typeof json === 'bigint') return Number(json)
-  if (typeof json === 'string' && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(json)) return Number(json)
-  throw new ValueError('MalformedValue', `${shownValue(json)} is not a number`)
-}
-
 function shortestDouble(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value)
 }
 
+const singleNormalMin = 2 ** -126
+/** Every decimal of up to so many digits survives being rounded to a normal single, and so is found again at once. */
+const digitsThatSurvive = 6
+/** A little less than half the gap above a single. */
+const within = 1 + 2 ** -25
+
 /** The shortest decimal that is this single again; a double's digits would show a precision that is not there. */
 function shortestSingle(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 24) return shortestDouble(value)
-  for (let digits = 1; digits < 9; digits++) {
-    const text = String(Number(value.toPrecision(digits)))
-    if (Math.fround(Number(text)) === value) return text
+  for (let digits = Math.abs(value) < singleNormalMin ? 1 : digitsThatSurvive; digits < 9; digits++) {
+    const candidate = Number(value.toPrecision(digits))
+    if (Math.fround(candidate) === value) return String(candidate)
   }
-  return String(Number(value.toPrecision(9)))
+  // Below a power of two the gap is half as wide: the nearest text may miss where one further away, above it, does not.
+  const above = Number((value * within).toPrecision(8))
+  return String(Math.fround(above) === value ? above : Number(value.toPrecision(9)))
 }

@@ -1,5 +1,5 @@
 /** reference: the OID of an object of the referenced class or a subclass; 0-0-0-0 refers to nothing. */
-import { textOf, wordOf, wrongField } from './definition-words.ts'
+import { textOf, wrongField } from './definition-words.ts'
 import {
   type Codec,
   type DefineContext,
@@ -13,12 +13,8 @@ import type { ReferenceSpec } from './type-spec.ts'
 
 export const reference: LogicalType<ReferenceSpec> = {
   logicalType: 'reference',
-  fields: ['referencedClass', 'inverseAttribute', 'encoding', 'storage'],
-  define(definition, context) {
-    wordOf(definition, 'encoding', ['binary'], 'binary')
-    wordOf(definition, 'storage', ['b64'], 'b64')
-    return defineReference(definition, context)
-  },
+  fields: ['referencedClass', 'inverseAttribute'],
+  define: defineReference,
   describe(spec, context) {
     const described: Record<string, unknown> = {
       logicalType: 'reference',

@@ -4,15 +4,14 @@ import { wordOf } from './definition-words.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
 import { writeArrayJson } from './list.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
-import { noOid, type Oid, oidBytes } from './oid.ts'
+import { compareOids, noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
 import type { SetSpec } from './type-spec.ts'
 
 export const set: LogicalType<SetSpec> = {
   logicalType: 'set',
-  fields: ['storage', 'collectionTypeName', 'elementSpecification'],
+  fields: ['collectionTypeName', 'elementSpecification'],
   define(definition, context) {
-    wordOf(definition, 'storage', ['variable'], 'variable')
     const names = ['TreeSetOfReferences', 'HashSetOfReferences'] as const
     return {
       logicalType: 'set',
@@ -59,8 +58,4 @@ function parseElement(codec: Codec<Oid>, json: unknown, position: number): Oid {
     if (error instanceof ValueError) error.path.unshift(position)
     throw error
   }
-}
-
-export function compareOids(one: Oid, other: Oid): number {
-  return Buffer.compare(oidBytes(one), oidBytes(other))
 }

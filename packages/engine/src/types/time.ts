@@ -8,10 +8,9 @@ import type { TimeSpec } from './type-spec.ts'
 
 export const time: LogicalType<TimeSpec> = {
   logicalType: 'time',
-  fields: ['encoding', 'storage'],
+  fields: ['encoding'],
   define(definition) {
     wordOf(definition, 'encoding', ['objy'], 'objy')
-    wordOf(definition, 'storage', ['time'], 'time')
     return { logicalType: 'time' }
   },
   describe: () => ({ logicalType: 'time', encoding: 'objy' }),

@@ -1,0 +1,110 @@
+/** Which classes may be embedded where (interface, 3; REST interface, section 5). */
+import { AshlarError } from '../errors.ts'
+import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
+import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
+import { allAttributes, type ClassDraft, type DraftAttribute, type Drafts, isConverted } from './class-draft.ts'
+import { fault } from './request-body.ts'
+
+/** Classes that become referenceable are embedded by no attribute that exists. Throws ClassIsEmbedded. */
+export function checkConversions(drafts: Drafts): void {
+  for (const owner of drafts.all()) {
+    for (const attribute of owner.attributes.values()) {
+      const embedded = embeddedBy(attribute.spec)
+      if (embedded === undefined) continue
+      const embeddedClass = drafts.get(embedded.number)
+      if (isConverted(embeddedClass)) throw classIsEmbedded(embeddedClass, owner, attribute.name)
+    }
+  }
+}
+
+export function classIsEmbedded(converted: ClassDraft, owner: ClassDraft, attributeName: string): AshlarError {
+  return new AshlarError(
+    'ClassIsEmbedded',
+    `Class ${converted.name} cannot become referenceable: attribute ${attributeName} of class ${owner.name} embeds it.`,
+    [{ pointer: `${converted.pointer}/isReferenceable`, message: `is embedded by ${owner.name}.${attributeName}` }],
+  )
+}
+
+interface Embedding {
+  /** Levels of embedded objects below. */
+  readonly depth: number
+  /** Attributes of the class and of all objects that an object of it embeds from the start. */
+  readonly attributes: number
+}
+
+/**
+ * No class embeds itself, directly or through others, inherited attributes included; nor does one embed so many others
+ * that a single object of it could not be held. Throws InvalidDefinition, LimitExceeded.
+ */
+export function checkEmbedding(drafts: Drafts): void {
+  const known = new Map<ClassDraft, Embedding>()
+  for (const draft of drafts.all()) measure(drafts, draft, [], known)
+}
+
+interface Step {
+  readonly owner: ClassDraft
+  readonly attribute: DraftAttribute
+}
+
+function measure(
+  drafts: Drafts,
+  draft: ClassDraft,
+  path: readonly Step[],
+  known: Map<ClassDraft, Embedding>,
+): Embedding {
+  const before = known.get(draft)
+  if (before !== undefined) return before
+  const cycle = path.findIndex(({ owner }) => owner === draft)
+  if (cycle >= 0) throw embedsItself(draft, path.slice(cycle))
+  let depth = 0
+  let attributes = 0
+  for (const attribute of allAttributes(draft)) {
+    attributes += 1
+    const embedded = embeddedBy(attribute.spec)
+    if (embedded === undefined) continue
+    const steps = [...path, { owner: draft, attribute }]
+    if (steps.length > embeddingDepthMax) throw tooDeep(steps)
+    const inner = measure(drafts, drafts.get(embedded.number), steps, known)
+    depth = Math.max(depth, inner.depth + 1)
+    if (depth > embeddingDepthMax) throw tooDeep(steps)
+    // A list is empty at first.
+    if (!embedded.isElement) attributes += inner.attributes
+    if (attributes > objectAttributesMax) {
+      throw fault(
+        'LimitExceeded',
+        `Class ${draft.name} would have more than ${objectAttributesMax} attributes, those of its embedded objects included.`,
+        pointerOf(steps),
+      )
+    }
+  }
+  const embedding = { depth, attributes }
+  known.set(draft, embedding)
+  return embedding
+}
+
+function embedsItself(draft: ClassDraft, cycle: readonly Step[]): AshlarError {
+  const walk = cycle.map(({ owner, attribute }) => `attribute ${attribute.name} of class ${owner.name}`).join(', ')
+  return fault('InvalidDefinition', `Class ${draft.name} would embed itself, by ${walk}.`, pointerOf(cycle))
+}
+
+function tooDeep(steps: readonly Step[]): AshlarError {
+  const { owner, attribute } = steps[0] as Step
+  return fault(
+    'LimitExceeded',
+    `Class ${owner.name}, attribute ${attribute.name}: embedded objects would lie more than ${embeddingDepthMax} levels deep.`,
+    pointerOf(steps),
+  )
+}
+
+/** The first of the attributes that the batch defines. */
+function pointerOf(steps: readonly Step[]): string {
+  const step = steps.find(({ attribute }) => attribute.pointer !== undefined)
+  return step?.attribute.pointer ?? ''
+}
+
+/** The class that values of the type embed, alone or as elements of a list. */
+function embeddedBy(spec: TypeSpec | undefined): { number: ClassNumber; isElement: boolean } | undefined {
+  if (spec?.logicalType === 'object') return { number: spec.class, isElement: false }
+  if (spec?.logicalType !== 'list' || spec.element.logicalType !== 'object') return undefined
+  return { number: spec.element.class, isElement: true }
+}

@@ -1,0 +1,57 @@
+/** Both sides of a bidirectional link fit each other (REST interface, section 4, Relationships). */
+import type { ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { ClassDraft, DraftAttribute, Drafts } from './class-draft.ts'
+import { fault } from './request-body.ts'
+
+/**
+ * Both name each other, and each refers to just the class that declares the other: were it a superclass, objects could
+ * be linked that do not have the partner; a subclass, objects could have to be linked that the partner cannot hold.
+ * Throws InvalidDefinition.
+ */
+export function checkInverses(drafts: Drafts, owner: ClassDraft): void {
+  for (const attribute of owner.attributes.values()) {
+    const spec = referenceIn(attribute.spec)
+    if (spec === undefined || spec.inverseAttribute === null) continue
+    const wrong = whatIsWrong(drafts, owner, attribute, { ...spec, inverseAttribute: spec.inverseAttribute })
+    if (wrong === undefined) continue
+    throw fault(
+      'InvalidDefinition',
+      `Class ${owner.name}, attribute ${attribute.name}: ${wrong}.`,
+      `${attribute.pointer ?? owner.pointer}${isInElements(attribute.spec) ? '/elementSpecification' : ''}/inverseAttribute`,
+    )
+  }
+}
+
+type PairedSpec = ReferenceSpec & { readonly inverseAttribute: NonNullable<ReferenceSpec['inverseAttribute']> }
+
+function whatIsWrong(
+  drafts: Drafts,
+  owner: ClassDraft,
+  attribute: DraftAttribute,
+  spec: PairedSpec,
+): string | undefined {
+  if (!owner.isReferenceable) {
+    return 'an embeddable class has no bidirectional links, since nothing can refer to its objects'
+  }
+  const partner = drafts.declared(spec.inverseAttribute)
+  const there = `its inverse, attribute ${partner.attribute.name} of class ${partner.owner.name},`
+  const back = referenceIn(partner.attribute.spec)
+  if (back === undefined) return `${there} is no reference, list or set of references`
+  if (back.inverseAttribute !== attribute.number) return `${there} does not name it as inverse in turn`
+  if (spec.referencedClass !== partner.owner.number) {
+    return `it refers to ${drafts.get(spec.referencedClass).name}, but ${there} is declared by a superclass; the two must be the same class`
+  }
+  if (back.referencedClass === owner.number) return undefined
+  return `${there} refers to ${drafts.get(back.referencedClass).name}, not to ${owner.name}`
+}
+
+function referenceIn(spec: TypeSpec | undefined): ReferenceSpec | undefined {
+  if (spec?.logicalType === 'reference') return spec
+  if (spec?.logicalType === 'set') return spec.element
+  if (spec?.logicalType === 'list' && spec.element.logicalType === 'reference') return spec.element
+  return undefined
+}
+
+function isInElements(spec: TypeSpec | undefined): boolean {
+  return spec?.logicalType !== 'reference'
+}

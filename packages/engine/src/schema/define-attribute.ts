@@ -1,0 +1,101 @@
+/** The type of one attribute of a batch: from its definition to the normal form, and compared with what exists. */
+import { isDeepStrictEqual } from 'node:util'
+import { AshlarError } from '../errors.ts'
+import { defineType, describeType } from '../types/index.ts'
+import { type DefineContext, type DescribeContext, type TypeDefinition, ValueError } from '../types/logical-type.ts'
+import type { TypeSpec } from '../types/type-spec.ts'
+import { classIsEmbedded } from './check-embedding.ts'
+import type { AttributeDescription } from './class-description.ts'
+import { allAttributes, type ClassDraft, type Drafts, isConverted } from './class-draft.ts'
+import { hintFor } from './names.ts'
+import { escapeStep, fault, type JsonObject, shownText } from './request-body.ts'
+
+/** Throws what `defineType` finds, as an AshlarError with its place; UnknownClass, UnknownAttribute, ClassIsEmbedded. */
+export function defineAttribute(drafts: Drafts, owner: ClassDraft, description: AttributeDescription): TypeSpec {
+  const { attributeName, type, pointer } = description
+  const embedded = embeddedName(type)
+  const embeddedClass = embedded === undefined ? undefined : drafts.find(embedded)
+  if (embeddedClass !== undefined && isConverted(embeddedClass)) {
+    throw classIsEmbedded(embeddedClass, owner, attributeName)
+  }
+  const what = `Class ${owner.name}, attribute ${attributeName}`
+  try {
+    return defineType(type, defineContext(drafts, what, type, pointer))
+  } catch (error) {
+    if (!(error instanceof ValueError)) throw error
+    const at = [pointer, ...error.path.map((step) => escapeStep(String(step)))].join('/')
+    throw new AshlarError(error.type, `${what}: ${error.message}.`, [{ pointer: at, message: error.message }])
+  }
+}
+
+/** An attribute listed again has the definition that it has already. Throws AttributeExists, naming both. */
+export function checkSameDefinition(
+  drafts: Drafts,
+  owner: ClassDraft,
+  description: AttributeDescription,
+  present: TypeSpec,
+  given: TypeSpec,
+): void {
+  if (isDeepStrictEqual(present, given)) return
+  const context: DescribeContext = {
+    className: (number) => drafts.get(number).name,
+    attributeName: (number) => drafts.declared(number).attribute.name,
+  }
+  const shown = (spec: TypeSpec) => wordsOf(describeType(spec, context))
+  throw new AshlarError(
+    'AttributeExists',
+    `Class ${owner.name}: attribute ${description.attributeName} exists as ${shown(present)}, not as ${shown(given)}.`,
+    [{ pointer: description.pointer, message: `exists as ${shown(present)}` }],
+  )
+}
+
+/** Such as `list variable of (reference Fleet.Vehicle inverse owner)`. */
+function wordsOf(definition: TypeDefinition): string {
+  const words = Object.entries(definition).map(([field, value]) => {
+    if (field === 'elementSpecification') return `of (${wordsOf(value as TypeDefinition)})`
+    if (field === 'keySpecification') return `by (${wordsOf(value as TypeDefinition)})`
+    if (field === 'inverseAttribute') return `inverse ${value}`
+    return String(value)
+  })
+  return words.join(' ')
+}
+
+function defineContext(drafts: Drafts, what: string, type: TypeDefinition, pointer: string): DefineContext {
+  return {
+    resolveClass: (text) =>
+      drafts.resolve(text, what, `${pointer}${placeOf(type, ['referencedClass', 'class'], text)}`),
+    resolveAttribute(classNumber, name) {
+      const cls = drafts.get(classNumber)
+      const attribute = drafts.findAttribute(cls, name)
+      if (attribute !== undefined) return attribute.number
+      const known = allAttributes(cls).map((candidate) => candidate.name)
+      throw fault(
+        'UnknownAttribute',
+        `${what}: class ${cls.name} has no attribute '${shownText(name)}'.${hintFor(name, known)}`,
+        `${pointer}${placeOf(type, ['inverseAttribute'], name)}`,
+      )
+    },
+  }
+}
+
+/** Where in the definition one of the fields holds that text. */
+function placeOf(type: TypeDefinition, fields: readonly string[], text: string): string {
+  const own = fields.find((field) => type[field] === text)
+  if (own !== undefined) return `/${own}`
+  for (const nested of ['keySpecification', 'elementSpecification']) {
+    const definition = type[nested]
+    if (typeof definition !== 'object' || definition === null) continue
+    const inner = fields.find((field) => (definition as JsonObject)[field] === text)
+    if (inner !== undefined) return `/${nested}/${inner}`
+  }
+  return ''
+}
+
+/** The class that the definition wants to embed, alone or as elements; undefined where it wants no such thing. */
+function embeddedName(type: TypeDefinition): string | undefined {
+  const holder = [type, type.elementSpecification].find((candidate) => {
+    const word = (candidate as JsonObject | null | undefined)?.logicalType
+    return typeof word === 'string' && word.toLowerCase() === 'object'
+  }) as JsonObject | undefined
+  return typeof holder?.class === 'string' ? holder.class : undefined
+}

@@ -1,0 +1,78 @@
+/** Key attributes by name: attributes of the indexed class, and those inside embedded objects (REST interface, section 6). */
+import { AshlarError } from '../errors.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
+import { hintFor } from './names.ts'
+import { fault, shownText } from './request-body.ts'
+
+export interface ResolvedPath {
+  /** Never empty. */
+  readonly path: readonly AttributeNumber[]
+  readonly last: ClassAttribute
+}
+
+/** `name`, `embedded.name`, `Super::name`, and each of these within another. Throws UnknownAttribute, AmbiguousAttribute. */
+export function resolveKeyPath(catalog: Catalog, cls: SchemaClass, name: string, pointer: string): ResolvedPath {
+  const path: AttributeNumber[] = []
+  let owner = cls
+  let rest = name
+  for (;;) {
+    const { attribute, after } = firstStep(owner, rest, pointer)
+    path.push(attribute.number)
+    if (after === undefined) return { path, last: attribute }
+    const { spec } = attribute
+    const embedded = spec.logicalType === 'object' ? catalog.classByNumber(spec.class) : undefined
+    if (embedded === undefined) {
+      throw fault(
+        'UnknownAttribute',
+        `Class ${owner.name}: in '${shownText(name)}', ${attribute.name} is no embedded object.`,
+        pointer,
+      )
+    }
+    owner = embedded
+    rest = after
+  }
+}
+
+/** The name that a request could give again: hidden attributes with the class that declares them. */
+export function keyPathName(path: readonly AttributeNumber[], cls: SchemaClass | undefined, catalog: Catalog): string {
+  let owner = cls
+  const names = path.map((number) => {
+    const attribute = owner?.attributes.find((candidate) => candidate.number === number)
+    owner = attribute?.spec.logicalType === 'object' ? catalog.classByNumber(attribute.spec.class) : undefined
+    return attribute?.outputName ?? String(number)
+  })
+  return names.join('.')
+}
+
+interface Step {
+  readonly attribute: ClassAttribute
+  readonly after: string | undefined
+}
+
+/** Dots lead into embedded objects, but also stand within a class name before `::`: the longer reading goes first. */
+function firstStep(owner: SchemaClass, text: string, pointer: string): Step {
+  const qualifier = text.indexOf('::')
+  const candidates = qualifier < 0 ? [text.indexOf('.')] : [text.indexOf('.', qualifier), text.indexOf('.')]
+  for (const dot of candidates) {
+    const step = dot < 0 ? text : text.slice(0, dot)
+    const attribute = findAttribute(owner, step, pointer)
+    if (attribute !== undefined) return { attribute, after: dot < 0 ? undefined : text.slice(dot + 1) }
+  }
+  const wanted = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
+  const known = owner.attributes.map((attribute) => attribute.outputName)
+  throw fault(
+    'UnknownAttribute',
+    `Class ${owner.name} has no attribute '${shownText(wanted)}'.${hintFor(wanted, known)}`,
+    pointer,
+  )
+}
+
+function findAttribute(owner: SchemaClass, name: string, pointer: string): ClassAttribute | undefined {
+  try {
+    return owner.findAttribute(name)
+  } catch (error) {
+    if (error instanceof AshlarError) throw fault(error.type, error.message, pointer)
+    throw error
+  }
+}

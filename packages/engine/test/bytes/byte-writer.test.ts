@@ -1,0 +1,46 @@
+/** The growing buffer: what is written stays as it was, wherever the buffer had to grow. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { ByteWriter } from '../../src/bytes/byte-writer.ts'
+import { runs } from './property-runs.ts'
+
+describe('ByteWriter', () => {
+  it('holds what was written, in order, through any growth', () => {
+    const piece = fc.uint8Array({ maxLength: 70 })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 64 }), fc.array(piece), (capacity, pieces) => {
+        const writer = new ByteWriter(capacity)
+        for (const bytes of pieces) writer.writeBytes(bytes)
+        expect(writer.copy()).toEqual(Buffer.concat(pieces))
+      }),
+      runs(200),
+    )
+  })
+
+  it('writes numbers big-endian', () => {
+    const writer = new ByteWriter(1)
+    writer.writeByte(0xff)
+    writer.writeUint16(0x0102)
+    writer.writeUint32(0xfffefdfc)
+    expect([...writer.copy()]).toEqual([0xff, 1, 2, 0xff, 0xfe, 0xfd, 0xfc])
+  })
+
+  it('copies: what comes after a reset does not show in an earlier copy', () => {
+    const writer = new ByteWriter(4)
+    writer.writeUint32(1)
+    const copy = writer.copy()
+    writer.reset()
+    writer.writeUint32(2)
+    expect(copy).toEqual(Buffer.from([0, 0, 0, 1]))
+    expect(writer.copy()).toEqual(Buffer.from([0, 0, 0, 2]))
+  })
+
+  it('reserves room that begins where the last write ended', () => {
+    const writer = new ByteWriter(2)
+    writer.writeByte(7)
+    expect(writer.reserve(100)).toBe(1)
+    expect(writer.length).toBe(101)
+    expect(writer.bytes.length).toBeGreaterThanOrEqual(101)
+    expect(writer.bytes[0]).toBe(7)
+  })
+})

@@ -1,0 +1,7 @@
+/** How often properties run: ASHLAR_RUNS multiplies, ASHLAR_SEED replays. */
+const multiplier = Number(process.env.ASHLAR_RUNS ?? 1)
+const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
+
+export function runs(count: number): { numRuns: number; seed?: number } {
+  return { numRuns: count * multiplier, ...seed }
+}
