@@ -24,7 +24,8 @@ import {
   readNamespace,
   representClass,
 } from './schema/representation.ts'
-import type { Snapshot, Store } from './store/store.ts'
+import { when, withSnapshot } from './store/awaitable.ts'
+import type { Awaitable, Store } from './store/store.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import { type Oid, parseOid } from './types/oid.ts'
@@ -115,15 +116,15 @@ export class FederatedDatabase {
     })
   }
 
-  /** GET /v1/object/{oid}: the representation as JSON text in UTF-8. Throws MalformedOid, ObjectNotFound. */
-  async readObject(oid: string): Promise<Buffer> {
+  /**
+   * GET /v1/object/{oid}: the representation as JSON text in UTF-8; at once where the store answers at once.
+   * Throws MalformedOid, ObjectNotFound.
+   */
+  readObject(oid: string): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
-    const snapshot = await this.store.snapshot()
-    try {
-      return await readObject(snapshot, await this.catalogs.at(snapshot), parsed)
-    } finally {
-      snapshot.release()
-    }
+    return withSnapshot(this.store, (snapshot) => {
+      return when(this.catalogs.at(snapshot), (catalog) => readObject(snapshot, catalog, parsed))
+    })
   }
 
   /** PUT /v1/object/{oid}. */
@@ -146,7 +147,7 @@ export class FederatedDatabase {
 
   /** GET /v1/index: by name. */
   async listIndexes(): Promise<IndexRecord[]> {
-    return this.withSnapshot(async (snapshot) => {
+    return withSnapshot(this.store, async (snapshot) => {
       const catalog = await this.catalogs.at(snapshot)
       const byName = [...catalog.indexes].sort((one, other) => (one.name < other.name ? -1 : 1))
       const records: IndexRecord[] = []
@@ -159,7 +160,7 @@ export class FederatedDatabase {
 
   /** GET /v1/index/{name}. Throws IndexNotFound. */
   async readIndex(name: string): Promise<IndexRecord> {
-    return this.withSnapshot(async (snapshot) => {
+    return withSnapshot(this.store, async (snapshot) => {
       const catalog = await this.catalogs.at(snapshot)
       const index = catalog.indexByName(name)
       if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${name}'.`)
@@ -175,7 +176,7 @@ export class FederatedDatabase {
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(): Promise<VerifyReport> {
     await this.schema.settle()
-    return this.withSnapshot(async (snapshot) => verifyStore(snapshot, await this.catalogs.at(snapshot)))
+    return withSnapshot(this.store, async (snapshot) => verifyStore(snapshot, await this.catalogs.at(snapshot)))
   }
 
   async statistics(): Promise<Statistics> {
@@ -202,17 +203,8 @@ export class FederatedDatabase {
     })
   }
 
-  private readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {
-    return this.withSnapshot(async (snapshot) => read(await this.catalogs.at(snapshot)))
-  }
-
-  private async withSnapshot<T>(use: (snapshot: Snapshot) => Promise<T>): Promise<T> {
-    const snapshot = await this.store.snapshot()
-    try {
-      return await use(snapshot)
-    } finally {
-      snapshot.release()
-    }
+  private async readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {
+    return withSnapshot(this.store, async (snapshot) => read(await this.catalogs.at(snapshot)))
   }
 }
 

@@ -21,13 +21,14 @@ export function registerOperations(app: FastifyInstance, fds: FederatedDatabases
   }
 }
 
-async function handle(
+/** Answers at once where the operation does: a read by OID then needs no promise at all. */
+function handle(
   operation: Operation,
   fds: FederatedDatabases,
   service: ServiceContext,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
+): Promise<FastifyReply> | undefined {
   checkAccept(request.headers.accept)
   const query = request.query as Query
   for (const name in query) if (name !== 'fdAlias') throw unknownParameters(query)
@@ -39,9 +40,10 @@ async function handle(
       return signalOf(reply)
     },
   }
-  const answer =
-    operation.scope === 'service' ? operation.run(asked) : await operation.run(fds.resolve(query.fdAlias), asked)
-  return send(answer, operation.status, reply)
+  const answer = operation.scope === 'service' ? operation.run(asked) : operation.run(fds.resolve(query.fdAlias), asked)
+  if (answer instanceof Promise) return answer.then((later) => send(later, operation.status, reply))
+  send(answer, operation.status, reply)
+  return undefined
 }
 
 function send({ body, headers }: OperationReply, status: number, reply: FastifyReply): FastifyReply {

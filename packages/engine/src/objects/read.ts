@@ -6,7 +6,8 @@ import { objectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Bytes, Entry, Snapshot } from '../store/store.ts'
+import { when } from '../store/awaitable.ts'
+import type { Awaitable, Bytes, Entry, Snapshot } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 import { type LinkEntries, writeObjectJson } from './representation.ts'
 import { objectNotFound } from './update.ts'
@@ -19,17 +20,21 @@ const noLinks: LinkEntries = new Map()
 const writer = new JsonWriter()
 
 /** The representation in UTF-8. Throws ObjectNotFound. */
-export async function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Promise<Buffer> {
+export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Awaitable<Buffer> {
   const formats = recordFormats(catalog)
-  const found = await snapshot.view(objectKey(oid), (record) => {
+  const found = snapshot.view(objectKey(oid), (record) => {
     const format = formats.ofShape(shapeNumberOf(record))
     if (format.linkAttributes.length === 0) return toJson(format, oid, record, noLinks)
     return { format, record: Buffer.from(record) }
   })
-  if (found === undefined) throw objectNotFound(oid)
-  if (Buffer.isBuffer(found)) return found
-  const links = await readLinks(snapshot, found.format, oid)
-  return toJson(found.format, oid, found.record, links)
+  return when(found, (seen) => {
+    if (seen === undefined) throw objectNotFound(oid)
+    return Buffer.isBuffer(seen) ? seen : readWithLinks(snapshot, seen.format, oid, seen.record)
+  })
+}
+
+async function readWithLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid, record: Bytes): Promise<Buffer> {
+  return toJson(format, oid, record, await readLinks(snapshot, format, oid))
 }
 
 function toJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {

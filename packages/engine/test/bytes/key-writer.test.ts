@@ -45,14 +45,18 @@ describe('integers', () => {
   it('are ordered over all of i64 and u64', () => {
     const value = fc.oneof(i64, edge, fc.bigInt({ min: -300n, max: 300n }))
     fc.assert(
-      fc.property(value, value, (one, other) => expect(order(integer, one, other)).toBe(compare(one, other))),
+      fc.property(value, value, (one, other) => {
+        expect(order(integer, one, other)).toBe(compare(one, other))
+      }),
       runs(2_000),
     )
   })
 
   it('look the same as number and as bigint', () => {
     fc.assert(
-      fc.property(fc.maxSafeInteger(), (value) => expect(order(integer, value, BigInt(value))).toBe(0)),
+      fc.property(fc.maxSafeInteger(), (value) => {
+        expect(order(integer, value, BigInt(value))).toBe(0)
+      }),
       runs(500),
     )
   })

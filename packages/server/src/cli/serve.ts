@@ -43,7 +43,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const config = mergeConfig([fromOptions(options), configFromEnvironment(process.env), file.source])
   for (const note of file.notes) process.stderr.write(`${note}\n`)
   // Written in the background, so that a request does not wait for its log line.
-  const log = destination({ fd: process.stderr.fd, sync: false, minLength: 4_096 })
+  const log = destination({ fd: process.stderr.fd, sync: false, minLength: 16_000 })
   const logger = pino({ level: config.logLevel, base: null }, log)
   const server = await startServer(config, logger)
   const flushing = setInterval(() => log.flush(), 1_000).unref()

@@ -49,7 +49,10 @@ export const objectOperations: readonly FdOperation[] = [
     status: 200,
     reply: ObjectRepresentation,
     errors: ['MalformedOid', 'ObjectNotFound'],
-    run: async (fd, request) => ({ body: await fd.readObject(param(request, 'oid')) }),
+    run(fd, request) {
+      const found = fd.readObject(param(request, 'oid'))
+      return found instanceof Promise ? found.then((body) => ({ body })) : { body: found }
+    },
   },
   {
     scope: 'fd',

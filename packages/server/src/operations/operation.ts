@@ -49,7 +49,7 @@ interface OperationEntry {
 
 export interface FdOperation extends OperationEntry {
   readonly scope: 'fd'
-  run(fd: FederatedDatabase, request: OperationRequest): Promise<OperationReply>
+  run(fd: FederatedDatabase, request: OperationRequest): OperationReply | Promise<OperationReply>
 }
 
 /** Independent of a federated database: `fdAlias` is accepted and ignored. */

@@ -1,0 +1,49 @@
+/** Definitions as a whole: which type they are of, whatever else they say. */
+import { describe, expect, it } from 'vitest'
+import { logicalTypes } from '../../src/types/index.ts'
+import { shownValue } from '../../src/types/logical-type.ts'
+import { described, expectDefinitionRefused } from './type-under-test.ts'
+
+describe('logicalType', () => {
+  it.each([['number'], ['int'], [''], ['__proto__'], ['constructor'], ['ınteger']])('%j is none', (logicalType) => {
+    const words = logicalTypes.map((type) => type.logicalType).join(', ')
+    expectDefinitionRefused({ logicalType }, { type: 'InvalidDefinition', path: 'logicalType', words })
+  })
+
+  it.each([[undefined], [null], [5], [['integer']], [{}]])('%j is no word', (logicalType) => {
+    expectDefinitionRefused({ logicalType }, { type: 'MalformedValue', path: 'logicalType' })
+  })
+
+  it('is read in any case and shown in lower case', () => {
+    expect(described({ logicalType: 'InTeGeR' }).logicalType).toBe('integer')
+  })
+
+  it('does not take fields from the prototype of everything', () => {
+    const definition = JSON.parse('{"logicalType":"integer","__proto__":{"storage":"b8"}}')
+    expectDefinitionRefused(definition, { type: 'InvalidDefinition', path: '__proto__', words: 'type integer' })
+  })
+})
+
+describe('shownValue', () => {
+  it.each([
+    ['a"b', '"a\\"b"'],
+    [5, '5'],
+    [10n ** 20n, '100000000000000000000'],
+    [Number.POSITIVE_INFINITY, 'Infinity'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [[1n], '["1"]'],
+    [{ a: true }, '{"a":true}'],
+  ])('shows %s as %s', (value, text) => {
+    expect(shownValue(value)).toBe(text)
+  })
+
+  it.each([['x'.repeat(1_000)], [10n ** 500n], [Array.from({ length: 1_000 }, () => 1)]])(
+    'cuts what is long',
+    (value) => {
+      const text = shownValue(value)
+      expect(text.length).toBe(61)
+      expect(text.endsWith('…')).toBe(true)
+    },
+  )
+})

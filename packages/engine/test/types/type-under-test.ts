@@ -1,0 +1,138 @@
+/** One logical type under test: definitions through `defineType`, values through the codec and all its forms. */
+import { expect } from 'vitest'
+import { ByteWriter } from '../../src/bytes/byte-writer.ts'
+import { JsonWriter } from '../../src/bytes/json-writer.ts'
+import { KeyWriter } from '../../src/bytes/key-writer.ts'
+import { AshlarError } from '../../src/errors.ts'
+import { codecFor, defineType, describeType } from '../../src/types/index.ts'
+import {
+  type Codec,
+  type CodecContext,
+  type DefineContext,
+  type DescribeContext,
+  type TypeDefinition,
+  ValueError,
+} from '../../src/types/logical-type.ts'
+import type { AttributeNumber, ClassNumber } from '../../src/types/type-spec.ts'
+import { addressCodec } from './address-codec.ts'
+
+const classes = [
+  { number: 1_000_000 as ClassNumber, name: 'Fleet.Vehicle', isReferenceable: true },
+  { number: 1_000_001 as ClassNumber, name: 'Fleet.Address', isReferenceable: false },
+]
+const attributes = [{ number: 7 as AttributeNumber, name: 'owner' }]
+
+/** Knows Fleet.Vehicle (referenceable, with an attribute owner) and Fleet.Address (embeddable). */
+export const defineContext: DefineContext = {
+  resolveClass(text) {
+    const found = classes.find(({ name, number }) => name === text || String(number) === text)
+    if (found === undefined) throw new AshlarError('UnknownClass', `There is no class ${text}.`)
+    return found
+  },
+  resolveAttribute(classNumber, attributeName) {
+    const found = attributes.find(({ name }) => name === attributeName)
+    if (found !== undefined && classNumber === 1_000_000) return found.number
+    throw new AshlarError('UnknownAttribute', `There is no attribute ${attributeName}.`)
+  },
+}
+
+export const describeContext: DescribeContext = {
+  className: (number) => classes.find((known) => known.number === number)?.name ?? '?',
+  attributeName: (number) => attributes.find((known) => known.number === number)?.name ?? '?',
+}
+
+const codecContext: CodecContext = {
+  embedded(classNumber) {
+    expect(classNumber).toBe(1_000_001)
+    return addressCodec
+  },
+}
+
+export function codecOf(definition: TypeDefinition): Codec {
+  return codecFor(defineType(definition, defineContext), codecContext)
+}
+
+export function bytesOf(codec: Codec, value: unknown): Buffer {
+  const writer = new ByteWriter(1)
+  codec.write(value, writer)
+  return writer.copy()
+}
+
+/** The JSON text of stored bytes, read from amid others. */
+export function jsonTextOf(codec: Codec, bytes: Buffer): string {
+  const around = Buffer.alloc(3, 0xa5)
+  const json = new JsonWriter()
+  codec.writeJson(Buffer.concat([around, bytes, around]), 3, 3 + bytes.length, json)
+  return json.to.copy().toString('utf8')
+}
+
+export function keyOf(codec: Codec, value: unknown): Buffer {
+  const key = new KeyWriter()
+  if (value === null) key.null()
+  else codec.writeKey?.(value, key)
+  return key.to.copy()
+}
+
+/** Like JSON.stringify, but exact for bigints. */
+export function exactJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value)
+  if (Object.is(value, -0)) return '-0'
+  if (Array.isArray(value)) return `[${value.map(exactJson).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{${Object.entries(value)
+    .map(([name, part]) => `${JSON.stringify(name)}:${exactJson(part)}`)
+    .join(',')}}`
+}
+
+/** From JSON in to JSON out, through bytes, with all forms agreeing. */
+export function storedText(definition: TypeDefinition, json: unknown): string {
+  const codec = codecOf(definition)
+  const value = codec.parse(json)
+  const bytes = bytesOf(codec, value)
+  if (codec.fixedBytes !== undefined) expect(bytes.length).toBe(codec.fixedBytes)
+  expect(codec.read(Buffer.concat([Buffer.of(1, 2), bytes]), 2, 2 + bytes.length)).toEqual(value)
+  return jsonTextOf(codec, bytes)
+}
+
+export function thrownBy(act: () => unknown): unknown {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+export interface Refusal {
+  readonly type: ValueError['type']
+  /** Where within what was given, joined by dots. */
+  readonly path?: string
+  /** Words that the message has to have. */
+  readonly words?: string
+}
+
+export function expectRefusal(act: () => unknown, { type, path = '', words = '' }: Refusal, given?: unknown): void {
+  const error = thrownBy(act)
+  expect(error, exactJson(given ?? null)).toBeInstanceOf(ValueError)
+  const refusal = error as ValueError
+  expect({ type: refusal.type, path: refusal.path.join('.') }, refusal.message).toEqual({ type, path })
+  expect(refusal.message).toContain(words)
+  expect(refusal.message.length).toBeLessThan(250)
+}
+
+export function expectValueRefused(definition: TypeDefinition, json: unknown, refusal: Refusal): void {
+  const codec = codecOf(definition)
+  expectRefusal(() => codec.parse(json), refusal, json)
+}
+
+export function expectDefinitionRefused(definition: TypeDefinition, refusal: Refusal): void {
+  expectRefusal(() => defineType(definition, defineContext), refusal, definition)
+}
+
+/** What a schema read shows of a definition; it defines the same type again. */
+export function described(definition: TypeDefinition): TypeDefinition {
+  const spec = defineType(definition, defineContext)
+  const shown = describeType(spec, describeContext)
+  expect(defineType(shown, defineContext)).toEqual(spec)
+  return shown
+}
