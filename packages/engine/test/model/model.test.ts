@@ -79,17 +79,23 @@ class Driver {
 function actOnModel(model: ReferenceModel, given: Operation, oids: readonly string[], created: string): void {
   const oidOf = (target: { nth: number }) => withOids(target, oids) as string
   const attributes = (value: object) => withOids(value, oids) as Record<string, unknown>
+  const indexOf = (position: number) => modelIndexes[position] as (typeof modelIndexes)[number]
   switch (given.kind) {
     case 'create':
-      return model.attempt(() => model.create(created, given.cls, attributes(given.attributes)))
+      model.attempt(() => model.create(created, given.cls, attributes(given.attributes)))
+      break
     case 'update':
-      return model.attempt(() => model.update(oidOf(given.target), attributes(given.attributes)))
+      model.attempt(() => model.update(oidOf(given.target), attributes(given.attributes)))
+      break
     case 'delete':
-      return model.attempt(() => model.delete(oidOf(given.target)))
+      model.attempt(() => model.delete(oidOf(given.target)))
+      break
     case 'createIndex':
-      return model.createIndex(modelIndexes[given.index] as (typeof modelIndexes)[number])
+      model.createIndex(indexOf(given.index))
+      break
     case 'deleteIndex':
-      return model.deleteIndex((modelIndexes[given.index] as (typeof modelIndexes)[number]).name)
+      model.deleteIndex(indexOf(given.index).name)
+      break
     case 'extend':
   }
 }
