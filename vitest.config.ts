@@ -4,7 +4,7 @@ import { countReporter } from './tools/count-reporter.ts'
 
 export default defineConfig({
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'tools/test/**/*.test.ts'],
+    include: ['packages/*/test/**/*.test.ts', '{tools,demo}/test/**/*.test.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default', countReporter],

@@ -21,15 +21,26 @@ export async function applyAttributes(
   state: ObjectState,
   attributes: Attributes,
 ): Promise<void> {
+  const given = new Set<AttributeFormat>()
   for (const [name, json] of Object.entries(attributes)) {
     const attribute = findAttribute(state, name, json)
     if (attribute === undefined) continue
+    if (given.has(attribute)) throw givenTwice(state, name)
+    given.add(attribute)
     try {
       await applyAttribute(changes, state, attribute, json)
     } catch (error) {
       throw toAshlarError(error, state.format.cls.name, name)
     }
   }
+}
+
+/** Under its bare name and with its class, perhaps with different values: which one is meant cannot be known. */
+function givenTwice(state: ObjectState, name: string): AshlarError {
+  const pointer = `/attributes/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return new AshlarError('ValueNotAllowed', `Class ${state.format.cls.name}: attribute ${name} is given twice.`, [
+    { pointer, message: 'is given twice' },
+  ])
 }
 
 /** Undefined for what a read representation carries beside its attributes, where it matches the object. */

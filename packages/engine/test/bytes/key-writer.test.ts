@@ -97,6 +97,23 @@ describe('reals, ticks and booleans', () => {
     )
   })
 
+  it.each([
+    [0, '018000000000000000'],
+    [1, '018000000000000001'],
+    [-1, '017fffffffffffffff'],
+    [Number.MAX_SAFE_INTEGER, '01801fffffffffffff'],
+  ])('%s ticks are stored as %s', (value, hex) => {
+    expect(keyOf((key) => key.ticks(value)).toString('hex')).toBe(hex)
+  })
+
+  it.each([
+    [0, '018000000000000000'],
+    [1.5, '01bff8000000000000'],
+    [-1.5, '014007ffffffffffff'],
+  ])('the real %s is stored as %s', (value, hex) => {
+    expect(keyOf((key) => key.real(value)).toString('hex')).toBe(hex)
+  })
+
   it('false comes before true, and every value before null', () => {
     expect(order((key, value: boolean) => key.boolean(value), false, true)).toBe(-1)
     const nothing = keyOf((key) => key.null())

@@ -114,6 +114,11 @@ describe('parts', () => {
   })
 })
 
+it('stores no negative zero', () => {
+  const codec = codecOf(interval)
+  for (const json of ['-PT0S', { seconds: -0.00001 }, { days: -0 }]) expect(codec.parse(json)).toBe(0)
+})
+
 it('is null unless given', () => {
   expect(codecOf(interval)).toMatchObject({ defaultValue: null, isNullable: true })
 })

@@ -109,7 +109,7 @@ describe('values', () => {
   it.each([
     [integers, [1, 'x'], { type: 'MalformedValue', path: '1' }],
     [integers, [1, 2, 1.5], { type: 'ValueNotAllowed', path: '2' }],
-    [integers, [null], { type: 'MalformedValue', path: '0', words: 'null' }],
+    [integers, [null], { type: 'MalformedValue', path: '0', words: 'lists of references only' }],
     [list({ logicalType: 'string' }), ['', null], { type: 'MalformedValue', path: '1' }],
     [list({ logicalType: 'interval' }), [{ days: 'x' }], { type: 'MalformedValue', path: '0.days' }],
     [references, ['3-3-1-2', 'x'], { type: 'ValueNotAllowed', path: '1' }],

@@ -111,7 +111,7 @@ export interface Refusal {
   readonly words?: string
 }
 
-export function expectRefusal(act: () => unknown, { type, path = '', words = '' }: Refusal, given?: unknown): void {
+function expectRefusal(act: () => unknown, { type, path = '', words = '' }: Refusal, given?: unknown): void {
   const error = thrownBy(act)
   expect(error, exactJson(given ?? null)).toBeInstanceOf(ValueError)
   const refusal = error as ValueError

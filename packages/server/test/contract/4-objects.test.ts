@@ -140,6 +140,8 @@ describe('inheritance', () => {
     await fd.update(oid, { 'Employee::name': 'simple' })
     expect((await fd.read(oid)).name).toBe('simple')
     expectProblem(await fd.putObject(oid, { 'Other::n': 1 }), 422, 'UnknownAttribute')
+    expectProblem(await fd.putObject(oid, { age: 1, 'Person::age': 2 }), 422, 'ValueNotAllowed')
+    expect((await fd.read(oid)).age).toBe(6)
     const friend = await fd.create('Person', { friend: oid })
     expect((await fd.read(friend)).friend).toBe(oid)
   })
