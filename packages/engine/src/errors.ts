@@ -7,7 +7,6 @@ export type ErrorKind =
   | 'notFound'
   | 'conflict'
   | 'precondition'
-  | 'tooLarge'
   | 'unprocessable'
   | 'overloaded'
   | 'fault'
@@ -43,7 +42,6 @@ export const errorCatalogue = {
   SuperClassMismatch: { kind: 'conflict', title: 'The class has another superclass' },
   ClassIsEmbedded: { kind: 'conflict', title: 'The class is used as an embedded attribute type' },
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
-  ClassInUse: { kind: 'conflict', title: 'The class is in use' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },
 
   // Understood, but not possible.
@@ -57,9 +55,6 @@ export const errorCatalogue = {
   ValueNotAllowed: { kind: 'unprocessable', title: 'The value is not possible for the attribute' },
   InvalidReference: { kind: 'unprocessable', title: 'The reference does not name a fitting object' },
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
-
-  // The request is too large as a whole.
-  RequestTooLarge: { kind: 'tooLarge', title: 'The request is too large' },
 
   // Try again.
   TransactionContention: { kind: 'overloaded', title: 'Too many concurrent changes', isRetryable: true },

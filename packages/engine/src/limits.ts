@@ -10,8 +10,6 @@ export interface EngineLimits {
   readonly transactionAttemptsMax: number
   /** Objects that an index build reads and commits at a time. */
   readonly indexBuildBatchObjects: number
-  /** Work done on one request before other requests get their turn. */
-  readonly sliceMs: number
 }
 
 export const defaultEngineLimits: EngineLimits = {
@@ -19,7 +17,6 @@ export const defaultEngineLimits: EngineLimits = {
   indexKeyAttributesMax: 16,
   transactionAttemptsMax: 50,
   indexBuildBatchObjects: 500,
-  sliceMs: 2,
 }
 
 /** Fixed by the interface or the storage layout; changing one changes what is stored. */

@@ -31,7 +31,6 @@ const statusOfKind: Record<ErrorKind, number> = {
   notFound: 404,
   conflict: 409,
   precondition: 412,
-  tooLarge: 413,
   unprocessable: 422,
   overloaded: 503,
   fault: 500,

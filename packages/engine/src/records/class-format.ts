@@ -1,4 +1,5 @@
 /** How objects of one class are read and written under one catalog, whatever shape their bytes have. */
+
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { assert } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
@@ -8,8 +9,8 @@ import { codecFor } from '../types/index.ts'
 import type { Codec, CodecContext } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import { type LinkForm, linkFormOf } from './attribute-place.ts'
-import type { RecordValues } from './record-format.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
+import type { RecordValues } from './record-values.ts'
 import { encodeValue } from './same-value.ts'
 
 /** Where formats find those of other classes, and earlier shapes. */

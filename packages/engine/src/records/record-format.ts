@@ -5,17 +5,11 @@ import type { Bytes } from '../store/store.ts'
 import { stampBytes } from '../transaction/session.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import type { ClassFormat } from './class-format.ts'
+import type { RecordValues } from './record-values.ts'
 
 const shapeBytes = 4
 /** What a record begins with: its shape number and its revision, together the text of an expectation. */
 export const recordHeaderBytes = shapeBytes + stampBytes
-
-/** The values of an object in the order of its class's attributes; link attributes hold undefined. */
-export interface RecordValues {
-  readonly values: unknown[]
-  /** Where a to-one reference stands in its partner's list, by the same order. */
-  readonly positions: (Bytes | undefined)[]
-}
 
 export function shapeNumberOf(record: Bytes): ShapeNumber {
   return readUint32(record, 0) as ShapeNumber

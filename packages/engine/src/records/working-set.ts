@@ -1,12 +1,14 @@
 /** The objects that one operation reads and changes, until they are written together. */
+
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassFormat } from './class-format.ts'
 import { objectKey } from './object-key.ts'
-import { decodeRecord, type RecordValues, shapeNumberOf } from './record-format.ts'
+import { decodeRecord, shapeNumberOf } from './record-format.ts'
 import { type RecordFormats, recordFormats } from './record-formats.ts'
+import type { RecordValues } from './record-values.ts'
 
 export interface ObjectState extends RecordValues {
   readonly oid: Oid

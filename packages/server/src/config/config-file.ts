@@ -2,15 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { defaultEngineLimits } from '@ashlar/engine'
 import { defaultServerLimits, type Limits } from '../limits.ts'
-import { ConfigError, type ConfigSource } from './config.ts'
+import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
 import { nearSetting, readBoolean, readPort, readText } from './read-value.ts'
-
-export interface ConfigFile {
-  readonly source: ConfigSource
-  /** What of the file was left aside, for whoever starts the server to read. */
-  readonly notes: readonly string[]
-}
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,8 +1,7 @@
 /** The configuration file of the original server: its federated databases and port are taken over. */
 import { dirname, join, parse as parsePath } from 'node:path'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { ConfigError, type ConfigSource } from './config.ts'
-import type { ConfigFile } from './config-file.ts'
+import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 
 interface Element {
   readonly name: string

@@ -35,6 +35,13 @@ export interface ConfigSource {
   readonly logLevel?: string
 }
 
+/** What a configuration file says. */
+export interface ConfigFile {
+  readonly source: ConfigSource
+  /** What of the file was left aside, for whoever starts the server to read. */
+  readonly notes: readonly string[]
+}
+
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const loopback = /^(127(\.\d{1,3}){3}|localhost|::1)$/
