@@ -1,7 +1,9 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
+import { objectsAtOnce } from '../records/working-set.ts'
 
 /** Throws UniqueViolation. */
 export async function flushObjects(changes: ObjectChanges): Promise<void> {
@@ -14,8 +16,10 @@ export async function flushObjects(changes: ObjectChanges): Promise<void> {
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const stamp = changes.nextStamp()
+  let written = 0
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
     else if (state.isChanged) transaction.put(state.key, encodeRecord(state.format, stamp, state))
+    if (++written % objectsAtOnce === 0) await nextTurn()
   }
 }

@@ -1,5 +1,6 @@
 /** The objects that one operation reads and changes, until they are written together. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -9,6 +10,9 @@ import { objectKey } from './object-key.ts'
 import { decodeRecord, shapeNumberOf } from './record-format.ts'
 import { type RecordFormats, recordFormats } from './record-formats.ts'
 import type { RecordValues } from './record-values.ts'
+
+/** Objects that are read or written before other requests get their turn. */
+export const objectsAtOnce = 1_000
 
 export interface ObjectState extends RecordValues {
   readonly oid: Oid
@@ -53,14 +57,12 @@ export class WorkingSet {
     return this.known(oid)
   }
 
-  /** Reads those not yet known, in one trip; those that do not exist stay unknown. */
+  /** Reads those not yet known; those that do not exist stay unknown. Many are read in parts, with others in between. */
   async loadAll(oids: readonly Oid[]): Promise<void> {
     const missing = [...new Set(oids)].filter((oid) => !this.states.has(oid))
-    if (missing.length === 0) return
-    const { values } = await this.transaction.read(missing.map(objectKey))
-    for (const [position, oid] of missing.entries()) {
-      const stored = values[position]
-      if (stored !== undefined) this.states.set(oid, this.decode(oid, stored))
+    for (let at = 0; at < missing.length; at += objectsAtOnce) {
+      if (at > 0) await nextTurn()
+      await this.loadPart(missing.slice(at, at + objectsAtOnce))
     }
   }
 
@@ -79,6 +81,14 @@ export class WorkingSet {
     }
     this.states.set(oid, state)
     return state
+  }
+
+  private async loadPart(oids: readonly Oid[]): Promise<void> {
+    const { values } = await this.transaction.read(oids.map(objectKey))
+    for (const [position, oid] of oids.entries()) {
+      const stored = values[position]
+      if (stored !== undefined) this.states.set(oid, this.decode(oid, stored))
+    }
   }
 
   private decode(oid: Oid, stored: Bytes): ObjectState {
