@@ -24,6 +24,7 @@ import {
   readNamespace,
   representClass,
 } from './schema/representation.ts'
+import { shownText } from './schema/request-body.ts'
 import { when, withSnapshot } from './store/awaitable.ts'
 import type { Awaitable, Store } from './store/store.ts'
 import { openSession, type Session } from './transaction/session.ts'
@@ -87,7 +88,7 @@ export class FederatedDatabase {
   readClass(nameOrNumber: string): Promise<ClassRepresentation> {
     return this.readCatalog((catalog) => {
       const cls = catalog.findClass(nameOrNumber)
-      if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${nameOrNumber}'.`)
+      if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
       return representClass(cls, catalog)
     })
   }
@@ -163,7 +164,7 @@ export class FederatedDatabase {
     return withSnapshot(this.store, async (snapshot) => {
       const catalog = await this.catalogs.at(snapshot)
       const index = catalog.indexByName(name)
-      if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${name}'.`)
+      if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
       return { ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) }
     })
   }

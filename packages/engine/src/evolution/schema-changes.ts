@@ -11,6 +11,7 @@ import type { CatalogState, IndexDefinition } from '../schema/class-definition.t
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { defineIndex, readIndexRequest, withIndexState, withoutIndex } from '../schema/index-definition.ts'
+import { shownText } from '../schema/request-body.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
 import { transact } from '../transaction/transact.ts'
@@ -73,7 +74,7 @@ export class SchemaChanges {
   /** DELETE /v1/index/{name}. Throws IndexNotFound. */
   async deleteIndex(name: string): Promise<void> {
     const dropped = await this.drop((index) => index.name === name)
-    if (dropped === 0) throw new AshlarError('IndexNotFound', `There is no index '${name}'.`)
+    if (dropped === 0) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
   }
 
   /** What a stop left behind: indexes whose build did not end, and entries of dropped ones. */

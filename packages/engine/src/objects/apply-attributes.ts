@@ -10,6 +10,7 @@ import { type MapPair, parseGiven, readCollectionChange } from '../records/colle
 import { visitReferences } from '../records/references-in.ts'
 import type { ObjectState } from '../records/working-set.ts'
 import { nearNames } from '../schema/names.ts'
+import { shownText } from '../schema/request-body.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import { toAshlarError } from './value-error.ts'
 
@@ -38,9 +39,11 @@ export async function applyAttributes(
 /** Under its bare name and with its class, perhaps with different values: which one is meant cannot be known. */
 function givenTwice(state: ObjectState, name: string): AshlarError {
   const pointer = `/attributes/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-  return new AshlarError('ValueNotAllowed', `Class ${state.format.cls.name}: attribute ${name} is given twice.`, [
-    { pointer, message: 'is given twice' },
-  ])
+  return new AshlarError(
+    'ValueNotAllowed',
+    `Class ${state.format.cls.name}: attribute ${shownText(name)} is given twice.`,
+    [{ pointer, message: 'is given twice' }],
+  )
 }
 
 /** Undefined for what a read representation carries beside its attributes, where it matches the object. */
@@ -68,7 +71,7 @@ function findAttribute(state: ObjectState, name: string, json: unknown): Attribu
     cls.attributes.map((attribute) => attribute.name),
   )
   const hint = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
-  throw new AshlarError('UnknownAttribute', `Class ${cls.name} has no attribute '${name}'.${hint}`, [
+  throw new AshlarError('UnknownAttribute', `Class ${cls.name} has no attribute '${shownText(name)}'.${hint}`, [
     { pointer, message: 'is not an attribute of the class' },
   ])
 }

@@ -2,6 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
 import { nearNames } from '../schema/names.ts'
+import { shownText } from '../schema/request-body.ts'
 import type { Oid } from '../types/oid.ts'
 import { type Attributes, applyAttributes } from './apply-attributes.ts'
 
@@ -15,7 +16,7 @@ export async function createObject(changes: ObjectChanges, className: string, at
       catalog.classes.map(({ name }) => name),
     )
     const hint = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
-    throw new AshlarError('UnknownClass', `There is no class '${className}'.${hint}`, [
+    throw new AshlarError('UnknownClass', `There is no class '${shownText(className)}'.${hint}`, [
       { pointer: '/class', message: 'is not a class' },
     ])
   }

@@ -2,6 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
 import type { ObjectState } from '../records/working-set.ts'
+import { shownText } from '../schema/request-body.ts'
 import type { Oid } from '../types/oid.ts'
 import { type Attributes, applyAttributes } from './apply-attributes.ts'
 
@@ -16,7 +17,7 @@ export async function updateObject(
   if (className !== undefined && changes.catalog.findClass(className) !== state.format.cls) {
     throw new AshlarError(
       'ValueNotAllowed',
-      `Object ${oid} is of class ${state.format.cls.name}, not '${className}'.`,
+      `Object ${oid} is of class ${state.format.cls.name}, not '${shownText(className)}'.`,
       [{ pointer: '/class', message: `is not ${state.format.cls.name}` }],
     )
   }

@@ -1,5 +1,6 @@
 /** Faults in attribute values, told with class, attribute and place in the request. */
 import { AshlarError } from '../errors.ts'
+import { shownText } from '../schema/request-body.ts'
 import { ValueError } from '../types/logical-type.ts'
 
 /** A ValueError as the client sees it; anything else as it is. */
@@ -10,7 +11,7 @@ export function toAshlarError(error: unknown, className: string, attributeName: 
   }
   if (!(error instanceof ValueError)) return error
   const path = error.path.map(String)
-  const inner = path.length === 0 ? '' : ` (at ${path.join('.')})`
+  const inner = path.length === 0 ? '' : ` (at ${shownText(path.join('.'))})`
   const pointer = ['attributes', attributeName, ...path].map((step) => `/${escapeStep(step)}`).join('')
   const message = `Class ${className}, attribute ${attributeName}${inner}: ${error.message}.`
   return new AshlarError(error.type, message, [{ pointer, message: error.message }])

@@ -1,4 +1,5 @@
 /** The new value of an attribute kept in the record, from its present one and what a request says. */
+import { shownText } from '../schema/request-body.ts'
 import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { CollectionSpec } from '../types/type-spec.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
@@ -34,7 +35,10 @@ export function mergeEmbedded(format: ClassFormat, base: readonly unknown[], jso
     if (isOverride && name === 'action') continue
     const attribute = format.cls.findAttribute(name)
     if (attribute === undefined) {
-      throw new ValueError('UnknownAttribute', `the embeddable class ${format.cls.name} has no attribute '${name}'`)
+      throw new ValueError(
+        'UnknownAttribute',
+        `the embeddable class ${format.cls.name} has no attribute '${shownText(name)}'`,
+      )
     }
     const target = format.attribute(attribute.number)
     try {

@@ -110,13 +110,43 @@ describe('create, read, update, delete', () => {
     await fd.remove(oid)
     expectProblem(await server.get(fd.at(`/v1/object/${oid}`)), 404, 'ObjectNotFound')
     expectProblem(await server.delete(fd.at(`/v1/object/${oid}`)), 404, 'ObjectNotFound')
-    for (const bad of ['1', '1-2-3', '1-2-3-4-5', '01-2-3-4', 'a-b-c-d', '65536-1-1-1', '1-32768-1-1', '%20']) {
+    expectProblem(await fd.putObject(oid, { age: 1 }), 404, 'ObjectNotFound')
+    for (const bad of ['1', 'a-b-c-d', '%20']) {
       expectProblem(await server.delete(fd.at(`/v1/object/${bad}`)), 400, 'MalformedOid')
     }
-    expectProblem(await server.delete(fd.at('/v1/object/0-0-0-0')), 404)
   })
 
-  rule('4.1.11', 'OIDs begin at 3-3-1-1 and are never reused', async () => {
+  rule(['4.1.11', '4.1.16'], 'what an OID is', async () => {
+    const malformed = [
+      '',
+      '1-2-3',
+      '1-2-3-4-5',
+      '03-3-1-1',
+      '3-3-1-01',
+      '+3-3-1-1',
+      '3-3-1-1 ',
+      '-1-1-1-1',
+      '1.0-1-1-1',
+    ]
+    const outside = ['65536-1-1-1', '1-32768-1-1', '1-1-65536-1', '1-1-1-65536', '99999999999999999999-1-1-1']
+    for (const oid of [...malformed, ...outside].filter((text) => text !== '')) {
+      const path = fd.at(`/v1/object/${encodeURIComponent(oid)}`)
+      expectProblem(await server.get(path), 400, 'MalformedOid')
+      expectProblem(await server.delete(path), 400, 'MalformedOid')
+      expectProblem(await server.put(path, { attributes: {} }), 400, 'MalformedOid')
+    }
+    for (const oid of ['0-0-0-0', '65535-32767-65535-65535', '3-3-0-0', '1-1-1-1']) {
+      const path = fd.at(`/v1/object/${oid}`)
+      expectProblem(await server.get(path), 404, 'ObjectNotFound')
+      expectProblem(await server.delete(path), 404, 'ObjectNotFound')
+      expectProblem(await server.put(path, { attributes: {} }), 404, 'ObjectNotFound')
+    }
+    for (const friend of [...malformed, ...outside]) {
+      expectProblem(await fd.postObject('Person', { friend }), 422, 'ValueNotAllowed')
+    }
+  })
+
+  rule(['4.1.14', '4.1.15'], 'OIDs begin at 3-3-1-1, stay, and are never reused', async () => {
     const fresh = new FdUnderTest(server, 'fresh')
     await fresh.define(classOf('A', { n: 'integer' }), classOf('B', { n: 'integer' }))
     expect(await fresh.create('A')).toBe('3-3-1-1')
@@ -124,6 +154,16 @@ describe('create, read, update, delete', () => {
     await fresh.remove('3-3-1-2')
     expect(await fresh.create('A')).toBe('3-3-1-3')
     expect((await fresh.create('B')).startsWith('3-4-')).toBe(true)
+    await fresh.define(classOf('A', { later: 'string' }), classOf('Sub', {}, { superClass: 'A' }))
+    await fresh.update('3-3-1-1', { later: 'x' })
+    expect(await fresh.read('3-3-1-1')).toMatchObject({ __identifier__: '3-3-1-1', later: 'x' })
+    const seen = new Set(['3-3-1-1', '3-3-1-2', '3-3-1-3'])
+    for (let i = 0; i < 50; i++) {
+      const oid = await fresh.create('A')
+      expect(seen).not.toContain(oid)
+      seen.add(oid)
+      await fresh.remove(oid)
+    }
   })
 
   rule('4.1.12', 'there is no listing', async () => {
@@ -144,6 +184,47 @@ describe('inheritance', () => {
     expect((await fd.read(oid)).age).toBe(6)
     const friend = await fd.create('Person', { friend: oid })
     expect((await fd.read(friend)).friend).toBe(oid)
+  })
+
+  rule('4.2.4', 'a superclass that may be several', async () => {
+    await fd.define(
+      classOf('X.Base', { n: 'integer' }),
+      classOf('Y.Base', { n: 'integer' }, { superClass: 'X.Base' }),
+      classOf('Z.Leaf', { n: 'integer' }, { superClass: 'Y.Base' }),
+    )
+    const message = expectProblem(await fd.postObject('Z.Leaf', { 'Base::n': 1 }), 422, 'AmbiguousAttribute')
+    for (const name of ['X.Base', 'Y.Base']) expect(message).toContain(name)
+    const oid = await fd.create('Z.Leaf', { 'X.Base::n': 1, 'Y.Base::n': 2, n: 3 })
+    const { __class__, __identifier__, ...attributes } = await fd.read(oid)
+    expect(Object.entries(attributes)).toEqual([
+      ['X.Base::n', 1],
+      ['Y.Base::n', 2],
+      ['n', 3],
+    ])
+    // Of the class that a request is about: a Y.Base has no X.Base but one.
+    expect(await fd.read(await fd.create('Y.Base', { n: 5 }))).toMatchObject({ 'X.Base::n': 0, n: 5 })
+  })
+
+  rule('4.2.5', 'inherited and hidden attributes of embedded objects', async () => {
+    await fd.define(
+      classOf('Root', { a: 'integer', b: 'string' }, embedded),
+      classOf('Twig', { a: 'integer' }, { ...embedded, superClass: 'Root' }),
+      classOf('Tree', {
+        twig: { logicalType: 'object', class: 'Twig' },
+        twigs: list({ logicalType: 'object', class: 'Twig' }),
+      }),
+    )
+    const oid = await fd.create('Tree', { twig: { a: 1, 'Root::a': 2, b: 'x' }, twigs: [{ a: 3 }, { 'Root::a': 4 }] })
+    const read = await fd.read(oid)
+    expect(read.twig).toEqual({ 'Root::a': 2, b: 'x', a: 1 })
+    expect(read.twigs).toEqual([
+      { 'Root::a': 0, b: '', a: 3 },
+      { 'Root::a': 4, b: '', a: 0 },
+    ])
+    await fd.update(oid, { twig: { 'Root::a': 9 }, twigs: { action: 'remove', elements: [{ a: 3 }] } })
+    expect(await fd.read(oid)).toMatchObject({ twig: { 'Root::a': 9, a: 1 }, twigs: [{ 'Root::a': 4 }] })
+    await fd.update(oid, await fd.read(oid))
+    expectProblem(await fd.putObject(oid, { twig: { 'Twig::c': 1 } }), 422, 'UnknownAttribute')
   })
 })
 

@@ -81,7 +81,7 @@ rule(['4.4.2', '4.4.4'], '1–n: from both sides, leaving previous partners', as
   expect((await fd.read(group)).members).toEqual([b])
 })
 
-rule(['4.4.2', '4.4.5'], 'n–n: both sides hold each other, once', async () => {
+rule(['4.4.2', '4.4.5', '4.4.9'], 'n–n: both sides hold each other, once', async () => {
   const [m1, m2] = [await make('Model'), await make('Model')]
   const tag = await make('Tag', { models: [m1, m2, m1] })
   expect([(await fd.read(tag)).models, (await fd.read(m1)).tags, (await fd.read(m2)).tags]).toEqual([
@@ -135,4 +135,38 @@ rule('4.4.1', 'a bidirectional reference to what does not exist changes nothing 
   expectProblem(await fd.putObject(vehicle, { model: null, stall: '3-3-60000-1' }), 422, 'InvalidReference')
   expect([(await fd.read(vehicle)).model, (await fd.read(model)).vehicles]).toEqual([model, [vehicle]])
   expectProblem(await fd.putObject(model, { vehicles: [vehicle, null] }), 422)
+})
+
+rule('4.4.11', 'links of subclasses', async () => {
+  await fd.define(classOf('Truck', {}, { superClass: 'Vehicle' }), classOf('Brand', {}, { superClass: 'Model' }))
+  const [brand, stall] = [await make('Brand'), await make('Stall')]
+  const truck = await make('Truck', { model: brand, stall })
+  expect([(await fd.read(brand)).vehicles, (await fd.read(stall)).vehicle]).toEqual([[truck], truck])
+  const car = await make('Vehicle')
+  await fd.update(brand, { vehicles: { action: 'add', elements: [car] } })
+  expect((await fd.read(car)).model).toBe(brand)
+  await fd.remove(truck)
+  expect([(await fd.read(brand)).vehicles, (await fd.read(stall)).vehicle]).toEqual([[car], none])
+})
+
+rule(['4.4.2', '4.4.6'], 'an object linked to itself', async () => {
+  const one = await make('Node')
+  await fd.update(one, { spouse: one, peers: [one] })
+  expect(await fd.read(one)).toMatchObject({ spouse: one, peers: [one] })
+  const two = await make('Node', { spouse: one, peers: [one] })
+  expect(await fd.read(one)).toMatchObject({ spouse: two, peers: [one, two] })
+  await fd.remove(one)
+  expect(await fd.read(two)).toMatchObject({ spouse: none, peers: [] })
+})
+
+rule(['4.4.2', '1.4.4'], 'both sides of one link in one request, and in one that fails', async () => {
+  const [m1, m2] = [await make('Model'), await make('Model')]
+  const a = await make('Vehicle', { model: m1 })
+  expectProblem(await fd.putObject(m2, { vehicles: [a], tags: ['3-3-60000-1'] }), 422, 'InvalidReference')
+  expect([(await fd.read(m1)).vehicles, (await fd.read(m2)).vehicles, (await fd.read(a)).model]).toEqual([[a], [], m1])
+  const b = await make('Node')
+  const c = await make('Node', { spouse: b, peers: [b] })
+  await fd.update(b, { spouse: null, peers: [c, b] })
+  expect(await fd.read(c)).toMatchObject({ spouse: none, peers: [b] })
+  expect((await fd.read(b)).peers.sort()).toEqual([b, c].sort())
 })

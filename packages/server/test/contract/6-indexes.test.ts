@@ -129,7 +129,7 @@ rule('6.1.8', 'a compound key is unique as a whole', async () => {
   await fd.create(car, { license: null, year: 2 })
 })
 
-rule('6.1.9', 'subclasses, inherited and hidden attributes, embedded keys', async () => {
+rule(['6.1.9', '6.1.21', '6.1.22'], 'subclasses, inherited and hidden attributes, embedded keys', async () => {
   const car = await fresh()
   await fd.define(classOf(`${car}Sub`, { license: 'string' }, { superClass: car }))
   await fd.index(`${car}Super`, car, true, 'license')

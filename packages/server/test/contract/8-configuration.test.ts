@@ -1,6 +1,8 @@
 /** Options, environment and configuration file of the real executable. */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join, resolve } from 'node:path'
 import { afterAll, expect } from 'vitest'
 import { classOf, FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
@@ -14,6 +16,16 @@ function fileOf(name: string, content: unknown): string {
   const file = join(folder, name)
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
   return file
+}
+
+/** A port that nothing listens on. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
 }
 
 async function aliasesOf(server: ServerUnderTest): Promise<string[]> {
@@ -38,6 +50,20 @@ rule('8.1.1', 'options before environment before file', async () => {
   })
   expect(await aliasesOf(fromOptions)).toEqual(['option'])
   await fromOptions.remove()
+  // What the options leave open comes from the environment, and what that leaves open from the file.
+  const [a, b, c] = [await freePort(), await freePort(), await freePort()]
+  const layered = fileOf('layers.json', { port: a, allowShutdown: true, federatedDatabases: [{ alias: 'file' }] })
+  for (const [words, environment, port] of [
+    [[], {}, a],
+    [[], { ASHLAR_PORT: String(b) }, b],
+    [['--port', String(c)], { ASHLAR_PORT: String(b) }, c],
+  ] as const) {
+    const server = await startServer({ isBare: true, words: ['--config', layered, ...words], environment })
+    expect(server.url).toBe(`http://127.0.0.1:${port}`)
+    expect(await aliasesOf(server)).toEqual(['file'])
+    expect((await server.send('POST', '/v1/shutdown')).status).toBe(204)
+    await server.remove()
+  }
 })
 
 rule('8.1.2', 'unknown settings are refused with near names', async () => {
@@ -57,22 +83,92 @@ rule('8.1.2', 'unknown settings are refused with near names', async () => {
   expect((await runToEnd(['serve', '--fd', 'a', '--fd', 'a'])).code).toBe(1)
 })
 
-rule('8.1.3', 'several FDs, a default one, and stores of their own', async () => {
+rule(['8.1.3', '8.1.8', '1.1.4'], 'several FDs, a default one, and stores of their own', async () => {
   const place = join(folder, 'elsewhere')
   const server = await startServer({
     words: ['--fd', 'a', '--fd', `b=lmdb:${place}`, '--fd', 'c=memory:', '--default', 'b'],
   })
   expect((await server.get('/v1/fd')).json).toMatchObject({ alias: 'b', bootfile: place })
+  expect((await server.get('/v1/fd?fdAlias=a')).json.bootfile).toContain(server.data)
   expect((await server.get('/v1/fd?fdAlias=c')).json.store).toEqual({ kind: 'memory', isDurable: false })
+  await new FdUnderTest(server, 'b').define(classOf('Car', {}))
+  expect((await server.get('/v1/schema')).json).toHaveLength(1)
+  expect((await server.get('/v1/schema?fdAlias=a')).json).toEqual([])
   await server.remove()
   expect((await runToEnd(['serve', '--fd', 'a', '--default', 'b'])).code).toBe(1)
 })
 
+rule('8.1.9', 'aliases, and places that two FDs would share', async () => {
+  const long = 'x'.repeat(64)
+  const server = await startServer({ words: ['--fd', `0-a_B=memory:`, '--fd', `${long}=memory:`] })
+  expect(await aliasesOf(server)).toEqual(['0-a_B', long])
+  await server.remove()
+  const words = ['-a', '_a', 'a b', 'a.b', 'ä', '', `${long}x`].map((alias) => `--fd=${alias}=memory:`)
+  const refusals = await Promise.all(words.map((word) => runToEnd(['serve', '--port', '0', word])))
+  expect(refusals.map(({ code }) => code)).toEqual(words.map(() => 1))
+  for (const store of [`lmdb:${folder}/one`, `lmdb:${folder}/./one`]) {
+    const refused = await runToEnd(['serve', '--port', '0', '--fd', `a=lmdb:${folder}/one`, '--fd', `b=${store}`])
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('one') })
+  }
+})
+
+rule('8.1.10', 'without options there is one FD, default, under ./data', async () => {
+  const server = await startServer({ isBare: true, words: ['--port', '0'] })
+  const { alias, bootfile } = (await server.get('/v1/fd')).json
+  expect(alias).toBe('default')
+  expect(resolve(server.data, bootfile)).toBe(join(realpathSync(server.data), 'data', 'default'))
+  expect(readdirSync(join(server.data, 'data'))).toEqual(['default'])
+  await server.remove()
+})
+
+rule('1.1.1', 'without options the address is 127.0.0.1:8185', async () => {
+  // Another server may have the port: then the refusal names it.
+  const told = await startServer({ isBare: true }).then(
+    async (server) => {
+      await server.remove()
+      return server.startLine
+    },
+    (error: Error) => error.message,
+  )
+  expect(told).toMatch(/127\.0\.0\.1/)
+  expect(told).toMatch(/\b8185\b/)
+})
+
+rule('8.1.11', 'all settings of the JSON file', async () => {
+  const port = await freePort()
+  const data = join(folder, 'settings')
+  const settings = {
+    host: '127.0.0.1',
+    port,
+    data,
+    default: 'two',
+    federatedDatabases: [{ alias: 'one' }, { alias: 'two', store: 'memory:' }],
+    limits: { jsonDepthMax: 9 },
+    allowShutdown: true,
+    importDir: null,
+    cors: [],
+  }
+  const server = await startServer({ isBare: true, words: ['--config', fileOf('settings.json', settings)] })
+  expect(server.url).toBe(`http://127.0.0.1:${port}`)
+  expect((await server.get('/v1/fd')).json).toMatchObject({ alias: 'two', limits: { jsonDepthMax: 9 } })
+  expect((await server.get('/v1/fd?fdAlias=one')).json.bootfile).toBe(join(data, 'one'))
+  const ended = new Promise((done) => server.child.once('exit', done))
+  expect((await server.send('POST', '/shutdown')).status).toBe(204)
+  expect(await ended).toBe(0)
+  await server.remove()
+  for (const wrong of [{ port: 'x' }, { port: 70_000 }, { allowShutdown: 'maybe' }, { limits: { jsonDepth: 1 } }, []]) {
+    const { code, stderr } = await runToEnd(['serve', '--config', fileOf('wrong.json', wrong)])
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^ashlar: .*\n$/)])
+  }
+})
+
 rule('8.1.4', "the original server's XML", async () => {
   mkdirSync(join(folder, 'boot'), { recursive: true })
-  const xml = `<?xml version="1.0"?><RestServer><PortNumber>0</PortNumber><Timeout>30</Timeout>
+  const port = await freePort()
+  const xml = `<?xml version="1.0"?><RestServer><PortNumber>${port}</PortNumber><Timeout>30</Timeout>
     <FederatedDatabases><FederatedDatabase fdAlias="fleet" bootFile="${folder}/boot/fleet.boot"/></FederatedDatabases></RestServer>`
-  const server = await startServer({ words: ['--config', fileOf('original.xml', xml)] })
+  const server = await startServer({ isBare: true, words: ['--config', fileOf('original.xml', xml)] })
+  expect(server.url).toBe(`http://127.0.0.1:${port}`)
   expect(await aliasesOf(server)).toEqual(['fleet'])
   expect((await server.get('/v1/fd')).json.bootfile).toContain(join(folder, 'boot'))
   expect(server.stderr()).toContain('Timeout')

@@ -105,13 +105,16 @@ export interface StartOptions {
   readonly words?: readonly string[]
   readonly data?: string
   readonly environment?: Record<string, string>
+  /** Without a port and a place for the data: where the server is to find both itself; it runs in `data`. */
+  readonly isBare?: boolean
 }
 
 /** Waits for the line that says where the server listens. */
 export async function startServer(options: StartOptions = {}): Promise<ServerUnderTest> {
   const data = options.data ?? temporaryDirectory()
-  const words = ['serve', '--port', '0', '--data', data, '--log-level', 'error', ...(options.words ?? [])]
-  const { child, stderr } = spawnServer(words, options.environment)
+  const place = options.isBare === true ? [] : ['--port', '0', '--data', data]
+  const words = ['serve', ...place, '--log-level', 'error', ...(options.words ?? [])]
+  const { child, stderr } = spawnServer(words, options.environment, data)
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
     const url = /http:\/\/[\w.:[\]]+/.exec(line)?.[0]
     if (url !== undefined) return new ServerUnderTest(url, line, child, stderr, data)
@@ -119,8 +122,9 @@ export async function startServer(options: StartOptions = {}): Promise<ServerUnd
   throw new Error(`the server ended before it listened: ${stderr()}`)
 }
 
-function spawnServer(words: readonly string[], environment: Record<string, string> = {}) {
+function spawnServer(words: readonly string[], environment: Record<string, string> = {}, cwd = tmpdir()) {
   const child = spawn(process.execPath, [main, ...words], {
+    cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...ownEnvironment(), ...environment },
   })

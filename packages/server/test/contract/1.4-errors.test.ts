@@ -1,0 +1,270 @@
+/** How errors are told, over HTTP. */
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { classOf, embedded, FdUnderTest, list, reference, set } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type Reply, type ServerUnderTest, startServer } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+/** Objects that refused requests are about; all that can be read of them is in `contents`. */
+let oids: string[]
+
+beforeAll(async () => {
+  server = await startServer({ words: ['--fd', 'one'] })
+  fd = new FdUnderTest(server, 'one')
+  await fd.define(
+    classOf('Part', { code: 'integer', tags: list('string') }, embedded),
+    classOf('Owner', { cars: list(reference('Car', 'owner')), name: 'string' }),
+    classOf('Fleet.Base', { note: 'string' }),
+    classOf('Fleet.Deep.Base', { note: 'string' }, { superClass: 'Fleet.Base' }),
+    classOf(
+      'Car',
+      {
+        plate: 'string',
+        year: { logicalType: 'integer', storage: 'b16' },
+        built: 'date',
+        part: { logicalType: 'object', class: 'Part' },
+        owner: reference('Owner', 'cars'),
+        friends: set(reference('Car')),
+        byName: { logicalType: 'map', elementSpecification: reference('Car') },
+      },
+      { superClass: 'Fleet.Deep.Base' },
+    ),
+  )
+  await fd.index('byPlate', 'Car', true, 'plate')
+  await fd.index('byOwner', 'Car', false, 'owner', 'part.code')
+  const owner = await fd.create('Owner', { name: 'Ann' })
+  const first = await fd.create('Car', { plate: 'A', year: 1, part: { code: 1, tags: ['x'] }, owner })
+  const second = await fd.create('Car', { plate: 'B', friends: [first], byName: { a: first }, owner })
+  oids = [owner, first, second]
+})
+afterAll(() => server.remove())
+
+async function contents(): Promise<string> {
+  const paths = ['/v1/schema', '/v1/index', '/v1/schema/namespace', ...oids.map((oid) => `/v1/object/${oid}`)]
+  const replies = await Promise.all(paths.map((path) => server.get(fd.at(path))))
+  for (const { status } of replies) expect(status).toBe(200)
+  return replies.map(({ text }) => text).join('\n')
+}
+
+interface Refusal {
+  readonly type: string
+  readonly status: number
+  /** Words that the message holds. */
+  readonly words: readonly string[]
+  readonly pointer?: string
+  ask(): Promise<Reply>
+}
+
+/** The parts that are good stand before the bad one, where that is possible: they must not be kept either. */
+function refusals(): Refusal[] {
+  const [owner, first, second] = oids as [string, string, string]
+  const none = '3-3-60000-1'
+  const update = (attributes: unknown) => () => fd.putObject(second, attributes)
+  const create = (attributes: unknown) => () => fd.postObject('Car', attributes)
+  const schema =
+    (...classes: unknown[]) =>
+    () =>
+      fd.putSchema(classOf('Early', { n: 'integer' }), ...classes)
+  const index =
+    (...keys: (string | Record<string, unknown>)[]) =>
+    () =>
+      fd.postIndex('late', 'Car', true, ...keys)
+  const refusal = (status: number, type: string, words: string[], ask: () => Promise<Reply>, pointer?: string) => ({
+    status,
+    type,
+    words,
+    ask,
+    ...(pointer === undefined ? {} : { pointer }),
+  })
+  return [
+    refusal(400, 'MalformedValue', ['Car', 'year', 'new'], update({ plate: 'Z', year: 'new' }), '/attributes/year'),
+    refusal(
+      400,
+      'MalformedValue',
+      ['Car', 'part', 'true'],
+      update({ plate: 'Z', part: { code: 7, tags: ['y', true] } }),
+      '/attributes/part/tags/1',
+    ),
+    refusal(422, 'ValueNotAllowed', ['Car', 'year', '70000'], update({ owner: null, year: 70000 }), '/attributes/year'),
+    refusal(422, 'ValueNotAllowed', ['Car', 'built', '2023-02-29'], create({ owner, built: '2023-02-29' })),
+    refusal(422, 'UnknownAttribute', ['Car', 'palte', 'plate'], update({ plate: 'Z', palte: 'Z' })),
+    refusal(422, 'UnknownAttribute', ['Part', 'cod'], create({ owner, part: { cod: 1 } })),
+    refusal(422, 'AmbiguousAttribute', ['Base::note', 'Fleet.Deep.Base'], update({ plate: 'Z', 'Base::note': 'x' })),
+    refusal(422, 'InvalidReference', ['Car', 'owner', none], update({ plate: 'Z', owner: none })),
+    refusal(422, 'InvalidReference', ['Car', 'owner', first], create({ plate: 'Z', owner: first })),
+    refusal(422, 'InvalidReference', ['Owner', 'cars', none], () => fd.putObject(owner, { cars: [second, none] })),
+    refusal(409, 'UniqueViolation', ['Car', 'plate', 'A', first, 'byPlate'], create({ owner, plate: 'A' })),
+    refusal(409, 'UniqueViolation', ['Car', 'plate', 'A', first], update({ owner: null, friends: [], plate: 'A' })),
+    refusal(422, 'UnknownClass', ['Ownr', 'Owner'], () => fd.postObject('Ownr', {}), '/class'),
+    refusal(422, 'ClassNotReferenceable', ['Part'], () => fd.postObject('Part', {})),
+    refusal(422, 'InvalidDefinition', ['Late', 'n', 'int64'], schema(classOf('Late', { n: 'int64' }))),
+    refusal(422, 'UnknownClass', ['Late', 'Crate'], schema(classOf('Late', { n: reference('Crate') }))),
+    refusal(422, 'InvalidName', ['no-name'], schema(classOf('no-name', {})), '/1/className'),
+    refusal(422, 'InvalidName', ['Late', '__n'], schema(classOf('Late', { __n: 'integer' }))),
+    refusal(409, 'AttributeExists', ['Car', 'plate'], schema(classOf('Car', { more: 'integer', plate: 'integer' }))),
+    refusal(409, 'SuperClassMismatch', ['Car', 'Owner'], schema(classOf('Car', {}, { superClass: 'Owner' }))),
+    refusal(409, 'ClassIsEmbedded', ['Part', 'Car', 'part'], schema(classOf('Part', { more: 'integer' }))),
+    refusal(409, 'ClassIsReferenceable', ['Owner'], schema(classOf('Owner', {}, embedded))),
+    refusal(409, 'ClassExists', ['Owner'], () =>
+      server.post(fd.at('/v1/schema'), [classOf('Early', {}), classOf('Owner', { more: 'integer' })]),
+    ),
+    refusal(409, 'UniqueViolation', ['Car', 'year'], async () => {
+      const third = await fd.create('Car', { plate: 'C', year: 1 })
+      const reply = await fd.postIndex('late', 'Car', true, 'year')
+      await fd.remove(third)
+      return reply
+    }),
+    refusal(409, 'IndexExists', ['byPlate'], () => fd.postIndex('byPlate', 'Car', false, 'year')),
+    refusal(422, 'UnknownAttribute', ['Car', 'yaer', 'year'], index('plate', 'yaer'), '/keyAttributes/1/attributeName'),
+    refusal(422, 'AttributeNotIndexable', ['Car', 'friends'], index('plate', 'friends')),
+    refusal(422, 'AttributeNotIndexable', ['Car', 'part'], index('part')),
+    refusal(404, 'ObjectNotFound', [none], () => fd.putObject(none, { plate: 'Z' })),
+    refusal(404, 'ObjectNotFound', [none], () => server.delete(fd.at(`/v1/object/${none}`))),
+    refusal(404, 'ClassNotFound', ['Crate'], () => server.get(fd.at('/v1/schema/Crate'))),
+    refusal(404, 'NamespaceNotFound', ['Crate'], () => server.get(fd.at('/v1/schema/namespace/Crate'))),
+    refusal(404, 'IndexNotFound', ['byNothing'], () => server.delete(fd.at('/v1/index/byNothing'))),
+    refusal(400, 'MalformedOid', ['3-3-x'], () => server.delete(fd.at('/v1/object/3-3-x'))),
+    refusal(404, 'FederatedDatabaseNotFound', ['nope'], () => server.delete(`/v1/object/${first}?fdAlias=nope`)),
+  ]
+}
+
+rule(
+  ['1.4.1', '1.4.3', '1.4.4', '1.4.5', '1.4.7'],
+  'each refusal: its type and status, its words, its place, and nothing changed',
+  async () => {
+    const before = await contents()
+    for (const { ask, status, type, words, pointer } of refusals()) {
+      const reply = await ask()
+      const message = expectProblem(reply, status, type)
+      for (const word of words) expect(message, `${type}: ${word}`).toContain(word)
+      if (pointer !== undefined) {
+        expect(
+          reply.json.errors?.map((detail: { pointer: string }) => detail.pointer),
+          message,
+        ).toContain(pointer)
+      }
+      expect(reply.text, message).not.toMatch(
+        /\bat .*:\d+:\d+|node_modules|\.[jt]s\b|lmdb|ashlar-test-|\[object Object\]/i,
+      )
+      expect(await contents(), message).toBe(before)
+    }
+  },
+)
+
+rule('1.4.1', 'the fields of an error, and no others', async () => {
+  const reply = await fd.postObject('Car', { year: 'new' })
+  expect(Object.keys(reply.json)).toEqual(['type', 'title', 'status', 'message', 'errors'])
+  expect(reply.json.errors).toEqual([{ pointer: '/attributes/year', message: expect.any(String) }])
+  for (const path of ['/nope', fd.at('/v1/schema/Crate')]) {
+    expect(Object.keys((await server.get(path)).json)).toEqual(['type', 'title', 'status', 'message'])
+  }
+})
+
+rule('1.4.5', 'long values and names are cut', async () => {
+  const long = 'n'.repeat(5_000)
+  const replies = {
+    value: await fd.postObject('Car', { built: long }),
+    digits: await fd.postObject('Car', { year: '9'.repeat(5_000) }),
+    number: await fd.postObject('Car', { year: 1e308 }),
+    structure: await fd.postObject('Car', { plate: [long] }),
+    'unique value': await fd.create('Car', { plate: long }).then(() => fd.postObject('Car', { plate: long })),
+    OID: await server.get(fd.at(`/v1/object/${long.slice(0, 4_000)}`)),
+    'class of an object': await fd.postObject(long),
+    'attribute of an object': await fd.postObject('Car', { [long]: 1 }),
+    'attribute of an embedded object': await fd.postObject('Car', { part: { [long]: 1 } }),
+    'hidden attribute': await fd.postObject('Car', { [`${long}::note`]: 1 }),
+    field: await server.post(fd.at('/v1/object'), { class: 'Car', [long]: 1 }),
+    'field of a definition': await fd.putSchema(classOf('Late', { n: { logicalType: 'integer', [long]: 1 } })),
+    class: await fd.putSchema(classOf(long, {})),
+    attribute: await fd.putSchema(classOf('Late', { [`-${long}`]: 'integer' })),
+    type: await fd.putSchema(classOf('Late', { n: long })),
+    superclass: await fd.putSchema(classOf('Late', {}, { superClass: long })),
+    'referenced class': await fd.putSchema(classOf('Late', { n: reference(long) })),
+    index: await fd.postIndex(long, 'Car', false, 'year'),
+    'key attribute': await fd.postIndex('late', 'Car', false, long),
+    'class in the path': await server.get(fd.at(`/v1/schema/${long.slice(0, 4_000)}`)),
+    'index in the path': await server.get(fd.at(`/v1/index/${long.slice(0, 4_000)}`)),
+  }
+  const lengths = Object.entries(replies).map(([what, reply]) => [what, expectProblem(reply, reply.status).length])
+  expect(lengths.filter(([, length = 0]) => Number(length) > 500)).toEqual([])
+})
+
+rule('1.4.2', 'problem+json where it is asked for', async () => {
+  const path = fd.at('/v1/schema/Crate')
+  const typeFor = async (accept: string) =>
+    (await server.send('GET', path, { headers: { accept } })).headers['content-type']?.split(';')[0]
+  expect(await typeFor('application/problem+json, application/json')).toBe('application/problem+json')
+  expect(await typeFor('application/json;q=0.5,application/problem+json')).toBe('application/problem+json')
+  for (const accept of ['application/json', '*/*', '']) expect(await typeFor(accept)).toBe('application/json')
+})
+
+rule('1.4.8', 'types are words of the catalogue, which stands in the documents too', async () => {
+  const text = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8')
+  const rows = [...text.matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \|$/gm)]
+  const catalogue = new Map(rows.map(([, type = '', status, title]) => [type, { status: Number(status), title }]))
+  expect(catalogue.size).toBe(rows.length)
+  for (const { ask } of refusals()) {
+    const { type, status, title } = (await ask()).json
+    expect({ type, status, title }).toEqual({ type, ...catalogue.get(type) })
+  }
+  const openapi = (await server.get('/openapi.json')).text
+  for (const type of catalogue.keys()) expect(openapi).toContain(type)
+})
+
+rule('1.4.9', 'while it stops: 503 for new requests, an end for those under way', async () => {
+  const stopping = await startServer({ words: ['--allow-shutdown'] })
+  const { port } = new URL(stopping.url)
+  const body = JSON.stringify([classOf('Late', {})])
+  const underWay = await dial(port, `PUT /v1/schema HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n`)
+  underWay.write(`content-length: ${body.length}\r\n\r\n`)
+  await underWay.received('100 Continue')
+  const late = await dial(port, 'GET /v1 HTTP/1.1\r\nhost: x\r\n\r\n')
+  await late.received('"resources"')
+  // A request that has begun to arrive keeps its connection open.
+  late.write('GET /v1/schema HTTP/1.1\r\nhost: x\r\n')
+  expect((await stopping.send('POST', '/shutdown')).status).toBe(204)
+  late.write('\r\n')
+  const refused = await late.closed
+  const [head = '', problem = ''] = refused.slice(refused.lastIndexOf('HTTP/1.1')).split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 503 /)
+  expect(head).toMatch(/\r\nretry-after: \d+/i)
+  expect(JSON.parse(problem)).toMatchObject({ type: 'ShuttingDown', status: 503 })
+  underWay.write(body)
+  expect(await underWay.closed).toMatch(/HTTP\/1\.1 201 .*"classNumbers":\["1000000"\]/s)
+  await stopping.remove()
+})
+
+interface Line {
+  write(text: string): void
+  /** Resolves once the text has arrived. */
+  received(text: string): Promise<void>
+  /** All that arrived, once the server has closed the connection. */
+  readonly closed: Promise<string>
+}
+
+/** A connection on which a request can be sent in pieces. */
+async function dial(port: string, text: string): Promise<Line> {
+  const socket = connect(Number(port), '127.0.0.1')
+  let arrived = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => {
+    arrived += piece
+  })
+  const closed = new Promise<string>((resolve) =>
+    socket.on('error', () => undefined).once('close', () => resolve(arrived)),
+  )
+  socket.write(text)
+  return {
+    write: (more) => void socket.write(more),
+    closed,
+    async received(expected) {
+      while (!arrived.includes(expected)) {
+        await new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
+        if (socket.closed && !arrived.includes(expected)) throw new Error(`closed after: ${arrived}`)
+      }
+    },
+  }
+}

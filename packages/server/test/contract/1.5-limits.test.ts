@@ -1,0 +1,85 @@
+/** The limits of a server, over HTTP. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { classOf, FdUnderTest } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
+
+const small = {
+  bodyBytesMax: 2_000,
+  jsonDepthMax: 5,
+  requestHeaderBytesMax: 4_000,
+  indexKeyAttributesMax: 2,
+  classAttributesMax: 3,
+}
+let server: ServerUnderTest
+let fd: FdUnderTest
+let narrow: ServerUnderTest
+let narrowFd: FdUnderTest
+
+beforeAll(async () => {
+  const data = temporaryDirectory()
+  const config = join(data, 'ashlar.json')
+  writeFileSync(config, JSON.stringify({ limits: small }))
+  server = await startServer({ words: ['--fd', 'one'] })
+  fd = new FdUnderTest(server, 'one')
+  narrow = await startServer({ words: ['--fd', 'one', '--config', config], data })
+  narrowFd = new FdUnderTest(narrow, 'one')
+})
+afterAll(async () => {
+  await server.remove()
+  await narrow.remove()
+})
+
+const attributes = (count: number, name = 'a') =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`${name}${i}`, 'integer']))
+
+rule('1.5.1', 'the limits without configuration', async () => {
+  expect((await server.get('/v1/fd')).json.limits).toMatchObject({
+    bodyBytesMax: 64 * 2 ** 20,
+    jsonDepthMax: 64,
+    requestHeaderBytesMax: 16 * 2 ** 10,
+    indexKeyAttributesMax: 16,
+    classAttributesMax: 1_000,
+  })
+})
+
+rule(['1.5.2', '1.2.11', '1.2.14'], 'limits of the configuration are shown and in force', async () => {
+  expect((await narrow.get('/v1/fd')).json.limits).toMatchObject(small)
+  const padded = (bytes: number) => JSON.stringify([]).padEnd(bytes)
+  expect((await narrow.send('PUT', '/v1/schema', { raw: padded(2_000) })).status).toBe(201)
+  expectProblem(await narrow.send('PUT', '/v1/schema', { raw: padded(2_001) }), 413, 'BodyTooLarge')
+  expect(expectProblem(await narrow.send('PUT', '/v1/schema', { raw: '[[[[[[]]]]]]' }), 400)).toContain('5')
+})
+
+rule('1.5.3', 'request headers over the limit', async () => {
+  const ask = (on: ServerUnderTest, bytes: number) => on.send('GET', '/v1', { headers: { x: 'x'.repeat(bytes) } })
+  expect((await ask(server, 15_000)).status).toBe(200)
+  expectProblem(await ask(server, 17_000), 431, 'HeadersTooLarge')
+  expect((await ask(narrow, 3_000)).status).toBe(200)
+  expectProblem(await ask(narrow, 5_000), 431, 'HeadersTooLarge')
+})
+
+rule('1.5.4', 'attributes of a class, inherited ones included', async () => {
+  await fd.define(classOf('Full', attributes(1_000)))
+  expectProblem(await fd.putSchema(classOf('Over', attributes(1_001))), 422, 'LimitExceeded')
+  expectProblem(await fd.putSchema(classOf('Full', { more: 'integer' })), 422, 'LimitExceeded')
+  expectProblem(await fd.putSchema(classOf('Sub', { more: 'integer' }, { superClass: 'Full' })), 422, 'LimitExceeded')
+  await fd.define(classOf('Sub', {}, { superClass: 'Full' }), classOf('Base', {}))
+  await narrowFd.define(classOf('Base', attributes(1)), classOf('Sub', attributes(2, 'b'), { superClass: 'Base' }))
+  const message = expectProblem(await narrowFd.putSchema(classOf('Base', { more: 'integer' })), 422, 'LimitExceeded')
+  for (const word of ['Sub', '3']) expect(message).toContain(word)
+  expect((await narrow.get('/v1/schema/Base')).json.attributes).toHaveLength(1)
+})
+
+rule('1.5.5', 'key attributes of an index', async () => {
+  await fd.define(classOf('Keyed', attributes(17)))
+  const names = Object.keys(attributes(17))
+  expectProblem(await fd.postIndex('over', 'Keyed', false, ...names), 422, 'LimitExceeded')
+  await fd.index('full', 'Keyed', true, ...names.slice(1))
+  await narrowFd.define(classOf('Keyed', attributes(3)))
+  expectProblem(await narrowFd.postIndex('over', 'Keyed', false, 'a0', 'a1', 'a2'), 422, 'LimitExceeded')
+  await narrowFd.index('full', 'Keyed', false, 'a0', 'a1')
+})
