@@ -29,6 +29,8 @@ interface KeyPart {
   /** Positions of values: in the object, then in the embedded object found there, and so on. */
   readonly path: readonly number[]
   readonly format: AttributeFormat
+  /** As a request would write it: `address.city`, `Super::name`. */
+  readonly name: string
   readonly textCharactersMax: number
 }
 
@@ -38,16 +40,19 @@ export function indexKeyFormat(index: IndexDefinition, format: ClassFormat): Ind
 
 function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat): KeyPart {
   const path: number[] = []
+  const names: string[] = []
   let found: AttributeFormat | undefined
   let owner: ClassFormat | undefined = format
   for (const number of keyAttribute.path) {
     assert(owner !== undefined, 'a key attribute is reached through embedded objects')
     found = owner.attribute(number)
     path.push(found.index)
+    names.push(found.attribute.outputName)
     owner = found.embedded
   }
   assert(found !== undefined, 'a key attribute names an attribute')
-  return { path, format: found, textCharactersMax: keyAttribute.maxStoredStringLength ?? Number.POSITIVE_INFINITY }
+  const textCharactersMax = keyAttribute.maxStoredStringLength ?? Number.POSITIVE_INFINITY
+  return { path, format: found, name: names.join('.'), textCharactersMax }
 }
 
 /** The values that the index sees, in key order. */

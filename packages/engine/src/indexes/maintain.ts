@@ -95,7 +95,7 @@ export function uniqueViolationError(
   const keyed = keyValues(format, values)
   const attributes = format.parts.map((part, position) => {
     const value = keyed[position] === null ? null : part.format.codec.toJson(keyed[position])
-    return `${part.format.attribute.name} ${shownValue(value)}`
+    return `${part.name} ${shownValue(value)}`
   })
   return new AshlarError(
     'UniqueViolation',

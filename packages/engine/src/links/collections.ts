@@ -62,16 +62,16 @@ export async function putPairs(
   if (action === 'override') for (const { key } of present) changes.transaction.delete(key)
   changes.expectObject(state.oid)
   // Only references that change are checked: what was read can be sent back, dangling ones included.
-  const knownTargets = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
-  const knownKeys = new Set(present.map(({ key }) => Buffer.from(key).toString('latin1')))
+  const known = new Map(present.map(({ key, value }) => [Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)]))
   const place = placeOf(state.format, attribute)
   for (const { key, value } of pairs) {
     const target = value as Oid
     const entryKey = mapEntryKey(state.oid, attribute, key)
-    if (target !== noOid && !knownTargets.has(target)) {
+    const held = known.get(entryKey.toString('latin1'))
+    if (target !== noOid && held !== target) {
       await changes.checkReference(target, spec.element.referencedClass, place)
     }
-    if (spec.key.logicalType === 'reference' && !knownKeys.has(entryKey.toString('latin1'))) {
+    if (spec.key.logicalType === 'reference' && held === undefined) {
       await changes.checkReference(key as Oid, spec.key.referencedClass, place)
     }
     changes.transaction.put(entryKey, mapEntryValue(attribute, key, target))

@@ -7,11 +7,11 @@ import type { ObjectChanges } from '../links/object-changes.ts'
 import { applyJson } from '../records/apply-json.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { type MapPair, parseGiven, readCollectionChange } from '../records/collection-change.ts'
-import { visitReferences } from '../records/references-in.ts'
+import { visitNewReferences } from '../records/references-in.ts'
 import type { ObjectState } from '../records/working-set.ts'
 import { nearNames } from '../schema/names.ts'
 import { shownText } from '../schema/request-body.ts'
-import { noOid, type Oid } from '../types/oid.ts'
+import type { Oid } from '../types/oid.ts'
 import { toAshlarError } from './value-error.ts'
 
 export type Attributes = { readonly [name: string]: unknown }
@@ -123,12 +123,10 @@ async function checkNewReferences(
   after: unknown,
 ): Promise<void> {
   const { spec } = attribute.attribute
-  const present = new Set<Oid>([noOid])
-  visitReferences(spec, before, changes.objects.formats, (target) => present.add(target))
   const added: Parameters<ObjectChanges['checkReference']>[] = []
   const place = { className: state.format.cls.name, attributeName: attribute.attribute.name }
-  visitReferences(spec, after, changes.objects.formats, (target, referencedClass) => {
-    if (!present.has(target)) added.push([target, referencedClass, place])
+  visitNewReferences(spec, before, after, changes.objects.formats, (target, referencedClass) => {
+    added.push([target, referencedClass, place])
   })
   for (const reference of added) await changes.checkReference(...reference)
 }

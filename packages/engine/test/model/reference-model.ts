@@ -169,7 +169,7 @@ export class ReferenceModel {
     if (action === 'remove') values[name] = present.filter((element) => !elements.includes(element))
     else {
       // In a list, an element that is appended is a new reference even where an equal one is there.
-      const isChecked = (element: string): boolean => !present.includes(element) || (name === 'seq' && action === 'add')
+      const isChecked = (element: string): boolean => !present.includes(element) || action === 'add'
       for (const element of elements) if (isChecked(element)) this.check(element, 'Item')
       values[name] = action === 'add' ? [...present, ...elements] : [...elements]
     }
@@ -188,8 +188,8 @@ export class ReferenceModel {
 
   private overrideMap(oid: string, given: Record<string, string>): void {
     const values = this.values(oid)
-    const present = Object.values(values.byName as Record<string, string>)
-    for (const target of Object.values(given)) if (!present.includes(target)) this.check(target, 'Item')
+    const present = values.byName as Record<string, string>
+    for (const [key, target] of Object.entries(given)) if (present[key] !== target) this.check(target, 'Item')
     values.byName = Object.fromEntries(Object.entries(given).sort(([one], [other]) => (one < other ? -1 : 1)))
   }
 

@@ -17,7 +17,7 @@ let uris: string[]
 let kept: string[]
 
 beforeAll(async () => {
-  server = await startServer({ words: ['--fd', 'hostile'] })
+  server = await startServer({ words: ['--fd', 'hostile', '--fd', 'odd'] })
   fd = new FdUnderTest(server, 'hostile')
   const scalars = ['boolean', 'character', 'integer', 'real', 'string', 'guid', 'date', 'time', 'datetime', 'interval']
   await fd.define(
@@ -167,4 +167,40 @@ rule('1.4.6', 'odd values for each attribute of a class', async () => {
     }),
     { numRuns, ...seed },
   )
+})
+
+rule('1.3.5', 'classes, attributes, keys and indexes with names that JavaScript gives a meaning', async () => {
+  // Of values that have it, an `await` would call it.
+  const then = 'then'
+  const odd = new FdUnderTest(server, 'odd')
+  const [outer, part, holder] = ['constructor.toString', 'hasOwnProperty', 'valueOf']
+  const attributes = { hasOwnProperty: 3, valueOf: 'v', [then]: 't', toJSON: 'j', constructor: 'c' }
+  await odd.define(
+    classOf(outer, {
+      hasOwnProperty: 'integer',
+      valueOf: 'string',
+      [then]: 'string',
+      toJSON: 'string',
+      constructor: 'string',
+    }),
+    classOf(part, { [then]: 'integer' }, embedded),
+    classOf(holder, {
+      constructor: { logicalType: 'object', class: part },
+      toString: { logicalType: 'map', elementSpecification: reference(outer) },
+    }),
+  )
+  const oid = await odd.create(outer, attributes)
+  expect(await odd.read(oid)).toMatchObject(attributes)
+  await odd.index('constructor', outer, true, 'hasOwnProperty', then)
+  await odd.index('toString', holder, true, 'constructor.then')
+  expectProblem(await odd.postObject(outer, attributes), 409, 'UniqueViolation')
+  const raw = `{"class":"${holder}","attributes":{"constructor":{"then":4},"toString":{"__proto__":"${oid}","then":"${oid}"}}}`
+  const made = await server.send('POST', odd.at('/v1/object'), { raw })
+  const { text } = await server.get(odd.at(made.json.uri))
+  expect(text).toContain(`"constructor":{"then":4},"toString":{"__proto__":"${oid}","then":"${oid}"}`)
+  expect((await server.get(odd.at('/v1/schema/namespace/constructor'))).json.classes).toHaveLength(1)
+  expectProblem(await server.get(odd.at('/v1/schema/namespace/toString')), 404, 'NamespaceNotFound')
+  expectProblem(await server.get('/v1/schema?fdAlias=constructor'), 404, 'FederatedDatabaseNotFound')
+  expectProblem(await server.get('/v1/schema?fdAlias=__proto__'), 404, 'FederatedDatabaseNotFound')
+  expectProblem(await server.get(odd.at('/v1/schema').concat('&__proto__=1')), 400, 'UnknownParameter')
 })

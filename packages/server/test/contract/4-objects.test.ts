@@ -186,6 +186,20 @@ describe('inheritance', () => {
     expect((await fd.read(friend)).friend).toBe(oid)
   })
 
+  rule('4.1.19', 'an attribute under two names', async () => {
+    const oid = await fd.create('Staff.Employee', { name: 'one', age: 1 })
+    for (const attributes of [
+      { name: 'two', 'Employee::name': 'two' },
+      { 'Staff.Employee::name': 'two', 'Employee::name': 'three' },
+      { age: 2, 'Person::age': 3 },
+    ]) {
+      expectProblem(await fd.putObject(oid, attributes), 422)
+      expectProblem(await fd.postObject('Staff.Employee', attributes), 422)
+    }
+    expect(await fd.read(oid)).toMatchObject({ name: 'one', age: 1 })
+    await fd.update(oid, { name: 'near', 'Person::name': 'far' })
+  })
+
   rule('4.2.4', 'a superclass that may be several', async () => {
     await fd.define(
       classOf('X.Base', { n: 'integer' }),

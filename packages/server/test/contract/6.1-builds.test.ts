@@ -1,22 +1,16 @@
 /** Indexes that are built while clients and servers come and go, over HTTP. */
 
-import { rmSync } from 'node:fs'
 import { request } from 'node:http'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { classOf, FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { rule } from './rule.ts'
 import { type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
 
 const objects = 2_000
-const folders: string[] = []
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-})
 
 async function filledServer(): Promise<FdUnderTest> {
   const data = temporaryDirectory()
-  folders.push(data)
   const server = await startServer({ words: ['--fd', 'fleet'], data })
   const fd = new FdUnderTest(server, 'fleet')
   await fd.define(classOf('Car', { license: 'string', year: 'integer' }))
@@ -81,7 +75,6 @@ rule(['6.1.24', '8.1.7'], 'a server that is killed, or stops, while it builds', 
 
 rule('6.1.20', 'two servers on one store: one key is given once, and each sees what the other did', async () => {
   const place = temporaryDirectory()
-  folders.push(place)
   const words = ['--fd', `fleet=lmdb:${place}`]
   const servers = [await startServer({ words }), await startServer({ words })]
   const fds = servers.map((server) => new FdUnderTest(server, 'fleet'))

@@ -231,3 +231,54 @@ rule('6.1.7', 'under concurrent creations, updates and deletions, no key is held
   expect(rivals.slice(1).filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1)
   expect(await entryCount(`${name}Index`)).toBe(7 + rivals.slice(1).filter(({ status }) => status === 201).length)
 })
+
+rule('6.1.6', 'texts far longer than any stored length', async () => {
+  const name = fresh()
+  await fd.define(classOf(name, { s: 'string', t: 'string' }))
+  const properties = { maxStoredStringLength: 1024 }
+  await fd.index(`${name}Index`, name, true, { attributeName: 's', properties }, { attributeName: 't', properties })
+  const long = '😀'.repeat(3_000)
+  for (const [s, t] of [
+    [long, long],
+    [`${long}1`, long],
+    [long, `${long}1`],
+    [long.slice(0, 2_048), long],
+  ]) {
+    await fd.create(name, { s, t })
+    expectProblem(await fd.postObject(name, { s, t }), 409, 'UniqueViolation')
+  }
+})
+
+rule(
+  ['6.1.21', '6.1.5', '1.4.5'],
+  'a key goes on meaning the attribute that it named, also once another hides it',
+  async () => {
+    const [base, sub] = [fresh(), fresh()]
+    await fd.define(classOf(base, { name: 'string' }), classOf(sub, {}, { superClass: base }))
+    await fd.index(`${sub}Index`, sub, true, 'name')
+    const oid = await fd.create(sub, { name: 'x' })
+    await fd.define(classOf(sub, { name: 'string' }))
+    expect(await fd.read(oid)).toMatchObject({ [`${base}::name`]: 'x', name: '' })
+    const { json } = await server.get(fd.at(`/v1/index/${sub}Index`))
+    expect(json.keyAttributes[0].attributeName).toBe(`${base}::name`)
+    await fd.create(sub, { name: 'x', [`${base}::name`]: 'y' })
+    const reply = await fd.postObject(sub, { [`${base}::name`]: 'x' })
+    expect(expectProblem(reply, 409, 'UniqueViolation')).toContain(`${base}::name`)
+  },
+)
+
+rule(['6.1.22', '6.1.5', '1.4.5'], 'a violation names the attribute of the embedded object by its path', async () => {
+  const [root, twig, tree] = [fresh(), fresh(), fresh()]
+  await fd.define(
+    classOf(root, { a: 'integer' }, embedded),
+    classOf(twig, { a: 'integer' }, { ...embedded, superClass: root }),
+    classOf(tree, { twig: { logicalType: 'object', class: twig } }),
+  )
+  await fd.index(`${tree}Near`, tree, true, 'twig.a')
+  await fd.index(`${tree}Far`, tree, true, `twig.${root}::a`)
+  await fd.create(tree, { twig: { a: 1, [`${root}::a`]: 2 } })
+  const near = await fd.postObject(tree, { twig: { a: 1, [`${root}::a`]: 3 } })
+  expect(expectProblem(near, 409, 'UniqueViolation')).toContain('twig.a')
+  const far = await fd.postObject(tree, { twig: { a: 3, [`${root}::a`]: 2 } })
+  expect(expectProblem(far, 409, 'UniqueViolation')).toContain(`twig.${root}::a`)
+})

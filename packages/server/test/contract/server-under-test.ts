@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { afterAll } from 'vitest'
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -97,8 +98,25 @@ function toReply(status: number, headers: IncomingHttpHeaders, bytes: Buffer): R
   return { status, headers, bytes, text, json: isJson && text !== '' ? JSON.parse(text) : undefined }
 }
 
+const children = new Set<ChildProcess>()
+const directories = new Set<string>()
+
+/** What a test that failed, or forgot it, leaves behind ends with its file. */
+afterAll(async () => {
+  for (const child of children) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true })
+})
+
+/** Removed once all tests of the file have run. */
 export function temporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), 'ashlar-test-'))
+  const directory = mkdtempSync(join(tmpdir(), 'ashlar-test-'))
+  directories.add(directory)
+  return directory
 }
 
 export interface StartOptions {
@@ -128,6 +146,7 @@ function spawnServer(words: readonly string[], environment: Record<string, strin
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...ownEnvironment(), ...environment },
   })
+  children.add(child)
   let text = ''
   child.stderr.on('data', (chunk: Buffer) => {
     text += chunk.toString()
