@@ -28,6 +28,7 @@ export const errorCatalogue = {
   MalformedValue: { kind: 'malformed', title: 'A value has the wrong JSON type' },
   MalformedOid: { kind: 'malformed', title: 'The OID is not well formed' },
   UnknownField: { kind: 'malformed', title: 'The body has a field that the operation does not know' },
+  QuerySyntaxError: { kind: 'malformed', title: 'The query is not well formed' },
 
   // What the URL addresses does not exist.
   ClassNotFound: { kind: 'notFound', title: 'The class does not exist' },
@@ -54,6 +55,7 @@ export const errorCatalogue = {
   AttributeNotIndexable: { kind: 'unprocessable', title: 'The attribute cannot be a key attribute' },
   ValueNotAllowed: { kind: 'unprocessable', title: 'The value is not possible for the attribute' },
   InvalidReference: { kind: 'unprocessable', title: 'The reference does not name a fitting object' },
+  QueryError: { kind: 'unprocessable', title: 'The query cannot be carried out' },
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
 
   // Try again.
@@ -76,12 +78,20 @@ export interface ErrorDetail {
 export class AshlarError extends Error {
   readonly type: ErrorType
   readonly errors: readonly ErrorDetail[]
+  /** What else the error tells beside its message, such as the line and column in a query; RFC 9457, section 3.2. */
+  readonly extensions: Readonly<Record<string, unknown>>
 
-  constructor(type: ErrorType, message: string, errors: readonly ErrorDetail[] = []) {
+  constructor(
+    type: ErrorType,
+    message: string,
+    errors: readonly ErrorDetail[] = [],
+    extensions: Readonly<Record<string, unknown>> = {},
+  ) {
     super(message)
     this.name = 'AshlarError'
     this.type = type
     this.errors = errors
+    this.extensions = extensions
   }
 
   get kind(): ErrorKind {

@@ -4,6 +4,7 @@ export { FederatedDatabase, type IndexRecord, type OpenOptions, type Statistics 
 export { defaultEngineLimits, type EngineLimits } from './limits.ts'
 export type { Attributes } from './objects/apply-attributes.ts'
 export type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
+export type { QueryReply, QueryRequest } from './query/query-request.ts'
 export { openStore } from './store/open-store.ts'
 export type { Store, StoreFacts, StoreStats } from './store/store.ts'
 export type { Oid } from './types/oid.ts'

@@ -10,6 +10,22 @@ export interface EngineLimits {
   readonly transactionAttemptsMax: number
   /** Objects that an index build reads and commits at a time. */
   readonly indexBuildBatchObjects: number
+  /** How long a text of statements may run. */
+  readonly statementMsMax: number
+  /** Characters of a text of statements. */
+  readonly queryCharactersMax: number
+  /** Rows that a statement sorts or groups in memory. */
+  readonly sortedRowsMax: number
+  /** What those rows may take together. */
+  readonly sortedBytesMax: number
+  /** The reply to a text that changes something: it is held until the commit. */
+  readonly changeReplyBytesMax: number
+  /** Objects that one text creates, changes or deletes. */
+  readonly changedObjectsMax: number
+  /** Edges that the walks of one statement may try. */
+  readonly pathExpansionsMax: number
+  /** The largest bound that a walk of variable length may be given. */
+  readonly walkEdgesMax: number
 }
 
 export const defaultEngineLimits: EngineLimits = {
@@ -17,6 +33,14 @@ export const defaultEngineLimits: EngineLimits = {
   indexKeyAttributesMax: 16,
   transactionAttemptsMax: 50,
   indexBuildBatchObjects: 500,
+  statementMsMax: 60_000,
+  queryCharactersMax: 1_000_000,
+  sortedRowsMax: 1_000_000,
+  sortedBytesMax: 256 * 2 ** 20,
+  changeReplyBytesMax: 64 * 2 ** 20,
+  changedObjectsMax: 1_000_000,
+  pathExpansionsMax: 10_000_000,
+  walkEdgesMax: 32,
 }
 
 /** Fixed by the interface or the storage layout; changing one changes what is stored. */

@@ -1,0 +1,346 @@
+/** What a text of DO says, as written: plain data with places in the text, no names resolved. */
+import type { Oid } from '../types/oid.ts'
+import type { OperatorName } from './operators.ts'
+
+/** Offsets into the text: start ≤ end, end exclusive. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export type LiteralValue =
+  | { readonly type: 'null'; readonly value: null }
+  | { readonly type: 'boolean'; readonly value: boolean }
+  | { readonly type: 'integer'; readonly value: number | bigint }
+  | { readonly type: 'real' | 'date' | 'time' | 'datetime'; readonly value: number }
+  | { readonly type: 'datetimeoffset'; readonly value: { readonly ticks: number; readonly offsetMinutes: number } }
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'oid'; readonly value: Oid }
+
+/** A name of a class or attribute: parts as written, joined by dots or `::`. */
+export interface QualifiedName extends Span {
+  readonly text: string
+}
+
+export type Expression =
+  | LiteralExpression
+  | NameExpression
+  | MemberExpression
+  | SubscriptExpression
+  | SliceExpression
+  | VariableExpression
+  | SystemExpression
+  | OperationExpression
+  | CallExpression
+  | CastExpression
+  | ElementsExpression
+  | PairsExpression
+  | IntervalExpression
+  | StructureExpression
+  | NestedExpression
+
+export interface LiteralExpression extends Span {
+  readonly kind: 'literal'
+  readonly literal: LiteralValue
+}
+/** `name` or `Base::name`, in whatever context it stands. */
+export interface NameExpression extends Span {
+  readonly kind: 'name'
+  readonly name: string
+}
+export interface MemberExpression extends Span {
+  readonly kind: 'member'
+  readonly object: Expression
+  readonly name: string
+  readonly nameSpan: Span
+}
+/** An index, a key or a predicate: which one depends on what the object is. */
+export interface SubscriptExpression extends Span {
+  readonly kind: 'subscript'
+  readonly object: Expression
+  readonly subscript: Expression
+}
+export interface SliceExpression extends Span {
+  readonly kind: 'slice'
+  readonly object: Expression
+  readonly from: Expression | undefined
+  readonly to: Expression | undefined
+}
+export interface VariableExpression extends Span {
+  readonly kind: 'variable'
+  readonly name: string
+}
+export interface SystemExpression extends Span {
+  readonly kind: 'system'
+  readonly name: 'NOW' | 'ID' | 'THIS_REFERENCE'
+}
+export interface OperationExpression extends Span {
+  readonly kind: 'operation'
+  readonly operator: OperatorName
+  readonly operands: readonly Expression[]
+}
+/** A function or aggregate; `name` in capitals. */
+export interface CallExpression extends Span {
+  readonly kind: 'call'
+  readonly name: string
+  readonly operands: readonly Expression[]
+}
+export interface CastExpression extends Span {
+  readonly kind: 'cast'
+  readonly operand: Expression
+  readonly type: TypeExpression
+}
+export interface ElementsExpression extends Span {
+  readonly kind: 'elements'
+  readonly form: 'list' | 'set'
+  readonly elements: readonly Expression[]
+}
+export interface PairsExpression extends Span {
+  readonly kind: 'pairs'
+  readonly pairs: readonly Pair[]
+}
+export interface Pair {
+  readonly key: Expression
+  readonly value: Expression
+}
+export interface IntervalExpression extends Span {
+  readonly kind: 'interval'
+  readonly parts: readonly { readonly unit: IntervalUnit; readonly amount: Expression }[]
+}
+export type IntervalUnit = 'days' | 'hours' | 'minutes' | 'seconds' | 'milliseconds'
+/** `Address{city: 'X'}`: an embedded value. */
+export interface StructureExpression extends Span {
+  readonly kind: 'structure'
+  readonly className: QualifiedName
+  readonly assignments: readonly Assignment[]
+}
+/** `(LOOKUP …)`, `CREATE …` where a value stands. */
+export interface NestedExpression extends Span {
+  readonly kind: 'nested'
+  readonly statement: Statement
+}
+
+/** `address.city: 'X'`; the target's steps are attribute names. */
+export interface Assignment extends Span {
+  readonly target: readonly string[]
+  readonly value: Expression
+}
+
+/** `Integer{Storage: B8}`, or the name of a class in a cast. */
+export interface TypeExpression extends Span {
+  readonly name: string
+  readonly settings: readonly TypeSetting[]
+}
+export interface TypeSetting extends Span {
+  readonly name: string
+  readonly value: TypeExpression | number
+}
+
+export type Source =
+  | (Span & { readonly kind: 'class'; readonly className: QualifiedName; readonly isOnly: boolean })
+  /** References held by a variable, or an OID. */
+  | (Span & { readonly kind: 'references'; readonly references: Expression })
+
+export interface OrderItem extends Span {
+  readonly expression: Expression
+  readonly isDescending: boolean
+}
+export interface Limiter extends Span {
+  /** `count`: so many rows. `while`: as long as it is true. */
+  readonly kind: 'count' | 'while'
+  readonly expression: Expression
+}
+export interface Projection extends Span {
+  readonly expression: Expression
+  /** The alias, or the expression as written with blanks squeezed. */
+  readonly name: string
+}
+/** `RETURN *` is undefined. */
+export type Projections = readonly Projection[] | undefined
+
+export interface Clauses {
+  readonly where: Expression | undefined
+  readonly groupBy: readonly Expression[]
+  readonly having: Expression | undefined
+  readonly orderBy: readonly OrderItem[]
+  readonly skip: Limiter | undefined
+  readonly take: Limiter | undefined
+}
+
+export interface SelectStatement extends Span, Clauses {
+  readonly kind: 'select'
+  readonly source: Source
+  readonly projections: Projections
+}
+export interface CreateStatement extends Span {
+  readonly kind: 'create'
+  readonly className: QualifiedName
+  readonly assignments: readonly Assignment[]
+}
+export interface UpsertStatement extends Span {
+  readonly kind: 'upsert'
+  readonly className: QualifiedName
+  readonly assignments: readonly Assignment[]
+  readonly on: readonly QualifiedName[]
+}
+export type Action = SetAction | ClearAction | AddAction | RemoveAction
+export interface SetAction extends Span {
+  readonly kind: 'set'
+  readonly target: Expression
+  readonly values: readonly Expression[]
+}
+export interface ClearAction extends Span {
+  readonly kind: 'clear'
+  readonly targets: readonly Expression[]
+}
+export interface AddAction extends Span {
+  readonly kind: 'add'
+  readonly elements: readonly Expression[]
+  readonly pairs: readonly Pair[]
+  readonly target: Expression
+}
+export interface RemoveAction extends Span {
+  readonly kind: 'remove'
+  readonly elements: readonly Expression[]
+  readonly isKeys: boolean
+  readonly target: Expression
+}
+export interface UpdateStatement extends Span, Clauses {
+  readonly kind: 'update'
+  readonly source: Source
+  readonly actions: readonly Action[]
+  /** False without a RETURN clause. */
+  readonly isReturning: boolean
+  readonly projections: Projections
+}
+export interface DeleteStatement extends Span, Clauses {
+  readonly kind: 'delete'
+  readonly source: Source
+  readonly isReturning: boolean
+  readonly projections: Projections
+}
+export interface LookupStatement extends Span {
+  readonly kind: 'lookup'
+  readonly source: Source
+  readonly where: Expression | undefined
+}
+export interface LetStatement extends Span {
+  readonly kind: 'let'
+  readonly name: string
+  readonly value: Expression | Statement
+  readonly isStatement: boolean
+}
+export interface ShowStatement extends Span {
+  readonly kind: 'show'
+  readonly what: 'value' | 'parameters' | 'class' | 'classes'
+  readonly value: Expression | undefined
+  readonly className: QualifiedName | undefined
+}
+export interface MatchStatement extends Span, Clauses {
+  readonly kind: 'match'
+  readonly patterns: readonly Pattern[]
+  readonly projections: Projections
+}
+export interface Pattern extends Span {
+  readonly name: string | undefined
+  /** One more vertex than edges. */
+  readonly vertices: readonly VertexPattern[]
+  readonly edges: readonly EdgePattern[]
+}
+export interface VertexPattern extends Span {
+  readonly name: string | undefined
+  readonly className: QualifiedName | undefined
+  readonly where: Expression | undefined
+}
+export interface EdgePattern extends Span {
+  readonly name: string | undefined
+  readonly attribute: QualifiedName | undefined
+  readonly direction: 'forward' | 'backward' | 'either'
+  /** Undefined for a single edge. */
+  readonly length: { readonly min: number; readonly max: number | undefined } | undefined
+}
+export interface SchemaStatement extends Span {
+  readonly kind: 'schema'
+  readonly changes: readonly SchemaChange[]
+}
+export type SchemaChange =
+  | (Span & {
+      readonly kind: 'createClass'
+      readonly className: QualifiedName
+      readonly superClass: QualifiedName | undefined
+      readonly isEmbeddable: boolean
+      readonly attributes: readonly AttributeDeclaration[]
+    })
+  | (Span & {
+      readonly kind: 'alterClass'
+      readonly className: QualifiedName
+      readonly alterations: readonly Alteration[]
+    })
+  | (Span & { readonly kind: 'renameClass'; readonly className: QualifiedName; readonly newName: QualifiedName })
+  | (Span & { readonly kind: 'dropClass'; readonly className: QualifiedName })
+export interface AttributeDeclaration extends Span {
+  readonly name: string
+  readonly type: TypeExpression
+}
+export type Alteration =
+  | (Span & { readonly kind: 'add'; readonly attribute: AttributeDeclaration })
+  | (Span & { readonly kind: 'rename'; readonly name: string; readonly newName: string })
+  | (Span & { readonly kind: 'drop'; readonly name: string })
+export interface CreateIndexStatement extends Span {
+  readonly kind: 'createIndex'
+  readonly name: string
+  readonly isUnique: boolean
+  readonly className: QualifiedName
+  readonly attributes: readonly QualifiedName[]
+}
+export interface DropIndexStatement extends Span {
+  readonly kind: 'dropIndex'
+  readonly name: string
+}
+export interface ForEachStatement extends Span {
+  readonly kind: 'forEach'
+  readonly name: string
+  readonly elements: Expression | ImportStatement
+  readonly body: readonly Statement[]
+}
+export interface IfStatement extends Span {
+  readonly kind: 'if'
+  readonly condition: Expression
+  readonly whenTrue: readonly Statement[]
+  readonly whenFalse: readonly Statement[]
+}
+export interface ImportStatement extends Span {
+  readonly kind: 'import'
+  readonly file: string
+  readonly hasHeader: boolean
+  readonly commitEvery: number | undefined
+}
+export interface FormatStatement extends Span {
+  readonly kind: 'format'
+  readonly type: 'date' | 'time' | 'datetime'
+  readonly format: string
+}
+export interface ExplainStatement extends Span {
+  readonly kind: 'explain'
+  readonly isAnalyze: boolean
+  readonly statement: Statement
+}
+
+export type Statement =
+  | SelectStatement
+  | CreateStatement
+  | UpsertStatement
+  | UpdateStatement
+  | DeleteStatement
+  | LookupStatement
+  | LetStatement
+  | ShowStatement
+  | MatchStatement
+  | SchemaStatement
+  | CreateIndexStatement
+  | DropIndexStatement
+  | ForEachStatement
+  | IfStatement
+  | ImportStatement
+  | FormatStatement
+  | ExplainStatement

@@ -1,0 +1,149 @@
+/** Text to tokens (DO, section 2). */
+import { parseOid } from '../../types/oid.ts'
+import type { LiteralValue } from '../ast.ts'
+import { shownPiece, syntaxError } from '../query-error.ts'
+import { dateLiteral, datetimeLiteral, numberLiteral, timeLiteral } from './literals.ts'
+import { readString } from './string-literal.ts'
+import type { Token } from './token.ts'
+
+const blank = /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/y
+const name = /[A-Za-z_][A-Za-z0-9_]*/y
+const oid = /\d+-\d+-\d+-\d+(?![\w-])/y
+const date = /\d{4}([-/])\d{1,2}\1\d{1,2}(?!\d)/y
+const timeOfDay = /\d{1,2}:\d{2}:\d{2}(?:\.\d+)?(?![\w:])/y
+/** What follows the date of a datetime. */
+const timeAfterDate =
+  /(?:T|[ \t]+)(\d{1,2}:\d{2}:\d{2}(?:\.\d+)?)(?:(Z)(?!\w)|[ \t]*([+-]\d{2}:\d{2})(?!\d))?(?![\w:])/y
+const number = /0[xX][0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const symbol = /=~~|!~~|=~|!~|=>|==|!=|<=|>=|<<|>>|&&|\|\||\^\^|::|\.\.|[-+*/%=<>!~&|^.,:;()[\]{}]/y
+
+/** Throws QuerySyntaxError. The last token is the end. */
+export function tokenize(text: string): Token[] {
+  const lexer = new Lexer(text)
+  const tokens: Token[] = []
+  for (;;) {
+    const token = lexer.next()
+    tokens.push(token)
+    if (token.kind === 'end') return tokens
+  }
+}
+
+class Lexer {
+  private readonly text: string
+  private at = 0
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  next(): Token {
+    this.skipBlank()
+    const start = this.at
+    const { text } = this
+    if (start >= text.length) return { kind: 'end', text: 'the end of the text', start, end: start }
+    const character = text[start] as string
+    if (character >= '0' && character <= '9') return this.number(start)
+    const word = this.match(name)
+    if (word !== undefined) return { kind: 'name', text: word, isQuoted: false, start, end: this.at }
+    if (character === '$') return this.variable(start)
+    if (character === "'" || character === '"') return this.string(start)
+    if (character === '`') return this.quotedName(start)
+    const found = this.match(symbol)
+    if (found !== undefined) return { kind: 'symbol', text: found, start, end: this.at }
+    const shown = String.fromCodePoint(text.codePointAt(start) as number)
+    throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here`)
+  }
+
+  private skipBlank(): void {
+    this.match(blank)
+    const start = this.at
+    if (this.text.startsWith('/*', start)) {
+      throw syntaxError(this.text, { start, end: start + 2 }, 'a comment that begins here does not end', ['*/'])
+    }
+  }
+
+  private match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at
+    const found = pattern.exec(this.text)
+    if (found === null) return undefined
+    this.at = pattern.lastIndex
+    return found[0]
+  }
+
+  private number(start: number): Token {
+    const literal = this.oid(start) ?? this.date(start) ?? this.time(start) ?? this.plainNumber(start)
+    const token = this.text.slice(start, this.at)
+    return { kind: 'literal', text: token, literal, start, end: this.at }
+  }
+
+  private oid(start: number): LiteralValue | undefined {
+    const found = this.match(oid)
+    if (found === undefined) return undefined
+    const value = parseOid(found)
+    if (value !== undefined) return { type: 'oid', value }
+    const message = `${shownPiece(found)} is not an OID: four numbers up to 65535, without leading zeros`
+    throw syntaxError(this.text, { start, end: this.at }, message)
+  }
+
+  private date(start: number): LiteralValue | undefined {
+    const found = this.match(date)
+    if (found === undefined) return undefined
+    timeAfterDate.lastIndex = this.at
+    const time = timeAfterDate.exec(this.text)
+    if (time !== null) this.at = timeAfterDate.lastIndex
+    const offset = time?.[2] ?? time?.[3]
+    const literal = time === null ? dateLiteral(found) : datetimeLiteral(found, time[1] as string, offset)
+    if (literal !== undefined) return literal
+    const span = { start, end: this.at }
+    const piece = this.text.slice(start, this.at)
+    throw syntaxError(this.text, span, `${shownPiece(piece)} is not a date that there is`)
+  }
+
+  private time(start: number): LiteralValue | undefined {
+    const found = this.match(timeOfDay)
+    if (found === undefined) return undefined
+    const literal = timeLiteral(found)
+    if (literal !== undefined) return literal
+    throw syntaxError(this.text, { start, end: this.at }, `${shownPiece(found)} is not a time of day`)
+  }
+
+  private plainNumber(start: number): LiteralValue {
+    const found = this.match(number) as string
+    const literal = numberLiteral(found)
+    if (literal === undefined) {
+      throw syntaxError(this.text, { start, end: this.at }, `${shownPiece(found)} is beyond what a number can be`)
+    }
+    if (this.match(name) === undefined) return literal
+    const piece = this.text.slice(start, this.at)
+    throw syntaxError(this.text, { start, end: this.at }, `'${shownPiece(piece)}' is neither a number nor a name`)
+  }
+
+  private variable(start: number): Token {
+    const isSystem = this.text[start + 1] === '$'
+    this.at = start + (isSystem ? 2 : 1)
+    const word = this.match(name)
+    if (word === undefined) {
+      throw syntaxError(this.text, { start, end: this.at }, '$ is followed by a name', ['$name', '$$NOW'])
+    }
+    if (isSystem) return { kind: 'system', text: word.toUpperCase(), start, end: this.at }
+    return { kind: 'variable', text: word, start, end: this.at }
+  }
+
+  private string(start: number): Token {
+    const { value, end } = readString(this.text, start)
+    this.at = end
+    return { kind: 'literal', text: this.text.slice(start, end), literal: { type: 'string', value }, start, end }
+  }
+
+  private quotedName(start: number): Token {
+    const close = this.text.indexOf('`', start + 1)
+    const inner = close < 0 ? '' : this.text.slice(start + 1, close)
+    this.at = close < 0 ? this.text.length : close + 1
+    if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(inner)) {
+      return { kind: 'name', text: inner, isQuoted: true, start, end: this.at }
+    }
+    throw syntaxError(this.text, { start, end: this.at }, 'a name in backquotes has letters, digits and _, and ends', [
+      '`',
+    ])
+  }
+}

@@ -1,0 +1,265 @@
+/** Expressions: operators by precedence, paths, calls and structures (DO, sections 2 to 4). */
+import type { CallExpression, Expression, NameExpression, OperationExpression, Span } from '../ast.ts'
+import {
+  callableOperators,
+  type InfixOperator,
+  infixSymbols,
+  infixWords,
+  type OperatorName,
+  precedence,
+  prefixSymbols,
+} from '../operators.ts'
+import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
+import { parseType } from './parse-type.ts'
+import type { TokenCursor } from './token-cursor.ts'
+
+/** Words with which a parenthesised statement begins, and what follows it then. */
+const nestedWords: readonly string[] = ['LOOKUP', 'FROM', 'SELECT', 'MATCH', 'CREATE', 'UPSERT']
+
+export function parseExpression(cursor: TokenCursor): Expression {
+  return parseInfix(cursor, 0)
+}
+
+/** Operators that bind at least as tightly as `least`. */
+function parseInfix(cursor: TokenCursor, least: number): Expression {
+  return cursor.nested(() => {
+    let left = parsePrefix(cursor)
+    for (let links = 0; ; links++) {
+      cursor.checkChain(links)
+      const operator = infixAhead(cursor)
+      if (operator === undefined || operator.precedence < least) return left
+      if (operator.name === 'and' || operator.name === 'or') {
+        left = parseJunction(cursor, left, operator)
+        continue
+      }
+      cursor.next()
+      const right = parseInfix(cursor, operator.precedence + 1)
+      left = operation(operator.name, [left, right])
+    }
+  })
+}
+
+/** `a AND b AND c` as one operation, however many there are. */
+function parseJunction(cursor: TokenCursor, first: Expression, operator: InfixOperator): OperationExpression {
+  const operands = [first]
+  while (infixAhead(cursor)?.name === operator.name) {
+    cursor.next()
+    operands.push(parseInfix(cursor, operator.precedence + 1))
+  }
+  return operation(operator.name, operands)
+}
+
+function infixAhead(cursor: TokenCursor): InfixOperator | undefined {
+  const token = cursor.peek()
+  if (token.kind === 'symbol') return infixSymbols.get(token.text)
+  const word = cursor.wordAt()
+  return word === undefined ? undefined : infixWords.get(word)
+}
+
+function operation(operator: OperatorName, operands: readonly Expression[]): OperationExpression {
+  const first = operands[0] as Expression
+  const last = operands.at(-1) as Expression
+  return { kind: 'operation', operator, operands, start: first.start, end: last.end }
+}
+
+function parsePrefix(cursor: TokenCursor): Expression {
+  const token = cursor.peek()
+  if (token.kind === 'symbol') {
+    const operator = prefixSymbols.get(token.text)
+    if (operator !== undefined) {
+      cursor.next()
+      return prefixed(operator, token.start, parseInfix(cursor, precedence.unary))
+    }
+  }
+  const isNot = cursor.isWord('NOT') && !cursor.isSymbol('.', 1) && !cursor.isSymbol('=', 1)
+  if (isNot) {
+    cursor.next()
+    return prefixed('not', token.start, parseInfix(cursor, precedence.notWord))
+  }
+  return parsePostfix(cursor)
+}
+
+function prefixed(operator: OperatorName, start: number, operand: Expression): Expression {
+  if (operator === 'negate' && operand.kind === 'literal') {
+    const { literal } = operand
+    const span = { start, end: operand.end }
+    if (literal.type === 'integer') {
+      const value = typeof literal.value === 'number' ? 0 - literal.value : -literal.value
+      return { kind: 'literal', literal: { type: 'integer', value }, ...span }
+    }
+    if (literal.type === 'real') return { kind: 'literal', literal: { type: 'real', value: -literal.value }, ...span }
+  }
+  return { kind: 'operation', operator, operands: [operand], start, end: operand.end }
+}
+
+/** A value with what follows it: `.name`, `::name`, `[…]`. Also what SET, CLEAR and TO are aimed at. */
+export function parsePostfix(cursor: TokenCursor): Expression {
+  return cursor.nested(() => {
+    let object = parsePrimary(cursor)
+    for (let links = 0; ; links++) {
+      cursor.checkChain(links)
+      const follower = parseFollower(cursor, object)
+      if (follower === undefined) return object
+      object = follower
+    }
+  })
+}
+
+function parseFollower(cursor: TokenCursor, object: Expression): Expression | undefined {
+  const { start } = object
+  if (cursor.isSymbol('.')) {
+    cursor.next()
+    const name = cursor.expectName('a name')
+    return { kind: 'member', object, name: name.text, nameSpan: name, ...cursor.spanFrom(start) }
+  }
+  if (cursor.isSymbol('::')) return parseQualified(cursor, object)
+  if (cursor.takeSymbol('[')) return parseSubscript(cursor, object)
+  if (cursor.isSymbol('{')) {
+    const className = classNameIn(object)
+    if (className === undefined) return undefined
+    const assignments = parseAssignments(cursor, parseExpression)
+    return { kind: 'structure', className: { ...className }, assignments, ...cursor.spanFrom(start) }
+  }
+  return undefined
+}
+
+/** `Base::name`, `Namespace.Base::name`; after anything but names, the last name with its class. */
+function parseQualified(cursor: TokenCursor, object: Expression): Expression {
+  const className = classNameIn(object)
+  if (className === undefined && object.kind !== 'member') throw cursor.unexpected(['an operator'])
+  cursor.next()
+  const name = cursor.expectName('a name')
+  const span = cursor.spanFrom(object.start)
+  if (className !== undefined) return { kind: 'name', name: `${className.text}::${name.text}`, ...span }
+  if (object.kind !== 'member') return object
+  const nameSpan = { start: object.nameSpan.start, end: name.end }
+  return { ...object, name: `${object.name}::${name.text}`, nameSpan, ...span }
+}
+
+/** The text of `a` or `a.b.c`, where that is all there is. */
+function classNameIn(expression: Expression): (Span & { text: string }) | undefined {
+  const { start, end } = expression
+  if (expression.kind === 'name') return { text: expression.name.replaceAll('::', '.'), start, end }
+  if (expression.kind !== 'member') return undefined
+  const outer = classNameIn(expression.object)
+  return outer === undefined ? undefined : { text: `${outer.text}.${expression.name}`, start, end }
+}
+
+function parseSubscript(cursor: TokenCursor, object: Expression): Expression {
+  const { start } = object
+  const from = cursor.isSymbol(':') ? undefined : parseExpression(cursor)
+  if (cursor.takeSymbol(':')) {
+    const to = cursor.isSymbol(']') ? undefined : parseExpression(cursor)
+    cursor.expectSymbol(']')
+    return { kind: 'slice', object, from, to, ...cursor.spanFrom(start) }
+  }
+  if (from === undefined) throw cursor.unexpected(['an index, a key or a predicate'])
+  cursor.expectSymbol(']')
+  return { kind: 'subscript', object, subscript: from, ...cursor.spanFrom(start) }
+}
+
+function parsePrimary(cursor: TokenCursor): Expression {
+  const token = cursor.peek()
+  switch (token.kind) {
+    case 'literal':
+      cursor.next()
+      return { kind: 'literal', literal: token.literal, start: token.start, end: token.end }
+    case 'variable':
+      cursor.next()
+      return { kind: 'variable', name: token.text, start: token.start, end: token.end }
+    case 'system': {
+      const known = (['NOW', 'ID', 'THIS_REFERENCE'] as const).find((name) => name === token.text)
+      if (known === undefined) throw cursor.unexpected(['$$NOW', '$$ID', '$$THIS_REFERENCE'])
+      cursor.next()
+      return { kind: 'system', name: known, start: token.start, end: token.end }
+    }
+    case 'symbol':
+      if (token.text === '(') return parseParenthesised(cursor)
+      throw cursor.unexpected(['a value'])
+    case 'name':
+      return parseNamed(cursor)
+    case 'end':
+      throw cursor.unexpected(['a value'])
+  }
+}
+
+function parseParenthesised(cursor: TokenCursor): Expression {
+  const { start } = cursor.next()
+  const word = cursor.wordAt()
+  if (word !== undefined && nestedWords.includes(word) && beginsStatement(cursor)) {
+    const statement = cursor.parseNested(cursor)
+    cursor.expectSymbol(')')
+    return { kind: 'nested', statement, ...cursor.spanFrom(start) }
+  }
+  const inner = parseExpression(cursor)
+  cursor.expectSymbol(')')
+  return { ...inner, ...cursor.spanFrom(start) }
+}
+
+/** `FROM` could be an attribute's name: a statement it is where a name or a parenthesis follows, not an operator. */
+function beginsStatement(cursor: TokenCursor): boolean {
+  const token = cursor.peek(1)
+  if (token.kind === 'name') return token.isQuoted || !infixWords.has(token.text.toUpperCase())
+  if (token.kind === 'variable' || token.kind === 'literal' || token.kind === 'system') return true
+  return token.kind === 'symbol' && ((cursor.isWord('MATCH') && token.text === '(') || isStar(cursor))
+}
+
+function isStar(cursor: TokenCursor): boolean {
+  return cursor.isWord('SELECT') && cursor.isSymbol('*', 1)
+}
+
+function parseNamed(cursor: TokenCursor): Expression {
+  const token = cursor.next()
+  const span = { start: token.start, end: token.end }
+  const name: NameExpression = { kind: 'name', name: token.text, ...span }
+  if (token.kind === 'name' && token.isQuoted) return name
+  const word = token.text.toUpperCase()
+  if (cursor.isSymbol('(')) return word === 'CAST' ? parseCast(cursor, token.start) : parseCall(cursor, word, token)
+  if (cursor.isSymbol('{') && isStructureWord(word)) {
+    return parseStructureWord(cursor, word, token.start, parseExpression)
+  }
+  if (word === 'TRUE' || word === 'FALSE') {
+    return { kind: 'literal', literal: { type: 'boolean', value: word === 'TRUE' }, ...span }
+  }
+  if (word === 'NULL') return { kind: 'literal', literal: { type: 'null', value: null }, ...span }
+  if (word === 'CREATE' && cursor.isName() && createsObject(cursor)) {
+    const className = cursor.expectQualifiedName('a class')
+    const assignments = parseAssignments(cursor, parseExpression)
+    const whole = cursor.spanFrom(token.start)
+    return { kind: 'nested', statement: { kind: 'create', className, assignments, ...whole }, ...whole }
+  }
+  return name
+}
+
+/** `CREATE Class {`, without parentheses: the word itself is taken already. */
+function createsObject(cursor: TokenCursor): boolean {
+  let ahead = 1
+  while ((cursor.isSymbol('.', ahead) || cursor.isSymbol('::', ahead)) && cursor.isName(ahead + 1)) ahead += 2
+  return cursor.isSymbol('{', ahead)
+}
+
+function parseCast(cursor: TokenCursor, start: number): Expression {
+  cursor.expectSymbol('(')
+  const operand = parseExpression(cursor)
+  cursor.expectWord('AS')
+  const type = parseType(cursor)
+  cursor.expectSymbol(')')
+  return { kind: 'cast', operand, type, ...cursor.spanFrom(start) }
+}
+
+function parseCall(cursor: TokenCursor, word: string, name: Span): Expression {
+  cursor.expectSymbol('(')
+  const isStarCount = word === 'COUNT' && cursor.isSymbol('*') && cursor.isSymbol(')', 1)
+  if (isStarCount) cursor.next()
+  const operands = cursor.isSymbol(')') ? [] : cursor.list(() => parseExpression(cursor))
+  cursor.expectSymbol(')')
+  const span = cursor.spanFrom(name.start)
+  const operator = callableOperators.get(word)
+  if (operator !== undefined && operands.length === operator.operands) {
+    return { kind: 'operation', operator: operator.name, operands, ...span }
+  }
+  const isJunction = (word === 'AND' || word === 'OR') && operands.length > 2
+  if (isJunction) return { kind: 'operation', operator: word === 'AND' ? 'and' : 'or', operands, ...span }
+  const call: CallExpression = { kind: 'call', name: word, operands, ...span }
+  return call
+}

@@ -1,0 +1,98 @@
+/** MATCH and its patterns of vertices and edges (DO, section 3). */
+import type { EdgePattern, Expression, MatchStatement, Pattern, VertexPattern } from '../ast.ts'
+import { parseClauses, parseProjections, parseWhere } from './parse-clauses.ts'
+import { parseExpression } from './parse-expression.ts'
+import type { TokenCursor } from './token-cursor.ts'
+
+/** MATCH is taken. */
+export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
+  const patterns = cursor.list(() => parsePattern(cursor))
+  const where = parseWhere(cursor)
+  const clauses = parseClauses(cursor, where, true)
+  cursor.expectWord('RETURN')
+  const projections = parseProjections(cursor)
+  return { kind: 'match', patterns, ...clauses, projections, ...cursor.spanFrom(start) }
+}
+
+function parsePattern(cursor: TokenCursor): Pattern {
+  const { start } = cursor.peek()
+  const isNamed = cursor.isName() && cursor.isSymbol('=', 1)
+  const name = isNamed ? cursor.next().text : undefined
+  if (isNamed) cursor.next()
+  const vertices = [parseVertex(cursor)]
+  const edges: EdgePattern[] = []
+  while (cursor.isSymbol('-') || cursor.isSymbol('<')) {
+    edges.push(parseEdge(cursor))
+    vertices.push(parseVertex(cursor))
+    cursor.checkChain(edges.length)
+  }
+  return { name, vertices, edges, ...cursor.spanFrom(start) }
+}
+
+function parseVertex(cursor: TokenCursor): VertexPattern {
+  const { start } = cursor.expectSymbol('(')
+  const name = cursor.isName() ? cursor.next().text : undefined
+  const className = cursor.takeSymbol(':') ? cursor.expectQualifiedName('a class') : undefined
+  const where = cursor.isSymbol('{') ? parseVertexPredicate(cursor) : undefined
+  cursor.expectSymbol(')')
+  return { name, className, where, ...cursor.spanFrom(start) }
+}
+
+/** `{predicate}`, or `{attribute: value, …}`, which asks for all of these values. */
+function parseVertexPredicate(cursor: TokenCursor): Expression | undefined {
+  const isPairs = cursor.isName(1) && cursor.isSymbol(':', 2)
+  if (!isPairs) {
+    const predicates = cursor.braces(() => parseExpression(cursor))
+    return conjunction(predicates)
+  }
+  const equalities = cursor.braces((): Expression => {
+    const attribute = cursor.expectName('an attribute')
+    const name: Expression = { kind: 'name', name: attribute.text, start: attribute.start, end: attribute.end }
+    cursor.expectSymbol(':')
+    const value = parseExpression(cursor)
+    return { kind: 'operation', operator: 'equal', operands: [name, value], ...cursor.spanFrom(attribute.start) }
+  })
+  return conjunction(equalities)
+}
+
+function conjunction(predicates: readonly Expression[]): Expression | undefined {
+  const [first] = predicates
+  const last = predicates.at(-1)
+  if (first === undefined || last === undefined || predicates.length === 1) return first
+  return { kind: 'operation', operator: 'and', operands: predicates, start: first.start, end: last.end }
+}
+
+/** `-->`, `<--`, `--`, `-[…]->`, `<-[…]-`, `-[…]-`. */
+function parseEdge(cursor: TokenCursor): EdgePattern {
+  const { start } = cursor.peek()
+  const isBackward = cursor.takeSymbol('<')
+  cursor.expectSymbol('-')
+  const body = cursor.takeSymbol('[') ? parseEdgeBody(cursor) : noBody
+  cursor.expectSymbol('-')
+  const isForward = cursor.takeSymbol('>')
+  const span = cursor.spanFrom(start)
+  if (isBackward && isForward) throw cursor.unexpected(['an edge in one direction'])
+  const direction = isForward ? 'forward' : isBackward ? 'backward' : 'either'
+  return { ...body, direction, ...span }
+}
+
+type EdgeBody = Pick<EdgePattern, 'name' | 'attribute' | 'length'>
+
+const noBody: EdgeBody = { name: undefined, attribute: undefined, length: undefined }
+
+function parseEdgeBody(cursor: TokenCursor): EdgeBody {
+  const name = cursor.isName() ? cursor.next().text : undefined
+  const attribute = cursor.takeSymbol(':') ? cursor.expectQualifiedName('an attribute') : undefined
+  const length = cursor.takeSymbol('*') ? parseLength(cursor) : undefined
+  cursor.expectSymbol(']')
+  return { name, attribute, length }
+}
+
+/** `*`, `*n`, `*m..n`, `*..n`, `*m..`. */
+function parseLength(cursor: TokenCursor): { min: number; max: number | undefined } {
+  const isCount = (): boolean => cursor.peek().kind === 'literal'
+  const first = isCount() ? cursor.expectCount('a number of edges') : undefined
+  if (!cursor.takeSymbol('..')) return { min: first ?? 1, max: first }
+  const last = isCount() ? cursor.expectCount('a number of edges') : undefined
+  return { min: first ?? 1, max: last }
+}

@@ -1,0 +1,109 @@
+/** Statements that change the schema: UPDATE SCHEMA, CREATE INDEX, DROP INDEX. */
+import type {
+  Alteration,
+  AttributeDeclaration,
+  CreateIndexStatement,
+  DropIndexStatement,
+  QualifiedName,
+  SchemaChange,
+  SchemaStatement,
+} from '../ast.ts'
+import { parseType } from './parse-type.ts'
+import type { TokenCursor } from './token-cursor.ts'
+
+/** UPDATE SCHEMA is taken. */
+export function parseSchemaUpdate(cursor: TokenCursor, start: number): SchemaStatement {
+  cursor.expectSymbol('{')
+  const changes: SchemaChange[] = []
+  while (!cursor.takeSymbol('}')) {
+    changes.push(parseSchemaChange(cursor))
+    if (!cursor.takeSymbol(';')) cursor.takeSymbol(',')
+  }
+  return { kind: 'schema', changes, ...cursor.spanFrom(start) }
+}
+
+function parseSchemaChange(cursor: TokenCursor): SchemaChange {
+  const { start } = cursor.peek()
+  if (cursor.takeWords('CREATE', 'CLASS')) return parseClass(cursor, start)
+  if (cursor.takeWords('ALTER', 'CLASS')) {
+    const className = cursor.expectQualifiedName('a class')
+    const alterations = cursor.braces(() => parseAlteration(cursor))
+    return { kind: 'alterClass', className, alterations, ...cursor.spanFrom(start) }
+  }
+  if (cursor.takeWords('RENAME', 'CLASS')) {
+    const className = cursor.expectQualifiedName('a class')
+    cursor.expectWord('TO')
+    const newName = cursor.expectQualifiedName('a class')
+    return { kind: 'renameClass', className, newName, ...cursor.spanFrom(start) }
+  }
+  if (cursor.takeWords('DROP', 'CLASS')) {
+    const className = cursor.expectQualifiedName('a class')
+    return { kind: 'dropClass', className, ...cursor.spanFrom(start) }
+  }
+  throw cursor.unexpected(['CREATE CLASS', 'ALTER CLASS', 'RENAME CLASS', 'DROP CLASS', "'}'"])
+}
+
+function parseClass(cursor: TokenCursor, start: number): SchemaChange {
+  const className = cursor.expectQualifiedName('a class')
+  let superClass: QualifiedName | undefined
+  let isEmbeddable = false
+  for (;;) {
+    if (superClass === undefined && cursor.takeWord('SUPERCLASS')) superClass = cursor.expectQualifiedName('a class')
+    else if (!isEmbeddable && cursor.takeWord('EMBEDDABLE')) isEmbeddable = true
+    else break
+  }
+  const attributes = cursor.braces(() => parseAttribute(cursor))
+  return { kind: 'createClass', className, superClass, isEmbeddable, attributes, ...cursor.spanFrom(start) }
+}
+
+function parseAttribute(cursor: TokenCursor): AttributeDeclaration {
+  const name = cursor.expectName('an attribute')
+  cursor.expectSymbol(':')
+  return { name: name.text, type: parseType(cursor), ...cursor.spanFrom(name.start) }
+}
+
+function parseAlteration(cursor: TokenCursor): Alteration {
+  const { start } = cursor.peek()
+  if (cursor.takeWord('ADD')) return { kind: 'add', attribute: parseAttribute(cursor), ...cursor.spanFrom(start) }
+  if (cursor.takeWord('RENAME')) {
+    const name = cursor.expectName('an attribute').text
+    cursor.expectWord('TO')
+    return { kind: 'rename', name, newName: cursor.expectName('a name').text, ...cursor.spanFrom(start) }
+  }
+  if (cursor.takeWord('DROP')) {
+    return { kind: 'drop', name: cursor.expectName('an attribute').text, ...cursor.spanFrom(start) }
+  }
+  throw cursor.unexpected(['ADD', 'RENAME', 'DROP'])
+}
+
+/** CREATE [UNIQUE] INDEX is taken. */
+export function parseCreateIndex(cursor: TokenCursor, start: number, isUnique: boolean): CreateIndexStatement {
+  const name = parseIndexName(cursor)
+  cursor.expectWord('ON')
+  const className = cursor.expectQualifiedName('a class')
+  cursor.expectSymbol('(')
+  const attributes = cursor.list(() => parseKeyPath(cursor))
+  cursor.expectSymbol(')')
+  return { kind: 'createIndex', name, isUnique, className, attributes, ...cursor.spanFrom(start) }
+}
+
+/** DROP INDEX is taken. */
+export function parseDropIndex(cursor: TokenCursor, start: number): DropIndexStatement {
+  return { kind: 'dropIndex', name: parseIndexName(cursor), ...cursor.spanFrom(start) }
+}
+
+/** Names of indexes may have dots and dashes: dots are joined, anything else goes into quotes. */
+function parseIndexName(cursor: TokenCursor): string {
+  return cursor.isName() ? cursor.expectQualifiedName('an index').text : cursor.expectString('an index')
+}
+
+/** `name`, `embedded.name`, `Base::name`. */
+function parseKeyPath(cursor: TokenCursor): QualifiedName {
+  const first = cursor.expectName('an attribute')
+  let text = first.text
+  while ((cursor.isSymbol('.') || cursor.isSymbol('::')) && cursor.isName(1)) {
+    text += cursor.next().text
+    text += cursor.next().text
+  }
+  return { text, start: first.start, end: cursor.lastEnd }
+}

@@ -1,0 +1,20 @@
+/** Types as schema statements and CAST name them: `Integer{Storage: B8}`, `List{Element: String}`. */
+import type { TypeExpression, TypeSetting } from '../ast.ts'
+import type { TokenCursor } from './token-cursor.ts'
+
+export function parseType(cursor: TokenCursor): TypeExpression {
+  return cursor.nested(() => {
+    const name = cursor.expectQualifiedName('a type')
+    const settings = cursor.isSymbol('{') ? cursor.braces(() => parseSetting(cursor)) : []
+    return { name: name.text, settings, ...cursor.spanFrom(name.start) }
+  })
+}
+
+function parseSetting(cursor: TokenCursor): TypeSetting {
+  const name = cursor.expectName('a setting')
+  cursor.expectSymbol(':')
+  const token = cursor.peek()
+  const isNumber = token.kind === 'literal' && token.literal.type === 'integer'
+  const value = isNumber ? cursor.expectCount('a number') : parseType(cursor)
+  return { name: name.text, value, ...cursor.spanFrom(name.start) }
+}

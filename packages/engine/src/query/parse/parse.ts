@@ -1,0 +1,144 @@
+/** A text of DO as statements; throws QuerySyntaxError with line, column and what was expected. */
+import type { ExplainStatement, SelectStatement, ShowStatement, Statement } from '../ast.ts'
+import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
+import { parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
+import { parseExpression } from './parse-expression.ts'
+import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
+import { parseMatch } from './parse-match.ts'
+import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
+import { TokenCursor } from './token-cursor.ts'
+
+/** At least one statement; each but the last is ended by `;`. */
+export function parse(text: string): Statement[] {
+  const cursor = new TokenCursor(text, parseStatement)
+  const statements: Statement[] = []
+  while (cursor.takeSymbol(';'));
+  do {
+    statements.push(parseStatement(cursor))
+    if (!cursor.isAtEnd() && !cursor.isSymbol(';')) throw cursor.unexpected(["';'", 'the end of the text'])
+    while (cursor.takeSymbol(';'));
+  } while (!cursor.isAtEnd())
+  return statements
+}
+
+const beginnings = [
+  'FROM',
+  'SELECT',
+  'RETURN',
+  'MATCH',
+  'CREATE',
+  'UPDATE',
+  'DELETE',
+  'UPSERT',
+  'LOOKUP',
+  'LET',
+  'SHOW',
+  'FOR EACH',
+  'IF',
+  'USE',
+  'DROP INDEX',
+  'EXPLAIN',
+]
+
+function parseStatement(cursor: TokenCursor): Statement {
+  return cursor.nested(() => {
+    const { start } = cursor.peek()
+    const word = cursor.wordAt()
+    const statement = word === undefined ? undefined : parseWord(cursor, word, start)
+    if (statement === undefined) throw cursor.unexpected(beginnings)
+    return statement
+  })
+}
+
+function parseWord(cursor: TokenCursor, word: string, start: number): Statement | undefined {
+  const parser = parsers[word]
+  if (parser === undefined) return undefined
+  cursor.next()
+  return parser(cursor, start)
+}
+
+const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => Statement>> = {
+  FROM: parseFrom,
+  SELECT: parseReturnFirst,
+  RETURN: parseReturnFirst,
+  MATCH: parseMatch,
+  CREATE: parseCreateWord,
+  UPDATE: (cursor, start) => {
+    const isSchema = cursor.isWord('SCHEMA') && cursor.isSymbol('{', 1)
+    if (!isSchema) return parseUpdate(cursor, start)
+    cursor.next()
+    return parseSchemaUpdate(cursor, start)
+  },
+  DELETE: parseDelete,
+  UPSERT: parseUpsert,
+  LOOKUP: parseLookup,
+  LET: (cursor, start) => parseLet(cursor, start, parseStatement),
+  SHOW: parseShow,
+  FOR: (cursor, start) => parseForEach(cursor, start, parseStatement),
+  IF: (cursor, start) => parseIf(cursor, start, parseStatement),
+  USE: parseUse,
+  IMPORT: parseImport,
+  DROP: (cursor, start) => {
+    cursor.expectWord('INDEX')
+    return parseDropIndex(cursor, start)
+  },
+  EXPLAIN: parseExplain,
+}
+
+function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
+  const source = parseSource(cursor)
+  const where = parseWhere(cursor)
+  const clauses = parseClauses(cursor, where, true)
+  if (!cursor.takeWord('RETURN')) throw cursor.unexpected(['RETURN', ...missingClauses(clauses)])
+  const projections = parseProjections(cursor)
+  return { kind: 'select', source, ...clauses, projections, ...cursor.spanFrom(start) }
+}
+
+/** What could still have come before RETURN, for the message. */
+function missingClauses({ where, orderBy }: Pick<SelectStatement, 'where' | 'orderBy'>): string[] {
+  return [...(where === undefined ? ['WHERE'] : []), ...(orderBy.length === 0 ? ['ORDER BY'] : [])]
+}
+
+function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {
+  const projections = parseProjections(cursor)
+  cursor.expectWord('FROM')
+  const source = parseSource(cursor)
+  const where = parseWhere(cursor)
+  const clauses = parseClauses(cursor, where, true)
+  return { kind: 'select', source, ...clauses, projections, ...cursor.spanFrom(start) }
+}
+
+function parseCreateWord(cursor: TokenCursor, start: number): Statement {
+  const isUnique = cursor.isWord('UNIQUE') && cursor.isWord('INDEX', 1)
+  if (isUnique) cursor.next()
+  const isIndex = cursor.isWord('INDEX') && !cursor.isSymbol('{', 1) && !cursor.isSymbol('.', 1)
+  if (!isIndex) return parseCreate(cursor, start)
+  cursor.next()
+  return parseCreateIndex(cursor, start, isUnique)
+}
+
+function parseLookup(cursor: TokenCursor, start: number): Statement {
+  const source = parseSource(cursor)
+  cursor.expectWord('WHERE')
+  return { kind: 'lookup', source, where: parseExpression(cursor), ...cursor.spanFrom(start) }
+}
+
+function parseShow(cursor: TokenCursor, start: number): ShowStatement {
+  const isLast = cursor.peek(1).kind === 'end' || cursor.isSymbol(';', 1) || cursor.isSymbol(')', 1)
+  const show = { kind: 'show', value: undefined, className: undefined } as const
+  if (isLast && cursor.takeWord('PARAMETERS')) return { ...show, what: 'parameters', ...cursor.spanFrom(start) }
+  if (isLast && (cursor.takeWord('CLASSES') || cursor.takeWord('SCHEMA'))) {
+    return { ...show, what: 'classes', ...cursor.spanFrom(start) }
+  }
+  if (cursor.isWord('CLASS') && cursor.isName(1)) {
+    cursor.next()
+    const className = cursor.expectQualifiedName('a class')
+    return { ...show, what: 'class', className, ...cursor.spanFrom(start) }
+  }
+  return { ...show, what: 'value', value: parseExpression(cursor), ...cursor.spanFrom(start) }
+}
+
+function parseExplain(cursor: TokenCursor, start: number): ExplainStatement {
+  const isAnalyze = cursor.takeWord('ANALYZE')
+  return { kind: 'explain', isAnalyze, statement: parseStatement(cursor), ...cursor.spanFrom(start) }
+}

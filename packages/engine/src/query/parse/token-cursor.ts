@@ -1,0 +1,171 @@
+/** Where the parser is in its tokens, and what it may ask of the next ones. */
+import type { AshlarError } from '../../errors.ts'
+import type { QualifiedName, Span, Statement } from '../ast.ts'
+import { shownPiece, syntaxError } from '../query-error.ts'
+import { tokenize } from './lexer.ts'
+import type { Token } from './token.ts'
+
+/** How deep expressions and statements may be nested in each other, and how long a chain of operators may be. */
+const depthMax = 200
+export const chainMax = 500
+
+export class TokenCursor {
+  readonly text: string
+  /** A statement where a value stands; given, because statements hold expressions and expressions statements. */
+  readonly parseNested: (cursor: TokenCursor) => Statement
+  private readonly tokens: readonly Token[]
+  private position = 0
+  private depth = 0
+
+  /** Throws QuerySyntaxError. */
+  constructor(text: string, parseNested: (cursor: TokenCursor) => Statement) {
+    this.text = text
+    this.tokens = tokenize(text)
+    this.parseNested = parseNested
+  }
+
+  peek(ahead = 0): Token {
+    return this.tokens[Math.min(this.position + ahead, this.tokens.length - 1)] as Token
+  }
+
+  next(): Token {
+    const token = this.peek()
+    if (token.kind !== 'end') this.position++
+    return token
+  }
+
+  /** Where the token before the next one ends. */
+  get lastEnd(): number {
+    return this.position === 0 ? 0 : (this.tokens[this.position - 1] as Token).end
+  }
+
+  spanFrom(start: number): Span {
+    return { start, end: this.lastEnd }
+  }
+
+  isAtEnd(): boolean {
+    return this.peek().kind === 'end'
+  }
+
+  isSymbol(text: string, ahead = 0): boolean {
+    const token = this.peek(ahead)
+    return token.kind === 'symbol' && token.text === text
+  }
+
+  /** A keyword, in any case; a name in backquotes is none. */
+  isWord(word: string, ahead = 0): boolean {
+    return this.wordAt(ahead) === word
+  }
+
+  /** The next token in capitals, if it could be a keyword. */
+  wordAt(ahead = 0): string | undefined {
+    const token = this.peek(ahead)
+    return token.kind === 'name' && !token.isQuoted ? token.text.toUpperCase() : undefined
+  }
+
+  isName(ahead = 0): boolean {
+    return this.peek(ahead).kind === 'name'
+  }
+
+  takeSymbol(text: string): boolean {
+    if (!this.isSymbol(text)) return false
+    this.position++
+    return true
+  }
+
+  takeWord(word: string): boolean {
+    if (!this.isWord(word)) return false
+    this.position++
+    return true
+  }
+
+  /** All of the words, or none of them. */
+  takeWords(...words: readonly string[]): boolean {
+    if (!words.every((word, ahead) => this.isWord(word, ahead))) return false
+    this.position += words.length
+    return true
+  }
+
+  expectSymbol(text: string): Token {
+    if (!this.isSymbol(text)) throw this.unexpected([`'${text}'`])
+    return this.next()
+  }
+
+  expectWord(word: string): Token {
+    if (!this.isWord(word)) throw this.unexpected([word])
+    return this.next()
+  }
+
+  expectName(what: string): Token {
+    if (!this.isName()) throw this.unexpected([what])
+    return this.next()
+  }
+
+  /** Names joined by dots or `::`. */
+  expectQualifiedName(what: string): QualifiedName {
+    const first = this.expectName(what)
+    let text = first.text
+    while ((this.isSymbol('.') || this.isSymbol('::')) && this.isName(1)) {
+      this.position++
+      text += `.${this.next().text}`
+    }
+    return { text, start: first.start, end: this.lastEnd }
+  }
+
+  expectString(what: string): string {
+    const token = this.peek()
+    if (token.kind !== 'literal' || token.literal.type !== 'string') throw this.unexpected([what])
+    this.position++
+    return token.literal.value
+  }
+
+  /** A whole number that is written down as such. */
+  expectCount(what: string): number {
+    const token = this.peek()
+    if (token.kind === 'literal' && token.literal.type === 'integer' && typeof token.literal.value === 'number') {
+      this.position++
+      return token.literal.value
+    }
+    throw this.unexpected([what])
+  }
+
+  /** `item`, then more of them after commas. */
+  list<T>(item: () => T): T[] {
+    const items = [item()]
+    while (this.takeSymbol(',')) items.push(item())
+    return items
+  }
+
+  /** `{` items `}`; a comma after the last one does no harm. */
+  braces<T>(item: () => T): T[] {
+    this.expectSymbol('{')
+    const items: T[] = []
+    while (!this.takeSymbol('}')) {
+      items.push(item())
+      if (!this.takeSymbol(',') && !this.isSymbol('}')) throw this.unexpected(["','", "'}'"])
+    }
+    return items
+  }
+
+  unexpected(expected: readonly string[]): AshlarError {
+    const token = this.peek()
+    const shown = token.kind === 'end' ? token.text : `'${shownPiece(token.text)}'`
+    return syntaxError(this.text, token, `${shown} does not fit here`, expected)
+  }
+
+  /** Bounds the nesting of what `parse` reads, so that no text can exhaust the stack. */
+  nested<T>(parse: () => T): T {
+    if (++this.depth > depthMax)
+      throw syntaxError(this.text, this.peek(), `the text is nested more than ${depthMax} deep`)
+    try {
+      return parse()
+    } finally {
+      this.depth--
+    }
+  }
+
+  /** Throws where a chain such as a + b + … or a.b.… has become too long. */
+  checkChain(links: number): void {
+    if (links > chainMax) throw syntaxError(this.text, this.peek(), `a chain has more than ${chainMax} links`)
+  }
+}

@@ -1,0 +1,22 @@
+/** What a query is asked with and answered by. */
+
+export interface QueryRequest {
+  /** One or more statements of DO. */
+  readonly text: string
+  /** `$name` in the text, by name: JSON values. */
+  readonly parameters?: Readonly<Record<string, unknown>>
+  /** As if the text began with EXPLAIN. */
+  readonly explain?: boolean
+  /** What stands between two rows of the reply. */
+  readonly rowSeparator?: ',' | '\n'
+  /** Aborted when the client goes away: the query then ends. */
+  readonly signal?: AbortSignal
+}
+
+export interface QueryReply {
+  /**
+   * The rows as JSON texts in UTF-8, joined by the separator, as they come. Ending the iteration ends the query; a
+   * failure after the first rows is thrown by it.
+   */
+  readonly chunks: AsyncIterable<Buffer>
+}
