@@ -13,6 +13,9 @@ import { deleteObject } from './objects/delete.ts'
 import { flushObjects } from './objects/flush.ts'
 import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
+import type { QueryReply, QueryRequest } from './query/query-request.ts'
+import { runQuery } from './query/run-query.ts'
+import { StatementPlans } from './query/statement-plans.ts'
 import { Containers } from './records/containers.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { DefineMode } from './schema/define-classes.ts'
@@ -37,6 +40,8 @@ export interface OpenOptions {
   /** Belongs to the federated database from here on, and is closed with it. */
   readonly store: Store
   readonly limits?: Partial<EngineLimits>
+  /** The directory below which IMPORT CSV may read; without one it is refused. */
+  readonly importDir?: string
 }
 
 export type IndexRecord = ReturnType<typeof representIndex> & { readonly entryCount: number }
@@ -56,6 +61,8 @@ export class FederatedDatabase {
   private readonly catalogs = new CatalogCache()
   private readonly containers: Containers
   private readonly schema: SchemaChanges
+  private readonly plans = new StatementPlans()
+  private readonly importDirectory: string | undefined
 
   private constructor(options: OpenOptions, session: Session) {
     this.alias = options.alias
@@ -64,6 +71,7 @@ export class FederatedDatabase {
     this.session = session
     this.containers = new Containers(options.store)
     this.schema = new SchemaChanges(options.store, session, this.catalogs, this.limits)
+    this.importDirectory = options.importDir
   }
 
   static async open(options: OpenOptions): Promise<FederatedDatabase> {
@@ -138,6 +146,12 @@ export class FederatedDatabase {
   async deleteObject(oid: string): Promise<void> {
     const parsed = checkedOid(oid)
     await this.write((changes) => deleteObject(changes, parsed))
+  }
+
+  /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
+  query(request: QueryRequest): Promise<QueryReply> {
+    const { store, limits, catalogs, containers, session, schema, plans, importDirectory } = this
+    return runQuery(request, { store, limits, catalogs, containers, session, schema, plans, importDirectory })
   }
 
   /** POST /v1/index. */

@@ -100,7 +100,7 @@ export class SchemaChanges {
   }
 
   /** A failure is not lost: the garbage stays listed, and the next start or deletion goes on with it. */
-  private clearInBackground(): void {
+  clearInBackground(): void {
     this.clearing = this.clearing.then(() => clearDroppedIndexes(this.store)).catch(() => undefined)
   }
 

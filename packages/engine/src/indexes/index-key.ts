@@ -10,7 +10,8 @@ import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 
 /** Room that every further key part can count on: the longest part of fixed width, or a text cut to nothing. */
 const partBytesReserved = 20
-const headerBytes = 5
+/** Space and number of the index. */
+export const indexKeyHeaderBytes = 5
 const oidLength = 8
 
 export interface IndexKey {
@@ -74,13 +75,7 @@ export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[],
   const keyed = keyValues(format, values)
   const isExclusive = format.index.isUnique && !keyed.some((value) => value === null || value === noOid)
   startKey(format.index.number)
-  for (let i = 0; i < keyed.length; i++) {
-    const { textCharactersMax } = format.parts[i] as KeyPart
-    const reserved = (keyed.length - 1 - i) * partBytesReserved + keyDigestBytes + oidLength
-    writer.textCharactersMax = textCharactersMax
-    writer.textBytesMax = keyBytesMax - writer.to.length - reserved
-    writePart(format.parts[i] as KeyPart, keyed[i])
-  }
+  for (let i = 0; i < keyed.length; i++) writeStoredPart(format, i, keyed[i])
   const isCut = writer.isCut
   const parts = writer.to.copy()
   const tail = isCut ? [digest(format, keyed)] : []
@@ -90,9 +85,56 @@ export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[],
   return { key, isExclusive }
 }
 
+/** One end of a range of values of a key attribute. */
+export interface KeyBound {
+  readonly value: unknown
+  readonly isInclusive: boolean
+}
+
+/** What is asked of the entries: values of the first key attributes, then perhaps a range of the next one. */
+export interface KeyCondition {
+  readonly equal: readonly unknown[]
+  readonly lower?: KeyBound | undefined
+  readonly upper?: KeyBound | undefined
+}
+
+/**
+ * The range that has every entry of the condition. It may have others where a text is cut: what is found is to be
+ * checked on the object then. Null is a value that can be asked for, and no range has it.
+ */
+export function keyConditionRange(
+  format: IndexKeyFormat,
+  { equal, lower, upper }: KeyCondition,
+): { from: Buffer; to: Buffer } {
+  startKey(format.index.number)
+  for (const [i, value] of equal.entries()) writeStoredPart(format, i, value)
+  const prefix = writer.to.copy()
+  if (lower === undefined && upper === undefined) return { from: prefix, to: prefixEnd(prefix) }
+  return {
+    from:
+      lower === undefined ? Buffer.concat([prefix, firstValue]) : boundKey(format, equal, lower, !lower.isInclusive),
+    to: upper === undefined ? Buffer.concat([prefix, afterValues]) : boundKey(format, equal, upper, upper.isInclusive),
+  }
+}
+
+/** `isAfter`: after every entry with the value. Entries of a text that is cut may be equal to it, and stay within. */
+function boundKey(format: IndexKeyFormat, equal: readonly unknown[], bound: KeyBound, isAfter: boolean): Buffer {
+  startKey(format.index.number)
+  for (const [i, value] of equal.entries()) writeStoredPart(format, i, value)
+  writer.isCut = false
+  writeStoredPart(format, equal.length, bound.value)
+  const key = writer.to.copy()
+  const isLower = isAfter !== bound.isInclusive
+  return (writer.isCut ? !isLower : isAfter) ? prefixEnd(key) : key
+}
+
+/** Before all values, and after them: between them and the nulls. */
+const firstValue = Buffer.from([0x01])
+const afterValues = Buffer.from([0x02])
+
 /** The range of all entries of an index. */
 export function indexRange(index: IndexNumber): { from: Buffer; to: Buffer } {
-  const from = Buffer.alloc(headerBytes)
+  const from = Buffer.alloc(indexKeyHeaderBytes)
   from[0] = keySpace.index
   from.writeUInt32BE(index, 1)
   return { from, to: prefixEnd(from) }
@@ -103,6 +145,15 @@ function startKey(index: IndexNumber): void {
   writer.isCut = false
   writer.to.writeByte(keySpace.index)
   writer.to.writeUint32(index)
+}
+
+/** A part as entries have it: a text cut to what the index stores, and to what there is room for. */
+function writeStoredPart(format: IndexKeyFormat, i: number, value: unknown): void {
+  const part = format.parts[i] as KeyPart
+  const reserved = (format.parts.length - 1 - i) * partBytesReserved + keyDigestBytes + oidLength
+  writer.textCharactersMax = part.textCharactersMax
+  writer.textBytesMax = keyBytesMax - writer.to.length - reserved
+  writePart(part, value)
 }
 
 function writePart({ format }: KeyPart, value: unknown): void {

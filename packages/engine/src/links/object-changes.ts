@@ -39,9 +39,9 @@ export class ObjectChanges {
     return this.session.nextStamp()
   }
 
-  /** An object of that class; its OID is the same at each attempt of the transaction. */
+  /** An object of that class; its OID is taken over by each further attempt of the transaction. */
   async create(format: ClassFormat): Promise<ObjectState> {
-    const oid = await this.transaction.allocate(() => this.containers.allocate(format.cls.number))
+    const oid = await this.transaction.allocate(format.cls.number, () => this.containers.allocate(format.cls.number))
     return this.objects.create(oid, format)
   }
 

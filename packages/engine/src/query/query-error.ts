@@ -22,10 +22,15 @@ export function queryError(text: string, span: Span, message: string): AshlarErr
   const place = placeOf(text, span)
   return new AshlarError(
     'QueryError',
-    `Line ${place.line}, column ${place.column}: ${message}.`,
+    `Line ${place.line}, column ${place.column}: ${sentence(message)}`,
     [{ pointer, message }],
     { ...place },
   )
+}
+
+/** A hint ends with a question mark of its own. */
+function sentence(message: string): string {
+  return message.endsWith('?') ? message : `${message}.`
 }
 
 interface Place {

@@ -26,13 +26,25 @@ interface OpenPage {
 
 const allContainers = { from: Buffer.from([keySpace.container, 0]), to: prefixEnd(Buffer.from([keySpace.container])) }
 
-/** Every container of the given classes, in OID order, as the snapshot has them. */
-export async function listContainers(snapshot: Snapshot, classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
+/**
+ * Every container of the given classes, in OID order, as the snapshot has them, and those of `added` besides: a
+ * transaction may have objects in containers that are younger than its snapshot.
+ */
+export async function listContainers(
+  snapshot: Snapshot,
+  classes: ReadonlySet<ClassNumber>,
+  added: readonly Container[] = [],
+): Promise<Container[]> {
   const rows: Container[] = []
   for await (const batch of snapshot.scan(allContainers, decodeRow)) {
     for (const row of batch) if (classes.has(row.classNumber)) rows.push(row)
   }
-  return rows
+  const isNew = ({ database, container, classNumber }: Container): boolean => {
+    return classes.has(classNumber) && !rows.some((row) => row.database === database && row.container === container)
+  }
+  const young = added.filter(isNew)
+  if (young.length === 0) return rows
+  return [...rows, ...young].sort((one, other) => one.database - other.database || one.container - other.container)
 }
 
 /**
@@ -54,6 +66,13 @@ export class Containers {
     const page = this.pages.get(classNumber)
     if (page !== undefined && page.nextSlot <= slotMax) return `${page.prefix}${page.nextSlot++}` as Oid
     return this.allocateFromNewPage(classNumber)
+  }
+
+  /** The containers that this process has given OIDs from, or has met. */
+  known(): Container[] {
+    return [...this.classes].map(([key, classNumber]) => {
+      return { database: Math.floor(key / 65_536), container: key % 65_536, classNumber }
+    })
   }
 
   /** The class of the objects in an OID's container, or undefined where there is no such container. */

@@ -1,4 +1,5 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
+import { type SortedTree, treeWith } from '../store/sorted-tree.ts'
 import type {
   Awaitable,
   Bytes,
@@ -11,6 +12,7 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../store/store.ts'
+import { deletedValue, OverlaySnapshot } from './overlay-snapshot.ts'
 
 /** Thrown where a transaction's own writes already contradict what it expects; a careful attempt finds the reason. */
 export class OwnWriteConflict extends Error {
@@ -31,6 +33,9 @@ export class Transaction {
   readonly isCareful: boolean
   private readonly tape: Tape
   private readonly written = new Map<string, Change>()
+  /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
+  private sorted: SortedTree | undefined
+  private unsorted: Change[] = []
   private readonly expected = new Map<string, Expectation>()
 
   constructor(snapshot: Snapshot, isCareful: boolean, tape: Tape) {
@@ -40,9 +45,9 @@ export class Transaction {
     tape.rewind()
   }
 
-  /** An allocation (such as an OID) that a further attempt takes over instead of making it again. */
-  allocate<T>(make: () => Awaitable<T>): Awaitable<T> {
-    return this.tape.play(make)
+  /** An allocation (such as an OID) that a further attempt takes over; `scope`: what it can stand in for, such as a class. */
+  allocate<T>(scope: number, make: () => Awaitable<T>): Awaitable<T> {
+    return this.tape.play(scope, make)
   }
 
   get hasChanges(): boolean {
@@ -52,21 +57,24 @@ export class Transaction {
   /** Reads through the transaction's own writes. The bytes belong to the caller. */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
     if (this.written.size === 0) return this.snapshot.read(keys, ranges)
-    const answer = this.snapshot.read(
-      keys,
-      ranges.map((range) => this.widened(range)),
-    )
-    return answer instanceof Promise
-      ? answer.then((stored) => this.overlaid(stored, keys, ranges))
-      : this.overlaid(answer, keys, ranges)
+    return this.overlay().read(keys, ranges)
+  }
+
+  /** What the transaction sees now: later writes do not show in it. */
+  overlay(): OverlaySnapshot {
+    for (const change of this.unsorted) {
+      this.sorted = treeWith(this.sorted, change.key, change.kind === 'put' ? change.value : deletedValue)
+    }
+    this.unsorted = []
+    return new OverlaySnapshot(this.snapshot, this.sorted)
   }
 
   put(key: Bytes, value: Bytes): void {
-    this.written.set(keyText(key), { kind: 'put', key, value })
+    this.write({ kind: 'put', key, value })
   }
 
   delete(key: Bytes): void {
-    this.written.set(keyText(key), { kind: 'delete', key })
+    this.write({ kind: 'delete', key })
   }
 
   /** Expects that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
@@ -99,7 +107,7 @@ export class Transaction {
   async readAndExpectRange(range: KeyRange, guard: Bytes): Promise<readonly Entry[]> {
     const stored = (await this.snapshot.read([], [range])).ranges[0] ?? []
     this.expectRange(range, stored, guard)
-    return this.written.size === 0 ? stored : this.overlaidRange(stored, range)
+    return this.written.size === 0 ? stored : this.overlay().overlaidRange(stored, range)
   }
 
   commit(): Commit {
@@ -111,62 +119,38 @@ export class Transaction {
     if (!this.expected.has(id)) this.expected.set(id, expectation)
   }
 
-  private ownWritesIn(range: KeyRange): Change[] {
-    const own: Change[] = []
-    for (const change of this.written.values()) {
-      if (range.from !== undefined && Buffer.compare(change.key, range.from) < 0) continue
-      if (range.to !== undefined && Buffer.compare(change.key, range.to) >= 0) continue
-      own.push(change)
-    }
-    return own
-  }
-
-  /** Asks for as many more entries as own deletions may take away from a limited range. */
-  private widened(range: RangeRead): RangeRead {
-    if (range.limit === undefined) return range
-    const deletions = this.ownWritesIn(range).filter((change) => change.kind === 'delete').length
-    return deletions === 0 ? range : { ...range, limit: range.limit + deletions }
-  }
-
-  private overlaid(stored: ReadAnswer, keys: readonly Bytes[], ranges: readonly RangeRead[]): ReadAnswer {
-    const values = keys.map((key, position) => {
-      const own = this.written.get(keyText(key))
-      if (own === undefined) return stored.values[position]
-      return own.kind === 'put' ? own.value : undefined
-    })
-    return { values, ranges: ranges.map((range, position) => this.overlaidRange(stored.ranges[position] ?? [], range)) }
-  }
-
-  private overlaidRange(stored: readonly Entry[], range: RangeRead): readonly Entry[] {
-    const own = this.ownWritesIn(range)
-    if (own.length === 0) return stored
-    const merged = stored.filter((entry) => !this.written.has(keyText(entry.key)))
-    for (const change of own) if (change.kind === 'put') merged.push(change)
-    const direction = range.reverse === true ? -1 : 1
-    merged.sort((one, other) => direction * Buffer.compare(one.key, other.key))
-    return range.limit === undefined ? merged : merged.slice(0, range.limit)
+  private write(change: Change): void {
+    this.written.set(keyText(change.key), change)
+    this.unsorted.push(change)
   }
 }
 
-/** The allocations of an operation, in order, kept over its attempts. */
+/** The allocations of an operation, in order by scope, kept over its attempts. */
 export class Tape {
-  private readonly recorded: unknown[] = []
-  private position = 0
+  private readonly recorded = new Map<number, unknown[]>()
+  private readonly positions = new Map<number, number>()
 
   rewind(): void {
-    this.position = 0
+    this.positions.clear()
   }
 
-  play<T>(make: () => Awaitable<T>): Awaitable<T> {
-    const position = this.position++
-    if (position < this.recorded.length) return this.recorded[position] as T
+  play<T>(scope: number, make: () => Awaitable<T>): Awaitable<T> {
+    let recorded = this.recorded.get(scope)
+    if (recorded === undefined) {
+      recorded = []
+      this.recorded.set(scope, recorded)
+    }
+    const known = recorded
+    const position = this.positions.get(scope) ?? 0
+    this.positions.set(scope, position + 1)
+    if (position < known.length) return known[position] as T
     const made = make()
     if (!(made instanceof Promise)) {
-      this.recorded[position] = made
+      known[position] = made
       return made
     }
     return made.then((value) => {
-      this.recorded[position] = value
+      known[position] = value
       return value
     })
   }

@@ -49,15 +49,6 @@ export function parseWhere(cursor: TokenCursor): Expression | undefined {
   return cursor.takeWord('WHERE') ? parseExpression(cursor) : undefined
 }
 
-export const noClauses: Clauses = {
-  where: undefined,
-  groupBy: [],
-  having: undefined,
-  orderBy: [],
-  skip: undefined,
-  take: undefined,
-}
-
 /** GROUP BY to TAKE, each where it is given. `isLimited`: SKIP and TAKE belong to the statement. */
 export function parseClauses(cursor: TokenCursor, where: Expression | undefined, isLimited: boolean): Clauses {
   const groupBy = cursor.takeWords('GROUP', 'BY') ? cursor.list(() => parseExpression(cursor)) : []

@@ -30,7 +30,7 @@ export function parseStructureWord(
   return { kind: 'elements', form: word === 'SET' ? 'set' : 'list', elements, ...cursor.spanFrom(start) }
 }
 
-export function parsePair(cursor: TokenCursor, parseExpression: ParseExpression): Pair {
+function parsePair(cursor: TokenCursor, parseExpression: ParseExpression): Pair {
   const key = parseExpression(cursor)
   cursor.expectSymbol(':')
   return { key, value: parseExpression(cursor) }

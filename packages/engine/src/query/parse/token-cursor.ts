@@ -7,7 +7,7 @@ import type { Token } from './token.ts'
 
 /** How deep expressions and statements may be nested in each other, and how long a chain of operators may be. */
 const depthMax = 200
-export const chainMax = 500
+const chainMax = 500
 
 export class TokenCursor {
   readonly text: string

@@ -5,10 +5,10 @@ import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedExpectation } from '../check-expectations.ts'
 import { openLmdbStore } from '../lmdb/lmdb-store.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
+import { type SortedTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../sorted-tree.ts'
 import type { Change, Commit, CommitOutcome, Store, StoreFacts } from '../store.ts'
 import { openLender } from './lent-bytes.ts'
 import { type MemorySnapshot, openMemorySnapshot } from './snapshot.ts'
-import { type SortedTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from './sorted-tree.ts'
 
 type Tree = SortedTree | undefined
 

@@ -1,8 +1,9 @@
 /** A snapshot of a store in memory: one version of the sorted tree. */
+
+import { type SortedTree, treeEntries, treeGet } from '../sorted-tree.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import type { Lender } from './lent-bytes.ts'
-import { type SortedTree, treeEntries, treeGet } from './sorted-tree.ts'
 
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)

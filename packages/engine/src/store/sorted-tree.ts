@@ -1,5 +1,5 @@
 /** A sorted map that never changes: each change answers a new tree that shares what it can with the old one. */
-import type { Bytes, KeyRange } from '../store.ts'
+import type { Bytes, KeyRange } from './store.ts'
 
 export interface SortedTree {
   readonly key: Bytes

@@ -1,0 +1,35 @@
+/** Index entries read for queries: the OIDs of a range, and how many there are. */
+import type { KeyRange, Snapshot } from '../store/store.ts'
+import { type Oid, oidFromBytes } from '../types/oid.ts'
+
+/** In the order of the index, in batches. */
+export function readIndexOids(snapshot: Snapshot, range: KeyRange, isReverse: boolean): AsyncIterable<Oid[]> {
+  return snapshot.scan(range, (_key, value) => oidFromBytes(value, 0), { reverse: isReverse })
+}
+
+export interface IndexEntry {
+  readonly key: Buffer
+  readonly oid: Oid
+}
+
+/** With their keys, for those who look at where texts are cut. */
+export function readIndexEntries(
+  snapshot: Snapshot,
+  range: KeyRange,
+  isReverse: boolean,
+  batch: number,
+): AsyncIterable<IndexEntry[]> {
+  const use = (key: Uint8Array, value: Uint8Array): IndexEntry => ({
+    key: Buffer.from(key),
+    oid: oidFromBytes(value, 0),
+  })
+  return snapshot.scan(range, use, { reverse: isReverse, batch })
+}
+
+/** Exact below `max`, and `max` where there are as many or more. */
+export async function countLimited(snapshot: Snapshot, range: KeyRange, max: number): Promise<number> {
+  let count = 0
+  const options = { keysOnly: true, limit: Math.max(1, max) }
+  for await (const batch of snapshot.scan(range, () => undefined, options)) count += batch.length
+  return count
+}

@@ -1,0 +1,195 @@
+/** Functions, aggregates, and what works on collections (DO, section 4, Operators). */
+import type { CallExpression, Expression, Span } from '../ast.ts'
+import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
+import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'
+import { shownPiece } from '../query-error.ts'
+import { compareFor } from '../values/compare.ts'
+import {
+  aTypeName,
+  booleanType,
+  commonType,
+  integerType,
+  isMany,
+  isNumeric,
+  isReference,
+  realType,
+  type ValueType,
+} from '../values/value-type.ts'
+import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
+import type { AggregateName, Bound } from './bound.ts'
+import { hint } from './class-names.ts'
+import { coerced } from './coercion.ts'
+import type { Binding, Scope } from './scope.ts'
+
+const aggregateNames: readonly AggregateName[] = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'COLLECT']
+const ownNames = ['IS_NULL', 'IS_VALID', 'IS_EMPTY', 'OBJECT', 'COALESCE', 'OF', 'SOME', 'OF_EQUAL', 'SOME_EQUAL']
+
+export function bindCall(expression: CallExpression, scope: Scope, binding: Binding): Bound {
+  const { name, operands } = expression
+  const aggregate = aggregateNames.find((known) => known === name)
+  if (aggregate !== undefined) return bindAggregate(aggregate, expression, scope, binding)
+  switch (name) {
+    case 'IS_NULL':
+    case 'IS_EMPTY':
+    case 'IS_VALID':
+    case 'OBJECT':
+      return bindTest(name, expression, scope, binding)
+    case 'COALESCE':
+      return bindCoalesce(expression, scope, binding)
+    case 'OF':
+    case 'SOME':
+    case 'OF_EQUAL':
+    case 'SOME_EQUAL':
+      return bindAtLeast(expression, scope, binding)
+    case 'LENGTH': {
+      const only = operands.length === 1 ? binding.bind(operands[0] as Expression, scope) : undefined
+      if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binding)
+      break
+    }
+    default:
+  }
+  const definition = functions.get(name)
+  if (definition === undefined) {
+    const known = [...functions.keys(), ...aggregateNames, ...ownNames]
+    throw binding.error(expression, `there is no function ${shownPiece(name)}${hint(name, known)}`)
+  }
+  return bindFunction(definition, expression, scope, binding)
+}
+
+function bindFunction(
+  definition: FunctionDefinition,
+  expression: CallExpression,
+  scope: Scope,
+  binding: Binding,
+): Bound {
+  const { name, start, end } = expression
+  const { operands: kinds, optional = 0 } = definition
+  const given = expression.operands.length
+  if (given > kinds.length || given < kinds.length - optional) {
+    const counts = optional === 0 ? `${kinds.length}` : `${kinds.length - optional} to ${kinds.length}`
+    throw binding.error(expression, `${name} takes ${counts} operands, not ${given}`)
+  }
+  const operands = expression.operands.map((operand, i) => {
+    return checkedOperand(binding.bind(operand, scope), kinds[i] as OperandKind, name, binding)
+  })
+  const readers = operands.map((operand, i) => operandReader(kinds[i] as OperandKind, operand.type))
+  const { result } = definition
+  const type = typeof result === 'function' ? result(operands[0]?.type ?? integerType) : result
+  const isVolatile = definition.isVolatile === true
+  return { kind: 'call', name, operands, readers, calculate: definition.calculate, isVolatile, type, start, end }
+}
+
+function checkedOperand(operand: Bound, kind: OperandKind, name: string, binding: Binding): Bound {
+  if (operand.type.kind === 'null' || fitsOperand(kind, operand.type)) return operand
+  const wanted = { number: 'a number', integer: 'a whole number', text: 'a text', day: 'a date', clock: 'a time' }[kind]
+  throw binding.error(operand, `${name} takes ${wanted}, not ${aTypeName(operand.type)}`)
+}
+
+function onlyOperand(expression: CallExpression, scope: Scope, binding: Binding): Bound {
+  const [operand] = expression.operands
+  if (operand !== undefined && expression.operands.length === 1) return binding.bind(operand, scope)
+  throw binding.error(expression, `${expression.name} takes 1 operand, not ${expression.operands.length}`)
+}
+
+function bindTest(
+  name: 'IS_NULL' | 'IS_EMPTY' | 'IS_VALID' | 'OBJECT',
+  expression: CallExpression,
+  scope: Scope,
+  binding: Binding,
+): Bound {
+  const operand = onlyOperand(expression, scope, binding)
+  const { start, end } = expression
+  if (name === 'IS_NULL') return { kind: 'isNull', operand, type: booleanType, start, end }
+  if (name === 'IS_EMPTY') {
+    if (!isMany(operand.type))
+      throw binding.error(operand, `IS_EMPTY takes a collection, not ${aTypeName(operand.type)}`)
+    return { kind: 'isEmpty', operand, type: booleanType, start, end }
+  }
+  const reference = coerced(operand, { kind: 'reference', cls: null }, binding)
+  if (!isReference(reference.type))
+    throw binding.error(operand, `${name} takes a reference, not ${aTypeName(operand.type)}`)
+  if (name === 'IS_VALID') return { kind: 'isValid', operand: reference, type: booleanType, start, end }
+  const type = { kind: 'object', cls: reference.type.cls } as const
+  return { kind: 'convert', operand: reference, convert: (value) => value, type, start, end }
+}
+
+function bindCoalesce(expression: CallExpression, scope: Scope, binding: Binding): Bound {
+  if (expression.operands.length === 0) throw binding.error(expression, 'COALESCE takes at least 1 operand')
+  const operands = expression.operands.map((operand) => binding.bind(operand, scope))
+  let type = (operands[0] as Bound).type
+  for (const operand of operands.slice(1)) {
+    const common = commonType(type, operand.type)
+    if (common === undefined) {
+      throw binding.error(
+        operand,
+        `COALESCE takes values of one type, not ${aTypeName(type)} and ${aTypeName(operand.type)}`,
+      )
+    }
+    type = common
+  }
+  return { kind: 'coalesce', operands, type, start: expression.start, end: expression.end }
+}
+
+/** OF(n, c, p) and OF_EQUAL(n, c, v): true for at least n elements. */
+function bindAtLeast(expression: CallExpression, scope: Scope, binding: Binding): Bound {
+  const [first, second, third] = expression.operands
+  if (first === undefined || second === undefined || third === undefined || expression.operands.length !== 3) {
+    throw binding.error(
+      expression,
+      `${expression.name} takes 3 operands: a number, a collection, and what its elements are asked`,
+    )
+  }
+  const count = checkedOperand(binding.bind(first, scope), 'integer', expression.name, binding)
+  const collection = binding.bind(second, scope)
+  if (expression.name === 'OF' || expression.name === 'SOME') {
+    return predicateQuantifier('atLeast', collection, third, count, expression, scope, binding)
+  }
+  return equalQuantifier('atLeast', collection, binding.bind(third, scope), count, expression, binding)
+}
+
+/** Over a collection: for each object by itself. Over anything else: over the rows. */
+function bindAggregate(name: AggregateName, expression: CallExpression, scope: Scope, binding: Binding): Bound {
+  const { start, end, operands } = expression
+  if (operands.length > 1) throw binding.error(expression, `${name} takes 1 operand, not ${operands.length}`)
+  if (operands.length === 0 && name !== 'COUNT') throw binding.error(expression, `${name} takes an operand`)
+  const [given] = operands
+  const operand = given === undefined ? undefined : binding.bind(given, { ...scope, aggregates: undefined })
+  if (operand !== undefined && isMany(operand.type)) return fold(name, operand, expression, binding)
+  const collector = scope.aggregates
+  if (collector === undefined) {
+    const place = 'only RETURN, HAVING and ORDER BY look at several rows'
+    throw binding.error(expression, `${name} over rows cannot stand here: ${place}`)
+  }
+  const type = aggregateType(name, operand, expression, binding)
+  const compare = operand === undefined ? undefined : compareFor(operand.type, operand.type)
+  const index = collector.push({ function: name, operand, type, compare, start, end }) - 1
+  return { kind: 'aggregate', index, type, start, end }
+}
+
+function fold(name: AggregateName, collection: Bound, { start, end }: Span, binding: Binding): Bound {
+  if (!isMany(collection.type)) throw new Error('assertion failed: a fold is over elements')
+  const element: Bound = {
+    kind: 'constant',
+    value: null,
+    type: collection.type.element,
+    start: collection.start,
+    end: collection.end,
+  }
+  const type = aggregateType(name, element, { start, end }, binding)
+  const compare = compareFor(collection.type.element, collection.type.element)
+  return { kind: 'fold', function: name, collection, compare, type, start, end }
+}
+
+function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binding: Binding): ValueType {
+  if (name === 'COUNT' || operand === undefined) return integerType
+  const { type } = operand
+  if (name === 'COLLECT') return { kind: 'collection', form: 'list', element: type }
+  if (type.kind === 'null') return name === 'AVG' ? realType : type
+  if (name === 'MIN' || name === 'MAX') {
+    if (compareFor(type, type) !== undefined) return type
+    throw binding.error(span, `${name} takes values that have an order, not ${aTypeName(type)}`)
+  }
+  if (isNumeric(type)) return name === 'AVG' || type.kind === 'real' ? realType : integerType
+  if (type.kind === 'interval') return type
+  throw binding.error(span, `${name} takes numbers or intervals, not ${aTypeName(type)}`)
+}

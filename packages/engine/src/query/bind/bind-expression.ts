@@ -1,0 +1,86 @@
+/** Expressions of the text to bound ones: names to the catalog's, types checked. Throws QueryError. */
+import type { Expression, LiteralExpression, Statement } from '../ast.ts'
+import { shownPiece } from '../query-error.ts'
+import { nullType, type ValueType } from '../values/value-type.ts'
+import { bindCall } from './bind-call.ts'
+import { bindOperation } from './bind-operation.ts'
+import { bindMember, bindName, bindSlice, bindSubscript } from './bind-path.ts'
+import { bindCast, bindCreate, bindElements, bindInterval, bindPairs, bindStructure } from './bind-value.ts'
+import type { Bound } from './bound.ts'
+import { hint } from './class-names.ts'
+import type { Binding, Scope } from './scope.ts'
+
+export function bindExpression(expression: Expression, scope: Scope, binding: Binding): Bound {
+  const { start, end } = expression
+  switch (expression.kind) {
+    case 'literal':
+      return bindLiteral(expression)
+    case 'name':
+      return bindName(expression, scope, binding)
+    case 'member':
+      return bindMember(expression, scope, binding)
+    case 'subscript':
+      return bindSubscript(expression, scope, binding)
+    case 'slice':
+      return bindSlice(expression, scope, binding)
+    case 'variable': {
+      const type = binding.variables.get(expression.name)
+      if (type === undefined) {
+        const known = [...binding.variables.keys()]
+        throw binding.error(
+          expression,
+          `there is no parameter or variable $${shownPiece(expression.name)}${hint(expression.name, known)}`,
+        )
+      }
+      return { kind: 'variable', name: expression.name, type, start, end }
+    }
+    case 'system':
+      return bindSystem(expression.name, expression, scope, binding)
+    case 'operation':
+      return bindOperation(expression, scope, binding)
+    case 'call':
+      return bindCall(expression, scope, binding)
+    case 'cast':
+      return bindCast(expression, scope, binding)
+    case 'elements':
+      return bindElements(expression, scope, binding)
+    case 'pairs':
+      return bindPairs(expression, scope, binding)
+    case 'interval':
+      return bindInterval(expression, scope, binding)
+    case 'structure':
+      return bindStructure(expression, scope, binding)
+    case 'nested':
+      return bindNested(expression.statement, expression, scope, binding)
+  }
+}
+
+function bindLiteral({ literal, start, end }: LiteralExpression): Bound {
+  const type: ValueType =
+    literal.type === 'null'
+      ? nullType
+      : literal.type === 'oid'
+        ? { kind: 'reference', cls: null }
+        : { kind: literal.type }
+  return { kind: 'constant', value: literal.value, type, start, end }
+}
+
+function bindSystem(name: 'NOW' | 'ID' | 'THIS_REFERENCE', span: Expression, scope: Scope, binding: Binding): Bound {
+  const { start, end } = span
+  if (name === 'NOW') return { kind: 'now', type: { kind: 'datetime' }, start, end }
+  for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
+    const { context } = around
+    if (context === undefined || (context.type.kind !== 'reference' && context.type.kind !== 'object')) continue
+    return { kind: 'self', slot: context.slot, type: { kind: 'reference', cls: context.type.cls }, start, end }
+  }
+  throw binding.error(span, `$$${name} is the reference of an object, and there is none here`)
+}
+
+function bindNested(statement: Statement, { start, end }: Expression, scope: Scope, binding: Binding): Bound {
+  if (statement.kind === 'create') {
+    const create = bindCreate(statement, scope, binding)
+    return { kind: 'create', create, type: { kind: 'reference', cls: create.cls }, start, end }
+  }
+  const { index, type } = binding.bindNested(statement)
+  return { kind: 'nested', index, type, start, end }
+}

@@ -1,0 +1,181 @@
+/** MATCH: patterns of vertices and edges, with their names, classes and attributes resolved (DO, section 4, Graph patterns). */
+
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { EdgePattern, MatchStatement, VertexPattern } from '../ast.ts'
+import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
+import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
+import type { Bound, BoundClauses } from './bound.ts'
+import { resolveReferenceable } from './class-names.ts'
+import { type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
+import { type Binding, contextScope, type Scope } from './scope.ts'
+
+/** A vertex of the patterns; one that is named twice is one. */
+export interface BoundVertex {
+  readonly slot: number
+  readonly name: string | undefined
+  readonly cls: SchemaClass | null
+  readonly where: readonly Bound[]
+}
+
+export interface BoundEdge {
+  /** Where the edge, or the edges of a walk, are kept; undefined where nothing asks for them. */
+  readonly slot: number
+  readonly name: string | undefined
+  readonly direction: 'forward' | 'backward' | 'either'
+  /** The attributes whose references are edges, undefined = all of them. */
+  readonly attributes: readonly ReferenceAttribute[]
+  readonly min: number
+  readonly max: number
+  readonly isVariable: boolean
+}
+
+export interface BoundPattern {
+  readonly slot: number
+  readonly name: string | undefined
+  /** Positions in `vertices` of the statement. */
+  readonly vertices: readonly number[]
+  readonly edges: readonly BoundEdge[]
+}
+
+export interface BoundMatch {
+  readonly vertices: readonly BoundVertex[]
+  readonly patterns: readonly BoundPattern[]
+  readonly clauses: BoundClauses
+  readonly rowType: ValueType
+  readonly isSingle: boolean
+}
+
+const walkEdgesDefault = 8
+
+interface VertexDraft {
+  readonly slot: number
+  readonly name: string | undefined
+  cls: SchemaClass | null
+  readonly patterns: VertexPattern[]
+}
+
+export function bindMatch(statement: MatchStatement, binding: Binding, walkEdgesMax: number): BoundMatch {
+  const vertices: VertexDraft[] = []
+  const byName = new Map<string, number>()
+  const names = new Map<string, Bound>()
+  const patterns: BoundPattern[] = []
+  for (const pattern of statement.patterns) {
+    const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binding))
+    const edges = pattern.edges.map((edge) => bindEdge(edge, binding, walkEdgesMax))
+    inferClasses(positions, edges, vertices)
+    patterns.push({ slot: binding.newSlot(), name: pattern.name, vertices: positions, edges })
+  }
+  for (const { name, slot, cls, patterns: places } of vertices) {
+    if (name === undefined) continue
+    const type: ReferenceType = { kind: 'reference', cls }
+    define(names, name, { kind: 'self', slot, type, start: 0, end: 0 }, places[0] ?? statement, binding)
+  }
+  for (const [i, { name, slot, edges }] of patterns.entries()) {
+    const place = statement.patterns[i] ?? statement
+    for (const edge of edges) {
+      if (edge.name === undefined) continue
+      const type = edge.isVariable ? walkType : edgeType
+      define(names, edge.name, { kind: 'slot', slot: edge.slot, type, start: 0, end: 0 }, place, binding)
+    }
+    if (name !== undefined)
+      define(names, name, { kind: 'slot', slot, type: walkType, start: 0, end: 0 }, place, binding)
+  }
+  const scope: Scope = { outer: undefined, context: undefined, names, aggregates: undefined }
+  const bound = vertices.map((vertex) => bindVertex(vertex, scope, binding))
+  const clauses = bindClauses(statement, statement.projections, scope, binding)
+  const whole = withAllNames(clauses, names)
+  return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType) }
+}
+
+/** `RETURN *`: everything that has a name. */
+function withAllNames(clauses: BoundClauses, names: ReadonlyMap<string, Bound>): BoundClauses {
+  if (clauses.projections !== undefined) return clauses
+  const projections = [...names].map(([name, expression]) => {
+    if (expression.type.kind !== 'reference') return { name, expression }
+    const type = { kind: 'object', cls: expression.type.cls } as const
+    return { name, expression: { ...expression, type } as Bound }
+  })
+  return { ...clauses, projections }
+}
+
+function define(
+  names: Map<string, Bound>,
+  name: string,
+  bound: Bound,
+  place: { start: number; end: number },
+  binding: Binding,
+): void {
+  if (names.has(name)) throw binding.error(place, `'${name}' names two different things`)
+  names.set(name, bound)
+}
+
+function addVertex(
+  pattern: VertexPattern,
+  vertices: VertexDraft[],
+  byName: Map<string, number>,
+  binding: Binding,
+): number {
+  const cls = pattern.className === undefined ? null : resolveReferenceable(binding, pattern.className)
+  const known = pattern.name === undefined ? undefined : byName.get(pattern.name)
+  const draft = known === undefined ? undefined : vertices[known]
+  if (draft !== undefined && known !== undefined) {
+    draft.patterns.push(pattern)
+    if (
+      cls !== null &&
+      draft.cls !== null &&
+      !cls.isOrInherits(draft.cls.number) &&
+      !draft.cls.isOrInherits(cls.number)
+    ) {
+      throw binding.error(
+        pattern,
+        `'${pattern.name}' is of class ${draft.cls.name}, and cannot be of class ${cls.name} too`,
+      )
+    }
+    if (cls !== null && (draft.cls === null || cls.isOrInherits(draft.cls.number))) draft.cls = cls
+    return known
+  }
+  const position = vertices.push({ slot: binding.newSlot(), name: pattern.name, cls, patterns: [pattern] }) - 1
+  if (pattern.name !== undefined) byName.set(pattern.name, position)
+  return position
+}
+
+function bindEdge(edge: EdgePattern, binding: Binding, walkEdgesMax: number): BoundEdge {
+  const { name, direction, length } = edge
+  const all = referenceAttributesOf(binding.catalog)
+  const attributes =
+    edge.attribute === undefined ? all : all.filter((attribute) => isCalled(attribute, edge.attribute?.text ?? ''))
+  if (edge.attribute !== undefined && attributes.length === 0) {
+    throw binding.error(edge.attribute, `no class has references called '${edge.attribute.text.slice(0, 60)}'`)
+  }
+  const min = length?.min ?? 1
+  const max = length === undefined ? 1 : (length.max ?? Math.max(min, walkEdgesDefault))
+  if (max > walkEdgesMax) throw binding.error(edge, `a walk has at most ${walkEdgesMax} edges, not ${max}`)
+  if (min > max) throw binding.error(edge, `a walk of at least ${min} and at most ${max} edges is none`)
+  return { slot: binding.newSlot(), name, direction, attributes, min, max, isVariable: length !== undefined }
+}
+
+/** By its name, or with the class that declares it. */
+function isCalled({ attribute, declaringClass }: ReferenceAttribute, wanted: string): boolean {
+  return attribute.name === wanted || `${declaringClass.name}.${attribute.name}` === wanted
+}
+
+/** A vertex without a class has the one that the edge beside it leads to or comes from, where that is one. */
+function inferClasses(positions: readonly number[], edges: readonly BoundEdge[], vertices: VertexDraft[]): void {
+  for (const [i, edge] of edges.entries()) {
+    const [only] = edge.attributes
+    if (only === undefined || edge.attributes.length > 1 || edge.isVariable || edge.direction === 'either') continue
+    const from = vertices[positions[edge.direction === 'forward' ? i : i + 1] as number]
+    const to = vertices[positions[edge.direction === 'forward' ? i + 1 : i] as number]
+    if (from !== undefined && from.cls === null) from.cls = only.declaringClass
+    if (to !== undefined && to.cls === null) to.cls = only.referencedClass
+  }
+}
+
+/** Its predicates see its own attributes bare, and everything else by name. */
+function bindVertex({ slot, name, cls, patterns }: VertexDraft, scope: Scope, binding: Binding): BoundVertex {
+  const own = contextScope(slot, { kind: 'reference', cls }, scope)
+  const where = patterns.flatMap((pattern) =>
+    pattern.where === undefined ? [] : [bindWhere(pattern.where, own, binding)],
+  )
+  return { slot, name, cls, where }
+}

@@ -1,0 +1,245 @@
+/** Operators: which types they stand between, and what comes out (DO, section 4, Operators). */
+import type { OperationExpression } from '../ast.ts'
+import { arithmeticFor } from '../functions/arithmetic.ts'
+import { negated } from '../functions/math-functions.ts'
+import type { Whole } from '../functions/whole-number.ts'
+import { calculateBits } from '../functions/whole-number.ts'
+import { type OperatorName, operatorText } from '../operators.ts'
+import { compareFor, equalsFor } from '../values/compare.ts'
+import {
+  aTypeName,
+  booleanType,
+  integerType,
+  isMany,
+  isNumeric,
+  isText,
+  nullType,
+  typeName,
+} from '../values/value-type.ts'
+import { bindPredicate } from './bind-path.ts'
+import { type Bound, isConstant } from './bound.ts'
+import { coerced } from './coercion.ts'
+import type { Binding, Scope } from './scope.ts'
+
+export function bindOperation(expression: OperationExpression, scope: Scope, binding: Binding): Bound {
+  const { operator, start, end } = expression
+  switch (operator) {
+    case 'and':
+    case 'or':
+    case 'xor':
+    case 'not': {
+      const operands = expression.operands.map((operand) =>
+        checkedBoolean(binding.bind(operand, scope), operator, binding),
+      )
+      return { kind: 'logical', operator, operands, type: booleanType, start, end }
+    }
+    case 'any':
+    case 'all':
+      return bindInfixQuantifier(expression, operator, scope, binding)
+    default:
+  }
+  const operands = expression.operands.map((operand) => binding.bind(operand, scope))
+  const [left, right] = operands as [Bound, Bound]
+  switch (operator) {
+    case 'equal':
+    case 'notEqual':
+    case 'less':
+    case 'lessOrEqual':
+    case 'greater':
+    case 'greaterOrEqual':
+      return comparison(operator, left, right, expression, binding)
+    case 'in':
+      return equalQuantifier('any', right, left, undefined, expression, binding)
+    case 'anyEqual':
+      return equalQuantifier('any', left, right, undefined, expression, binding)
+    case 'allEqual':
+      return equalQuantifier('all', left, right, undefined, expression, binding)
+    case 'contains':
+      checkText(left, operator, binding)
+      checkText(right, operator, binding)
+      return { kind: 'contains', text: left, part: right, type: booleanType, start, end }
+    case 'matches':
+    case 'notMatches':
+    case 'matchesIgnoringCase':
+    case 'notMatchesIgnoringCase': {
+      checkText(left, operator, binding)
+      checkText(right, operator, binding)
+      const isIgnoringCase = operator === 'matchesIgnoringCase' || operator === 'notMatchesIgnoringCase'
+      const isNegated = operator === 'notMatches' || operator === 'notMatchesIgnoringCase'
+      return { kind: 'matches', text: left, pattern: right, isIgnoringCase, isNegated, type: booleanType, start, end }
+    }
+    case 'negate':
+    case 'identity':
+    case 'bitComplement':
+      return unary(operator, left, expression, binding)
+    default:
+      return arithmetic(operator, left, right, expression, binding)
+  }
+}
+
+type Comparison = Extract<Bound, { kind: 'compare' }>['operator']
+
+function comparison(
+  operator: Comparison,
+  given: Bound,
+  other: Bound,
+  { start, end }: OperationExpression,
+  binding: Binding,
+): Bound {
+  const [left, right] = alike(given, other, binding)
+  const span = { start, end }
+  if (left.type.kind === 'null' || right.type.kind === 'null') {
+    return { kind: 'constant', value: null, type: booleanType, ...span }
+  }
+  const compare = compareFor(left.type, right.type)
+  const equals = equalsFor(left.type, right.type)
+  const isEquality = operator === 'equal' || operator === 'notEqual'
+  if (isEquality ? equals === undefined : compare === undefined) {
+    throw binding.error(
+      span,
+      `${operatorText[operator]} does not compare ${aTypeName(given.type)} with ${aTypeName(other.type)}`,
+    )
+  }
+  return { kind: 'compare', operator, left, right, equals, compare, type: booleanType, ...span }
+}
+
+/** Each side made to fit the other, where it is known before the rows. */
+function alike(one: Bound, other: Bound, binding: Binding): [Bound, Bound] {
+  if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binding)]
+  if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binding), other]
+  if (isText(one.type) && !isText(other.type)) return [coerced(one, other.type, binding), other]
+  if (isText(other.type) && !isText(one.type)) return [one, coerced(other, one.type, binding)]
+  return [one, other]
+}
+
+/** `equal` in a collection: `v IN c`, ANY_EQUAL, ALL_EQUAL, OF_EQUAL. */
+export function equalQuantifier(
+  mode: 'any' | 'all' | 'atLeast',
+  given: Bound,
+  value: Bound,
+  count: Bound | undefined,
+  { start, end }: { readonly start: number; readonly end: number },
+  binding: Binding,
+): Bound {
+  const span = { start, end }
+  if (given.type.kind === 'null') return { kind: 'constant', value: null, type: booleanType, ...span }
+  if (!isMany(given.type)) throw binding.error(given, `${aTypeName(given.type)} has no elements`)
+  const wanted = coerced(value, given.type.element, binding)
+  const collection =
+    isConstant(given) && given.type.kind === 'collection'
+      ? coerced(
+          given,
+          { ...given.type, element: value.type.kind === 'null' ? given.type.element : value.type },
+          binding,
+        )
+      : given
+  const element = (collection.type as typeof given.type).element
+  const isEmpty = element.kind === 'null' || wanted.type.kind === 'null'
+  const equals = isEmpty ? () => false : equalsFor(element, wanted.type)
+  if (equals === undefined) {
+    throw binding.error(span, `the elements are ${typeName(element)}s, and not compared with ${aTypeName(value.type)}`)
+  }
+  return {
+    kind: 'quantifier',
+    mode,
+    count,
+    collection,
+    test: { kind: 'equal', value: wanted, equals },
+    type: booleanType,
+    ...span,
+  }
+}
+
+/** `c ANY (p)`, `c ALL (p)`. */
+function bindInfixQuantifier(
+  expression: OperationExpression,
+  mode: 'any' | 'all',
+  scope: Scope,
+  binding: Binding,
+): Bound {
+  const [collection, predicate] = expression.operands
+  if (collection === undefined || predicate === undefined) throw binding.error(expression, `${mode} takes two operands`)
+  return predicateQuantifier(mode, binding.bind(collection, scope), predicate, undefined, expression, scope, binding)
+}
+
+export function predicateQuantifier(
+  mode: 'any' | 'all' | 'atLeast',
+  collection: Bound,
+  predicate: OperationExpression['operands'][number],
+  count: Bound | undefined,
+  { start, end }: { readonly start: number; readonly end: number },
+  scope: Scope,
+  binding: Binding,
+): Bound {
+  const { type } = collection
+  if (!isMany(type)) throw binding.error(collection, `${aTypeName(type)} has no elements`)
+  const found = bindPredicate(predicate, type, scope, binding)
+  if (found === undefined) {
+    throw binding.error(
+      predicate,
+      `a predicate on elements that are references or embedded objects stands here; these are ${typeName(type.element)}s`,
+    )
+  }
+  return {
+    kind: 'quantifier',
+    mode,
+    count,
+    collection,
+    test: { kind: 'predicate', ...found },
+    type: booleanType,
+    start,
+    end,
+  }
+}
+
+function checkedBoolean(operand: Bound, operator: OperatorName, binding: Binding): Bound {
+  const value = coerced(operand, booleanType, binding)
+  if (value.type.kind === 'boolean' || value.type.kind === 'null') return value
+  throw binding.error(operand, `${operatorText[operator]} takes true or false, not ${aTypeName(operand.type)}`)
+}
+
+function checkText(operand: Bound, operator: OperatorName, binding: Binding): void {
+  if (isText(operand.type) || operand.type.kind === 'null') return
+  throw binding.error(operand, `${operatorText[operator]} takes texts, not ${aTypeName(operand.type)}`)
+}
+
+function unary(
+  operator: 'negate' | 'identity' | 'bitComplement',
+  operand: Bound,
+  { start, end }: OperationExpression,
+  binding: Binding,
+): Bound {
+  const { type } = operand
+  const node = { kind: 'unary', operator, operand, type, start, end } as const
+  if (type.kind === 'null') return { kind: 'constant', value: null, type: nullType, start, end }
+  if (operator === 'bitComplement' && type.kind === 'integer') {
+    return { ...node, calculate: (value: Whole) => calculateBits('bitXor', value, -1) }
+  }
+  if (operator !== 'bitComplement' && (isNumeric(type) || type.kind === 'interval')) {
+    if (operator === 'identity') return { ...node, calculate: (value: unknown) => value }
+    if (type.kind === 'integer') return { ...node, calculate: negated }
+    return { ...node, calculate: (value: number) => -value }
+  }
+  throw binding.error(operand, `${operatorText[operator]} does not stand before ${aTypeName(type)}`)
+}
+
+function arithmetic(
+  operator: OperatorName,
+  left: Bound,
+  right: Bound,
+  { start, end }: OperationExpression,
+  binding: Binding,
+): Bound {
+  if (left.type.kind === 'null' || right.type.kind === 'null') {
+    const other = left.type.kind === 'null' ? right.type : left.type
+    return { kind: 'constant', value: null, type: other.kind === 'null' ? integerType : other, start, end }
+  }
+  const found = arithmeticFor(operator, left.type, right.type)
+  if (found === undefined) {
+    throw binding.error(
+      { start, end },
+      `${operatorText[operator]} does not stand between ${aTypeName(left.type)} and ${aTypeName(right.type)}`,
+    )
+  }
+  return { kind: 'arithmetic', operator, left, right, calculate: found.calculate, type: found.type, start, end }
+}

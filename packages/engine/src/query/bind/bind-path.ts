@@ -1,0 +1,245 @@
+/** Names, members, subscripts and slices (DO, section 4). */
+
+import { AshlarError } from '../../errors.ts'
+import type {
+  Expression,
+  MemberExpression,
+  NameExpression,
+  SliceExpression,
+  Span,
+  SubscriptExpression,
+} from '../ast.ts'
+import { shownPiece } from '../query-error.ts'
+import { edgeFields } from '../values/edge.ts'
+import {
+  aTypeName,
+  type CollectionType,
+  integerType,
+  isMany,
+  isReference,
+  type MapType,
+  stringType,
+  type ValueType,
+} from '../values/value-type.ts'
+import type { Bound } from './bound.ts'
+import { findAttribute, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
+import { coerced } from './coercion.ts'
+import { type Binding, contextScope, type Scope } from './scope.ts'
+
+/** A bare name: in the nearest context that has it. */
+export function bindName(expression: NameExpression, scope: Scope, binding: Binding): Bound {
+  const found = lookUp(expression.name, expression, scope, binding)
+  if (found !== undefined) return found
+  // `address.Base::city` is read as one name: dots may be steps, or part of the class before `::`.
+  const dot = expression.name.indexOf('.')
+  if (dot > 0) {
+    const first = lookUp(expression.name.slice(0, dot), expression, scope, binding)
+    if (first !== undefined) return member(first, expression.name.slice(dot + 1), expression, scope, binding)
+  }
+  throw unknownName(expression, scope, binding)
+}
+
+function lookUp(name: string, span: Span, scope: Scope, binding: Binding): Bound | undefined {
+  for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
+    const named = around.names.get(name)
+    if (named !== undefined) return { ...named, start: span.start, end: span.end }
+    if (around.context === undefined) continue
+    const found = inContext(name, span, around.context, binding)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function inContext(
+  name: string,
+  span: Span,
+  { slot, type }: { readonly slot: number; readonly type: ValueType },
+  binding: Binding,
+): Bound | undefined {
+  const { start, end } = span
+  if (isReference(type)) {
+    const attribute = type.cls === null ? undefined : findAttribute(binding, type.cls, name, span)
+    return attribute && { kind: 'attribute', slot, attribute, type: attribute.type, start, end }
+  }
+  const object: Bound = { kind: 'slot', slot, type, start, end }
+  if (type.kind === 'embedded') {
+    const attribute = findAttribute(binding, type.cls, name, span)
+    return attribute && { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
+  }
+  return fieldOf(object, name, span)
+}
+
+/** A field of a record or an edge. */
+function fieldOf(object: Bound, name: string, { start, end }: Span): Bound | undefined {
+  const { type } = object
+  if (type.kind === 'record') {
+    const index = type.fields.findIndex((field) => field.name === name)
+    const field = type.fields[index]
+    return field && { kind: 'field', object, index, name, type: field.type, start, end }
+  }
+  if (type.kind !== 'edge' || !(edgeFields as readonly string[]).includes(name)) return undefined
+  const isOid = name === 'from' || name === 'to'
+  return {
+    kind: 'edgeField',
+    object,
+    field: name,
+    type: isOid ? { kind: 'reference', cls: null } : stringType,
+    start,
+    end,
+  }
+}
+
+function unknownName(expression: NameExpression, scope: Scope, binding: Binding): AshlarError {
+  const { name } = expression
+  for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
+    const type = around.context?.type
+    const cls = type !== undefined && 'cls' in type ? type.cls : null
+    if (cls !== null) return unknownAttribute(binding, cls, name, expression)
+    if (around.names.size > 0) {
+      const known = [...around.names.keys()]
+      return binding.error(expression, `the pattern has no name '${shownPiece(name)}'${hint(name, known)}`)
+    }
+  }
+  return binding.error(
+    expression,
+    `'${shownPiece(name)}' means nothing here: there is no object whose attribute it could be`,
+  )
+}
+
+export function bindMember(expression: MemberExpression, scope: Scope, binding: Binding): Bound {
+  const object = binding.bind(expression.object, scope)
+  return member(
+    object,
+    expression.name,
+    { start: expression.start, end: expression.end },
+    scope,
+    binding,
+    expression.nameSpan,
+  )
+}
+
+function member(object: Bound, name: string, span: Span, scope: Scope, binding: Binding, nameSpan: Span = span): Bound {
+  const { type } = object
+  const { start, end } = span
+  if (isMany(type)) return eachMember(object, type, name, span, scope, binding, nameSpan)
+  if (isReference(type)) {
+    if (type.cls === null) {
+      throw binding.error(
+        nameSpan,
+        `the class of the object is not known here: CAST(… AS a class) says which attributes it has`,
+      )
+    }
+    const attribute = resolveAttribute(binding, type.cls, name, nameSpan)
+    if (object.kind === 'self')
+      return { kind: 'attribute', slot: object.slot, attribute, type: attribute.type, start, end }
+    return { kind: 'follow', object, attribute, type: attribute.type, start, end }
+  }
+  if (type.kind === 'embedded') {
+    const attribute = resolveAttribute(binding, type.cls, name, nameSpan)
+    return { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
+  }
+  if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }
+  const found = fieldOf(object, name, span)
+  if (found !== undefined) return found
+  const known =
+    type.kind === 'record'
+      ? hint(
+          name,
+          type.fields.map((field) => field.name),
+        )
+      : ''
+  throw binding.error(nameSpan, `${aTypeName(type)} has no '${shownPiece(name)}'${known}`)
+}
+
+/** The member of every element: a list stays a list, anything else becomes a sequence. */
+function eachMember(
+  collection: Bound,
+  type: CollectionType | MapType,
+  name: string,
+  { start, end }: Span,
+  scope: Scope,
+  binding: Binding,
+  nameSpan: Span,
+): Bound {
+  const slot = binding.newSlot()
+  const element: Bound = isReference(type.element)
+    ? { kind: 'self', slot, type: type.element, start, end }
+    : { kind: 'slot', slot, type: type.element, start, end }
+  const body = member(element, name, { start, end }, scope, binding, nameSpan)
+  const inner = isMany(body.type) ? body.type.element : body.type
+  const form = type.kind === 'collection' && type.form === 'list' ? 'list' : 'sequence'
+  return { kind: 'each', collection, slot, body, type: { kind: 'collection', form, element: inner }, start, end }
+}
+
+/** `map[key]`, `list[index]`, `collection[predicate]`. */
+export function bindSubscript(expression: SubscriptExpression, scope: Scope, binding: Binding): Bound {
+  const object = binding.bind(expression.object, scope)
+  const { type } = object
+  const { start, end } = expression
+  if (!isMany(type)) throw binding.error(expression.object, `${aTypeName(type)} has no elements`)
+  if (type.kind === 'map') {
+    const key = coerced(binding.bind(expression.subscript, scope), type.key, binding)
+    return { kind: 'valueOfKey', map: object, key, type: type.element, start, end }
+  }
+  const predicate = bindPredicate(expression.subscript, type, scope, binding)
+  if (predicate !== undefined) {
+    return { kind: 'choose', collection: object, ...predicate, type, start, end }
+  }
+  const index = binding.bind(expression.subscript, scope)
+  if (index.type.kind !== 'integer' && index.type.kind !== 'null') {
+    throw binding.error(
+      expression.subscript,
+      `${aTypeName(type)} takes an index or a predicate, not ${aTypeName(index.type)}`,
+    )
+  }
+  if (type.form === 'set')
+    throw binding.error(expression.subscript, 'the elements of a set have no order: a set takes a predicate')
+  return { kind: 'elementAt', collection: object, index, type: type.element, start, end }
+}
+
+/** Undefined where the expression is no predicate on the elements. */
+export function bindPredicate(
+  expression: Expression,
+  type: CollectionType | MapType,
+  scope: Scope,
+  binding: Binding,
+): { readonly slot: number; readonly predicate: Bound } | undefined {
+  const { element } = type
+  if (!isReference(element) && !['embedded', 'record', 'edge'].includes(element.kind)) return undefined
+  const slot = binding.newSlot()
+  const isIndex = expression.kind === 'literal' && expression.literal.type === 'integer'
+  if (isIndex) return undefined
+  const predicate = tryBind(expression, contextScope(slot, element, scope), binding)
+  if (predicate instanceof AshlarError) {
+    // What is no predicate may still be an index that is worked out outside of the elements.
+    const outside = tryBind(expression, scope, binding)
+    if (outside instanceof AshlarError || outside.type.kind !== 'integer') throw predicate
+    return undefined
+  }
+  return predicate.type.kind === 'boolean' || predicate.type.kind === 'null' ? { slot, predicate } : undefined
+}
+
+function tryBind(expression: Expression, scope: Scope, binding: Binding): Bound | AshlarError {
+  try {
+    return binding.bind(expression, scope)
+  } catch (error) {
+    if (error instanceof AshlarError) return error
+    throw error
+  }
+}
+
+export function bindSlice(expression: SliceExpression, scope: Scope, binding: Binding): Bound {
+  const collection = binding.bind(expression.object, scope)
+  const { type } = collection
+  if (type.kind !== 'collection' || type.form === 'set') {
+    throw binding.error(expression.object, `${aTypeName(type)} has no ranges of elements`)
+  }
+  const bound = (end: Expression | undefined): Bound | undefined => {
+    if (end === undefined) return undefined
+    const index = binding.bind(end, scope)
+    if (index.type.kind === 'integer') return index
+    throw binding.error(end, `a range goes from one ${integerType.kind} to another, not to ${aTypeName(index.type)}`)
+  }
+  const { start, end } = expression
+  return { kind: 'slice', collection, from: bound(expression.from), to: bound(expression.to), type, start, end }
+}

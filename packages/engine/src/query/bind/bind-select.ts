@@ -1,0 +1,179 @@
+/** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (DO, sections 3 and 4). */
+import type {
+  Clauses,
+  Expression,
+  Limiter,
+  LookupStatement,
+  Projection,
+  Projections,
+  SelectStatement,
+  Source,
+} from '../ast.ts'
+import { compareFor } from '../values/compare.ts'
+import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
+import type {
+  Bound,
+  BoundAggregate,
+  BoundClauses,
+  BoundLimiter,
+  BoundOrderItem,
+  BoundProjection,
+  BoundSource,
+} from './bound.ts'
+import { isConstant } from './bound.ts'
+import { resolveReferenceable } from './class-names.ts'
+import { coerced } from './coercion.ts'
+import { type Binding, contextScope, emptyScope, type Scope } from './scope.ts'
+
+export interface BoundSelect {
+  readonly source: BoundSource
+  /** Where the context object of each row is. */
+  readonly slot: number
+  readonly clauses: BoundClauses
+  /** Of a row as a value: what a nested statement gives for each row. */
+  readonly rowType: ValueType
+  /** True where there is one row whatever there is: aggregates without GROUP BY. */
+  readonly isSingle: boolean
+}
+
+export function bindSelect(statement: SelectStatement, binding: Binding): BoundSelect {
+  const source = bindSource(statement.source, binding)
+  const slot = binding.newSlot()
+  const self: ValueType = { kind: 'reference', cls: source.cls }
+  const scope = contextScope(slot, self, undefined)
+  const clauses = bindClauses(statement, statement.projections, scope, binding)
+  return { source, slot, clauses, ...rowTypeOf(clauses, self) }
+}
+
+/** LOOKUP: one reference, that of the object with the lowest OID. */
+export function bindLookup(statement: LookupStatement, binding: Binding): BoundSelect {
+  const source = bindSource(statement.source, binding)
+  const slot = binding.newSlot()
+  const rowType: ValueType = { kind: 'reference', cls: source.cls }
+  const where =
+    statement.where === undefined
+      ? undefined
+      : bindWhere(statement.where, contextScope(slot, rowType, undefined), binding)
+  const clauses = { ...nothingElse, where }
+  return { source, slot, clauses, rowType, isSingle: true }
+}
+
+export const nothingElse: BoundClauses = {
+  where: undefined,
+  groupBy: undefined,
+  aggregates: [],
+  having: undefined,
+  orderBy: [],
+  skip: undefined,
+  take: undefined,
+  projections: undefined,
+}
+
+/** `RETURN *`: the objects. One projection: its values. Several: records of them. */
+export function rowTypeOf(clauses: BoundClauses, self: ValueType): { rowType: ValueType; isSingle: boolean } {
+  const { projections, groupBy } = clauses
+  const isSingle = groupBy !== undefined && groupBy.length === 0 && projections?.length === 1
+  const [only] = projections ?? []
+  if (projections === undefined) return { rowType: self, isSingle: false }
+  if (only !== undefined && projections.length === 1) return { rowType: only.expression.type, isSingle }
+  const record: RecordType = {
+    kind: 'record',
+    fields: projections.map(({ name, expression }) => ({ name, type: expression.type })),
+  }
+  return { rowType: record, isSingle: false }
+}
+
+export function bindSource(source: Source, binding: Binding): BoundSource {
+  if (source.kind === 'class') {
+    const cls = resolveReferenceable(binding, source.className, true)
+    return { kind: 'class', cls, classes: source.isOnly ? [cls] : [cls, ...cls.subclasses] }
+  }
+  const references = binding.bind(source.references, emptyScope)
+  const given = references.type.kind === 'collection' ? references.type.element : references.type
+  const type = isReference(given) ? given : coerced(references, { kind: 'reference', cls: null }, binding).type
+  if (!isReference(type))
+    throw binding.error(source, `a source is a class or references, not ${aTypeName(references.type)}`)
+  const cls = type.cls ?? anyClass(references, binding)
+  return { kind: 'references', cls, references }
+}
+
+/** An OID written down does not say its class: the objects are those of the class that the schema has alone. */
+function anyClass(references: Bound, binding: Binding): never {
+  throw binding.error(references, 'the class of the objects is not known here: write FROM a class WHERE $$ID = …')
+}
+
+export function bindWhere(expression: Expression, scope: Scope, binding: Binding): Bound {
+  const where = coerced(binding.bind(expression, scope), booleanType, binding)
+  if (where.type.kind === 'boolean' || where.type.kind === 'null') return where
+  throw binding.error(expression, `a predicate is true or false, not ${aTypeName(where.type)}`)
+}
+
+/** `scope`: of one row. */
+export function bindClauses(clauses: Clauses, projections: Projections, scope: Scope, binding: Binding): BoundClauses {
+  const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binding)
+  const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binding))
+  const aggregates: BoundAggregate[] = []
+  const rows: Scope = { ...scope, aggregates }
+  const bound = projections?.map((projection) => bindProjection(projection, rows, binding))
+  if (bound !== undefined) refuseSameNames(bound, projections ?? [], binding)
+  const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, rows, binding)
+  const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
+    return bindOrderItem(expression, isDescending, rows, binding)
+  })
+  const isGrouped = groupBy.length > 0 || aggregates.length > 0
+  return {
+    where,
+    groupBy: isGrouped ? groupBy : undefined,
+    aggregates,
+    having,
+    orderBy,
+    skip: bindLimiter(clauses.skip, rows, binding),
+    take: bindLimiter(clauses.take, rows, binding),
+    projections: bound,
+  }
+}
+
+function bindGroupKey(expression: Expression, scope: Scope, binding: Binding): Bound {
+  const key = binding.bind(expression, scope)
+  const { kind } = key.type
+  if (kind === 'collection' || kind === 'map' || kind === 'record' || kind === 'embedded' || kind === 'edge') {
+    throw binding.error(expression, `groups are made by simple values, not by ${aTypeName(key.type)}`)
+  }
+  return key
+}
+
+function bindOrderItem(expression: Expression, isDescending: boolean, scope: Scope, binding: Binding): BoundOrderItem {
+  const bound = binding.bind(expression, scope)
+  const { type } = bound
+  if (type.kind !== 'null' && compareFor(type, type) === undefined) {
+    throw binding.error(expression, `${aTypeName(type)} has no order`)
+  }
+  return { expression: bound, type, isDescending }
+}
+
+function bindLimiter(limiter: Limiter | undefined, scope: Scope, binding: Binding): BoundLimiter | undefined {
+  if (limiter === undefined) return undefined
+  if (limiter.kind === 'while') return { kind: 'while', expression: bindWhere(limiter.expression, scope, binding) }
+  const count = binding.bind(limiter.expression, scope)
+  if (count.type.kind === 'integer' && isConstant(count)) return { kind: 'count', expression: count }
+  throw binding.error(limiter.expression, 'a number of rows is a whole number that is the same for all of them')
+}
+
+function bindProjection({ expression, name }: Projection, scope: Scope, binding: Binding): BoundProjection {
+  return { name, expression: binding.bind(expression, scope) }
+}
+
+function refuseSameNames(
+  bound: readonly BoundProjection[],
+  projections: readonly Projection[],
+  binding: Binding,
+): void {
+  const seen = new Set<string>()
+  for (const [i, { name }] of bound.entries()) {
+    const projection = projections[i]
+    if (projection !== undefined && seen.has(name)) {
+      throw binding.error(projection, `two columns are called '${name.slice(0, 60)}'; AS gives one another name`)
+    }
+    seen.add(name)
+  }
+}

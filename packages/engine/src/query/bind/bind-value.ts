@@ -1,0 +1,162 @@
+/** Values written out: lists, maps, intervals, embedded objects, casts, and new objects. */
+
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type {
+  Assignment,
+  CastExpression,
+  CreateStatement,
+  ElementsExpression,
+  Expression,
+  IntervalExpression,
+  PairsExpression,
+  StructureExpression,
+} from '../ast.ts'
+import { castFor, castTarget } from '../functions/cast.ts'
+import {
+  aTypeName,
+  commonType,
+  isNumeric,
+  isReference,
+  nullType,
+  stringType,
+  typeName,
+  type ValueType,
+} from '../values/value-type.ts'
+import type { Bound, BoundAssignment, BoundAttribute, BoundCreate } from './bound.ts'
+import { findClass, resolveAttribute, resolveClass, resolveReferenceable } from './class-names.ts'
+import { assignable, coerced } from './coercion.ts'
+import type { Binding, Scope } from './scope.ts'
+
+export function bindElements(expression: ElementsExpression, scope: Scope, binding: Binding): Bound {
+  const { elements: given, form, start, end } = expression
+  const elements = given.map((element) => binding.bind(element, scope))
+  return {
+    kind: 'elements',
+    elements,
+    type: { kind: 'collection', form, element: typeOfAll(elements, binding) },
+    start,
+    end,
+  }
+}
+
+function typeOfAll(values: readonly Bound[], binding: Binding): ValueType {
+  let type: ValueType = nullType
+  for (const value of values) {
+    const common = commonType(type, value.type)
+    if (common === undefined) {
+      throw binding.error(value, `the elements are of one type, not ${aTypeName(type)} and ${aTypeName(value.type)}`)
+    }
+    type = common
+  }
+  return type
+}
+
+export function bindPairs(expression: PairsExpression, scope: Scope, binding: Binding): Bound {
+  const { start, end } = expression
+  const pairs = expression.pairs.map(({ key, value }) => ({
+    key: binding.bind(key, scope),
+    value: binding.bind(value, scope),
+  }))
+  const keys = pairs.map(({ key }) => key)
+  const key = keys.length === 0 ? stringType : typeOfAll(keys, binding)
+  const element = typeOfAll(
+    pairs.map(({ value }) => value),
+    binding,
+  )
+  return { kind: 'pairs', pairs, type: { kind: 'map', key, element }, start, end }
+}
+
+export function bindInterval(expression: IntervalExpression, scope: Scope, binding: Binding): Bound {
+  const { start, end } = expression
+  const parts = expression.parts.map(({ unit, amount }) => {
+    const bound = binding.bind(amount, scope)
+    if (isNumeric(bound.type)) return { unit, amount: bound }
+    throw binding.error(amount, `${unit.toUpperCase()} of an interval are a number, not ${aTypeName(bound.type)}`)
+  })
+  return { kind: 'interval', parts, type: { kind: 'interval' }, start, end }
+}
+
+export function bindStructure(expression: StructureExpression, scope: Scope, binding: Binding): Bound {
+  const { start, end } = expression
+  const cls = resolveClass(binding, expression.className)
+  if (cls.isReferenceable) {
+    throw binding.error(
+      expression.className,
+      `class ${cls.name} is referenceable: a new object of it is made by CREATE ${cls.name} {…}`,
+    )
+  }
+  const assignments = bindAssignments(expression.assignments, cls, scope, binding)
+  return { kind: 'structure', cls, assignments, type: { kind: 'embedded', cls }, start, end }
+}
+
+export function bindCreate(statement: CreateStatement, scope: Scope, binding: Binding): BoundCreate {
+  const cls = resolveReferenceable(binding, statement.className)
+  const assignments = bindAssignments(statement.assignments, cls, scope, binding)
+  return { cls, assignments, start: statement.start, end: statement.end }
+}
+
+export function bindAssignments(
+  assignments: readonly Assignment[],
+  cls: SchemaClass,
+  scope: Scope,
+  binding: Binding,
+): BoundAssignment[] {
+  const seen = new Set<string>()
+  return assignments.map((assignment) => {
+    const { target, start, end } = assignment
+    const path = bindTarget(target, cls, assignment, binding)
+    const name = target.join('.')
+    if (seen.has(name)) throw binding.error(assignment, `attribute ${name} is given twice`)
+    seen.add(name)
+    const { type } = path.at(-1) as BoundAttribute
+    const what = `attribute ${name} of class ${cls.name}`
+    return { path, value: assignable(binding.bind(assignment.value, scope), type, what, binding), start, end }
+  })
+}
+
+/** An attribute of the class, or one inside an embedded object. */
+function bindTarget(
+  steps: readonly string[],
+  cls: SchemaClass,
+  assignment: Assignment,
+  binding: Binding,
+): BoundAttribute[] {
+  const path: BoundAttribute[] = []
+  let owner = cls
+  for (const [i, step] of steps.entries()) {
+    const attribute = resolveAttribute(binding, owner, step, assignment)
+    path.push(attribute)
+    if (i === steps.length - 1) break
+    if (attribute.type.kind !== 'embedded') {
+      throw binding.error(
+        assignment,
+        `${attribute.name} of class ${owner.name} is ${aTypeName(attribute.type)}, not an embedded object`,
+      )
+    }
+    owner = attribute.type.cls
+  }
+  return path
+}
+
+/** To a logical type, or of a reference to a class: null where the object is of another. */
+export function bindCast(expression: CastExpression, scope: Scope, binding: Binding): Bound {
+  const { start, end } = expression
+  const operand = binding.bind(expression.operand as Expression, scope)
+  const target = castTarget(expression.type)
+  if (target === undefined) {
+    const cls =
+      findClass(binding, expression.type.name) ??
+      resolveClass(binding, { text: expression.type.name, ...expression.type })
+    const reference = coerced(operand, { kind: 'reference', cls: null }, binding)
+    if (!isReference(reference.type)) {
+      throw binding.error(operand, `only a reference is cast to class ${cls.name}, not ${aTypeName(operand.type)}`)
+    }
+    return { kind: 'instanceOf', operand: reference, cls, type: { kind: 'reference', cls }, start, end }
+  }
+  if (operand.type.kind === 'null') return { kind: 'constant', value: null, type: target, start, end }
+  const convert = castFor(operand.type, target, binding.textFormats)
+  if (convert === undefined) {
+    throw binding.error(expression, `${aTypeName(operand.type)} cannot be cast to ${typeName(target)}`)
+  }
+  return { kind: 'convert', operand, convert, type: target, start, end }
+}

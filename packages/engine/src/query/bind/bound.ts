@@ -1,0 +1,271 @@
+/** Expressions with every name resolved and every type known. */
+import type { LinkForm } from '../../records/attribute-place.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
+import type { IntervalUnit, Span } from '../ast.ts'
+import type { OperatorName } from '../operators.ts'
+import type { Compare, Equals } from '../values/compare.ts'
+import type { ScalarType, ValueType } from '../values/value-type.ts'
+
+/** An attribute as a class and all its subclasses have it, at the same place. */
+export interface BoundAttribute {
+  readonly cls: SchemaClass
+  readonly number: AttributeNumber
+  readonly name: string
+  /** Position among the attributes of the class. */
+  readonly index: number
+  readonly spec: TypeSpec
+  readonly linkForm: LinkForm | undefined
+  readonly type: ValueType
+}
+
+interface Node extends Span {
+  readonly type: ValueType
+}
+
+export type Bound =
+  | (Node & { readonly kind: 'constant'; readonly value: unknown })
+  /** A parameter or variable. */
+  | (Node & { readonly kind: 'variable'; readonly name: string })
+  | (Node & { readonly kind: 'now' })
+  /** The value of a statement that is run before this one. */
+  | (Node & { readonly kind: 'nested'; readonly index: number })
+  /** The reference of the object in a slot. */
+  | (Node & { readonly kind: 'self'; readonly slot: number })
+  /** Whatever a slot holds: an edge, a walk. */
+  | (Node & { readonly kind: 'slot'; readonly slot: number })
+  /** An attribute of the object in a slot. */
+  | (Node & { readonly kind: 'attribute'; readonly slot: number; readonly attribute: BoundAttribute })
+  /** An attribute of the object that a reference names. */
+  | (Node & { readonly kind: 'follow'; readonly object: Bound; readonly attribute: BoundAttribute })
+  /** A field of an embedded value or a record: the value at a position of an array. */
+  | (Node & { readonly kind: 'field'; readonly object: Bound; readonly index: number; readonly name: string })
+  | (Node & { readonly kind: 'edgeField'; readonly object: Bound; readonly field: string })
+  /** `body` for every element; flattened one level where the body is many itself. */
+  | (Node & { readonly kind: 'each'; readonly collection: Bound; readonly slot: number; readonly body: Bound })
+  | (Node & { readonly kind: 'elementAt'; readonly collection: Bound; readonly index: Bound })
+  | (Node & { readonly kind: 'valueOfKey'; readonly map: Bound; readonly key: Bound })
+  | (Node & {
+      readonly kind: 'slice'
+      readonly collection: Bound
+      readonly from: Bound | undefined
+      readonly to: Bound | undefined
+    })
+  | (Node & { readonly kind: 'choose'; readonly collection: Bound; readonly slot: number; readonly predicate: Bound })
+  | (Node & {
+      readonly kind: 'logical'
+      readonly operator: 'and' | 'or' | 'xor' | 'not'
+      readonly operands: readonly Bound[]
+    })
+  | (Node & {
+      readonly kind: 'compare'
+      readonly operator: 'equal' | 'notEqual' | 'less' | 'lessOrEqual' | 'greater' | 'greaterOrEqual'
+      readonly left: Bound
+      readonly right: Bound
+      readonly equals: Equals | undefined
+      readonly compare: Compare | undefined
+    })
+  | (Node & {
+      readonly kind: 'arithmetic'
+      readonly operator: OperatorName
+      readonly left: Bound
+      readonly right: Bound
+      readonly calculate: (one: never, other: never) => unknown
+    })
+  | (Node & {
+      readonly kind: 'unary'
+      readonly operator: OperatorName
+      readonly operand: Bound
+      readonly calculate: (value: never) => unknown
+    })
+  | (Node & { readonly kind: 'contains'; readonly text: Bound; readonly part: Bound })
+  | (Node & {
+      readonly kind: 'matches'
+      readonly text: Bound
+      readonly pattern: Bound
+      readonly isIgnoringCase: boolean
+      readonly isNegated: boolean
+    })
+  | (Node & {
+      readonly kind: 'call'
+      readonly name: string
+      readonly operands: readonly Bound[]
+      readonly readers: readonly (((value: unknown) => unknown) | undefined)[]
+      readonly calculate: (...values: never[]) => unknown
+      readonly isVolatile: boolean
+    })
+  | (Node & { readonly kind: 'coalesce'; readonly operands: readonly Bound[] })
+  | (Node & { readonly kind: 'isNull'; readonly operand: Bound })
+  | (Node & { readonly kind: 'isValid'; readonly operand: Bound })
+  | (Node & { readonly kind: 'isEmpty'; readonly operand: Bound })
+  /** `v IN c`, ANY_EQUAL, ALL_EQUAL, OF_EQUAL, and ANY, ALL, OF, whose predicate sees the element in `slot`. */
+  | (Node & {
+      readonly kind: 'quantifier'
+      readonly mode: 'any' | 'all' | 'atLeast'
+      readonly count: Bound | undefined
+      readonly collection: Bound
+      readonly test:
+        | { readonly kind: 'equal'; readonly value: Bound; readonly equals: Equals }
+        | { readonly kind: 'predicate'; readonly slot: number; readonly predicate: Bound }
+    })
+  /** COUNT, SUM and the like over the elements that one object has. */
+  | (Node & {
+      readonly kind: 'fold'
+      readonly function: AggregateName
+      readonly collection: Bound
+      readonly compare: Compare | undefined
+    })
+  /** The result of an aggregate over rows, worked out when all of them are seen. */
+  | (Node & { readonly kind: 'aggregate'; readonly index: number })
+  | (Node & { readonly kind: 'convert'; readonly operand: Bound; readonly convert: (value: unknown) => unknown })
+  | (Node & { readonly kind: 'instanceOf'; readonly operand: Bound; readonly cls: SchemaClass })
+  | (Node & { readonly kind: 'elements'; readonly elements: readonly Bound[] })
+  | (Node & { readonly kind: 'pairs'; readonly pairs: readonly { readonly key: Bound; readonly value: Bound }[] })
+  | (Node & {
+      readonly kind: 'interval'
+      readonly parts: readonly { readonly unit: IntervalUnit; readonly amount: Bound }[]
+    })
+  | (Node & { readonly kind: 'structure'; readonly cls: SchemaClass; readonly assignments: readonly BoundAssignment[] })
+  /** A new object wherever the value is used. */
+  | (Node & { readonly kind: 'create'; readonly create: BoundCreate })
+
+export type AggregateName = 'COUNT' | 'SUM' | 'AVG' | 'MIN' | 'MAX' | 'COLLECT'
+
+export interface BoundAggregate extends Span {
+  readonly function: AggregateName
+  /** Undefined for COUNT(). */
+  readonly operand: Bound | undefined
+  readonly type: ValueType
+  readonly compare: Compare | undefined
+}
+
+/** `path`: the attribute, then those inside embedded objects. */
+export interface BoundAssignment extends Span {
+  readonly path: readonly BoundAttribute[]
+  readonly value: Bound
+}
+
+export interface BoundCreate extends Span {
+  readonly cls: SchemaClass
+  readonly assignments: readonly BoundAssignment[]
+}
+
+export interface BoundProjection {
+  readonly name: string
+  readonly expression: Bound
+}
+
+export type BoundSource =
+  | {
+      readonly kind: 'class'
+      readonly cls: SchemaClass
+      /** The class and, unless ONLY was asked for, its subclasses. */
+      readonly classes: readonly SchemaClass[]
+    }
+  /** References known before the rows. */
+  | { readonly kind: 'references'; readonly cls: SchemaClass; readonly references: Bound }
+
+export interface BoundOrderItem {
+  readonly expression: Bound
+  readonly type: ScalarType | ValueType
+  readonly isDescending: boolean
+}
+
+export interface BoundLimiter {
+  readonly kind: 'count' | 'while'
+  readonly expression: Bound
+}
+
+/** WHERE to TAKE, and what is returned. */
+export interface BoundClauses {
+  readonly where: Bound | undefined
+  /** Undefined without GROUP BY and aggregates; empty where all rows are one group. */
+  readonly groupBy: readonly Bound[] | undefined
+  readonly aggregates: readonly BoundAggregate[]
+  readonly having: Bound | undefined
+  readonly orderBy: readonly BoundOrderItem[]
+  readonly skip: BoundLimiter | undefined
+  readonly take: BoundLimiter | undefined
+  /** Undefined for `RETURN *`. */
+  readonly projections: readonly BoundProjection[] | undefined
+}
+
+/** Visits the parts of an expression, one level down. */
+export function partsOf(bound: Bound): readonly Bound[] {
+  switch (bound.kind) {
+    case 'constant':
+    case 'variable':
+    case 'now':
+    case 'nested':
+    case 'self':
+    case 'slot':
+    case 'attribute':
+    case 'aggregate':
+      return []
+    case 'follow':
+    case 'field':
+    case 'edgeField':
+      return [bound.object]
+    case 'each':
+      return [bound.collection, bound.body]
+    case 'elementAt':
+      return [bound.collection, bound.index]
+    case 'valueOfKey':
+      return [bound.map, bound.key]
+    case 'slice':
+      return [bound.collection, bound.from, bound.to].filter((part) => part !== undefined)
+    case 'choose':
+      return [bound.collection, bound.predicate]
+    case 'logical':
+    case 'call':
+    case 'coalesce':
+      return bound.operands
+    case 'compare':
+    case 'arithmetic':
+      return [bound.left, bound.right]
+    case 'unary':
+    case 'isNull':
+    case 'isValid':
+    case 'isEmpty':
+    case 'convert':
+    case 'instanceOf':
+      return [bound.operand]
+    case 'contains':
+      return [bound.text, bound.part]
+    case 'matches':
+      return [bound.text, bound.pattern]
+    case 'quantifier': {
+      const { test, count, collection } = bound
+      const tested = test.kind === 'equal' ? test.value : test.predicate
+      return count === undefined ? [collection, tested] : [count, collection, tested]
+    }
+    case 'fold':
+      return [bound.collection]
+    case 'elements':
+      return bound.elements
+    case 'pairs':
+      return bound.pairs.flatMap(({ key, value }) => [key, value])
+    case 'interval':
+      return bound.parts.map(({ amount }) => amount)
+    case 'structure':
+      return bound.assignments.map(({ value }) => value)
+    case 'create':
+      return bound.create.assignments.map(({ value }) => value)
+  }
+}
+
+/** True where the value is the same for every row of a statement. */
+export function isConstant(bound: Bound): boolean {
+  switch (bound.kind) {
+    case 'self':
+    case 'slot':
+    case 'attribute':
+    case 'aggregate':
+    case 'create':
+      return false
+    case 'call':
+      return !bound.isVolatile && bound.operands.every(isConstant)
+    default:
+      return partsOf(bound).every(isConstant)
+  }
+}

@@ -1,0 +1,82 @@
+/** Classes and attributes by the names that a text gives them (DO, section 2). */
+import { AshlarError } from '../../errors.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import { hintFor, simpleNameOf } from '../../schema/names.ts'
+import type { QualifiedName, Span } from '../ast.ts'
+import { shownPiece } from '../query-error.ts'
+import type { BoundAttribute } from './bound.ts'
+import type { Binding } from './scope.ts'
+
+/** By full name, or by a simple name that only one class has. */
+export function findClass(binding: Binding, name: string): SchemaClass | undefined {
+  const { catalog } = binding
+  return catalog.classByName(name) ?? bySimpleName(binding, name)[0]
+}
+
+/** `isPluralAllowed`: a source may be called `Clients` where no class has that name. Throws QueryError. */
+export function resolveClass(binding: Binding, name: QualifiedName, isPluralAllowed = false): SchemaClass {
+  const exact = binding.catalog.classByName(name.text)
+  if (exact !== undefined) return exact
+  for (const text of isPluralAllowed && name.text.endsWith('s') ? [name.text, name.text.slice(0, -1)] : [name.text]) {
+    const singular = binding.catalog.classByName(text)
+    if (singular !== undefined) return singular
+    const candidates = bySimpleName(binding, text)
+    if (candidates.length > 1) {
+      const names = candidates.map((cls) => cls.name).join(' and ')
+      throw binding.error(name, `'${shownPiece(text)}' may mean ${names}; write the namespace`)
+    }
+    if (candidates[0] !== undefined) return candidates[0]
+  }
+  const names = binding.catalog.classes.map((cls) => cls.name)
+  const known = name.text.includes('.') ? names : [...names, ...names.map(simpleNameOf)]
+  throw binding.error(name, `there is no class '${shownPiece(name.text)}'${hint(name.text, known)}`)
+}
+
+/** Throws QueryError for a class whose objects exist only in others. */
+export function resolveReferenceable(binding: Binding, name: QualifiedName, isPluralAllowed = false): SchemaClass {
+  const cls = resolveClass(binding, name, isPluralAllowed)
+  if (cls.isReferenceable) return cls
+  throw binding.error(name, `class ${cls.name} is embeddable: its objects exist only within other objects`)
+}
+
+function bySimpleName(binding: Binding, name: string): SchemaClass[] {
+  if (name.includes('.')) return []
+  return binding.catalog.classes.filter((cls) => simpleNameOf(cls.name) === name)
+}
+
+/** An attribute of the class by `name` or `Super::name`; undefined where it has none. Throws QueryError. */
+export function findAttribute(
+  binding: Binding,
+  cls: SchemaClass,
+  name: string,
+  span: Span,
+): BoundAttribute | undefined {
+  try {
+    const found = cls.findAttribute(name)
+    return found === undefined ? undefined : binding.attribute(cls, found)
+  } catch (error) {
+    if (error instanceof AshlarError) throw binding.error(span, error.message.replace(/\.$/, ''))
+    throw error
+  }
+}
+
+/** Throws QueryError, with near names; also those that only subclasses have. */
+export function resolveAttribute(binding: Binding, cls: SchemaClass, name: string, span: Span): BoundAttribute {
+  const found = findAttribute(binding, cls, name, span)
+  if (found !== undefined) return found
+  throw unknownAttribute(binding, cls, name, span)
+}
+
+export function unknownAttribute(binding: Binding, cls: SchemaClass, name: string, span: Span): AshlarError {
+  const subclass = cls.subclasses.find((candidate) => candidate.attributes.some((attribute) => attribute.name === name))
+  const known = cls.attributes.map((attribute) => attribute.outputName)
+  const advice =
+    subclass === undefined ? hint(name, known) : `; its subclass ${subclass.name} has: CAST(… AS ${subclass.name})`
+  return binding.error(span, `class ${cls.name} has no attribute '${shownPiece(name)}'${advice}`)
+}
+
+/** `. Did you mean a or b?` without its full stop at the end, or nothing. */
+export function hint(name: string, known: readonly string[]): string {
+  const text = hintFor(name, known)
+  return text === '' ? '' : `.${text}`
+}

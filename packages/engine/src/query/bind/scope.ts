@@ -1,0 +1,91 @@
+/** What names mean where an expression stands, and what binding one works with. */
+import type { AshlarError } from '../../errors.ts'
+import type { RecordFormats } from '../../records/record-formats.ts'
+import { recordFormats } from '../../records/record-formats.ts'
+import type { Catalog, ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
+import type { Expression, Span, Statement } from '../ast.ts'
+import type { TextFormats } from '../functions/text-format.ts'
+import { queryError } from '../query-error.ts'
+import { typeOfSpec, type ValueType } from '../values/value-type.ts'
+import type { Bound, BoundAggregate, BoundAttribute } from './bound.ts'
+
+/** What bare names are looked up in: the object or embedded value in a slot, then what is around it. */
+export interface Scope {
+  readonly outer: Scope | undefined
+  /** The context itself; undefined at the outermost level of MATCH, where only names are known. */
+  readonly context: { readonly slot: number; readonly type: ValueType } | undefined
+  /** Vertices, edges and walks by name. */
+  readonly names: ReadonlyMap<string, Bound>
+  /** Where aggregates over rows are collected; undefined where they cannot stand. */
+  readonly aggregates: BoundAggregate[] | undefined
+}
+
+const noNames: ReadonlyMap<string, Bound> = new Map()
+
+export const emptyScope: Scope = { outer: undefined, context: undefined, names: noNames, aggregates: undefined }
+
+export function contextScope(slot: number, type: ValueType, outer: Scope | undefined): Scope {
+  return { outer, context: { slot, type }, names: noNames, aggregates: undefined }
+}
+
+export type VariableTypes = ReadonlyMap<string, ValueType>
+
+/** What the type of a nested statement's value is; the statement is bound again when it is run. */
+export interface NestedValue {
+  readonly statement: Statement
+  readonly type: ValueType
+}
+
+/** One statement's binding: its text for errors, its catalog, and the slots it has given out. */
+export class Binding {
+  readonly text: string
+  readonly catalog: Catalog
+  readonly formats: RecordFormats
+  readonly variables: VariableTypes
+  readonly textFormats: TextFormats
+  readonly nested: NestedValue[] = []
+  slots = 0
+  private readonly typeOfNested: (statement: Statement, binding: Binding) => ValueType
+  private readonly bindExpression: (expression: Expression, scope: Scope, binding: Binding) => Bound
+
+  constructor(
+    text: string,
+    catalog: Catalog,
+    variables: VariableTypes,
+    textFormats: TextFormats,
+    bindExpression: (expression: Expression, scope: Scope, binding: Binding) => Bound,
+    typeOfNested: (statement: Statement, binding: Binding) => ValueType,
+  ) {
+    this.text = text
+    this.catalog = catalog
+    this.formats = recordFormats(catalog)
+    this.variables = variables
+    this.textFormats = textFormats
+    this.bindExpression = bindExpression
+    this.typeOfNested = typeOfNested
+  }
+
+  bind(expression: Expression, scope: Scope): Bound {
+    return this.bindExpression(expression, scope, this)
+  }
+
+  /** A statement whose value is worked out before this one's rows. */
+  bindNested(statement: Statement): { readonly index: number; readonly type: ValueType } {
+    const type = this.typeOfNested(statement, this)
+    return { index: this.nested.push({ statement, type }) - 1, type }
+  }
+
+  newSlot(): number {
+    return this.slots++
+  }
+
+  error(span: Span, message: string): AshlarError {
+    return queryError(this.text, span, message)
+  }
+
+  attribute(cls: SchemaClass, found: ClassAttribute): BoundAttribute {
+    const { index, linkForm } = this.formats.of(cls).attribute(found.number)
+    const { number, spec, outputName } = found
+    return { cls, number, name: outputName, index, spec, linkForm, type: typeOfSpec(spec, this.catalog) }
+  }
+}

@@ -1,0 +1,101 @@
+/** GROUP BY, and aggregates over all rows: one row a group, kept in memory until all are seen. */
+
+import type { AggregatePlan, GroupPlan } from '../plan/plan-select.ts'
+import { queryError } from '../query-error.ts'
+import { isNothing } from '../values/compare.ts'
+import { type Accumulator, accumulatorFor } from './aggregate.ts'
+import { evaluateRows } from './evaluate-rows.ts'
+import type { OutputRow, RowBatches, RowKind } from './row.ts'
+import type { Run } from './run.ts'
+import { groupKey } from './sort-key.ts'
+import type { StatementContext } from './statement-context.ts'
+
+interface Group<R> {
+  readonly row: R | undefined
+  readonly accumulators: readonly Accumulator[]
+}
+
+const groupBytes = 200
+const elementBytes = 32
+
+export async function groupRows<R>(
+  batches: RowBatches<R>,
+  plan: GroupPlan,
+  kind: RowKind<R>,
+  run: Run,
+  context: StatementContext,
+): Promise<OutputRow<R>[]> {
+  const { keys, aggregates } = plan
+  const types = keys.map(({ type }) => type)
+  const groups = new Map<string, Group<R>>()
+  for await (const rows of batches) {
+    const seen = evaluateRows(context.reader, rows, (row) => {
+      kind.enter(run, row)
+      const values = keys.map(({ evaluate }) => evaluate(run))
+      return { key: groupKey(types, values), operands: aggregates.map(({ operand }) => operand?.(run)) }
+    })
+    const evaluated = seen instanceof Promise ? await seen : seen
+    for (const [i, { key, operands }] of evaluated.entries()) {
+      let group = groups.get(key)
+      if (group === undefined) {
+        group = newGroup<R>(plan, rows[i] as R)
+        context.hold(1, groupBytes + key.length + kind.bytesOf(rows[i] as R))
+        groups.set(key, group)
+      }
+      accumulate(group, aggregates, operands, run, context)
+    }
+    const breath = context.breathe()
+    if (breath !== undefined) await breath
+  }
+  // Aggregates over nothing are still a row; groups of nothing are none.
+  if (groups.size === 0 && keys.length === 0) groups.set('', newGroup<R>(plan, undefined))
+  const rows = [...groups.values()].map(({ row, accumulators }) => {
+    return { row, aggregates: accumulators.map((accumulator) => accumulator.result()) }
+  })
+  return plan.having === undefined ? rows : having(rows, plan.having, kind, run, context)
+}
+
+function newGroup<R>({ aggregates }: GroupPlan, row: R | undefined): Group<R> {
+  return {
+    row,
+    accumulators: aggregates.map(({ function: name, compare, type }) => accumulatorFor(name, compare, type)),
+  }
+}
+
+function accumulate<R>(
+  { accumulators }: Group<R>,
+  aggregates: readonly AggregatePlan[],
+  operands: readonly unknown[],
+  run: Run,
+  context: StatementContext,
+): void {
+  for (const [i, accumulator] of accumulators.entries()) {
+    const plan = aggregates[i] as AggregatePlan
+    const value = operands[i]
+    if (plan.operand !== undefined && plan.function !== 'COLLECT' && isNothing(value)) continue
+    const { held } = accumulator
+    if (!accumulator.add(value ?? null)) {
+      throw queryError(run.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
+    }
+    if (accumulator.held > held) context.hold(0, elementBytes + (typeof value === 'string' ? value.length : 0))
+  }
+}
+
+async function having<R>(
+  rows: readonly OutputRow<R>[],
+  predicate: (run: Run) => unknown,
+  kind: RowKind<R>,
+  run: Run,
+  context: StatementContext,
+): Promise<OutputRow<R>[]> {
+  const kept = await evaluateRows(context.reader, rows, (group) => {
+    enterOutput(group, kind, run)
+    return predicate(run) === true
+  })
+  return rows.filter((_row, i) => kept[i])
+}
+
+export function enterOutput<R>({ row, aggregates }: OutputRow<R>, kind: RowKind<R>, run: Run): void {
+  kind.enter(run, row)
+  run.aggregates = aggregates
+}

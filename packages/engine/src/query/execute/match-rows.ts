@@ -1,0 +1,381 @@
+/** MATCH carried out: from the vertex with the fewest candidates along the edges, depth first, one row a match. */
+import type { Oid } from '../../types/oid.ts'
+import type { BoundEdge } from '../bind/bind-match.ts'
+import { type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
+import type { MatchPlan, PredicatePlan, VertexPlan } from '../plan/plan-match.ts'
+import type { Edge } from '../values/edge.ts'
+import { evaluateRows } from './evaluate-rows.ts'
+import { Neighbours, type Step } from './neighbours.ts'
+import { type ChosenAccess, chooseAccess, objectRows } from './object-rows.ts'
+import type { ObjectView } from './object-view.ts'
+import type { RowKind } from './row.ts'
+import type { Run } from './run.ts'
+import type { StatementContext } from './statement-context.ts'
+
+/** The slots of one match, and for each pattern its vertices so far and the edges of each of its edge patterns. */
+export interface MatchRow {
+  readonly slots: readonly unknown[]
+  readonly visited: readonly (readonly Oid[])[]
+  readonly edges: readonly (readonly (readonly Edge[] | undefined)[])[]
+}
+
+export const matchRowKind: RowKind<MatchRow> = {
+  enter(run, row) {
+    const slots = row?.slots
+    for (let i = 0; i < run.slots.length; i++) run.slots[i] = slots?.[i]
+  },
+  bytesOf: ({ slots }) => slots.length * 100,
+}
+
+type Batches = AsyncIterable<readonly MatchRow[]>
+
+const batchRows = 256
+
+interface Search {
+  readonly plan: MatchPlan
+  readonly run: Run
+  readonly context: StatementContext
+  /** Positions of the vertices that have objects, in each row. */
+  readonly bound: Set<number>
+  /** Slots that are filled in each row. */
+  readonly filled: Set<number>
+  readonly predicatesLeft: Set<PredicatePlan>
+  operator: OperatorPlan | undefined
+}
+
+export async function matchRows(
+  plan: MatchPlan,
+  run: Run,
+  context: StatementContext,
+): Promise<{ readonly rows: Batches; readonly operator: OperatorPlan }> {
+  const search: Search = {
+    plan,
+    run,
+    context,
+    bound: new Set(),
+    filled: new Set(),
+    predicatesLeft: new Set(plan.predicates),
+    operator: undefined,
+  }
+  const empty: MatchRow = {
+    slots: new Array(plan.slots).fill(undefined),
+    visited: plan.patterns.map(() => []),
+    edges: plan.patterns.map(({ edges }) => edges.map(() => undefined)),
+  }
+  let rows: Batches = once([empty])
+  const left = new Map(
+    plan.patterns.flatMap(({ edges }, pattern) =>
+      edges.map((_edge, edge) => [`${pattern} ${edge}`, { pattern, edge }]),
+    ),
+  )
+  while (search.bound.size < plan.vertices.length || left.size > 0) {
+    const next = [...left].find(([, place]) => endsOf(plan, place).some((vertex) => search.bound.has(vertex)))
+    if (next === undefined) {
+      const { vertex, chosen } = await cheapestVertex(search)
+      rows = bindVertex(search, vertex, chosen, rows)
+    } else {
+      left.delete(next[0])
+      rows = expand(search, next[1], rows)
+    }
+  }
+  for (const { slot } of plan.patterns) search.filled.add(slot)
+  const ofWalks = decidable(search)
+  return { rows: withWalks(search, ofWalks, rows), operator: search.operator ?? operatorPlan('match') }
+}
+
+interface EdgePlace {
+  readonly pattern: number
+  readonly edge: number
+}
+
+function endsOf({ patterns }: MatchPlan, { pattern, edge }: EdgePlace): [number, number] {
+  const { vertices } = patterns[pattern] as MatchPlan['patterns'][number]
+  return [vertices[edge] as number, vertices[edge + 1] as number]
+}
+
+async function* once(rows: readonly MatchRow[]): AsyncGenerator<readonly MatchRow[]> {
+  yield rows
+}
+
+/** Of the vertices that have no objects yet. */
+async function cheapestVertex({
+  plan,
+  run,
+  context,
+  bound,
+}: Search): Promise<{ vertex: number; chosen: ChosenAccess }> {
+  let best: { vertex: number; chosen: ChosenAccess } | undefined
+  for (const [vertex, { objects }] of plan.vertices.entries()) {
+    if (bound.has(vertex)) continue
+    const chosen = await chooseAccess(objects, run, context, undefined)
+    if (best === undefined || chosen.estimated < best.chosen.estimated) best = { vertex, chosen }
+  }
+  if (best === undefined) throw new Error('assertion failed: a pattern without edges left has a vertex left')
+  return best
+}
+
+/** Those of the predicates that can be decided now and could not before. */
+function decidable({ filled, predicatesLeft }: Search): PredicatePlan[] {
+  const now = [...predicatesLeft].filter(({ needs }) => [...needs].every((slot) => filled.has(slot)))
+  for (const predicate of now) predicatesLeft.delete(predicate)
+  return now
+}
+
+function bindVertex(search: Search, vertex: number, chosen: ChosenAccess, rows: Batches): Batches {
+  const { plan, run, context, bound } = search
+  const { objects, slot, name } = plan.vertices[vertex] as VertexPlan
+  bound.add(vertex)
+  // Those of the vertex alone are part of its source.
+  decidableByVertex(search, slot)
+  search.filled.add(slot)
+  const predicates = decidable(search)
+  const before = search.operator
+  const start = objectRows(objects, chosen, run, context, undefined, [])
+  const operator = operatorPlan(
+    'vertices',
+    { name: name ?? null },
+    before === undefined ? [start.operator] : [before, start.operator],
+  )
+  search.operator = operator
+  async function* bind(): AsyncGenerator<readonly MatchRow[]> {
+    let isFirst = true
+    for await (const batch of rows) {
+      for (const row of batch) {
+        const source = isFirst ? start.rows : objectRows(objects, chosen, run, context, undefined, []).rows
+        isFirst = false
+        for await (const views of source) {
+          const found = views.flatMap((view) => withVertex(plan, row, vertex, view) ?? [])
+          const kept = await qualified(search, predicates, found)
+          operator.returned += kept.length
+          if (kept.length > 0) yield kept
+        }
+      }
+    }
+  }
+  return bind()
+}
+
+function decidableByVertex({ predicatesLeft }: Search, slot: number): void {
+  for (const predicate of predicatesLeft) {
+    if (predicate.needs.size === 1 && predicate.needs.has(slot)) predicatesLeft.delete(predicate)
+  }
+}
+
+/** The row with an object for a vertex; undefined where a pattern has been at that object already. */
+function withVertex(plan: MatchPlan, row: MatchRow, vertex: number, view: ObjectView): MatchRow | undefined {
+  const { slot } = plan.vertices[vertex] as VertexPlan
+  const visited = [...row.visited]
+  for (const [i, { vertices }] of plan.patterns.entries()) {
+    if (!vertices.includes(vertex)) continue
+    const been = visited[i] as readonly Oid[]
+    if (been.includes(view.oid)) return undefined
+    visited[i] = [...been, view.oid]
+  }
+  return { ...row, slots: row.slots.with(slot, view), visited }
+}
+
+async function qualified(
+  search: Search,
+  predicates: readonly PredicatePlan[],
+  rows: readonly MatchRow[],
+): Promise<readonly MatchRow[]> {
+  if (predicates.length === 0 || rows.length === 0) return rows
+  const { run, context } = search
+  const results = await evaluateRows(context.reader, rows, (row) => {
+    matchRowKind.enter(run, row)
+    return predicates.every(({ evaluate }) => evaluate(run) === true)
+  })
+  return rows.filter((_row, i) => results[i])
+}
+
+interface Expansion {
+  readonly search: Search
+  readonly place: EdgePlace
+  readonly edge: BoundEdge
+  readonly from: VertexPlan
+  readonly to: VertexPlan
+  readonly toVertex: number
+  readonly isToBound: boolean
+  /** From the pattern's left to its right. */
+  readonly isRightward: boolean
+  readonly neighbours: Neighbours
+  readonly operator: OperatorPlan
+}
+
+function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
+  const { plan, context, bound } = search
+  const [left, right] = endsOf(plan, place)
+  const isRightward = bound.has(left)
+  const [fromVertex, toVertex] = isRightward ? [left, right] : [right, left]
+  const edge = (plan.patterns[place.pattern] as MatchPlan['patterns'][number]).edges[place.edge] as BoundEdge
+  const from = plan.vertices[fromVertex] as VertexPlan
+  const to = plan.vertices[toVertex] as VertexPlan
+  const isToBound = bound.has(toVertex)
+  bound.add(toVertex)
+  search.filled.add(to.slot)
+  search.filled.add(edge.slot)
+  const predicates = decidable(search)
+  const neighbours = new Neighbours(context, edge.attributes, edge.max === 1 ? (to.cls ?? undefined) : undefined)
+  const direction =
+    edge.direction === 'either' ? 'either' : (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
+  const names = new Set(edge.attributes.map(({ attribute }) => attribute.name))
+  const details = {
+    from: from.name ?? null,
+    to: to.name ?? null,
+    direction,
+    attributes: names.size > 8 ? 'all' : [...names],
+    ...(edge.isVariable ? { edges: `${edge.min}..${edge.max}` } : {}),
+    get backwardBy() {
+      return neighbours.ways.size === 0 ? undefined : [...neighbours.ways]
+    },
+  }
+  const operator = operatorPlan('expand', details, search.operator === undefined ? [] : [search.operator])
+  search.operator = operator
+  const expansion = { search, place, edge, from, to, toVertex, isToBound, isRightward, neighbours, operator }
+  async function* walk(): AsyncGenerator<readonly MatchRow[]> {
+    for await (const batch of rows) {
+      for (const row of batch) {
+        for await (const found of walksFrom(expansion, row, direction)) {
+          const kept = await qualified(search, predicates, found)
+          operator.returned += kept.length
+          if (kept.length > 0) yield kept
+        }
+      }
+    }
+  }
+  return walk()
+}
+
+type Direction = 'forward' | 'backward' | 'either'
+
+/** A step that was taken, and the class of the object that it led to. */
+interface Taken extends Step {
+  readonly farClass: string
+}
+
+interface Frame {
+  readonly steps: readonly Step[]
+  next: number
+}
+
+/** Every walk of the wanted length from the row's vertex, depth first: only one walk is held at a time. */
+async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direction): AsyncGenerator<MatchRow[]> {
+  const { edge, from, search, place } = expansion
+  const { reader } = search.context
+  const start = row.slots[from.slot] as ObjectView
+  const been = new Set(row.visited[place.pattern])
+  const stack: Frame[] = [{ steps: await stepsOf(expansion, start, direction), next: 0 }]
+  const walk: Taken[] = []
+  let found: MatchRow[] = []
+  while (stack.length > 0) {
+    const frame = stack.at(-1) as Frame
+    const step = frame.steps[frame.next++]
+    if (step === undefined) {
+      stack.pop()
+      const last = walk.pop()
+      if (last !== undefined) been.delete(last.far)
+      continue
+    }
+    const [view] = await evaluateRows(reader, [step.far], (oid) => reader.object(oid))
+    if (view?.format === undefined) continue
+    walk.push({ ...step, farClass: view.format.cls.name })
+    const arrived = walk.length >= edge.min ? arrive(expansion, row, been, walk, view) : undefined
+    if (arrived !== undefined) found.push(arrived)
+    if (found.length >= batchRows) {
+      yield found
+      found = []
+      const breath = search.context.breathe()
+      if (breath !== undefined) await breath
+    }
+    const isEnd = walk.length >= edge.max || been.has(view.oid) || isBoundEnd(expansion, row, view.oid)
+    if (isEnd) {
+      walk.pop()
+      continue
+    }
+    been.add(view.oid)
+    stack.push({ steps: await stepsOf(expansion, view, direction), next: 0 })
+  }
+  if (found.length > 0) yield found
+}
+
+async function stepsOf(
+  { neighbours, operator, search }: Expansion,
+  view: ObjectView,
+  direction: Direction,
+): Promise<Step[]> {
+  const forward = direction === 'backward' ? [] : await neighbours.forward(view)
+  const backward = direction === 'forward' ? [] : await neighbours.backward(view)
+  const steps = backward.length === 0 ? forward : [...forward, ...backward]
+  operator.examined += steps.length
+  search.context.expand(steps.length)
+  const breath = search.context.breathe()
+  if (breath !== undefined) await breath
+  return steps
+}
+
+function isBoundEnd({ isToBound, to }: Expansion, row: MatchRow, oid: Oid): boolean {
+  return isToBound && (row.slots[to.slot] as ObjectView).oid === oid
+}
+
+/** The row with the walk, where it may end at that object. */
+function arrive(
+  expansion: Expansion,
+  row: MatchRow,
+  been: ReadonlySet<Oid>,
+  walk: readonly Taken[],
+  view: ObjectView,
+): MatchRow | undefined {
+  const { isToBound, to, toVertex, search, place, edge, isRightward } = expansion
+  let next = row
+  if (isToBound) {
+    if (!isBoundEnd(expansion, row, view.oid)) return undefined
+  } else {
+    const cls = view.format?.cls
+    if (been.has(view.oid) || (to.cls !== null && cls?.isOrInherits(to.cls.number) !== true)) return undefined
+    const bound = withVertex(search.plan, row, toVertex, view)
+    if (bound === undefined) return undefined
+    next = bound
+  }
+  const between = walk.slice(0, -1).map(({ far }) => far)
+  const visited = next.visited.with(place.pattern, [...(next.visited[place.pattern] as readonly Oid[]), ...between])
+  const walked = named(expansion, row, walk)
+  const edges = isRightward ? walked : walked.reverse()
+  const ofPattern = (next.edges[place.pattern] as readonly (readonly Edge[] | undefined)[]).with(place.edge, edges)
+  const slots = next.slots.with(edge.slot, edge.isVariable ? edges : edges[0])
+  return { slots, visited, edges: next.edges.with(place.pattern, ofPattern) }
+}
+
+/** The edges with the classes of both their ends. */
+function named({ from }: Expansion, row: MatchRow, walk: readonly Taken[]): Edge[] {
+  let nearClass = (row.slots[from.slot] as ObjectView).format?.cls.name ?? ''
+  return walk.map(({ edge, far, farClass }) => {
+    const isForward = edge.to === far && edge.fromClass !== ''
+    const [fromClass, toClass] = isForward ? [nearClass, farClass] : [farClass, nearClass]
+    nearClass = farClass
+    return { ...edge, fromClass, toClass }
+  })
+}
+
+/** Each pattern's walk: the edges of all its edge patterns, from left to right. Then what is asked of walks. */
+async function* withWalks(
+  search: Search,
+  predicates: readonly PredicatePlan[],
+  rows: Batches,
+): AsyncGenerator<readonly MatchRow[]> {
+  const { patterns } = search.plan
+  for await (const batch of rows) {
+    const walked = batch.map((row) => {
+      let { slots } = row
+      for (const [i, { slot, name }] of patterns.entries()) {
+        if (name !== undefined)
+          slots = slots.with(
+            slot,
+            (row.edges[i] ?? []).flatMap((edges) => edges ?? []),
+          )
+      }
+      return { ...row, slots }
+    })
+    const kept = await qualified(search, predicates, walked)
+    if (kept.length > 0) yield kept
+  }
+}

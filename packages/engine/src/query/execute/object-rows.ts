@@ -1,0 +1,267 @@
+/** The objects of a source that qualify, by the access path that is cheapest for the data that there is. */
+
+import { cutPrefixLength } from '../../indexes/key-parts.ts'
+import type { IndexEntry } from '../../indexes/lookup.ts'
+import { readIndexEntries } from '../../indexes/lookup.ts'
+import type { Container } from '../../records/containers.ts'
+import { containerExtent } from '../../records/object-key.ts'
+import { type Oid, oidFromBytes } from '../../types/oid.ts'
+import type { Access, OrderedAccess } from '../plan/access.ts'
+import { describeAccess } from '../plan/describe-access.ts'
+import { type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
+import type { ObjectsPlan, OrderPlan } from '../plan/plan-select.ts'
+import { estimate, indexRanges, oidsOf } from './access-oids.ts'
+import { evaluateRows } from './evaluate-rows.ts'
+import type { ObjectView } from './object-view.ts'
+import type { Run } from './run.ts'
+import { sortKey } from './sort-key.ts'
+import type { StatementContext } from './statement-context.ts'
+
+/** Below so many candidates an access is taken without looking at the others any closer. */
+const fewCandidates = 64
+/** An access by OIDs reads here and there; one after the other is faster when it is more than a part of all. */
+const extentShare = 8
+const candidatesMin = 1_000
+
+export interface ChosenAccess {
+  readonly access: Access | OrderedAccess
+  readonly estimated: number
+}
+
+/** `wanted`: how many rows are taken in the order asked for; undefined = all of them. */
+export async function chooseAccess(
+  plan: ObjectsPlan,
+  run: Run,
+  context: StatementContext,
+  wanted: number | undefined,
+): Promise<ChosenAccess> {
+  const { accesses, ordered, references } = plan
+  if (references !== undefined) {
+    const access: Access = { kind: 'objects', references }
+    return { access, estimated: await estimate(access, run, context, candidatesMin) }
+  }
+  const few = await cheapest(accesses, run, context, fewCandidates)
+  if (few !== undefined && few.estimated < fewCandidates) return few
+  const extent = await estimateExtent(plan, context)
+  const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
+  const best = few === undefined ? undefined : await cheapest(accesses, run, context, max)
+  const isOrderUseful = ordered !== undefined && (wanted !== undefined || best === undefined)
+  if (isOrderUseful && (best === undefined || best.estimated >= candidatesMin)) {
+    return { access: ordered, estimated: wanted ?? extent }
+  }
+  if (best !== undefined && best.estimated < max) return best
+  return { access: { kind: 'extent', classes: plan.classes }, estimated: extent }
+}
+
+/** The access with the fewest candidates, counted up to `max`; the first of equal ones. */
+async function cheapest(
+  accesses: readonly Access[],
+  run: Run,
+  context: StatementContext,
+  max: number,
+): Promise<ChosenAccess | undefined> {
+  let best: ChosenAccess | undefined
+  for (const access of accesses) {
+    const limit = best === undefined ? max : best.estimated
+    const estimated = limit === 0 ? 0 : await estimate(access, run, context, limit)
+    if (best === undefined || estimated < best.estimated) best = { access, estimated }
+    if (best.estimated === 0) break
+  }
+  return best
+}
+
+/** From where the last objects of the containers stand: deleted ones count, none is read. */
+async function estimateExtent({ classNumbers }: ObjectsPlan, context: StatementContext): Promise<number> {
+  const containers = await context.containersOf(classNumbers)
+  const { ranges } = await context.snapshot.read(
+    [],
+    containers.map(({ database, container }) => ({ ...containerExtent(database, container), reverse: true, limit: 1 })),
+  )
+  let count = 0
+  for (const entries of ranges) {
+    const last = entries[0]
+    if (last === undefined) continue
+    const [, , page, slot] = oidFromBytes(last.key, 1).split('-').map(Number) as [number, number, number, number]
+    count += (page - 1) * 65_535 + slot
+  }
+  return count
+}
+
+/** Batches of qualifying objects. `inputs` of the operator it returns through `explain` count what was looked at. */
+export function objectRows(
+  plan: ObjectsPlan,
+  chosen: ChosenAccess,
+  run: Run,
+  context: StatementContext,
+  wanted: number | undefined,
+  orderBy: readonly OrderPlan[],
+): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: OperatorPlan } {
+  const { access } = chosen
+  const source = describeAccess(access, plan)
+  source.estimated = chosen.estimated
+  const isFiltered = plan.recordFilter !== undefined || plan.restFilter !== undefined
+  const filter = isFiltered ? operatorPlan('filter', { predicate: plan.whereText }, [source]) : undefined
+  const work = { plan, run, context, source, filter }
+  const rows =
+    access.kind === 'extent'
+      ? scanExtent(work)
+      : access.kind === 'ordered'
+        ? scanOrdered(work, access, wanted, orderBy)
+        : fetchObjects(work, access)
+  return { rows, operator: filter ?? source }
+}
+
+interface Work {
+  readonly plan: ObjectsPlan
+  readonly run: Run
+  readonly context: StatementContext
+  readonly source: OperatorPlan
+  readonly filter: OperatorPlan | undefined
+}
+
+async function* scanExtent(work: Work): AsyncGenerator<ObjectView[]> {
+  const { plan, context } = work
+  for (const container of await context.containersOf(plan.classNumbers)) {
+    yield* scanContainer(work, container)
+  }
+}
+
+/** What the record alone decides is decided on the lent bytes: only what qualifies is copied. */
+async function* scanContainer(work: Work, { database, container }: Container): AsyncGenerator<ObjectView[]> {
+  const { plan, run, context, source } = work
+  const { recordFilter, slot } = plan
+  const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
+    source.examined++
+    const lent = context.reader.view(undefined, key, record)
+    if (recordFilter !== undefined) {
+      run.slots[slot] = lent
+      if (recordFilter(run) !== true) return undefined
+    }
+    return lent.copy()
+  }
+  for await (const batch of context.snapshot.scan(containerExtent(database, container), use)) {
+    context.check()
+    const views = batch.filter((view) => view !== undefined)
+    source.returned += batch.length
+    const rows = await filterRest(work, views, batch.length)
+    if (rows.length > 0) yield rows
+  }
+}
+
+async function* fetchObjects(work: Work, access: Exclude<Access, { kind: 'extent' }>): AsyncGenerator<ObjectView[]> {
+  const { run, context, source } = work
+  const mayRepeat = access.kind === 'union' || access.kind === 'reverse'
+  const seen = new Set<Oid>()
+  for await (const batch of oidsOf(access, run, context, source)) {
+    const oids = mayRepeat ? batch.filter((oid) => !seen.has(oid)) : batch
+    if (mayRepeat) {
+      context.hold(0, oids.length * 64)
+      for (const oid of oids) seen.add(oid)
+    }
+    const rows = await loadAndFilter(work, [...new Set(oids)])
+    if (rows.length > 0) yield rows
+    const breath = context.breathe()
+    if (breath !== undefined) await breath
+  }
+}
+
+async function loadAndFilter(work: Work, oids: readonly Oid[]): Promise<ObjectView[]> {
+  const { plan, run, context, source } = work
+  const loaded = await context.reader.load(oids)
+  source.returned += oids.length
+  const views = loaded.filter((view): view is ObjectView => {
+    return view?.format !== undefined && plan.classNumbers.has(view.format.cls.number)
+  })
+  const { recordFilter, slot } = plan
+  const qualified =
+    recordFilter === undefined
+      ? views
+      : views.filter((view) => {
+          run.slots[slot] = view
+          return recordFilter(run) === true
+        })
+  return filterRest(work, qualified, views.length)
+}
+
+async function filterRest(
+  { plan, run, context, filter }: Work,
+  views: readonly ObjectView[],
+  examined: number,
+): Promise<ObjectView[]> {
+  const { restFilter, slot } = plan
+  let rows = views as ObjectView[]
+  if (restFilter !== undefined && views.length > 0) {
+    const results = evaluateRows(context.reader, views, (view) => {
+      run.slots[slot] = view
+      return restFilter(run) === true
+    })
+    const isKept = results instanceof Promise ? await results : results
+    rows = views.filter((_view, i) => isKept[i])
+  }
+  if (filter !== undefined) {
+    filter.examined += examined
+    filter.returned += rows.length
+  }
+  return rows
+}
+
+const batchDefault = 256
+
+/** In the order of an index. Where texts are cut, entries that look alike are put in order by the objects' own values. */
+async function* scanOrdered(
+  work: Work,
+  access: OrderedAccess,
+  wanted: number | undefined,
+  orderBy: readonly OrderPlan[],
+): AsyncGenerator<ObjectView[]> {
+  const { run, context, source, filter } = work
+  const format = access.index.format
+  const hint = filter === undefined ? wanted : undefined
+  const batch = Math.max(1, Math.min(batchDefault, hint ?? batchDefault))
+  const ranges = await indexRanges(access.index, run, context)
+  if (access.isReverse) ranges.reverse()
+  for (const range of ranges) {
+    let alike: { prefix: Buffer; oids: Oid[] } | undefined
+    for await (const entries of readIndexEntries(context.snapshot, range, access.isReverse, batch)) {
+      context.check()
+      source.examined += entries.length
+      let plain: Oid[] = []
+      for (const entry of entries) {
+        const prefix = access.index.isCut ? cutPrefix(format, entry) : undefined
+        if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
+          yield* sorted(work, alike.oids, orderBy)
+          alike = undefined
+        }
+        if (prefix === undefined) {
+          plain.push(entry.oid)
+          continue
+        }
+        if (plain.length > 0) yield await loadAndFilter(work, plain)
+        plain = []
+        alike ??= { prefix, oids: [] }
+        alike.oids.push(entry.oid)
+      }
+      if (plain.length > 0) yield await loadAndFilter(work, plain)
+    }
+    if (alike !== undefined) yield* sorted(work, alike.oids, orderBy)
+  }
+}
+
+function cutPrefix(format: OrderedAccess['index']['format'], { key }: IndexEntry): Buffer | undefined {
+  const length = cutPrefixLength(format, key)
+  return length === undefined ? undefined : key.subarray(0, length)
+}
+
+async function* sorted(work: Work, oids: readonly Oid[], orderBy: readonly OrderPlan[]): AsyncGenerator<ObjectView[]> {
+  const { plan, run, context } = work
+  const views = await loadAndFilter(work, oids)
+  context.hold(views.length, views.length * 256)
+  const keys = await evaluateRows(context.reader, views, (view) => {
+    run.slots[plan.slot] = view
+    return sortKey(orderBy, run)
+  })
+  const order = views
+    .map((_view, i) => i)
+    .sort((one, other) => Buffer.compare(keys[one] as Buffer, keys[other] as Buffer))
+  if (order.length > 0) yield order.map((i) => views[i] as ObjectView)
+}

@@ -1,0 +1,17 @@
+/** Rows on their way: something that fills the slots of a run, and how much memory it takes to keep it. */
+import type { Run } from './run.ts'
+
+export interface RowKind<R> {
+  /** Makes the row the one that expressions see; undefined = no row at all, as for aggregates over nothing. */
+  enter(run: Run, row: R | undefined): void
+  /** About how many bytes a kept row takes. */
+  bytesOf(row: R): number
+}
+
+/** A row, or a group with its first row and the results of its aggregates. */
+export interface OutputRow<R> {
+  readonly row: R | undefined
+  readonly aggregates: readonly unknown[]
+}
+
+export type RowBatches<R> = AsyncIterable<readonly R[]>

@@ -1,0 +1,194 @@
+/** UPDATE, DELETE, CREATE and UPSERT carried out, all of a statement before the next one begins. */
+import { JsonWriter } from '../../bytes/json-writer.ts'
+import { AshlarError } from '../../errors.ts'
+import { indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
+import { readIndexOids } from '../../indexes/lookup.ts'
+import { applyAttributes } from '../../objects/apply-attributes.ts'
+import { deleteObject } from '../../objects/delete.ts'
+import { flushObjects } from '../../objects/flush.ts'
+import { toAshlarError } from '../../objects/value-error.ts'
+import { isSameValue } from '../../records/same-value.ts'
+import type { ObjectState } from '../../records/working-set.ts'
+import { objectsAtOnce } from '../../records/working-set.ts'
+import { noOid, type Oid } from '../../types/oid.ts'
+import type { BoundUpsert } from '../bind/bind-change.ts'
+import type { BoundAssignment } from '../bind/bound.ts'
+import { operatorPlan } from '../plan/operator-plan.ts'
+import type { ChangePlan } from '../plan/plan-change.ts'
+import { queryError } from '../query-error.ts'
+import { type ActionValues, applyAction, workOut } from './apply-actions.ts'
+import { attributesOf, type Changing } from './change-values.ts'
+import { evaluateRows } from './evaluate-rows.ts'
+import { chooseAccess, objectRows } from './object-rows.ts'
+import type { ObjectView } from './object-view.ts'
+import { runClauses } from './row-pipeline.ts'
+import type { Run } from './run.ts'
+import { type Inputs, newRun, objectRowKind } from './run-select.ts'
+import type { StatementContext } from './statement-context.ts'
+import { projectionWriter, writeObject, writeRows } from './write-rows.ts'
+
+/** `before`: what the statement sees, to its end. Returns the objects that were changed. Throws what PUT /v1/object does. */
+export async function runUpdate(
+  plan: ChangePlan,
+  inputs: Inputs,
+  before: StatementContext,
+  changing: Changing,
+): Promise<Oid[]> {
+  const run = newRun(plan.slots, plan.constants, inputs, before)
+  const { slot } = plan.objects
+  const changed: Oid[] = []
+  for await (const views of await qualifying(plan, run, before)) {
+    changing.count.add(views.length)
+    const worked = await evaluateRows(before.reader, views, (view) => {
+      run.slots[slot] = view
+      return plan.actions.map((action) => workOut(action, run, view.oid))
+    })
+    await changing.changes.objects.loadAll(views.map(({ oid }) => oid))
+    for (const [i, { oid }] of views.entries()) {
+      changed.push(oid)
+      await applyAll(plan, worked[i] as ActionValues[], changing)
+    }
+    const breath = before.breathe()
+    if (breath !== undefined) await breath
+  }
+  await flushObjects(changing.changes)
+  return changed
+}
+
+async function applyAll(plan: ChangePlan, worked: readonly ActionValues[], changing: Changing): Promise<void> {
+  for (const [i, action] of plan.actions.entries()) await applyAction(changing, action, worked[i] as ActionValues)
+}
+
+export async function runDelete(
+  plan: ChangePlan,
+  inputs: Inputs,
+  before: StatementContext,
+  changing: Changing,
+): Promise<Oid[]> {
+  const run = newRun(plan.slots, plan.constants, inputs, before)
+  const deleted: Oid[] = []
+  for await (const views of await qualifying(plan, run, before)) {
+    changing.count.add(views.length)
+    const oids = views.map(({ oid }) => oid)
+    await changing.changes.objects.loadAll(oids)
+    for (const oid of oids) await deleteObject(changing.changes, oid)
+    deleted.push(...oids)
+    const breath = before.breathe()
+    if (breath !== undefined) await breath
+  }
+  await flushObjects(changing.changes)
+  return deleted
+}
+
+async function qualifying(plan: ChangePlan, run: Run, context: StatementContext): Promise<AsyncIterable<ObjectView[]>> {
+  const chosen = await chooseAccess(plan.objects, run, context, undefined)
+  return objectRows(plan.objects, chosen, run, context, undefined, []).rows
+}
+
+/** What RETURN asks of the objects as `context` sees them; without RETURN, their representations. */
+export async function* changedChunks(
+  plan: ChangePlan,
+  oids: readonly Oid[],
+  inputs: Inputs,
+  context: StatementContext,
+  separator: string,
+): AsyncGenerator<Buffer> {
+  const run = newRun(plan.slots, plan.constants, inputs, context)
+  const kind = objectRowKind(plan.objects.slot)
+  async function* views(): AsyncGenerator<ObjectView[]> {
+    for (let at = 0; at < oids.length; at += objectsAtOnce) {
+      const loaded = await context.reader.load(oids.slice(at, at + objectsAtOnce))
+      yield loaded.filter((view) => view !== undefined)
+    }
+  }
+  const input = { rows: views(), operator: operatorPlan('changed'), isOrdered: false }
+  const { rows } = await runClauses(input, plan.clauses, kind, run, context)
+  const { projections } = plan.clauses
+  const write =
+    projections === undefined
+      ? (json: JsonWriter, { row }: { readonly row: ObjectView | undefined }) => {
+          if (row !== undefined) writeObject(json, row, run)
+        }
+      : projectionWriter(projections, kind, run, context)
+  yield* writeRows(rows, write, separator, context)
+}
+
+/** `[{"__class__", "__identifier__"}]` of what CREATE and UPSERT made or found. */
+export function identifierRow(className: string, oid: Oid): Buffer {
+  const json = new JsonWriter()
+  json.ascii(`{"__class__":${JSON.stringify(className)},"__identifier__":"${oid}"}`)
+  return json.to.copy()
+}
+
+/** The object that the unique index has under the key is updated, or there is a new one. */
+export async function runUpsert(
+  bound: BoundUpsert,
+  values: readonly unknown[],
+  context: StatementContext,
+  changing: Changing,
+): Promise<{ readonly oid: Oid; readonly className: string }> {
+  const { changes } = changing
+  const { cls, assignments } = bound
+  changing.count.add(1)
+  const attributes = await attributesOf(changing, { assignments, values })
+  const found = await findByKey(bound, attributes, context, changing)
+  if (found !== undefined) {
+    await applyAttributes(changes, found, attributes)
+    await flushObjects(changes)
+    return { oid: found.oid, className: found.format.cls.name }
+  }
+  const state = await changes.create(changes.objects.formats.of(cls))
+  await applyAttributes(changes, state, attributes)
+  await flushObjects(changes)
+  return { oid: state.oid, className: cls.name }
+}
+
+async function findByKey(
+  { cls, index, keys }: BoundUpsert,
+  attributes: Record<string, unknown>,
+  context: StatementContext,
+  changing: Changing,
+): Promise<ObjectState | undefined> {
+  const { objects, transaction } = changing.changes
+  const format = indexKeyFormat(index, objects.formats.of(cls))
+  const equal = keys.map((key, i) => {
+    const codec = format.parts[i]?.format.codec
+    const json = key.path.reduce<unknown>((at, { name }) => (at as Record<string, unknown> | null)?.[name], attributes)
+    const value =
+      codec === undefined || json === null || json === undefined ? null : parseKey(codec, json, cls.name, key)
+    if (value !== null && value !== noOid) return value
+    throw queryError(context.texts.text, key, `a key attribute of UPSERT is given a value, not null`)
+  })
+  for await (const oids of readIndexOids(transaction.overlay(), keyConditionRange(format, { equal }), false)) {
+    for (const oid of oids) {
+      const state = await objects.load(oid)
+      // Texts are cut in the index: the same beginning is not yet the same key.
+      const isSame =
+        state !== undefined &&
+        format.parts.every(({ path, format: { codec } }, i) => {
+          const held = path.reduce<unknown>((at, position) => (at as readonly unknown[])[position], state.values)
+          return isSameValue(codec, held, equal[i])
+        })
+      if (!isSame) continue
+      if (state.format.cls.isOrInherits(cls.number)) return state
+      throw new AshlarError(
+        'QueryError',
+        `UPSERT: the key belongs to object ${oid} of class ${state.format.cls.name}, which is not a ${cls.name}.`,
+      )
+    }
+  }
+  return undefined
+}
+
+function parseKey(
+  codec: { parse(json: unknown): unknown },
+  json: unknown,
+  className: string,
+  { path }: BoundAssignment,
+): unknown {
+  try {
+    return codec.parse(json)
+  } catch (error) {
+    throw toAshlarError(error, className, path.map(({ name }) => name).join('.'))
+  }
+}

@@ -1,0 +1,173 @@
+/** FROM … RETURN and LOOKUP carried out: as JSON text for a reply, or as values for a statement around it. */
+import { compareOids, type Oid } from '../../types/oid.ts'
+import { describePlan, type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
+import type { ChangePlan } from '../plan/plan-change.ts'
+import type { SelectPlan } from '../plan/plan-select.ts'
+import { evaluateRows } from './evaluate-rows.ts'
+import { enterOutput } from './group-rows.ts'
+import { type ChosenAccess, chooseAccess, objectRows } from './object-rows.ts'
+import type { ObjectView } from './object-view.ts'
+import type { OutputRow, RowKind } from './row.ts'
+import { type Pipeline, rowsWanted, runClauses } from './row-pipeline.ts'
+import type { Run } from './run.ts'
+import type { StatementContext } from './statement-context.ts'
+import { projectionWriter, type WriteRow, writeObject, writeRows } from './write-rows.ts'
+
+export interface Inputs {
+  readonly variables: ReadonlyMap<string, unknown>
+  /** Values of the nested statements, in order. */
+  readonly nested: readonly unknown[]
+}
+
+export function newRun(slots: number, constants: number, inputs: Inputs, context: StatementContext): Run {
+  return {
+    slots: new Array(slots).fill(undefined),
+    reader: context.reader,
+    constants: new Array(constants).fill(undefined),
+    variables: inputs.variables,
+    nested: inputs.nested,
+    aggregates: [],
+    now: context.texts.now,
+    text: context.texts.text,
+  }
+}
+
+/** Rows that are objects, in one slot. */
+export function objectRowKind(slot: number): RowKind<ObjectView> {
+  return {
+    enter(run, row) {
+      run.slots[slot] = row
+    },
+    bytesOf: ({ record }) => record.length + 100,
+  }
+}
+
+interface StartedSelect {
+  readonly run: Run
+  readonly kind: RowKind<ObjectView>
+  readonly pipeline: Pipeline<ObjectView>
+}
+
+async function startSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<StartedSelect> {
+  const run = newRun(plan.slots, plan.constants, inputs, context)
+  const kind = objectRowKind(plan.objects.slot)
+  const wanted = await rowsWanted(plan.clauses, run, context)
+  const chosen: ChosenAccess = await chooseAccess(plan.objects, run, context, wanted)
+  const { rows, operator } = objectRows(plan.objects, chosen, run, context, wanted, plan.clauses.orderBy)
+  const isOrdered = chosen.access.kind === 'ordered'
+  const pipeline = await runClauses({ rows, operator, isOrdered }, plan.clauses, kind, run, context)
+  return { run, kind, pipeline }
+}
+
+export async function* selectChunks(
+  plan: SelectPlan,
+  inputs: Inputs,
+  context: StatementContext,
+  separator: string,
+): AsyncGenerator<Buffer> {
+  const { run, kind, pipeline } = await startSelect(plan, inputs, context)
+  yield* writeRows(pipeline.rows, rowWriter(plan, kind, run, context), separator, context)
+}
+
+function rowWriter(
+  plan: SelectPlan,
+  kind: RowKind<ObjectView>,
+  run: Run,
+  context: StatementContext,
+): WriteRow<ObjectView> {
+  const { projections } = plan.clauses
+  if (projections !== undefined) return projectionWriter(projections, kind, run, context)
+  return (json, { row }) => {
+    if (row === undefined) json.ascii('null')
+    else writeObject(json, row, run)
+  }
+}
+
+/** The value of each row: a reference, a value, or the values of a record's fields. */
+export async function selectValues(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+  const { run, kind, pipeline } = await startSelect(plan, inputs, context)
+  const { projections } = plan.clauses
+  const values: unknown[] = []
+  for await (const rows of pipeline.rows) {
+    const batch = await evaluateRows(context.reader, rows, (row: OutputRow<ObjectView>) => {
+      enterOutput(row, kind, run)
+      if (projections === undefined) return row.row?.oid ?? null
+      const results = projections.map(({ evaluate }) => evaluate(run) ?? null)
+      return results.length === 1 ? results[0] : results
+    })
+    context.hold(batch.length, batch.length * 64)
+    for (const value of batch) values.push(value)
+  }
+  return values
+}
+
+/** LOOKUP: the match with the lowest OID, or null. */
+export async function lookUp(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<Oid | null> {
+  const { pipeline } = await startSelect(plan, inputs, context)
+  let lowest: Oid | null = null
+  for await (const rows of pipeline.rows) {
+    for (const { row } of rows) {
+      if (row !== undefined && (lowest === null || compareOids(row.oid, lowest) < 0)) lowest = row.oid
+    }
+  }
+  return lowest
+}
+
+/** The plan that was chosen; with `isAnalyzed`, after all rows were gone through. */
+export async function explainSelect(
+  plan: SelectPlan,
+  inputs: Inputs,
+  context: StatementContext,
+  isAnalyzed: boolean,
+): Promise<Record<string, unknown>> {
+  const { run, kind, pipeline } = await startSelect(plan, inputs, context)
+  const output = { operator: 'return', details: {}, inputs: [pipeline.operator], examined: 0, returned: 0 }
+  const started = performance.now()
+  if (isAnalyzed) {
+    const write = rowWriter(plan, kind, run, context)
+    await countRows(pipeline, write, context, output)
+  }
+  return described(output, isAnalyzed, context, performance.now() - started)
+}
+
+/** Goes through all rows, as a reply would. */
+export async function countRows<R>(
+  pipeline: Pipeline<R>,
+  write: WriteRow<R>,
+  context: StatementContext,
+  output: OperatorPlan,
+): Promise<void> {
+  async function* counted(): AsyncGenerator<readonly OutputRow<R>[]> {
+    for await (const rows of pipeline.rows) {
+      output.returned += rows.length
+      yield rows
+    }
+  }
+  for await (const _chunk of writeRows(counted(), write, ',', context));
+}
+
+export function described(
+  plan: OperatorPlan,
+  isAnalyzed: boolean,
+  { reader }: StatementContext,
+  ms: number,
+): Record<string, unknown> {
+  const { objectsRead, linksRead } = reader
+  return {
+    ...describePlan(plan, isAnalyzed),
+    ...(isAnalyzed ? { objectsRead, linksRead, milliseconds: Math.round(ms * 100) / 100 } : {}),
+  }
+}
+
+/** How the objects of an UPDATE or DELETE are found. */
+export async function explainChange(
+  operator: string,
+  plan: ChangePlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<Record<string, unknown>> {
+  const run = newRun(plan.slots, plan.constants, inputs, context)
+  const chosen = await chooseAccess(plan.objects, run, context, undefined)
+  const { operator: source } = objectRows(plan.objects, chosen, run, context, undefined, [])
+  return describePlan(operatorPlan(operator, {}, [source]), false)
+}

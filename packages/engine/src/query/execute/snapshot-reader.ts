@@ -1,0 +1,151 @@
+/** Reads objects and links of one snapshot for expressions: at once where the store answers at once, else many in one trip. */
+import { linkHeaderBytes, linkKind, linkRange } from '../../links/link-keys.ts'
+import { readMapEntries } from '../../links/map-entries.ts'
+import type { AttributeFormat } from '../../records/class-format.ts'
+import { objectKey } from '../../records/object-key.ts'
+import { shapeNumberOf } from '../../records/record-format.ts'
+import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
+import type { Catalog } from '../../schema/catalog.ts'
+import type { Awaitable, Bytes, Entry, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
+import { type Oid, oidFromBytes } from '../../types/oid.ts'
+import type { BoundAttribute } from '../bind/bound.ts'
+import { isNothing } from '../values/compare.ts'
+import { ObjectView } from './object-view.ts'
+import { type ObjectReader, pending } from './run.ts'
+
+/** What is kept of objects and links read before, from one batch of rows to the next. */
+const keptObjectsMax = 20_000
+const keptEntriesMax = 200_000
+
+const noRecord = Buffer.alloc(0)
+
+export class SnapshotReader implements ObjectReader {
+  readonly snapshot: Snapshot
+  readonly formats: RecordFormats
+  /** Objects that were read by their OIDs. */
+  objectsRead = 0
+  /** Link entries that were read. */
+  linksRead = 0
+  private readonly isImmediate: boolean
+  private readonly views = new Map<Oid, ObjectView>()
+  private readonly entries = new Map<string, readonly Entry[]>()
+  private entriesKept = 0
+  private readonly wantedObjects = new Set<Oid>()
+  private readonly wantedLinks = new Map<string, RangeRead>()
+
+  constructor(snapshot: Snapshot, catalog: Catalog, isImmediate: boolean) {
+    this.snapshot = snapshot
+    this.formats = recordFormats(catalog)
+    this.isImmediate = isImmediate
+  }
+
+  object(oid: Oid): ObjectView {
+    const known = this.views.get(oid)
+    if (known !== undefined) return known
+    if (this.isImmediate) {
+      const answer = this.snapshot.read([objectKey(oid)])
+      if (!(answer instanceof Promise)) return this.keepObject(oid, answer.values[0])
+    }
+    this.wantedObjects.add(oid)
+    throw pending
+  }
+
+  expect(oids: readonly unknown[]): void {
+    if (this.isImmediate) return
+    let isMissing = false
+    for (const oid of oids) {
+      if (isNothing(oid) || this.views.has(oid as Oid)) continue
+      this.wantedObjects.add(oid as Oid)
+      isMissing = true
+    }
+    if (isMissing) throw pending
+  }
+
+  /** Between batches: lets go of what was read before, where it has become much. */
+  trim(): void {
+    if (this.views.size > keptObjectsMax) this.views.clear()
+    if (this.entriesKept <= keptEntriesMax) return
+    this.entries.clear()
+    this.entriesKept = 0
+  }
+
+  linkEntries(view: ObjectView, index: number): readonly Entry[] {
+    const attribute = view.format?.attributes[index] as AttributeFormat
+    const name = `${view.oid} ${attribute.attribute.number}`
+    const known = this.entries.get(name)
+    if (known !== undefined) return known
+    const range = linkRange(view.oid, attribute.attribute.number, shownKind(attribute))
+    if (this.isImmediate) {
+      const answer = this.snapshot.read([], [range])
+      if (!(answer instanceof Promise)) return this.keepEntries(name, answer.ranges[0] ?? [])
+    }
+    this.wantedLinks.set(name, range)
+    throw pending
+  }
+
+  links(view: ObjectView, { index }: BoundAttribute): readonly unknown[] {
+    const attribute = view.format?.attributes[index] as AttributeFormat
+    const entries = this.linkEntries(view, index)
+    switch (attribute.linkForm) {
+      case 'set':
+        return entries.map(({ key }) => oidFromBytes(key, linkHeaderBytes))
+      case 'map':
+        return readMapEntries(attribute, entries).map(({ key, target }) => ({ key, value: target }))
+      default:
+        return entries.map(({ value }) => oidFromBytes(value, 0))
+    }
+  }
+
+  /** Fetches all that was asked for in vain since the last time. */
+  async settle(): Promise<void> {
+    const oids = [...this.wantedObjects]
+    const links = [...this.wantedLinks]
+    this.wantedObjects.clear()
+    this.wantedLinks.clear()
+    const answer = await this.snapshot.read(
+      oids.map(objectKey),
+      links.map(([, range]) => range),
+    )
+    for (const [i, oid] of oids.entries()) this.keepObject(oid, answer.values[i])
+    for (const [i, [name]] of links.entries()) this.keepEntries(name, answer.ranges[i] ?? [])
+  }
+
+  /** The objects in order, undefined where there is none; read in one trip, and not kept. */
+  load(oids: readonly Oid[]): Awaitable<(ObjectView | undefined)[]> {
+    const answer = this.snapshot.read(oids.map(objectKey))
+    return answer instanceof Promise ? answer.then((read) => this.viewsOf(oids, read)) : this.viewsOf(oids, answer)
+  }
+
+  private viewsOf(oids: readonly Oid[], { values }: ReadAnswer): (ObjectView | undefined)[] {
+    this.objectsRead += oids.length
+    return oids.map((oid, i) => {
+      const record = values[i]
+      return record === undefined ? undefined : this.view(oid, undefined, record)
+    })
+  }
+
+  view(oid: Oid | undefined, key: Bytes | undefined, record: Bytes): ObjectView {
+    return new ObjectView(oid, key, this.formats.ofShape(shapeNumberOf(record)), record)
+  }
+
+  private keepObject(oid: Oid, record: Bytes | undefined): ObjectView {
+    this.objectsRead++
+    const view =
+      record === undefined ? new ObjectView(oid, undefined, undefined, noRecord) : this.view(oid, undefined, record)
+    this.views.set(oid, view)
+    return view
+  }
+
+  private keepEntries(name: string, entries: readonly Entry[]): readonly Entry[] {
+    this.linksRead += entries.length
+    this.entriesKept += entries.length + 1
+    this.entries.set(name, entries)
+    return entries
+  }
+}
+
+/** Of the two kinds of entries that a paired list has, the one that its order follows. */
+export function shownKind(attribute: AttributeFormat): number {
+  if (attribute.linkForm === 'list') return linkKind.position
+  return attribute.linkForm === 'set' ? linkKind.target : linkKind.name
+}

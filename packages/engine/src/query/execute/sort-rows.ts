@@ -1,0 +1,55 @@
+/** ORDER BY: all rows in memory, or only the first of them where so many are taken. */
+import type { OrderPlan } from '../plan/plan-select.ts'
+import { evaluateRows } from './evaluate-rows.ts'
+import { enterOutput } from './group-rows.ts'
+import type { OutputRow, RowKind } from './row.ts'
+import type { Run } from './run.ts'
+import { sortKey } from './sort-key.ts'
+import type { StatementContext } from './statement-context.ts'
+
+interface Keyed<R> {
+  readonly key: Buffer
+  readonly row: OutputRow<R>
+}
+
+const rowBytes = 150
+/** Among so many more than are taken, the best are picked out from time to time. */
+const spareRows = 1_024
+
+/** `wanted`: how many of the first rows are needed; undefined = all. Equal rows stay in the order they came in. */
+export async function sortRows<R>(
+  batches: AsyncIterable<readonly OutputRow<R>[]>,
+  orderBy: readonly OrderPlan[],
+  wanted: number | undefined,
+  kind: RowKind<R>,
+  run: Run,
+  context: StatementContext,
+): Promise<OutputRow<R>[]> {
+  let kept: Keyed<R>[] = []
+  let heldRows = 0
+  for await (const rows of batches) {
+    const keys = await evaluateRows(context.reader, rows, (row) => {
+      enterOutput(row, kind, run)
+      return sortKey(orderBy, run)
+    })
+    let bytes = 0
+    for (const [i, row] of rows.entries()) {
+      const key = keys[i] as Buffer
+      kept.push({ key, row })
+      bytes += rowBytes + key.length + (row.row === undefined ? 0 : kind.bytesOf(row.row))
+    }
+    if (wanted !== undefined && kept.length > wanted + spareRows) kept = sorted(kept).slice(0, wanted)
+    // What was dropped again does not count: the number of rows that are kept only grows so far.
+    const grown = Math.max(0, kept.length - heldRows)
+    if (grown > 0) context.hold(grown, Math.ceil((bytes * Math.min(grown, rows.length)) / Math.max(1, rows.length)))
+    heldRows = Math.max(heldRows, kept.length)
+    const breath = context.breathe()
+    if (breath !== undefined) await breath
+  }
+  const all = sorted(kept)
+  return (wanted === undefined ? all : all.slice(0, wanted)).map(({ row }) => row)
+}
+
+function sorted<R>(rows: Keyed<R>[]): Keyed<R>[] {
+  return rows.sort((one, other) => Buffer.compare(one.key, other.key))
+}

@@ -1,0 +1,94 @@
+/** What a statement is carried out with: its snapshot and catalog, its limits, and who may end it. */
+import { AshlarError } from '../../errors.ts'
+import type { EngineLimits } from '../../limits.ts'
+import { type Container, listContainers } from '../../records/containers.ts'
+import type { Catalog } from '../../schema/catalog.ts'
+import type { Snapshot, StoreFacts } from '../../store/store.ts'
+import { openTimeSlice } from '../../store/time-slice.ts'
+import type { ClassNumber } from '../../types/type-spec.ts'
+import { SnapshotReader } from './snapshot-reader.ts'
+
+export interface TextContext {
+  readonly text: string
+  readonly limits: EngineLimits
+  readonly facts: StoreFacts
+  readonly signal: AbortSignal | undefined
+  /** By performance.now(). */
+  readonly endsAtMs: number
+  /** Ticks since 0001-01-01 in UTC. */
+  readonly now: number
+}
+
+export class StatementContext {
+  readonly texts: TextContext
+  readonly snapshot: Snapshot
+  readonly catalog: Catalog
+  readonly reader: SnapshotReader
+  private readonly slice = openTimeSlice()
+  private expansions = 0
+  private heldRows = 0
+  private heldBytes = 0
+
+  private readonly youngContainers: readonly Container[]
+
+  /** `youngContainers`: those in which a transaction may have new objects. */
+  constructor(texts: TextContext, snapshot: Snapshot, catalog: Catalog, youngContainers: readonly Container[] = []) {
+    this.texts = texts
+    this.youngContainers = youngContainers
+    this.snapshot = snapshot
+    this.catalog = catalog
+    this.reader = new SnapshotReader(snapshot, catalog, texts.facts.readsAreImmediate)
+  }
+
+  containersOf(classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
+    return listContainers(this.snapshot, classes, this.youngContainers)
+  }
+
+  /** To be asked between batches. Throws LimitExceeded, or the reason for which the client went away. */
+  check(): void {
+    const { signal, endsAtMs, limits } = this.texts
+    signal?.throwIfAborted()
+    this.reader.trim()
+    if (performance.now() <= endsAtMs) return
+    throw new AshlarError(
+      'LimitExceeded',
+      `The statement ran for more than ${limits.statementMsMax / 1_000} s (statementMsMax).`,
+    )
+  }
+
+  /** Checks, and lets others have their turn where it is time. */
+  breathe(): Promise<void> | undefined {
+    this.check()
+    return this.slice.breath()
+  }
+
+  /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded. */
+  hold(rows: number, bytes: number): void {
+    const { sortedRowsMax, sortedBytesMax } = this.texts.limits
+    this.heldRows += rows
+    this.heldBytes += bytes
+    if (this.heldRows > sortedRowsMax) {
+      throw new AshlarError(
+        'LimitExceeded',
+        `The statement sorts or groups more than ${sortedRowsMax} rows (sortedRowsMax); TAKE, WHERE or an index on the order may help.`,
+      )
+    }
+    if (this.heldBytes > sortedBytesMax) {
+      throw new AshlarError(
+        'LimitExceeded',
+        `What the statement sorts or groups takes more than ${sortedBytesMax} bytes (sortedBytesMax); TAKE, WHERE or an index on the order may help.`,
+      )
+    }
+  }
+
+  /** Counts edges that walks try. Throws LimitExceeded. */
+  expand(edges: number): void {
+    this.expansions += edges
+    const { pathExpansionsMax } = this.texts.limits
+    if (this.expansions <= pathExpansionsMax) return
+    throw new AshlarError(
+      'LimitExceeded',
+      `The walks of the statement try more than ${pathExpansionsMax} edges (pathExpansionsMax); a class, an attribute or a smaller bound may help.`,
+    )
+  }
+}

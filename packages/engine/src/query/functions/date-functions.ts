@@ -1,0 +1,58 @@
+/** YEAR, DAY_OF_WEEK, HOUR and the like. Weeks are those of ISO 8601: they begin on Monday. */
+import { formatDay, parseDay, ticksPerSecond } from '../../types/calendar.ts'
+import { integerType, stringType } from '../values/value-type.ts'
+import type { FunctionDefinition } from './function-definition.ts'
+
+const dayNames = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+const monthNames = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
+
+/** 0001-01-01 was a Monday. 1 = Monday. */
+function dayOfWeek(days: number): number {
+  return (days % 7) + 1
+}
+
+function partOf(days: number, part: 0 | 1 | 2): number {
+  return Number(formatDay(days).split('-')[part])
+}
+
+/** The week of the year to which the week's Thursday belongs; the first one has 4 January in it. */
+function week(days: number): number {
+  const thursday = days + 4 - dayOfWeek(days)
+  const firstOfYear = parseDay(`${formatDay(Math.max(0, thursday)).slice(0, 4)}-01-01`) as number
+  return Math.floor((thursday - firstOfYear) / 7) + 1
+}
+
+function ofDay(calculate: (days: number) => number): FunctionDefinition {
+  return { operands: ['day'], result: integerType, calculate }
+}
+
+function ofClock(calculate: (seconds: number) => number): FunctionDefinition {
+  const inSeconds = (ticks: number): number => calculate(Math.floor(ticks / ticksPerSecond))
+  return { operands: ['clock'], result: integerType, calculate: inSeconds }
+}
+
+export const dateFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  DAY_NAME: { operands: ['day'], result: stringType, calculate: (days: number) => dayNames[dayOfWeek(days) - 1] },
+  DAY_OF_MONTH: ofDay((days) => partOf(days, 2)),
+  DAY_OF_WEEK: ofDay(dayOfWeek),
+  MONTH: ofDay((days) => partOf(days, 1)),
+  MONTH_NAME: { operands: ['day'], result: stringType, calculate: (days: number) => monthNames[partOf(days, 1) - 1] },
+  WEEK: ofDay(week),
+  YEAR: ofDay((days) => partOf(days, 0)),
+  HOUR: ofClock((seconds) => Math.floor(seconds / 3_600)),
+  MINUTE: ofClock((seconds) => Math.floor(seconds / 60) % 60),
+  SECOND: ofClock((seconds) => seconds % 60),
+}

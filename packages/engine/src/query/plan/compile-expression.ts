@@ -1,0 +1,331 @@
+/** Bound expressions to closures, made once a plan. Null is null; nothing that they do takes time in the store. */
+import type { RecordFormats } from '../../records/record-formats.ts'
+import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
+import { noOid, type Oid } from '../../types/oid.ts'
+import type { Bound, BoundAttribute } from '../bind/bound.ts'
+import { isConstant } from '../bind/bound.ts'
+import { NewObject } from '../execute/new-object.ts'
+import type { ObjectView } from '../execute/object-view.ts'
+import type { Evaluate, Run } from '../execute/run.ts'
+import { queryError } from '../query-error.ts'
+import { isNothing } from '../values/compare.ts'
+import type { Edge } from '../values/edge.ts'
+import { isReference } from '../values/value-type.ts'
+import { compileCollection } from './compile-collection.ts'
+import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
+
+/** Gives out places for values that are the same for all rows of a run. */
+export class Compiler {
+  readonly formats: RecordFormats
+  constants = 0
+
+  constructor(formats: RecordFormats) {
+    this.formats = formats
+  }
+
+  compile(bound: Bound): Evaluate {
+    const isPlain =
+      bound.kind === 'constant' || bound.kind === 'variable' || bound.kind === 'now' || bound.kind === 'nested'
+    return !isPlain && isConstant(bound) ? this.once(compileNode(bound, this)) : compileNode(bound, this)
+  }
+
+  compileAll(bounds: readonly Bound[]): Evaluate[] {
+    return bounds.map((bound) => this.compile(bound))
+  }
+
+  /** Worked out at the first row that asks for it. */
+  once(evaluate: Evaluate): Evaluate {
+    const place = this.constants++
+    return (run) => {
+      const known = run.constants[place]
+      if (known !== undefined) return known
+      const value = evaluate(run) ?? null
+      run.constants[place] = value
+      return value
+    }
+  }
+}
+
+function compileNode(bound: Bound, compiler: Compiler): Evaluate {
+  switch (bound.kind) {
+    case 'constant': {
+      const { value } = bound
+      return () => value
+    }
+    case 'variable': {
+      const { name } = bound
+      return ({ variables }) => variables.get(name) ?? null
+    }
+    case 'now':
+      return ({ now }) => now
+    case 'nested': {
+      const { index } = bound
+      return ({ nested }) => nested[index] ?? null
+    }
+    case 'self': {
+      const { slot } = bound
+      return ({ slots }) => (slots[slot] as ObjectView | undefined)?.oid ?? null
+    }
+    case 'slot': {
+      const { slot } = bound
+      return ({ slots }) => slots[slot] ?? null
+    }
+    case 'attribute':
+      return compileAttribute(bound.slot, bound.attribute)
+    case 'follow':
+      return compileFollow(compiler.compile(bound.object), bound.attribute)
+    case 'field': {
+      const object = compiler.compile(bound.object)
+      const { index } = bound
+      return (run) => (object(run) as readonly unknown[] | null)?.[index] ?? null
+    }
+    case 'edgeField': {
+      const object = compiler.compile(bound.object)
+      const field = bound.field as keyof Edge
+      return (run) => (object(run) as Edge | null)?.[field] ?? null
+    }
+    case 'logical':
+      return compileLogical(bound.operator, compiler.compileAll(bound.operands))
+    case 'compare':
+      return compileComparison(bound, compiler.compile(bound.left), compiler.compile(bound.right))
+    case 'matches':
+      return compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern))
+    case 'quantifier':
+      return compileQuantifier(bound, compiler)
+    case 'each':
+    case 'elementAt':
+    case 'valueOfKey':
+    case 'slice':
+    case 'choose':
+    case 'fold':
+    case 'isEmpty':
+    case 'elements':
+    case 'pairs':
+      return compileCollection(bound, compiler)
+    default:
+      return compileValue(bound, compiler)
+  }
+}
+
+type ValueNode = Extract<
+  Bound,
+  {
+    kind:
+      | 'arithmetic'
+      | 'unary'
+      | 'contains'
+      | 'call'
+      | 'coalesce'
+      | 'isNull'
+      | 'isValid'
+      | 'aggregate'
+      | 'convert'
+      | 'instanceOf'
+      | 'interval'
+      | 'structure'
+      | 'create'
+  }
+>
+
+function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
+  switch (bound.kind) {
+    case 'arithmetic':
+      return compileCalculation(bound, [compiler.compile(bound.left), compiler.compile(bound.right)], bound.calculate)
+    case 'unary':
+      return compileCalculation(bound, [compiler.compile(bound.operand)], bound.calculate)
+    case 'call':
+      return compileCall(bound, compiler)
+    case 'contains': {
+      const [text, part] = [compiler.compile(bound.text), compiler.compile(bound.part)]
+      return (run) => {
+        const [whole, wanted] = [text(run), part(run)]
+        return whole === null || wanted === null ? null : (whole as string).includes(wanted as string)
+      }
+    }
+    case 'coalesce': {
+      const operands = compiler.compileAll(bound.operands)
+      return (run) => {
+        for (const operand of operands) {
+          const value = operand(run)
+          if (!isNothing(value)) return value
+        }
+        return null
+      }
+    }
+    case 'isNull':
+    case 'isValid':
+    case 'instanceOf':
+      return compileReferenceTest(bound, compiler)
+    case 'aggregate': {
+      const { index } = bound
+      return ({ aggregates }) => aggregates[index] ?? null
+    }
+    case 'convert': {
+      const operand = compiler.compile(bound.operand)
+      const { convert } = bound
+      return (run) => {
+        const value = operand(run)
+        return value === null || value === undefined ? null : convert(value)
+      }
+    }
+    case 'interval':
+      return compileInterval(bound, compiler)
+    case 'structure':
+      return compileStructure(bound, compiler)
+    case 'create': {
+      const { cls, assignments } = bound.create
+      const values = compiler.compileAll(assignments.map(({ value }) => value))
+      return (run) =>
+        new NewObject(
+          cls,
+          assignments,
+          values.map((value) => value(run) ?? null),
+        )
+    }
+  }
+}
+
+function compileReferenceTest(
+  bound: Extract<Bound, { kind: 'isNull' | 'isValid' | 'instanceOf' }>,
+  compiler: Compiler,
+): Evaluate {
+  const operand = compiler.compile(bound.operand)
+  switch (bound.kind) {
+    case 'isNull': {
+      const isOid = isReference(bound.operand.type)
+      return (run) => {
+        const value = operand(run)
+        return value === null || value === undefined || (isOid && value === noOid)
+      }
+    }
+    case 'isValid':
+      return (run) => {
+        const oid = operand(run)
+        return !isNothing(oid) && run.reader.object(oid as Oid).format !== undefined
+      }
+    case 'instanceOf': {
+      const { number } = bound.cls
+      return (run) => {
+        const oid = operand(run)
+        if (isNothing(oid)) return null
+        return run.reader.object(oid as Oid).format?.cls.isOrInherits(number) === true ? oid : null
+      }
+    }
+  }
+}
+
+/** Of the object in a slot. */
+function compileAttribute(slot: number, attribute: BoundAttribute): Evaluate {
+  const { index, linkForm } = attribute
+  if (linkForm === undefined) {
+    return ({ slots }) => {
+      const view = slots[slot] as ObjectView | undefined
+      return view === undefined ? null : view.value(index)
+    }
+  }
+  return ({ slots, reader }) => {
+    const view = slots[slot] as ObjectView | undefined
+    return view?.format === undefined ? null : reader.links(view, attribute)
+  }
+}
+
+/** Null for null, for a reference that dangles, and for an object that does not have the attribute. */
+function compileFollow(object: Evaluate, attribute: BoundAttribute): Evaluate {
+  const { index, linkForm, cls } = attribute
+  return (run) => {
+    const oid = object(run)
+    if (isNothing(oid)) return null
+    const view = run.reader.object(oid as Oid)
+    if (view.format === undefined || !view.format.cls.isOrInherits(cls.number)) return null
+    return linkForm === undefined ? view.value(index) : run.reader.links(view, attribute)
+  }
+}
+
+type Calculated = Extract<Bound, { kind: 'arithmetic' | 'unary' | 'call' }>
+
+function compileCalculation(
+  bound: Calculated,
+  operands: readonly Evaluate[],
+  calculate: (...values: never[]) => unknown,
+): Evaluate {
+  const [first, second] = operands
+  const work = calculate as (...values: unknown[]) => unknown
+  const overflow = (run: Run): Error =>
+    queryError(run.text, bound, `the result is beyond what a ${bound.type.kind} holds`)
+  if (first !== undefined && second === undefined) {
+    return (run) => {
+      const value = first(run)
+      if (value === null || value === undefined) return null
+      const result = work(value)
+      if (result === undefined) throw overflow(run)
+      return result
+    }
+  }
+  return (run) => {
+    const values: unknown[] = []
+    for (const operand of operands) {
+      const value = operand(run)
+      if (value === null || value === undefined) return null
+      values.push(value)
+    }
+    const result = work(...values)
+    if (result === undefined) throw overflow(run)
+    return result
+  }
+}
+
+function compileCall(bound: Extract<Bound, { kind: 'call' }>, compiler: Compiler): Evaluate {
+  const operands = bound.operands.map((operand, i) => {
+    const evaluate = compiler.compile(operand)
+    const read = bound.readers[i]
+    if (read === undefined) return evaluate
+    return (run: Run) => {
+      const value = evaluate(run)
+      return value === null || value === undefined ? null : read(value)
+    }
+  })
+  return compileCalculation(bound, operands, bound.calculate)
+}
+
+const ticksOfUnit = {
+  days: ticksPerDay,
+  hours: 3_600 * ticksPerSecond,
+  minutes: 60 * ticksPerSecond,
+  seconds: ticksPerSecond,
+  milliseconds: ticksPerSecond / 1_000,
+} as const
+const intervalTicksMax = 5_000_000 * ticksPerDay
+
+function compileInterval(bound: Extract<Bound, { kind: 'interval' }>, compiler: Compiler): Evaluate {
+  const parts = bound.parts.map(({ unit, amount }) => ({
+    perUnit: ticksOfUnit[unit],
+    amount: compiler.compile(amount),
+  }))
+  return (run) => {
+    let ticks = 0
+    for (const { perUnit, amount } of parts) {
+      const value = amount(run)
+      if (value === null) return null
+      ticks += Math.round(Number(value) * perUnit)
+    }
+    if (Math.abs(ticks) <= intervalTicksMax) return ticks + 0
+    throw queryError(run.text, bound, 'an interval is at most 5,000,000 days')
+  }
+}
+
+/** The values of the embedded class's attributes, defaults where none is given. */
+function compileStructure(bound: Extract<Bound, { kind: 'structure' }>, compiler: Compiler): Evaluate {
+  const { cls, assignments } = bound
+  const given = assignments.map(({ path, value }) => ({ path, value: compiler.compile(value) }))
+  const defaults = compiler.formats.of(cls).defaultValues().values
+  return (run) =>
+    given.reduce<readonly unknown[]>((values, { path, value }) => withValue(values, path, value(run) ?? null), defaults)
+}
+
+/** The embedded value with one attribute, perhaps deeper within it, set. */
+function withValue(values: readonly unknown[], path: readonly BoundAttribute[], value: unknown): readonly unknown[] {
+  const [first, ...rest] = path
+  if (first === undefined) return values
+  const inner = rest.length === 0 ? value : withValue(values[first.index] as readonly unknown[], rest, value)
+  return values.with(first.index, inner)
+}

@@ -1,0 +1,36 @@
+/** The elements of a collection, and how each becomes the context that an expression sees. */
+import type { MapPair } from '../../records/collection-change.ts'
+import { noOid, type Oid } from '../../types/oid.ts'
+import type { Run } from '../execute/run.ts'
+import { isReference, type ValueType } from '../values/value-type.ts'
+
+/** Of a map: its values. */
+export function elementsIn(type: ValueType): (held: unknown) => Iterable<unknown> {
+  if (type.kind !== 'map') return (held) => held as readonly unknown[]
+  return (held) => (held as readonly MapPair[]).map(({ value }) => value)
+}
+
+/** Elements in the order in which a slot is filled with them; references are announced to the reader first. */
+export function slotElements(type: ValueType): (run: Run, held: unknown) => Iterable<unknown> {
+  const elements = elementsIn(type)
+  const isFollowed = (type.kind === 'collection' || type.kind === 'map') && isReference(type.element)
+  if (!isFollowed) return (_run, held) => elements(held)
+  return (run, held) => {
+    const references = elements(held) as readonly unknown[]
+    run.reader.expect(references)
+    return references
+  }
+}
+
+/** A reference becomes the object that it names; anything else stands for itself. */
+export function slotFiller(collection: ValueType, slot: number): (run: Run, element: unknown) => void {
+  const element = collection.kind === 'collection' || collection.kind === 'map' ? collection.element : collection
+  if (!isReference(element)) {
+    return ({ slots }, value) => {
+      slots[slot] = value
+    }
+  }
+  return ({ slots, reader }, value) => {
+    slots[slot] = value === null || value === undefined ? undefined : reader.object((value ?? noOid) as Oid)
+  }
+}

@@ -1,0 +1,123 @@
+/** UPDATE, DELETE and UPSERT: what is worked out for each object before anything is changed. */
+import type { RecordFormats } from '../../records/record-formats.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { BoundAction, BoundChange, BoundElements, BoundTarget } from '../bind/bind-change.ts'
+import type { Bound } from '../bind/bound.ts'
+import type { Evaluate } from '../execute/run.ts'
+import type { ValueType } from '../values/value-type.ts'
+import { Compiler } from './compile-expression.ts'
+import { slotElements, slotFiller } from './element-slot.ts'
+import { type ClausesPlan, type ObjectsPlan, type Planning, planClauses, planObjects } from './plan-select.ts'
+
+export interface TypedEvaluate {
+  readonly evaluate: Evaluate
+  readonly type: ValueType
+}
+
+export interface TargetPlan extends Omit<BoundTarget, 'owners' | 'elements'> {
+  readonly owners: Evaluate | undefined
+  readonly elements: ElementsPlan | undefined
+}
+
+export type ElementsPlan =
+  | { readonly kind: 'index'; readonly index: Evaluate }
+  | { readonly kind: 'key'; readonly key: TypedEvaluate }
+  | { readonly kind: 'slice'; readonly from: Evaluate | undefined; readonly to: Evaluate | undefined }
+  /** The positions of the chosen ones. */
+  | { readonly kind: 'positions'; readonly positions: Evaluate }
+
+export type ActionPlan =
+  | { readonly kind: 'set'; readonly target: TargetPlan; readonly values: readonly TypedEvaluate[] }
+  | { readonly kind: 'clear'; readonly target: TargetPlan }
+  | {
+      readonly kind: 'add'
+      readonly target: TargetPlan
+      readonly elements: readonly TypedEvaluate[]
+      readonly pairs: readonly { readonly key: TypedEvaluate; readonly value: TypedEvaluate }[]
+    }
+  | { readonly kind: 'remove'; readonly target: TargetPlan; readonly elements: readonly TypedEvaluate[] }
+  | { readonly kind: 'removeAt'; readonly target: TargetPlan; readonly index: Evaluate }
+
+export interface ChangePlan {
+  readonly sourceClass: SchemaClass
+  readonly objects: ObjectsPlan
+  readonly actions: readonly ActionPlan[]
+  readonly isReturning: boolean
+  readonly clauses: ClausesPlan
+  readonly slots: number
+  readonly constants: number
+}
+
+export function planChange(bound: BoundChange, slots: number, formats: RecordFormats, text: string): ChangePlan {
+  const planning: Planning = { formats, text, compiler: new Compiler(formats) }
+  // What is returned is ordered and grouped afterwards: which objects are changed does not depend on it.
+  const objects = planObjects(bound.source, bound.slot, { ...bound.clauses, orderBy: [] }, planning)
+  const actions = bound.actions.map((action) => planAction(action, planning.compiler))
+  const clauses = planClauses(bound.clauses, planning)
+  const { isReturning, source } = bound
+  const { constants } = planning.compiler
+  return { sourceClass: source.cls, objects, actions, isReturning, clauses, slots, constants }
+}
+
+function planAction(action: BoundAction, compiler: Compiler): ActionPlan {
+  const target = planTarget(action.target, compiler)
+  const typed = (bound: Bound): TypedEvaluate => ({ evaluate: compiler.compile(bound), type: bound.type })
+  switch (action.kind) {
+    case 'set':
+      return { kind: 'set', target, values: action.values.map(typed) }
+    case 'clear':
+      return { kind: 'clear', target }
+    case 'add': {
+      const pairs = action.pairs.map(({ key, value }) => ({ key: typed(key), value: typed(value) }))
+      return { kind: 'add', target, elements: action.elements.map(typed), pairs }
+    }
+    case 'remove':
+      return { kind: 'remove', target, elements: action.elements.map(typed) }
+    case 'removeAt':
+      return { kind: 'removeAt', target, index: compiler.compile(action.index) }
+  }
+}
+
+function planTarget(target: BoundTarget, compiler: Compiler): TargetPlan {
+  return {
+    ...target,
+    owners: target.owners === undefined ? undefined : compiler.compile(target.owners),
+    elements: target.elements === undefined ? undefined : planElements(target.elements, compiler),
+  }
+}
+
+function planElements(elements: BoundElements, compiler: Compiler): ElementsPlan {
+  switch (elements.kind) {
+    case 'index':
+      return { kind: 'index', index: compiler.compile(elements.index) }
+    case 'key':
+      return { kind: 'key', key: { evaluate: compiler.compile(elements.key), type: elements.key.type } }
+    case 'slice': {
+      const { from, to } = elements
+      return {
+        kind: 'slice',
+        from: from === undefined ? undefined : compiler.compile(from),
+        to: to === undefined ? undefined : compiler.compile(to),
+      }
+    }
+    case 'predicate':
+      return { kind: 'positions', positions: positionsWhere(elements, compiler) }
+  }
+}
+
+function positionsWhere(elements: Extract<BoundElements, { kind: 'predicate' }>, compiler: Compiler): Evaluate {
+  const collection = compiler.compile(elements.collection)
+  const predicate = compiler.compile(elements.predicate)
+  const fill = slotFiller(elements.collection.type, elements.slot)
+  const elementsOf = slotElements(elements.collection.type)
+  return (run) => {
+    const positions: number[] = []
+    let position = 0
+    for (const element of elementsOf(run, collection(run) ?? [])) {
+      fill(run, element)
+      if (predicate(run) === true) positions.push(position)
+      position++
+    }
+    return positions
+  }
+}

@@ -1,0 +1,20 @@
+/** What queries are carried out with: the parts of a federated database that they need. */
+import type { CatalogCache } from '../catalog/catalog-cache.ts'
+import type { SchemaChanges } from '../evolution/schema-changes.ts'
+import type { EngineLimits } from '../limits.ts'
+import type { Containers } from '../records/containers.ts'
+import type { Store } from '../store/store.ts'
+import type { Session } from '../transaction/session.ts'
+import type { StatementPlans } from './statement-plans.ts'
+
+export interface QueryResources {
+  readonly store: Store
+  readonly limits: EngineLimits
+  readonly catalogs: CatalogCache
+  readonly containers: Containers
+  readonly session: Session
+  readonly schema: SchemaChanges
+  readonly plans: StatementPlans
+  /** Below which IMPORT CSV may read; undefined = not at all. */
+  readonly importDirectory: string | undefined
+}

@@ -1,0 +1,242 @@
+/** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
+import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { AshlarError } from '../errors.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import { when } from '../store/awaitable.ts'
+import { transact } from '../transaction/transact.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import { parseDay, ticksPerDay } from '../types/calendar.ts'
+import type { CreateIndexStatement, ForEachStatement, Statement } from './ast.ts'
+import { resolveClass } from './bind/class-names.ts'
+import { changesAnything } from './changes-anything.ts'
+import { ChangeCount } from './execute/change-values.ts'
+import type { TextContext } from './execute/statement-context.ts'
+import { noTextFormats } from './functions/text-format.ts'
+import { queryError } from './query-error.ts'
+import type { QueryReply, QueryRequest } from './query-request.ts'
+import type { QueryResources } from './query-resources.ts'
+import { newBinding } from './statement-plans.ts'
+import { newTextState, TextRun, type TextState } from './text-run.ts'
+import { givenValue } from './values/given-value.ts'
+
+/** Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes of objects and of the schema throw. */
+export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
+  const { text, parameters = {}, rowSeparator = ',' } = request
+  const { limits } = resources
+  if (text.length > limits.queryCharactersMax) {
+    throw new AshlarError(
+      'LimitExceeded',
+      `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`,
+    )
+  }
+  const statements = explained(resources.plans.statements(text), request.explain === true)
+  const texts: TextContext = {
+    text,
+    limits,
+    facts: resources.store.facts,
+    signal: request.signal,
+    endsAtMs: performance.now() + limits.statementMsMax,
+    now: ticksNow(),
+  }
+  const state = newTextState(
+    new Map(Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)])),
+  )
+  const [only] = statements
+  if (only?.kind === 'createIndex' && statements.length === 1)
+    return { chunks: await createIndex(only, texts, resources) }
+  if (!statements.some(changesAnything))
+    return { chunks: await read(statements, texts, state, resources, rowSeparator) }
+  return { chunks: await change(statements, texts, state, resources, rowSeparator) }
+}
+
+/** `?explain=true`: the last statement, whose reply the text's is. */
+function explained(statements: readonly Statement[], isAsked: boolean): readonly Statement[] {
+  const last = statements.at(-1)
+  if (!isAsked || last === undefined || last.kind === 'explain') return statements
+  const { start, end } = last
+  return [...statements.slice(0, -1), { kind: 'explain', isAnalyze: false, statement: last, start, end }]
+}
+
+const dayOfEpoch = parseDay('1970-01-01') as number
+
+function ticksNow(): number {
+  return dayOfEpoch * ticksPerDay + Date.now() * 10
+}
+
+/** The snapshot lives as long as somebody takes rows from it. */
+async function read(
+  statements: readonly Statement[],
+  texts: TextContext,
+  state: TextState,
+  resources: QueryResources,
+  separator: string,
+): Promise<AsyncIterable<Buffer>> {
+  const snapshot = await resources.store.snapshot()
+  try {
+    const catalog = await resources.catalogs.at(snapshot)
+    const answer = await new TextRun(resources, texts, snapshot, catalog, state, undefined).runAll(statements)
+    const chunks = answer(separator)[Symbol.asyncIterator]()
+    const first = await chunks.next()
+    if (first.done === true) {
+      snapshot.release()
+      return chunksOf([])
+    }
+    return streamed(first.value, chunks, () => snapshot.release())
+  } catch (error) {
+    snapshot.release()
+    throw error
+  }
+}
+
+/** Nobody has to go on with it: `end` is called when the rows are through, and when nobody wants any more. */
+async function* streamed(first: Buffer, rest: AsyncIterator<Buffer>, end: () => void): AsyncGenerator<Buffer> {
+  try {
+    yield first
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
+  } finally {
+    await rest.return?.()
+    end()
+  }
+}
+
+async function* chunksOf(buffers: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* buffers
+}
+
+/** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
+async function change(
+  statements: readonly Statement[],
+  texts: TextContext,
+  state: TextState,
+  resources: QueryResources,
+  separator: string,
+): Promise<AsyncIterable<Buffer>> {
+  let reply: Buffer[] = []
+  let current = state
+  for (const part of inTransactions(statements)) {
+    if (isStepwise(part)) {
+      await runSteps(part, texts, current, resources)
+      reply = []
+      continue
+    }
+    const outcome = await inTransaction(texts, current, resources, async (run) => {
+      return collect((await run.runAll(part))(separator), resources.limits.changeReplyBytesMax)
+    })
+    current = outcome.state
+    reply = outcome.result
+  }
+  return chunksOf(reply)
+}
+
+/** Statements that are committed together, between those that commit in steps of their own. */
+function inTransactions(statements: readonly Statement[]): (readonly Statement[] | ForEachStatement)[] {
+  const parts: (readonly Statement[] | ForEachStatement)[] = []
+  let together: Statement[] = []
+  for (const statement of statements) {
+    if (!isStepwise(statement)) {
+      together.push(statement)
+      continue
+    }
+    if (together.length > 0) parts.push(together)
+    together = []
+    parts.push(statement)
+  }
+  if (together.length > 0) parts.push(together)
+  return parts
+}
+
+function isStepwise(part: Statement | readonly Statement[]): part is ForEachStatement {
+  return (
+    'kind' in part &&
+    part.kind === 'forEach' &&
+    part.elements.kind === 'import' &&
+    part.elements.commitEvery !== undefined
+  )
+}
+
+async function runSteps(
+  statement: ForEachStatement,
+  texts: TextContext,
+  state: TextState,
+  resources: QueryResources,
+): Promise<void> {
+  const { elements } = statement
+  if (elements.kind === 'import' && elements.commitEvery === 0) {
+    throw queryError(texts.text, elements, 'COMMIT EVERY is a number of rows from 1')
+  }
+  const snapshot = await resources.store.snapshot()
+  const catalog = await resources.catalogs.at(snapshot)
+  snapshot.release()
+  const source = new TextRun(resources, texts, snapshot, catalog, state, undefined)
+  let current = state
+  for await (const rows of source.elementsOf(statement)) {
+    const outcome = await inTransaction(texts, current, resources, async (run) => {
+      for (const row of rows) await run.runBody(statement, row)
+    })
+    current = outcome.state
+  }
+  state.variables.delete(statement.name)
+}
+
+async function inTransaction<T>(
+  texts: TextContext,
+  state: TextState,
+  resources: QueryResources,
+  body: (run: TextRun) => Promise<T>,
+): Promise<{ readonly result: T; readonly state: TextState }> {
+  const { store, limits, catalogs } = resources
+  const outcome = await transact(store, limits.transactionAttemptsMax, async (transaction: Transaction) => {
+    return when(catalogs.at(transaction.snapshot), async (catalog) => {
+      transaction.expectRevision(catalogVersionKey, catalog.version)
+      const attempt: TextState = { ...state, variables: new Map(state.variables) }
+      const afterCommit: (() => void)[] = []
+      const changes = { transaction, count: new ChangeCount(limits.changedObjectsMax), afterCommit }
+      const run = new TextRun(resources, texts, transaction.snapshot, catalog, attempt, changes)
+      const result = await body(run)
+      return { result, state: attempt, afterCommit }
+    })
+  })
+  for (const then of outcome.afterCommit) then()
+  return outcome
+}
+
+/** Throws LimitExceeded, and so before anything is committed. */
+async function collect(chunks: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer[]> {
+  const collected: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > bytesMax) {
+      throw new AshlarError(
+        'LimitExceeded',
+        `The reply to a change is held until the commit and has at most ${bytesMax} bytes (changeReplyBytesMax); RETURN COUNT() asks for less.`,
+      )
+    }
+    collected.push(chunk)
+  }
+  return collected
+}
+
+/** Built while others go on writing, as by POST /v1/index. */
+async function createIndex(
+  { name, isUnique, className, attributes }: CreateIndexStatement,
+  texts: TextContext,
+  resources: QueryResources,
+): Promise<AsyncIterable<Buffer>> {
+  const snapshot = await resources.store.snapshot()
+  const catalog = await resources.catalogs.at(snapshot)
+  snapshot.release()
+  const planning = {
+    text: texts.text,
+    catalog,
+    formats: recordFormats(catalog),
+    variables: new Map(),
+    walkEdgesMax: 0,
+    textFormats: noTextFormats,
+  }
+  const indexedClass = resolveClass(newBinding(planning), className).name
+  const keyAttributes = attributes.map(({ text }) => ({ attributeName: text }))
+  const created = await resources.schema.createIndex({ name, indexedClass, isUnique, keyAttributes }, texts.signal)
+  const row = { name: created.name, uri: `/v1/index/${created.name}` }
+  return chunksOf([Buffer.from(JSON.stringify(row))])
+}

@@ -1,0 +1,187 @@
+/** Texts that were parsed and statements that were planned before: kept while the catalog and the variables' types stay. */
+import type { RecordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type {
+  DeleteStatement,
+  Expression,
+  LookupStatement,
+  MatchStatement,
+  SelectStatement,
+  Statement,
+  UpdateStatement,
+} from './ast.ts'
+import { type BoundUpsert, bindDelete, bindUpdate, bindUpsert } from './bind/bind-change.ts'
+import { bindExpression } from './bind/bind-expression.ts'
+import { bindMatch } from './bind/bind-match.ts'
+import { bindLookup, bindSelect } from './bind/bind-select.ts'
+import { resolveReferenceable } from './bind/class-names.ts'
+import { assignable } from './bind/coercion.ts'
+import { Binding, emptyScope, type NestedValue } from './bind/scope.ts'
+import type { Evaluate } from './execute/run.ts'
+import type { TextFormats } from './functions/text-format.ts'
+import { parse } from './parse/parse.ts'
+import { Compiler } from './plan/compile-expression.ts'
+import { type ChangePlan, planChange } from './plan/plan-change.ts'
+import { type MatchPlan, planMatch } from './plan/plan-match.ts'
+import { planSelect, type SelectPlan } from './plan/plan-select.ts'
+import { queryError } from './query-error.ts'
+import { type TypedValue, typeSignature } from './values/given-value.ts'
+import type { ValueType } from './values/value-type.ts'
+
+export interface PlanningContext {
+  readonly text: string
+  readonly catalog: Catalog
+  readonly formats: RecordFormats
+  readonly variables: ReadonlyMap<string, TypedValue>
+  readonly walkEdgesMax: number
+  /** As USE … FORMAT has set them. */
+  readonly textFormats: TextFormats
+}
+
+/** A value that needs no row. */
+export interface ValuePlan {
+  readonly evaluate: Evaluate
+  readonly type: ValueType
+  readonly slots: number
+  readonly constants: number
+}
+
+export interface UpsertPlan {
+  readonly bound: BoundUpsert
+  /** One an assignment. */
+  readonly values: readonly Evaluate[]
+  readonly slots: number
+  readonly constants: number
+}
+
+export interface Planned<P> {
+  readonly plan: P
+  /** Statements whose values the plan takes, in order. */
+  readonly nested: readonly NestedValue[]
+}
+
+interface KeptPlan {
+  readonly catalog: Catalog
+  readonly variables: string
+  readonly planned: Planned<unknown>
+}
+
+const textsKeptMax = 500
+/** Longer texts hold data rather than questions, and do not come again. */
+const textCharactersKept = 20_000
+
+export class StatementPlans {
+  private readonly texts = new Map<string, readonly Statement[]>()
+  private readonly plans = new WeakMap<Statement | Expression, KeptPlan>()
+
+  /** Throws QuerySyntaxError. */
+  statements(text: string): readonly Statement[] {
+    const known = this.texts.get(text)
+    if (known !== undefined) {
+      // The one used last is let go last.
+      this.texts.delete(text)
+      this.texts.set(text, known)
+      return known
+    }
+    const statements = parse(text)
+    if (text.length <= textCharactersKept) {
+      this.texts.set(text, statements)
+      if (this.texts.size > textsKeptMax) this.texts.delete(this.texts.keys().next().value as string)
+    }
+    return statements
+  }
+
+  select(statement: SelectStatement | LookupStatement, context: PlanningContext): Planned<SelectPlan> {
+    return this.planned(statement, context, (binding) => {
+      const bound = statement.kind === 'select' ? bindSelect(statement, binding) : bindLookup(statement, binding)
+      return planSelect(bound, binding.slots, context.formats, context.text)
+    })
+  }
+
+  match(statement: MatchStatement, context: PlanningContext): Planned<MatchPlan> {
+    return this.planned(statement, context, (binding) => {
+      const bound = bindMatch(statement, binding, context.walkEdgesMax)
+      return planMatch(bound, binding.slots, context.formats, context.text)
+    })
+  }
+
+  change(statement: UpdateStatement | DeleteStatement, context: PlanningContext): Planned<ChangePlan> {
+    return this.planned(statement, context, (binding) => {
+      const bound = statement.kind === 'update' ? bindUpdate(statement, binding) : bindDelete(statement, binding)
+      return planChange(bound, binding.slots, context.formats, context.text)
+    })
+  }
+
+  upsert(statement: Extract<Statement, { kind: 'upsert' }>, context: PlanningContext): Planned<UpsertPlan> {
+    return this.planned(statement, context, (binding) => {
+      const bound = bindUpsert(statement, binding)
+      const compiler = new Compiler(context.formats)
+      const values = compiler.compileAll(bound.assignments.map(({ value }) => value))
+      return { bound, values, slots: binding.slots, constants: compiler.constants }
+    })
+  }
+
+  /** Throws QueryError, also where the type is not the one wanted. */
+  value(expression: Expression, context: PlanningContext, wanted?: ValueType): Planned<ValuePlan> {
+    return this.planned(expression, context, (binding) => {
+      const given = binding.bind(expression, emptyScope)
+      const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binding)
+      const compiler = new Compiler(context.formats)
+      return {
+        evaluate: compiler.compile(bound),
+        type: bound.type,
+        slots: binding.slots,
+        constants: compiler.constants,
+      }
+    })
+  }
+
+  private planned<P>(
+    statement: Statement | Expression,
+    context: PlanningContext,
+    make: (binding: Binding) => P,
+  ): Planned<P> {
+    const { catalog } = context
+    const variables = `${signatureOf(context.variables)}|${Object.values(context.textFormats).join('|')}`
+    const kept = this.plans.get(statement)
+    if (kept !== undefined && kept.catalog === catalog && kept.variables === variables)
+      return kept.planned as Planned<P>
+    const binding = newBinding(context)
+    const planned = { plan: make(binding), nested: binding.nested }
+    this.plans.set(statement, { catalog, variables, planned })
+    return planned
+  }
+}
+
+function signatureOf(variables: ReadonlyMap<string, TypedValue>): string {
+  return [...variables].map(([name, { type }]) => `${name}:${typeSignature(type)}`).join(';')
+}
+
+export function newBinding(context: PlanningContext): Binding {
+  const { text, catalog, variables, walkEdgesMax, textFormats } = context
+  const types = new Map([...variables].map(([name, { type }]) => [name, type]))
+  return new Binding(text, catalog, types, textFormats, bindExpression, (statement) => {
+    return typeOfStatement(statement, newBinding(context), walkEdgesMax)
+  })
+}
+
+/** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
+function typeOfStatement(statement: Statement, binding: Binding, walkEdgesMax: number): ValueType {
+  switch (statement.kind) {
+    case 'select':
+    case 'lookup': {
+      const { rowType, isSingle } =
+        statement.kind === 'select' ? bindSelect(statement, binding) : bindLookup(statement, binding)
+      return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
+    }
+    case 'match': {
+      const { rowType, isSingle } = bindMatch(statement, binding, walkEdgesMax)
+      return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
+    }
+    case 'create':
+    case 'upsert':
+      return { kind: 'reference', cls: resolveReferenceable(binding, statement.className) }
+    default:
+      throw queryError(binding.text, statement, 'this statement has no value that could stand here')
+  }
+}

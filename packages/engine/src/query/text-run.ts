@@ -1,0 +1,446 @@
+/** The statements of one text, one after the other: their variables, and what each sees and changes. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ObjectChanges } from '../links/object-changes.ts'
+import { flushObjects } from '../objects/flush.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { representClass } from '../schema/representation.ts'
+import type { Snapshot } from '../store/store.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import type { Oid } from '../types/oid.ts'
+import type {
+  CreateStatement,
+  DeleteStatement,
+  Expression,
+  ForEachStatement,
+  LetStatement,
+  ShowStatement,
+  Statement,
+  UpdateStatement,
+} from './ast.ts'
+import { resolveClass } from './bind/class-names.ts'
+import type { NestedValue } from './bind/scope.ts'
+import { changesAnything } from './changes-anything.ts'
+import { constantOf } from './execute/access-oids.ts'
+import { type ChangeCount, type Changing, createFrom, withoutNewObjects } from './execute/change-values.ts'
+import { importRows } from './execute/import-csv.ts'
+import { NewObject } from './execute/new-object.ts'
+import { changedChunks, identifierRow, runDelete, runUpdate, runUpsert } from './execute/run-change.ts'
+import { explainMatch, matchChunks, matchValues } from './execute/run-match.ts'
+import {
+  explainChange,
+  explainSelect,
+  type Inputs,
+  lookUp,
+  newRun,
+  selectChunks,
+  selectValues,
+} from './execute/run-select.ts'
+import { StatementContext, type TextContext } from './execute/statement-context.ts'
+import { rowOf, valueRow } from './execute/write-rows.ts'
+import { noTextFormats, type TextFormats } from './functions/text-format.ts'
+import { queryError } from './query-error.ts'
+import type { QueryResources } from './query-resources.ts'
+import { changeSchema } from './schema-statement.ts'
+import { newBinding, type Planned, type PlanningContext, type ValuePlan } from './statement-plans.ts'
+import type { TypedValue } from './values/given-value.ts'
+import { booleanType, isMany, type ValueType } from './values/value-type.ts'
+
+/** What a text that changes something works on. */
+export interface TextChanges {
+  readonly transaction: Transaction
+  readonly count: ChangeCount
+  /** What is left to do once it is committed. */
+  readonly afterCommit: (() => void)[]
+}
+
+/** Rows joined by a separator. */
+export type Answer = (separator: string) => AsyncIterable<Buffer>
+
+const noRows: Answer = () => none()
+
+async function* none(): AsyncGenerator<Buffer> {}
+
+function oneRow(row: Buffer): Answer {
+  return async function* () {
+    yield row
+  }
+}
+
+/** What the variables and formats are as the text goes on; copied for each attempt of a transaction. */
+export interface TextState {
+  readonly variables: Map<string, TypedValue>
+  textFormats: TextFormats
+}
+
+export class TextRun {
+  private readonly resources: QueryResources
+  private readonly texts: TextContext
+  private readonly snapshot: Snapshot
+  private catalog: Catalog
+  private readonly changes: TextChanges | undefined
+  private readonly state: TextState
+
+  constructor(
+    resources: QueryResources,
+    texts: TextContext,
+    snapshot: Snapshot,
+    catalog: Catalog,
+    state: TextState,
+    changes: TextChanges | undefined,
+  ) {
+    this.resources = resources
+    this.texts = texts
+    this.snapshot = snapshot
+    this.catalog = catalog
+    this.state = state
+    this.changes = changes
+  }
+
+  /** The reply of the last statement. */
+  async runAll(statements: readonly Statement[]): Promise<Answer> {
+    let answer = noRows
+    for (const [i, statement] of statements.entries()) {
+      answer = await this.run(statement, i === statements.length - 1)
+    }
+    return answer
+  }
+
+  /** `isAnswer`: its reply is wanted; a statement that changes something does so now, one that reads when it is asked. */
+  private async run(statement: Statement, isAnswer: boolean): Promise<Answer> {
+    switch (statement.kind) {
+      case 'select': {
+        const planned = this.resources.plans.select(statement, this.planning())
+        const context = this.context()
+        const inputs = await this.inputs(planned)
+        return (separator) => selectChunks(planned.plan, inputs, context, separator)
+      }
+      case 'match': {
+        const planned = this.resources.plans.match(statement, this.planning())
+        const context = this.context()
+        const inputs = await this.inputs(planned)
+        return (separator) => matchChunks(planned.plan, inputs, context, separator)
+      }
+      case 'update':
+      case 'delete':
+        return (await this.change(statement, isAnswer)).answer
+      case 'lookup':
+      case 'create':
+      case 'upsert': {
+        const value = await this.valueOf(statement)
+        if (statement.kind === 'lookup') return oneRow(valueRow(value.type, value.value, this.context()))
+        return oneRow(identifierRow(this.classNameOf(value), value.value as Oid))
+      }
+      case 'let':
+        this.state.variables.set(statement.name, await this.letValue(statement))
+        return noRows
+      case 'show':
+        return this.show(statement)
+      case 'schema':
+      case 'createIndex':
+      case 'dropIndex':
+        return this.alterSchema(statement)
+      case 'forEach':
+        await this.forEach(statement)
+        return noRows
+      case 'if': {
+        const condition = await this.value(statement.condition, booleanType)
+        return this.runAll(condition.value === true ? statement.whenTrue : statement.whenFalse)
+      }
+      case 'import':
+        throw queryError(this.texts.text, statement, 'IMPORT is the source of LET or FOR EACH')
+      case 'format':
+        this.state.textFormats = { ...this.state.textFormats, [statement.type]: statement.format }
+        return noRows
+      case 'explain':
+        return oneRow(Buffer.from(JSON.stringify(await this.explain(statement.statement, statement.isAnalyze))))
+    }
+  }
+
+  private planning(): PlanningContext {
+    return {
+      text: this.texts.text,
+      catalog: this.catalog,
+      formats: recordFormats(this.catalog),
+      variables: this.state.variables,
+      walkEdgesMax: this.resources.limits.walkEdgesMax,
+      textFormats: this.state.textFormats,
+    }
+  }
+
+  /** What the statements so far have left: what a statement changes itself, it does not see. */
+  private context(): StatementContext {
+    if (this.changes === undefined) return new StatementContext(this.texts, this.snapshot, this.catalog)
+    const snapshot = this.changes.transaction.overlay()
+    return new StatementContext(this.texts, snapshot, this.catalog, this.resources.containers.known())
+  }
+
+  /** The values of nested statements come before the statement's own rows. */
+  private async inputs({ nested }: { readonly nested: readonly NestedValue[] }): Promise<Inputs> {
+    const values: unknown[] = []
+    for (const { statement } of nested) values.push((await this.valueOf(statement)).value)
+    const variables = new Map([...this.state.variables].map(([name, { value }]) => [name, value]))
+    return { variables, nested: values }
+  }
+
+  private async change(
+    statement: UpdateStatement | DeleteStatement,
+    isAnswer: boolean,
+  ): Promise<{ readonly answer: Answer; readonly oids: readonly Oid[] }> {
+    const planned = this.resources.plans.change(statement, this.planning())
+    const inputs = await this.inputs(planned)
+    const before = this.context()
+    const { plan } = planned
+    if (statement.kind === 'update') {
+      const oids = await runUpdate(plan, inputs, before, this.changing())
+      const answer: Answer = (separator) => changedChunks(plan, oids, inputs, this.context(), separator)
+      return { answer, oids }
+    }
+    const oids = await runDelete(plan, inputs, before, this.changing())
+    const answer: Answer = (separator) => changedChunks(plan, oids, inputs, before, separator)
+    return { answer: isAnswer ? answer : noRows, oids }
+  }
+
+  private changing(): Changing {
+    const { changes } = this
+    if (changes === undefined) throw new Error('assertion failed: a text that changes something has a transaction')
+    const { containers, session } = this.resources
+    const objects = new ObjectChanges(changes.transaction, this.catalog, containers, session)
+    return { changes: objects, count: changes.count }
+  }
+
+  /** The value that a statement has where a value stands. */
+  private async valueOf(statement: Statement): Promise<TypedValue> {
+    const { plans } = this.resources
+    switch (statement.kind) {
+      case 'select': {
+        const planned = plans.select(statement, this.planning())
+        const values = await selectValues(planned.plan, await this.inputs(planned), this.context())
+        return rowsValue(planned.plan, values)
+      }
+      case 'match': {
+        const planned = plans.match(statement, this.planning())
+        const values = await matchValues(planned.plan, await this.inputs(planned), this.context())
+        return rowsValue(planned.plan, values)
+      }
+      case 'lookup': {
+        const planned = plans.select(statement, this.planning())
+        const value = await lookUp(planned.plan, await this.inputs(planned), this.context())
+        return { type: planned.plan.rowType, value }
+      }
+      case 'create':
+        return this.create(statement)
+      case 'upsert': {
+        const planned = plans.upsert(statement, this.planning())
+        const { bound, values, slots, constants } = planned.plan
+        const context = this.context()
+        const run = newRun(slots, constants, await this.inputs(planned), context)
+        const given: unknown[] = []
+        for (const value of values) given.push(await constantOf(value, run, context))
+        const { oid } = await runUpsert(bound, given, context, this.changing())
+        return { type: { kind: 'reference', cls: bound.cls }, value: oid }
+      }
+      case 'update':
+      case 'delete': {
+        const { oids } = await this.change(statement, false)
+        const cls = plans.change(statement, this.planning()).plan.sourceClass
+        return { type: { kind: 'collection', form: 'list', element: { kind: 'reference', cls } }, value: oids }
+      }
+      default:
+        throw queryError(this.texts.text, statement, 'this statement has no value that could stand here')
+    }
+  }
+
+  private async create(statement: CreateStatement): Promise<TypedValue> {
+    const expression: Expression = this.nestedExpression(statement)
+    return this.value(expression)
+  }
+
+  /** One node a statement, so that its plan is found again. */
+  private nestedExpression(statement: CreateStatement): Expression {
+    let expression = nestedExpressions.get(statement)
+    if (expression === undefined) {
+      expression = { kind: 'nested', statement, start: statement.start, end: statement.end }
+      nestedExpressions.set(statement, expression)
+    }
+    return expression
+  }
+
+  /** The value of an expression that needs no row; objects that it makes are made now. */
+  private async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
+    const planned = this.resources.plans.value(expression, this.planning(), wanted)
+    const { evaluate, type } = planned.plan
+    const context = this.context()
+    const value = await constantOf(evaluate, await this.valueRun(planned, context), context)
+    if (this.changes === undefined || !changesAnything(asStatement(expression))) return { type, value }
+    const changing = this.changing()
+    const made =
+      value instanceof NewObject ? await createFrom(changing, value) : await withoutNewObjects(changing, value)
+    await flushObjects(changing.changes)
+    return { type, value: made }
+  }
+
+  private async valueRun(planned: Planned<ValuePlan>, context: StatementContext) {
+    return newRun(planned.plan.slots, planned.plan.constants, await this.inputs(planned), context)
+  }
+
+  private classNameOf({ type }: TypedValue): string {
+    return type.kind === 'reference' && type.cls !== null ? type.cls.name : ''
+  }
+
+  private async letValue(statement: LetStatement): Promise<TypedValue> {
+    const { value, isStatement } = statement
+    if (!isStatement) return this.value(value as Expression)
+    if (value.kind !== 'import') return this.valueOf(value as Statement)
+    if (value.commitEvery !== undefined) throw queryError(this.texts.text, value, 'COMMIT EVERY belongs to FOR EACH')
+    const { type, rows } = await importRows(value, this.texts.text, this.resources.importDirectory)
+    const context = this.context()
+    const values: unknown[] = []
+    for await (const row of rows) {
+      context.hold(1, 64 + row.length * 32)
+      values.push(row)
+    }
+    return { type: { kind: 'collection', form: 'list', element: type }, value: values }
+  }
+
+  private async show(statement: ShowStatement): Promise<Answer> {
+    const { catalog } = this
+    switch (statement.what) {
+      case 'value': {
+        const { type, value } = await this.value(statement.value as Expression)
+        return oneRow(await rowOf(type, value, this.context()))
+      }
+      case 'parameters': {
+        const context = this.context()
+        const rows: Buffer[] = []
+        for (const [name, { type, value }] of this.state.variables) {
+          const shown = await rowOf(type, value, context)
+          rows.push(Buffer.concat([Buffer.from(`{"name":${JSON.stringify(name)},"value":`), shown, Buffer.from('}')]))
+        }
+        return manyRows(rows)
+      }
+      case 'class': {
+        const name = statement.className
+        if (name === undefined) return noRows
+        const cls = resolveClass(newBinding(this.planning()), name)
+        return manyRows([Buffer.from(JSON.stringify(representClass(cls, catalog)))])
+      }
+      case 'classes':
+        return manyRows(catalog.classes.map((cls) => Buffer.from(JSON.stringify(representClass(cls, catalog)))))
+    }
+  }
+
+  private async alterSchema(
+    statement: Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>,
+  ): Promise<Answer> {
+    const { changes } = this
+    if (changes === undefined) throw new Error('assertion failed: a text that changes the schema has a transaction')
+    const { catalog, rows } = await changeSchema(
+      statement,
+      newBinding(this.planning()),
+      changes,
+      this.resources,
+      this.catalog,
+    )
+    this.catalog = catalog
+    return manyRows(rows.map((row) => Buffer.from(JSON.stringify(row))))
+  }
+
+  /** The variable holds one element after the other, and is gone afterwards. */
+  async forEach(statement: ForEachStatement): Promise<void> {
+    for await (const rows of this.elementsOf(statement)) {
+      for (const row of rows) await this.runBody(statement, row)
+      await nextTurn()
+    }
+    this.state.variables.delete(statement.name)
+  }
+
+  async runBody({ name, body }: ForEachStatement, element: TypedValue): Promise<void> {
+    this.state.variables.set(name, element)
+    await this.runAll(body)
+  }
+
+  /** In batches of COMMIT EVERY, or of a size that lets others have their turn. */
+  async *elementsOf({ elements }: ForEachStatement): AsyncGenerator<TypedValue[]> {
+    const { text } = this.texts
+    if (elements.kind === 'import') {
+      const { type, rows } = await importRows(elements, text, this.resources.importDirectory)
+      yield* inBatches(type, rows, elements.commitEvery ?? elementsAtOnce)
+      return
+    }
+    const { type, value } = await this.value(elements)
+    if (type.kind === 'null' || value === null) return
+    if (!isMany(type) || type.kind === 'map')
+      throw queryError(text, elements, 'FOR EACH goes through a list, a set or the rows of a statement')
+    yield* inBatches(type.element, value as readonly unknown[], elementsAtOnce)
+  }
+
+  private async explain(statement: Statement, isAnalyzed: boolean): Promise<unknown> {
+    const { plans } = this.resources
+    if (isAnalyzed && changesAnything(statement)) {
+      throw queryError(
+        this.texts.text,
+        statement,
+        'ANALYZE carries the statement out, and so stands before reading ones only',
+      )
+    }
+    switch (statement.kind) {
+      case 'select':
+      case 'lookup': {
+        const planned = plans.select(statement, this.planning())
+        return explainSelect(planned.plan, await this.inputs(planned), this.context(), isAnalyzed)
+      }
+      case 'match': {
+        const planned = plans.match(statement, this.planning())
+        return explainMatch(planned.plan, await this.inputs(planned), this.context(), isAnalyzed)
+      }
+      case 'update':
+      case 'delete': {
+        const planned = plans.change(statement, this.planning())
+        if (planned.nested.some(({ statement: inner }) => changesAnything(inner))) return { operator: statement.kind }
+        return explainChange(statement.kind, planned.plan, await this.inputs(planned), this.context())
+      }
+      default:
+        return { operator: statement.kind }
+    }
+  }
+}
+
+const elementsAtOnce = 100
+
+async function* inBatches(
+  type: ValueType,
+  values: Iterable<unknown> | AsyncIterable<unknown>,
+  size: number,
+): AsyncGenerator<TypedValue[]> {
+  let batch: TypedValue[] = []
+  for await (const value of values) {
+    batch.push({ type, value })
+    if (batch.length < size) continue
+    yield batch
+    batch = []
+  }
+  if (batch.length > 0) yield batch
+}
+
+function manyRows(rows: readonly Buffer[]): Answer {
+  return async function* (separator) {
+    for (const [i, row] of rows.entries()) yield i === 0 ? row : Buffer.concat([Buffer.from(separator), row])
+  }
+}
+
+function rowsValue({ rowType, isSingle }: { rowType: ValueType; isSingle: boolean }, values: unknown[]): TypedValue {
+  if (isSingle) return { type: rowType, value: values[0] ?? null }
+  return { type: { kind: 'collection', form: 'list', element: rowType }, value: values }
+}
+
+const nestedExpressions = new WeakMap<CreateStatement, Expression>()
+
+/** Expressions are searched for changes as statements are. */
+function asStatement(expression: Expression): Statement {
+  return expression as unknown as Statement
+}
+
+export function newTextState(variables: ReadonlyMap<string, TypedValue>): TextState {
+  return { variables: new Map(variables), textFormats: noTextFormats }
+}

@@ -1,0 +1,91 @@
+/** Values that come from outside of a text: JSON parameters, fields of a file. */
+import { AshlarError } from '../../errors.ts'
+import { shownValue } from '../../types/logical-type.ts'
+import { booleanType, commonType, integerType, nullType, realType, stringType, type ValueType } from './value-type.ts'
+
+export interface TypedValue {
+  readonly type: ValueType
+  readonly value: unknown
+}
+
+/** An array becomes a list, an object a record of its fields. Throws QueryError for an array of several types. */
+export function givenValue(name: string, json: unknown): TypedValue {
+  if (json === null || json === undefined) return { type: nullType, value: null }
+  switch (typeof json) {
+    case 'string':
+      return { type: stringType, value: json }
+    case 'boolean':
+      return { type: booleanType, value: json }
+    case 'bigint':
+      return { type: integerType, value: json }
+    case 'number':
+      return isWhole(json) ? { type: integerType, value: asWhole(json) } : { type: realType, value: json }
+    default:
+  }
+  if (Array.isArray(json)) return givenList(name, json)
+  const fields = Object.entries(json as object).map(([field, value]) => ({
+    field,
+    given: givenValue(`${name}.${field}`, value),
+  }))
+  return {
+    type: { kind: 'record', fields: fields.map(({ field, given }) => ({ name: field, type: given.type })) },
+    value: fields.map(({ given }) => given.value),
+  }
+}
+
+/** 1e300 is a whole number to JSON, but no integer of any type. */
+function isWhole(number: number): boolean {
+  return Number.isInteger(number) && Math.abs(number) < 2 ** 64
+}
+
+function asWhole(number: number): number | bigint {
+  return Number.isSafeInteger(number) ? number : BigInt(number)
+}
+
+function givenList(name: string, json: readonly unknown[]): TypedValue {
+  let element: ValueType = nullType
+  const values: unknown[] = []
+  for (const [i, one] of json.entries()) {
+    const { type, value } = givenValue(`${name}[${i}]`, one)
+    const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
+    if (common === undefined) {
+      throw new AshlarError(
+        'QueryError',
+        `Parameter ${name.slice(0, 60)}: the elements of a list are of one type; ${shownValue(one)} is not like those before it.`,
+        [{ pointer: '/parameters', message: 'has elements of several types' }],
+      )
+    }
+    element = common
+    values.push(value)
+  }
+  return { type: { kind: 'collection', form: 'list', element }, value: values }
+}
+
+/** Records are alike where their fields are, name by name. */
+function commonRecord(one: ValueType, other: ValueType): ValueType | undefined {
+  if (one.kind !== 'record' || other.kind !== 'record' || one.fields.length !== other.fields.length) return undefined
+  const fields = one.fields.map(({ name, type }, i) => {
+    const opposite = other.fields[i]
+    const common = opposite?.name === name ? commonType(type, opposite.type) : undefined
+    return common === undefined ? undefined : { name, type: common }
+  })
+  return fields.every((field) => field !== undefined) ? { kind: 'record', fields } : undefined
+}
+
+/** Equal for types for which the same plan does. */
+export function typeSignature(type: ValueType): string {
+  switch (type.kind) {
+    case 'reference':
+    case 'object':
+    case 'embedded':
+      return `${type.kind} ${type.cls?.number ?? ''}`
+    case 'collection':
+      return `${type.form}<${typeSignature(type.element)}>`
+    case 'map':
+      return `map<${typeSignature(type.key)},${typeSignature(type.element)}>`
+    case 'record':
+      return `{${type.fields.map(({ name, type: field }) => `${name}:${typeSignature(field)}`).join()}}`
+    default:
+      return 'isSingle' in type && type.isSingle === true ? 'single' : type.kind
+  }
+}

@@ -1,0 +1,194 @@
+/** The types of expressions. Every value has one before the first row is read; `null` belongs to each of them. */
+import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
+import type { ScalarSpec, TypeSpec } from '../../types/type-spec.ts'
+
+export type ScalarKind =
+  | 'boolean'
+  | 'integer'
+  | 'real'
+  | 'string'
+  | 'character'
+  | 'guid'
+  | 'date'
+  | 'time'
+  | 'datetime'
+  | 'datetimeoffset'
+  | 'interval'
+
+export interface ScalarType {
+  readonly kind: ScalarKind
+  /** Of a real of 32 bits: what is compared with it is rounded to 32 bits first. */
+  readonly isSingle?: boolean
+}
+/** Nothing but null is known of it: the literal, an empty list's element. */
+export interface NullType {
+  readonly kind: 'null'
+}
+/** In memory: OID text; 0-0-0-0 refers to nothing: it is equal to itself alone, and IS_NULL. */
+export interface ReferenceType {
+  readonly kind: 'reference'
+  /** null = an object of any class. */
+  readonly cls: SchemaClass | null
+}
+/** OBJECT(ref): a reference that replies show as the whole object. */
+export interface ObjectType {
+  readonly kind: 'object'
+  readonly cls: SchemaClass | null
+}
+/** In memory: the values of the attributes, in the order of the class. */
+export interface EmbeddedType {
+  readonly kind: 'embedded'
+  readonly cls: SchemaClass
+}
+/** In memory: an array. */
+export interface CollectionType {
+  readonly kind: 'collection'
+  readonly form: 'list' | 'set' | 'sequence'
+  readonly element: ValueType
+}
+/** In memory: an array of `{key, value}` in key order. */
+export interface MapType {
+  readonly kind: 'map'
+  readonly key: ValueType
+  readonly element: ValueType
+}
+/** In memory: an array of the fields' values. Rows of nested statements, rows of a file, JSON objects. */
+export interface RecordType {
+  readonly kind: 'record'
+  readonly fields: readonly { readonly name: string; readonly type: ValueType }[]
+}
+/** One edge of a walk; see `Edge`. A walk is a sequence of them. */
+export interface EdgeType {
+  readonly kind: 'edge'
+}
+
+export type ValueType =
+  | ScalarType
+  | NullType
+  | ReferenceType
+  | ObjectType
+  | EmbeddedType
+  | CollectionType
+  | MapType
+  | RecordType
+  | EdgeType
+
+export const booleanType: ScalarType = { kind: 'boolean' }
+export const integerType: ScalarType = { kind: 'integer' }
+export const realType: ScalarType = { kind: 'real' }
+export const stringType: ScalarType = { kind: 'string' }
+export const nullType: NullType = { kind: 'null' }
+export const edgeType: EdgeType = { kind: 'edge' }
+export const walkType: CollectionType = { kind: 'collection', form: 'sequence', element: edgeType }
+
+export function isNumeric(type: ValueType): boolean {
+  return type.kind === 'integer' || type.kind === 'real'
+}
+
+export function isReference(type: ValueType): type is ReferenceType | ObjectType {
+  return type.kind === 'reference' || type.kind === 'object'
+}
+
+/** The type of an attribute's values. */
+export function typeOfSpec(spec: TypeSpec, catalog: Catalog): ValueType {
+  switch (spec.logicalType) {
+    case 'reference':
+      return { kind: 'reference', cls: catalog.classByNumber(spec.referencedClass) ?? null }
+    case 'object': {
+      const cls = catalog.classByNumber(spec.class)
+      if (cls === undefined) throw new Error('assertion failed: an embedded class is in the catalog')
+      return { kind: 'embedded', cls }
+    }
+    case 'list':
+      return { kind: 'collection', form: 'list', element: typeOfSpec(spec.element, catalog) }
+    case 'set':
+      return { kind: 'collection', form: 'set', element: typeOfSpec(spec.element, catalog) }
+    case 'map':
+      return { kind: 'map', key: typeOfSpec(spec.key, catalog), element: typeOfSpec(spec.element, catalog) }
+    case 'real':
+      return spec.storage === 'b32' ? { kind: 'real', isSingle: true } : realType
+    case 'datetime':
+      return { kind: spec.storage }
+    default:
+      return { kind: spec.logicalType }
+  }
+}
+
+/** The widest form of a scalar kind, from which its codec follows. */
+export function specOfKind(kind: ScalarKind): ScalarSpec {
+  switch (kind) {
+    case 'integer':
+      return { logicalType: 'integer', encoding: 'signed', storage: 'b64' }
+    case 'real':
+      return { logicalType: 'real', storage: 'b64' }
+    case 'string':
+      return { logicalType: 'string', encoding: 'utf8', storage: 'variable' }
+    case 'character':
+      return { logicalType: 'character', storage: 'b32' }
+    case 'datetime':
+    case 'datetimeoffset':
+      return { logicalType: 'datetime', storage: kind }
+    default:
+      return { logicalType: kind }
+  }
+}
+
+/** As messages name it. */
+export function typeName(type: ValueType): string {
+  switch (type.kind) {
+    case 'reference':
+    case 'object':
+      return type.cls === null ? 'reference' : `reference to ${type.cls.name}`
+    case 'embedded':
+      return `embedded ${type.cls.name}`
+    case 'collection':
+      return `${type.form} of ${typeName(type.element)}`
+    case 'map':
+      return `map of ${typeName(type.element)}`
+    case 'record':
+      return 'record'
+    default:
+      return type.kind
+  }
+}
+
+/** With its article. */
+export function aTypeName(type: ValueType): string {
+  const name = typeName(type)
+  return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
+}
+
+/** A type that holds the values of both, or undefined. */
+export function commonType(one: ValueType, other: ValueType): ValueType | undefined {
+  if (one.kind === 'null') return other
+  if (other.kind === 'null') return one
+  if (isNumeric(one) && isNumeric(other)) return one.kind === 'real' || other.kind === 'real' ? realType : integerType
+  if (isReference(one) && isReference(other)) return { kind: 'reference', cls: commonClass(one.cls, other.cls) }
+  if (one.kind === 'collection' && other.kind === 'collection') {
+    const element = commonType(one.element, other.element)
+    return element === undefined ? undefined : { kind: 'collection', form: one.form, element }
+  }
+  if (one.kind === 'embedded' && other.kind === 'embedded') return one.cls === other.cls ? one : undefined
+  if (isText(one) && isText(other)) return stringType
+  return one.kind === other.kind ? one : undefined
+}
+
+export function isText(type: ValueType): boolean {
+  return type.kind === 'string' || type.kind === 'character'
+}
+
+function commonClass(one: SchemaClass | null, other: SchemaClass | null): SchemaClass | null {
+  if (one === null || other === null) return null
+  let cls: SchemaClass | null = one
+  while (cls !== null && !other.isOrInherits(cls.number)) cls = cls.superClass
+  return cls
+}
+
+/** True where a path through it goes on for each element. */
+export function isMany(type: ValueType): type is CollectionType | MapType {
+  return type.kind === 'collection' || type.kind === 'map'
+}
+
+export function elementType(type: CollectionType | MapType): ValueType {
+  return type.element
+}
