@@ -162,7 +162,10 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   }
   const type = aggregateType(name, operand, expression, binding)
   const compare = operand === undefined ? undefined : compareFor(operand.type, operand.type)
-  const index = collector.push({ function: name, operand, type, compare, start, end }) - 1
+  // What is written twice, as in RETURN and ORDER BY, is worked out once.
+  const written = binding.text.slice(start, end)
+  const known = collector.findIndex((one) => binding.text.slice(one.start, one.end) === written)
+  const index = known >= 0 ? known : collector.push({ function: name, operand, type, compare, start, end }) - 1
   return { kind: 'aggregate', index, type, start, end }
 }
 

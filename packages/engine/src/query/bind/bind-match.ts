@@ -58,13 +58,13 @@ export function bindMatch(statement: MatchStatement, binding: Binding, walkEdges
   const vertices: VertexDraft[] = []
   const byName = new Map<string, number>()
   const names = new Map<string, Bound>()
-  const patterns: BoundPattern[] = []
+  let patterns: BoundPattern[] = []
   for (const pattern of statement.patterns) {
     const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binding))
     const edges = pattern.edges.map((edge) => bindEdge(edge, binding, walkEdgesMax))
-    inferClasses(positions, edges, vertices)
     patterns.push({ slot: binding.newSlot(), name: pattern.name, vertices: positions, edges })
   }
+  patterns = inferClasses(patterns, vertices)
   for (const { name, slot, cls, patterns: places } of vertices) {
     if (name === undefined) continue
     const type: ReferenceType = { kind: 'reference', cls }
@@ -159,16 +159,48 @@ function isCalled({ attribute, declaringClass }: ReferenceAttribute, wanted: str
   return attribute.name === wanted || `${declaringClass.name}.${attribute.name}` === wanted
 }
 
-/** A vertex without a class has the one that the edge beside it leads to or comes from, where that is one. */
-function inferClasses(positions: readonly number[], edges: readonly BoundEdge[], vertices: VertexDraft[]): void {
-  for (const [i, edge] of edges.entries()) {
-    const [only] = edge.attributes
-    if (only === undefined || edge.attributes.length > 1 || edge.isVariable || edge.direction === 'either') continue
-    const from = vertices[positions[edge.direction === 'forward' ? i : i + 1] as number]
-    const to = vertices[positions[edge.direction === 'forward' ? i + 1 : i] as number]
-    if (from !== undefined && from.cls === null) from.cls = only.declaringClass
-    if (to !== undefined && to.cls === null) to.cls = only.referencedClass
+/**
+ * What the classes of the vertices say about the edges between them, and the reverse: attributes that no object at
+ * either end can have are left out, and a vertex without a class has the one that all edges beside it lead to.
+ */
+function inferClasses(patterns: readonly BoundPattern[], vertices: readonly VertexDraft[]): BoundPattern[] {
+  let inferred = [...patterns]
+  for (let isNew = true; isNew; ) {
+    isNew = false
+    inferred = inferred.map((pattern) => {
+      const edges = pattern.edges.map((edge, i) => {
+        if (edge.isVariable || edge.direction === 'either') return edge
+        const [left, right] = [vertices[pattern.vertices[i] as number], vertices[pattern.vertices[i + 1] as number]]
+        if (left === undefined || right === undefined) return edge
+        const [from, to] = edge.direction === 'forward' ? [left, right] : [right, left]
+        const attributes = edge.attributes.filter(({ declaringClass, referencedClass }) => {
+          return mayBe(from.cls, declaringClass) && mayBe(to.cls, referencedClass)
+        })
+        isNew = setClass(from, attributes, 'declaringClass') || isNew
+        isNew = setClass(to, attributes, 'referencedClass') || isNew
+        return { ...edge, attributes }
+      })
+      return { ...pattern, edges }
+    })
   }
+  return inferred
+}
+
+function mayBe(cls: SchemaClass | null, other: SchemaClass): boolean {
+  return cls === null || cls.isOrInherits(other.number) || other.isOrInherits(cls.number)
+}
+
+/** True where the vertex had no class and has one now. */
+function setClass(
+  vertex: VertexDraft,
+  attributes: readonly ReferenceAttribute[],
+  end: 'declaringClass' | 'referencedClass',
+): boolean {
+  const [first] = attributes
+  const isSame = first !== undefined && attributes.every((attribute) => attribute[end] === first[end])
+  if (vertex.cls !== null || !isSame) return false
+  vertex.cls = first[end]
+  return true
 }
 
 /** Its predicates see its own attributes bare, and everything else by name. */

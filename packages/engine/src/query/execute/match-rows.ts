@@ -70,9 +70,12 @@ export async function matchRows(
   )
   while (search.bound.size < plan.vertices.length || left.size > 0) {
     const next = [...left].find(([, place]) => endsOf(plan, place).some((vertex) => search.bound.has(vertex)))
+    const far = next === undefined ? undefined : await farEnd(search, next[1])
     if (next === undefined) {
       const { vertex, chosen } = await cheapestVertex(search)
       rows = bindVertex(search, vertex, chosen, rows)
+    } else if (far !== undefined) {
+      rows = bindVertex(search, far.vertex, far.chosen, rows)
     } else {
       left.delete(next[0])
       rows = expand(search, next[1], rows)
@@ -95,6 +98,23 @@ function endsOf({ patterns }: MatchPlan, { pattern, edge }: EdgePlace): [number,
 
 async function* once(rows: readonly MatchRow[]): AsyncGenerator<readonly MatchRow[]> {
   yield rows
+}
+
+/** So few ends of long walks are looked up first: a walk then knows where it has to arrive. */
+const fewEnds = 16
+
+/** The end of a walk of several edges, where it has few candidates of its own. */
+async function farEnd(
+  { plan, run, context, bound }: Search,
+  place: EdgePlace,
+): Promise<{ vertex: number; chosen: ChosenAccess } | undefined> {
+  const edge = (plan.patterns[place.pattern] as MatchPlan['patterns'][number]).edges[place.edge] as BoundEdge
+  const vertex = endsOf(plan, place).find((end) => !bound.has(end))
+  if (edge.max === 1 || vertex === undefined) return undefined
+  const { objects } = plan.vertices[vertex] as VertexPlan
+  if (objects.accesses.length === 0) return undefined
+  const chosen = await chooseAccess(objects, run, context, undefined)
+  return chosen.estimated <= fewEnds && chosen.access.kind !== 'extent' ? { vertex, chosen } : undefined
 }
 
 /** Of the vertices that have no objects yet. */
@@ -276,6 +296,8 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
       if (last !== undefined) been.delete(last.far)
       continue
     }
+    // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
+    if (walk.length + 1 >= edge.max && expansion.isToBound && !isBoundEnd(expansion, row, step.far)) continue
     const [view] = await evaluateRows(reader, [step.far], (oid) => reader.object(oid))
     if (view?.format === undefined) continue
     walk.push({ ...step, farClass: view.format.cls.name })

@@ -1,4 +1,5 @@
 /** FROM … RETURN and LOOKUP carried out: as JSON text for a reply, or as values for a statement around it. */
+import { containerExtent } from '../../records/object-key.ts'
 import { compareOids, type Oid } from '../../types/oid.ts'
 import { describePlan, type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
 import type { ChangePlan } from '../plan/plan-change.ts'
@@ -54,10 +55,39 @@ async function startSelect(plan: SelectPlan, inputs: Inputs, context: StatementC
   const wanted = await rowsWanted(plan.clauses, run, context)
   const chosen: ChosenAccess = await chooseAccess(plan.objects, run, context, wanted)
   const { rows, operator } = objectRows(plan.objects, chosen, run, context, wanted, plan.clauses.orderBy)
+  if (chosen.access.kind === 'extent' && isCountOfAll(plan)) return { run, kind, pipeline: countAll(plan, context) }
   const isOrdered = chosen.access.kind === 'ordered'
   const pipeline = await runClauses({ rows, operator, isOrdered }, plan.clauses, kind, run, context)
   return { run, kind, pipeline }
 }
+
+function isCountOfAll({ objects, clauses }: SelectPlan): boolean {
+  return clauses.group?.isCountOnly === true && objects.whereText === undefined
+}
+
+/** How many objects there are: their keys tell. */
+function countAll(plan: SelectPlan, context: StatementContext): Pipeline<ObjectView> {
+  const operator = operatorPlan('extentCount', { class: plan.objects.cls.name })
+  async function* rows(): AsyncGenerator<OutputRow<ObjectView>[]> {
+    let count = 0
+    for (const { database, container } of await context.containersOf(plan.objects.classNumbers)) {
+      const range = containerExtent(database, container)
+      for await (const batch of context.snapshot.scan(range, () => undefined, {
+        keysOnly: true,
+        batch: countedAtOnce,
+      })) {
+        context.check()
+        count += batch.length
+      }
+    }
+    operator.examined = count
+    operator.returned = 1
+    yield [{ row: undefined, aggregates: (plan.clauses.group?.aggregates ?? []).map(() => count) }]
+  }
+  return { rows: rows(), operator }
+}
+
+const countedAtOnce = 4_096
 
 export async function* selectChunks(
   plan: SelectPlan,

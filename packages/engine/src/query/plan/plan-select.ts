@@ -49,6 +49,8 @@ export interface GroupPlan {
   readonly keys: readonly { readonly evaluate: Evaluate; readonly type: ValueType }[]
   readonly aggregates: readonly AggregatePlan[]
   readonly having: Evaluate | undefined
+  /** True where nothing is asked of the rows but how many there are. */
+  readonly isCountOnly: boolean
 }
 
 export interface LimiterPlan {
@@ -178,6 +180,7 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
               span: { start, end },
             })),
             having: having === undefined ? undefined : compiler.compile(having),
+            isCountOnly: isCountOnly(clauses),
           },
     orderBy: orderBy.map(({ expression, type, isDescending }) => {
       return { evaluate: compiler.compile(expression), type, isDescending }
@@ -192,6 +195,15 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
       type: expression.type,
     })),
   }
+}
+
+function isCountOnly({ groupBy, aggregates, having, orderBy, projections, skip, take }: BoundClauses): boolean {
+  const isPlain = groupBy?.length === 0 && having === undefined && skip === undefined && take === undefined
+  const isCount = aggregates.every(({ function: name, operand }) => name === 'COUNT' && operand === undefined)
+  const isOfRow = (bound: Bound): boolean => 'slot' in bound || partsOf(bound).some(isOfRow)
+  return (
+    isPlain && isCount && orderBy.length === 0 && projections?.some(({ expression }) => isOfRow(expression)) === false
+  )
 }
 
 function planLimiter(limiter: BoundLimiter | undefined, { compiler, text }: Planning): LimiterPlan | undefined {
