@@ -11,8 +11,8 @@ export interface ChildServer {
   readonly url: string
   /** User and system time so far. */
   cpuSeconds(): number
-  /** Resident and peak memory in MiB. */
-  memory(): { readonly resident: number; readonly peak: number }
+  /** Resident and peak memory in MiB; `own` leaves out the pages of files, such as those of the store. */
+  memory(): { readonly resident: number; readonly own: number; readonly peak: number }
   stop(): Promise<void>
 }
 
@@ -32,7 +32,8 @@ export async function startChild(words: readonly string[]): Promise<ChildServer>
     memory() {
       const status = readFileSync(`/proc/${pid}/status`, 'utf8')
       const kibibytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
-      return { resident: Math.round(kibibytes('VmRSS') / 1024), peak: Math.round(kibibytes('VmHWM') / 1024) }
+      const mebibytes = (name: string): number => Math.round(kibibytes(name) / 1024)
+      return { resident: mebibytes('VmRSS'), own: mebibytes('RssAnon'), peak: mebibytes('VmHWM') }
     },
     async stop() {
       const ended = once(child, 'exit')

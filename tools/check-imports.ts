@@ -22,8 +22,10 @@ const ranks: Readonly<Record<string, number>> = {
   evolution: 7,
   verify: 7,
   query: 8,
-  'federated-database.ts': 9,
-  'index.ts': 10,
+  'database.ts': 9,
+  batch: 10,
+  'federated-database.ts': 11,
+  'index.ts': 12,
 }
 
 /** The packages that each package may import. */

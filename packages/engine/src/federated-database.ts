@@ -1,10 +1,12 @@
 /** One federated database: every operation of the interface as a method. */
+
+import { runTransaction, type TransactionStep } from './batch/run-transaction.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { catalogVersionKey } from './catalog/catalog-keys.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
-import { AshlarError } from './errors.ts'
+import type { Database } from './database.ts'
 import { SchemaChanges } from './evolution/schema-changes.ts'
-import { countEntries } from './indexes/count-entries.ts'
+import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { ObjectChanges } from './links/object-changes.ts'
 import type { Attributes } from './objects/apply-attributes.ts'
@@ -14,25 +16,25 @@ import { flushObjects } from './objects/flush.ts'
 import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
+import type { QueryResources } from './query/query-resources.ts'
 import { runQuery } from './query/run-query.ts'
 import { StatementPlans } from './query/statement-plans.ts'
 import { Containers } from './records/containers.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { DefineMode } from './schema/define-classes.ts'
-import { representIndex } from './schema/index-definition.ts'
 import {
   type ClassRepresentation,
   listNamespaces,
   type NamespaceRepresentation,
+  readClass,
   readNamespace,
   representClass,
 } from './schema/representation.ts'
-import { shownText } from './schema/request-body.ts'
 import { when, withSnapshot } from './store/awaitable.ts'
-import type { Awaitable, Store } from './store/store.ts'
+import type { Awaitable, Snapshot, Store } from './store/store.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
-import { type Oid, parseOid } from './types/oid.ts'
+import { checkedOid, type Oid } from './types/oid.ts'
 import { type VerifyReport, verifyStore } from './verify/verify.ts'
 
 export interface OpenOptions {
@@ -44,8 +46,6 @@ export interface OpenOptions {
   readonly importDir?: string
 }
 
-export type IndexRecord = ReturnType<typeof representIndex> & { readonly entryCount: number }
-
 export interface Statistics {
   readonly classes: number
   readonly indexes: number
@@ -53,7 +53,7 @@ export interface Statistics {
   readonly storeBytes: number
 }
 
-export class FederatedDatabase {
+export class FederatedDatabase implements Database {
   readonly alias: string
   readonly store: Store
   readonly limits: EngineLimits
@@ -94,11 +94,7 @@ export class FederatedDatabase {
 
   /** GET /v1/schema/{class}: full name or class number. Throws ClassNotFound. */
   readClass(nameOrNumber: string): Promise<ClassRepresentation> {
-    return this.readCatalog((catalog) => {
-      const cls = catalog.findClass(nameOrNumber)
-      if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
-      return representClass(cls, catalog)
-    })
+    return this.readCatalog((catalog) => readClass(catalog, nameOrNumber))
   }
 
   /** GET /v1/schema/namespace: null (the default namespace) first. */
@@ -150,8 +146,16 @@ export class FederatedDatabase {
 
   /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   query(request: QueryRequest): Promise<QueryReply> {
-    const { store, limits, catalogs, containers, session, schema, plans, importDirectory } = this
-    return runQuery(request, { store, limits, catalogs, containers, session, schema, plans, importDirectory })
+    return runQuery(request, this.resources())
+  }
+
+  /**
+   * POST /v1/transaction: what `body` does is committed together or not at all; where others were first, it is done
+   * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
+   * with the same OIDs.
+   */
+  transaction<T>(body: (step: TransactionStep, isRehearsal: boolean) => Promise<T>, isRehearsed: boolean): Promise<T> {
+    return runTransaction(body, isRehearsed, this.resources())
   }
 
   /** POST /v1/index. */
@@ -161,26 +165,13 @@ export class FederatedDatabase {
   }
 
   /** GET /v1/index: by name. */
-  async listIndexes(): Promise<IndexRecord[]> {
-    return withSnapshot(this.store, async (snapshot) => {
-      const catalog = await this.catalogs.at(snapshot)
-      const byName = [...catalog.indexes].sort((one, other) => (one.name < other.name ? -1 : 1))
-      const records: IndexRecord[] = []
-      for (const index of byName) {
-        records.push({ ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) })
-      }
-      return records
-    })
+  listIndexes(): Promise<IndexRecord[]> {
+    return this.readWithCatalog(listIndexRecords)
   }
 
   /** GET /v1/index/{name}. Throws IndexNotFound. */
-  async readIndex(name: string): Promise<IndexRecord> {
-    return withSnapshot(this.store, async (snapshot) => {
-      const catalog = await this.catalogs.at(snapshot)
-      const index = catalog.indexByName(name)
-      if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
-      return { ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) }
-    })
+  readIndex(name: string): Promise<IndexRecord> {
+    return this.readWithCatalog((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
   }
 
   /** DELETE /v1/index/{name}. */
@@ -218,18 +209,16 @@ export class FederatedDatabase {
     })
   }
 
-  private async readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {
-    return withSnapshot(this.store, async (snapshot) => read(await this.catalogs.at(snapshot)))
+  private readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {
+    return this.readWithCatalog(async (_snapshot, catalog) => read(catalog))
   }
-}
 
-function checkedOid(text: string): Oid {
-  const oid = parseOid(text)
-  if (oid === undefined) {
-    throw new AshlarError(
-      'MalformedOid',
-      `'${text.slice(0, 60)}' is not an OID: four numbers joined by dashes, such as 3-3-1-40.`,
-    )
+  private async readWithCatalog<T>(read: (snapshot: Snapshot, catalog: Catalog) => Promise<T>): Promise<T> {
+    return withSnapshot(this.store, async (snapshot) => read(snapshot, await this.catalogs.at(snapshot)))
   }
-  return oid
+
+  private resources(): QueryResources {
+    const { store, limits, catalogs, containers, session, schema, plans, importDirectory } = this
+    return { store, limits, catalogs, containers, session, schema, plans, importDirectory }
+  }
 }

@@ -1,6 +1,10 @@
 /** The engine's only door. */
+
+export type { TransactionStep } from './batch/run-transaction.ts'
+export type { Database } from './database.ts'
 export { AshlarError, type ErrorDetail, type ErrorKind, type ErrorType, errorCatalogue } from './errors.ts'
-export { FederatedDatabase, type IndexRecord, type OpenOptions, type Statistics } from './federated-database.ts'
+export { FederatedDatabase, type OpenOptions, type Statistics } from './federated-database.ts'
+export type { IndexRecord } from './indexes/index-record.ts'
 export { defaultEngineLimits, type EngineLimits } from './limits.ts'
 export type { Attributes } from './objects/apply-attributes.ts'
 export type { QueryReply, QueryRequest } from './query/query-request.ts'

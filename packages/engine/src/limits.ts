@@ -26,6 +26,10 @@ export interface EngineLimits {
   readonly pathExpansionsMax: number
   /** The largest bound that a walk of variable length may be given. */
   readonly walkEdgesMax: number
+  /** Operations of one batch. */
+  readonly transactionOperationsMax: number
+  /** Objects over which an index can be built as part of a transaction. */
+  readonly transactionIndexObjectsMax: number
 }
 
 export const defaultEngineLimits: EngineLimits = {
@@ -41,6 +45,8 @@ export const defaultEngineLimits: EngineLimits = {
   changedObjectsMax: 1_000_000,
   pathExpansionsMax: 10_000_000,
   walkEdgesMax: 32,
+  transactionOperationsMax: 10_000,
+  transactionIndexObjectsMax: 100_000,
 }
 
 /** Fixed by the interface or the storage layout; changing one changes what is stored. */

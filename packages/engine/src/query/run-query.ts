@@ -1,52 +1,79 @@
 /** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
-import { catalogVersionKey } from '../catalog/catalog-keys.ts'
 import { AshlarError } from '../errors.ts'
+import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { when } from '../store/awaitable.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import type { CreateIndexStatement, ForEachStatement, Statement } from './ast.ts'
-import { resolveClass } from './bind/class-names.ts'
 import { changesAnything } from './changes-anything.ts'
-import { ChangeCount } from './execute/change-values.ts'
 import type { TextContext } from './execute/statement-context.ts'
 import { noTextFormats } from './functions/text-format.ts'
 import { queryError } from './query-error.ts'
 import type { QueryReply, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
+import { indexBody, indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
 import { newTextState, TextRun, type TextState } from './text-run.ts'
 import { givenValue } from './values/given-value.ts'
 
 /** Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes of objects and of the schema throw. */
 export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
-  const { text, parameters = {}, rowSeparator = ',' } = request
-  const { limits } = resources
+  const { statements, texts, state } = prepare(request, resources)
+  const { rowSeparator = ',' } = request
+  const [only] = statements
+  if (only?.kind === 'createIndex' && statements.length === 1) {
+    return { chunks: await createIndex(only, texts, resources) }
+  }
+  if (!statements.some(changesAnything))
+    return { chunks: await read(statements, texts, state, resources, rowSeparator) }
+  return { chunks: await change(statements, texts, state, resources, rowSeparator) }
+}
+
+function prepare(request: QueryRequest, { limits, plans, store }: QueryResources): PreparedText {
+  const { text, parameters = {} } = request
   if (text.length > limits.queryCharactersMax) {
     throw new AshlarError(
       'LimitExceeded',
       `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`,
     )
   }
-  const statements = explained(resources.plans.statements(text), request.explain === true)
-  const texts: TextContext = {
-    text,
-    limits,
-    facts: resources.store.facts,
-    signal: request.signal,
-    endsAtMs: performance.now() + limits.statementMsMax,
-    now: ticksNow(),
+  const given = Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)] as const)
+  return {
+    statements: explained(plans.statements(text), request.explain === true),
+    texts: {
+      text,
+      limits,
+      facts: store.facts,
+      signal: request.signal,
+      endsAtMs: performance.now() + limits.statementMsMax,
+      now: ticksNow(),
+    },
+    state: newTextState(new Map(given)),
   }
-  const state = newTextState(
-    new Map(Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)])),
-  )
-  const [only] = statements
-  if (only?.kind === 'createIndex' && statements.length === 1)
-    return { chunks: await createIndex(only, texts, resources) }
-  if (!statements.some(changesAnything))
-    return { chunks: await read(statements, texts, state, resources, rowSeparator) }
-  return { chunks: await change(statements, texts, state, resources, rowSeparator) }
+}
+
+/** The same as a step of a transaction: the rows are there when it resolves. Throws QueryError for COMMIT EVERY. */
+export async function runQueryWithin(
+  request: QueryRequest,
+  resources: QueryResources,
+  scope: ChangeScope,
+): Promise<QueryReply> {
+  const { statements, texts, state } = prepare(request, resources)
+  const stepwise = statements.find(isStepwise)
+  if (stepwise !== undefined) {
+    throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
+  }
+  const run = new TextRun(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
+  const answer = await run.runAll(statements)
+  return { chunks: chunksOf(await collect(answer(request.rowSeparator ?? ','), resources.limits.changeReplyBytesMax)) }
+}
+
+interface PreparedText {
+  readonly statements: readonly Statement[]
+  readonly texts: TextContext
+  readonly state: TextState
 }
 
 /** `?explain=true`: the last statement, whose reply the text's is. */
@@ -187,17 +214,19 @@ async function inTransaction<T>(
   const { store, limits, catalogs } = resources
   const outcome = await transact(store, limits.transactionAttemptsMax, async (transaction: Transaction) => {
     return when(catalogs.at(transaction.snapshot), async (catalog) => {
-      transaction.expectRevision(catalogVersionKey, catalog.version)
       const attempt: TextState = { ...state, variables: new Map(state.variables) }
-      const afterCommit: (() => void)[] = []
-      const changes = { transaction, count: new ChangeCount(limits.changedObjectsMax), afterCommit }
-      const run = new TextRun(resources, texts, transaction.snapshot, catalog, attempt, changes)
+      const scope = new ChangeScope(transaction, catalog, scopeResources(resources))
+      const run = new TextRun(resources, texts, transaction.snapshot, catalog, attempt, scope)
       const result = await body(run)
-      return { result, state: attempt, afterCommit }
+      return { result, state: attempt, afterCommit: scope.afterCommit }
     })
   })
   for (const then of outcome.afterCommit) then()
   return outcome
+}
+
+function scopeResources({ limits, session, containers, schema }: QueryResources): ScopeResources {
+  return { limits, session, containers, clearInBackground: () => schema.clearInBackground() }
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */
@@ -219,24 +248,17 @@ async function collect(chunks: AsyncIterable<Buffer>, bytesMax: number): Promise
 
 /** Built while others go on writing, as by POST /v1/index. */
 async function createIndex(
-  { name, isUnique, className, attributes }: CreateIndexStatement,
+  statement: CreateIndexStatement,
   texts: TextContext,
   resources: QueryResources,
 ): Promise<AsyncIterable<Buffer>> {
+  const { text, limits } = texts
   const snapshot = await resources.store.snapshot()
   const catalog = await resources.catalogs.at(snapshot)
   snapshot.release()
-  const planning = {
-    text: texts.text,
-    catalog,
-    formats: recordFormats(catalog),
-    variables: new Map(),
-    walkEdgesMax: 0,
-    textFormats: noTextFormats,
-  }
-  const indexedClass = resolveClass(newBinding(planning), className).name
-  const keyAttributes = attributes.map(({ text }) => ({ attributeName: text }))
-  const created = await resources.schema.createIndex({ name, indexedClass, isUnique, keyAttributes }, texts.signal)
-  const row = { name: created.name, uri: `/v1/index/${created.name}` }
-  return chunksOf([Buffer.from(JSON.stringify(row))])
+  const formats = recordFormats(catalog)
+  const { walkEdgesMax } = limits
+  const binding = newBinding({ text, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats })
+  const { name } = await resources.schema.createIndex(indexBody(statement, binding), texts.signal)
+  return chunksOf([Buffer.from(JSON.stringify(indexRow(name)))])
 }

@@ -1,12 +1,11 @@
 /** The statements of one text, one after the other: their variables, and what each sees and changes. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ObjectChanges } from '../links/object-changes.ts'
+import type { ChangeScope } from '../evolution/change-scope.ts'
 import { flushObjects } from '../objects/flush.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { representClass } from '../schema/representation.ts'
 import type { Snapshot } from '../store/store.ts'
-import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type {
   CreateStatement,
@@ -22,7 +21,7 @@ import { resolveClass } from './bind/class-names.ts'
 import type { NestedValue } from './bind/scope.ts'
 import { changesAnything } from './changes-anything.ts'
 import { constantOf } from './execute/access-oids.ts'
-import { type ChangeCount, type Changing, createFrom, withoutNewObjects } from './execute/change-values.ts'
+import { type Changing, createFrom, withoutNewObjects } from './execute/change-values.ts'
 import { importRows } from './execute/import-csv.ts'
 import { NewObject } from './execute/new-object.ts'
 import { changedChunks, identifierRow, runDelete, runUpdate, runUpsert } from './execute/run-change.ts'
@@ -45,14 +44,6 @@ import { changeSchema } from './schema-statement.ts'
 import { newBinding, type Planned, type PlanningContext, type ValuePlan } from './statement-plans.ts'
 import type { TypedValue } from './values/given-value.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
-
-/** What a text that changes something works on. */
-export interface TextChanges {
-  readonly transaction: Transaction
-  readonly count: ChangeCount
-  /** What is left to do once it is committed. */
-  readonly afterCommit: (() => void)[]
-}
 
 /** Rows joined by a separator. */
 export type Answer = (separator: string) => AsyncIterable<Buffer>
@@ -77,8 +68,8 @@ export class TextRun {
   private readonly resources: QueryResources
   private readonly texts: TextContext
   private readonly snapshot: Snapshot
-  private catalog: Catalog
-  private readonly changes: TextChanges | undefined
+  private readonly readCatalog: Catalog
+  private readonly scope: ChangeScope | undefined
   private readonly state: TextState
 
   constructor(
@@ -87,14 +78,14 @@ export class TextRun {
     snapshot: Snapshot,
     catalog: Catalog,
     state: TextState,
-    changes: TextChanges | undefined,
+    scope: ChangeScope | undefined,
   ) {
     this.resources = resources
     this.texts = texts
     this.snapshot = snapshot
-    this.catalog = catalog
+    this.readCatalog = catalog
     this.state = state
-    this.changes = changes
+    this.scope = scope
   }
 
   /** The reply of the last statement. */
@@ -157,6 +148,10 @@ export class TextRun {
     }
   }
 
+  private get catalog(): Catalog {
+    return this.scope?.catalog ?? this.readCatalog
+  }
+
   private planning(): PlanningContext {
     return {
       text: this.texts.text,
@@ -170,8 +165,8 @@ export class TextRun {
 
   /** What the statements so far have left: what a statement changes itself, it does not see. */
   private context(): StatementContext {
-    if (this.changes === undefined) return new StatementContext(this.texts, this.snapshot, this.catalog)
-    const snapshot = this.changes.transaction.overlay()
+    if (this.scope === undefined) return new StatementContext(this.texts, this.snapshot, this.catalog)
+    const snapshot = this.scope.transaction.overlay()
     return new StatementContext(this.texts, snapshot, this.catalog, this.resources.containers.known())
   }
 
@@ -202,11 +197,13 @@ export class TextRun {
   }
 
   private changing(): Changing {
-    const { changes } = this
-    if (changes === undefined) throw new Error('assertion failed: a text that changes something has a transaction')
-    const { containers, session } = this.resources
-    const objects = new ObjectChanges(changes.transaction, this.catalog, containers, session)
-    return { changes: objects, count: changes.count }
+    const scope = this.changeScope()
+    return { changes: scope.objects(), count: (objects) => scope.count(objects) }
+  }
+
+  private changeScope(): ChangeScope {
+    if (this.scope === undefined) throw new Error('assertion failed: a text that changes something has a transaction')
+    return this.scope
   }
 
   /** The value that a statement has where a value stands. */
@@ -272,7 +269,7 @@ export class TextRun {
     const { evaluate, type } = planned.plan
     const context = this.context()
     const value = await constantOf(evaluate, await this.valueRun(planned, context), context)
-    if (this.changes === undefined || !changesAnything(asStatement(expression))) return { type, value }
+    if (this.scope === undefined || !changesAnything(asStatement(expression))) return { type, value }
     const changing = this.changing()
     const made =
       value instanceof NewObject ? await createFrom(changing, value) : await withoutNewObjects(changing, value)
@@ -333,16 +330,7 @@ export class TextRun {
   private async alterSchema(
     statement: Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>,
   ): Promise<Answer> {
-    const { changes } = this
-    if (changes === undefined) throw new Error('assertion failed: a text that changes the schema has a transaction')
-    const { catalog, rows } = await changeSchema(
-      statement,
-      newBinding(this.planning()),
-      changes,
-      this.resources,
-      this.catalog,
-    )
-    this.catalog = catalog
+    const rows = await changeSchema(statement, newBinding(this.planning()), this.changeScope())
     return manyRows(rows.map((row) => Buffer.from(JSON.stringify(row))))
   }
 

@@ -4,6 +4,7 @@ import { describeType } from '../types/index.ts'
 import type { DescribeContext, TypeDefinition } from '../types/logical-type.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { hintFor } from './names.ts'
+import { shownText } from './request-body.ts'
 
 export interface ClassRepresentation {
   readonly className: string
@@ -20,6 +21,13 @@ export interface ClassRepresentation {
 export interface NamespaceRepresentation {
   readonly name: string | null
   readonly classes: readonly ClassRepresentation[]
+}
+
+/** By full name or class number. Throws ClassNotFound. */
+export function readClass(catalog: Catalog, nameOrNumber: string): ClassRepresentation {
+  const cls = catalog.findClass(nameOrNumber)
+  if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
+  return representClass(cls, catalog)
 }
 
 export function representClass(cls: SchemaClass, catalog: Catalog): ClassRepresentation {

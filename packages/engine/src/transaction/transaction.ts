@@ -31,6 +31,8 @@ export class Transaction {
    * reads what it would only have expected, so that it finds the reason and can tell it.
    */
   readonly isCareful: boolean
+  /** Which of a batch's operations is under way: each has allocations of its own, also where others are left out. */
+  operation = 0
   private readonly tape: Tape
   private readonly written = new Map<string, Change>()
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
@@ -47,7 +49,20 @@ export class Transaction {
 
   /** An allocation (such as an OID) that a further attempt takes over; `scope`: what it can stand in for, such as a class. */
   allocate<T>(scope: number, make: () => Awaitable<T>): Awaitable<T> {
-    return this.tape.play(scope, make)
+    return this.tape.play(`${this.operation} ${scope}`, make)
+  }
+
+  /**
+   * A transaction on the same snapshot that is never committed, and so reads what it would only have expected. What it
+   * allocates is taken over by this one, operation by operation.
+   */
+  rehearsal(): Transaction {
+    return new Transaction(this.snapshot, true, this.tape)
+  }
+
+  /** After a rehearsal, before anything is allocated here. */
+  rewind(): void {
+    this.tape.rewind()
   }
 
   get hasChanges(): boolean {
@@ -127,14 +142,14 @@ export class Transaction {
 
 /** The allocations of an operation, in order by scope, kept over its attempts. */
 export class Tape {
-  private readonly recorded = new Map<number, unknown[]>()
-  private readonly positions = new Map<number, number>()
+  private readonly recorded = new Map<string, unknown[]>()
+  private readonly positions = new Map<string, number>()
 
   rewind(): void {
     this.positions.clear()
   }
 
-  play<T>(scope: number, make: () => Awaitable<T>): Awaitable<T> {
+  play<T>(scope: string, make: () => Awaitable<T>): Awaitable<T> {
     let recorded = this.recorded.get(scope)
     if (recorded === undefined) {
       recorded = []

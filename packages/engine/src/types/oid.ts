@@ -1,6 +1,7 @@
 /** Object identifiers: `<database>-<container>-<page>-<slot>` as text, eight bytes where they are stored. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
+import { AshlarError } from '../errors.ts'
 import { containerMax } from '../limits.ts'
 
 /** The text in its one form: decimal numbers without leading zeros. */
@@ -35,6 +36,16 @@ export function parseOid(text: string): Oid | undefined {
     if (part > partMax) return undefined
   }
   return parts === 4 && digits > 0 ? (text as Oid) : undefined
+}
+
+/** Throws MalformedOid. */
+export function checkedOid(text: string): Oid {
+  const oid = parseOid(text)
+  if (oid !== undefined) return oid
+  throw new AshlarError(
+    'MalformedOid',
+    `'${text.slice(0, 60)}' is not an OID: four numbers joined by dashes, such as 3-3-1-40.`,
+  )
 }
 
 /** Writes the eight bytes at `at`: four big-endian numbers. */

@@ -1,5 +1,4 @@
 /** What expressions give, as a request body would: new objects get their OIDs, everything else becomes JSON. */
-import { AshlarError } from '../../errors.ts'
 import type { ObjectChanges } from '../../links/object-changes.ts'
 import { createObject } from '../../objects/create.ts'
 import type { MapPair } from '../../records/collection-change.ts'
@@ -9,26 +8,10 @@ import { toJson } from '../values/value-json.ts'
 import { elementType, isMany, type ValueType } from '../values/value-type.ts'
 import { NewObject } from './new-object.ts'
 
-/** The objects that one text changes: bounded, since all of them are held until the commit. */
-export class ChangeCount {
-  private readonly max: number
-  private count = 0
-
-  constructor(max: number) {
-    this.max = max
-  }
-
-  /** Throws LimitExceeded. */
-  add(objects: number): void {
-    this.count += objects
-    if (this.count <= this.max) return
-    throw new AshlarError('LimitExceeded', `The text changes more than ${this.max} objects (changedObjectsMax).`)
-  }
-}
-
 export interface Changing {
   readonly changes: ObjectChanges
-  readonly count: ChangeCount
+  /** Counts objects that are changed; throws LimitExceeded. */
+  count(objects: number): void
 }
 
 /** JSON for an attribute of any type. */
@@ -84,7 +67,7 @@ function isPair(value: unknown): value is MapPair {
 
 /** With the same checks as POST /v1/object. */
 export async function createFrom(changing: Changing, object: NewObject): Promise<Oid> {
-  changing.count.add(1)
+  changing.count(1)
   return createObject(changing.changes, object.cls.name, await attributesOf(changing, object))
 }
 

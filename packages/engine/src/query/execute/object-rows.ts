@@ -40,6 +40,8 @@ export async function chooseAccess(
     const access: Access = { kind: 'objects', references }
     return { access, estimated: await estimate(access, run, context, candidatesMin) }
   }
+  const exact = accesses.find(isAtMostOne)
+  if (exact !== undefined) return { access: exact, estimated: 1 }
   const few = await cheapest(accesses, run, context, fewCandidates)
   if (few !== undefined && few.estimated < fewCandidates) return few
   const extent = await estimateExtent(plan, context)
@@ -51,6 +53,14 @@ export async function chooseAccess(
   }
   if (best !== undefined && best.estimated < max) return best
   return { access: { kind: 'extent', classes: plan.classes }, estimated: extent }
+}
+
+/** One value for each key attribute of a unique index: nothing can be better. */
+function isAtMostOne(access: Access): boolean {
+  if (access.kind !== 'index') return false
+  const { format, equal } = access
+  const isWhole = equal.length === format.parts.length && equal.every(({ kind }) => kind === 'value')
+  return isWhole && format.index.isUnique
 }
 
 /** The access with the fewest candidates, counted up to `max`; the first of equal ones. */

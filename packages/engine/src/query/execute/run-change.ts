@@ -38,7 +38,7 @@ export async function runUpdate(
   const { slot } = plan.objects
   const changed: Oid[] = []
   for await (const views of await qualifying(plan, run, before)) {
-    changing.count.add(views.length)
+    changing.count(views.length)
     const worked = await evaluateRows(before.reader, views, (view) => {
       run.slots[slot] = view
       return plan.actions.map((action) => workOut(action, run, view.oid))
@@ -68,7 +68,7 @@ export async function runDelete(
   const run = newRun(plan.slots, plan.constants, inputs, before)
   const deleted: Oid[] = []
   for await (const views of await qualifying(plan, run, before)) {
-    changing.count.add(views.length)
+    changing.count(views.length)
     const oids = views.map(({ oid }) => oid)
     await changing.changes.objects.loadAll(oids)
     for (const oid of oids) await deleteObject(changing.changes, oid)
@@ -129,7 +129,7 @@ export async function runUpsert(
 ): Promise<{ readonly oid: Oid; readonly className: string }> {
   const { changes } = changing
   const { cls, assignments } = bound
-  changing.count.add(1)
+  changing.count(1)
   const attributes = await attributesOf(changing, { assignments, values })
   const found = await findByKey(bound, attributes, context, changing)
   if (found !== undefined) {

@@ -1,0 +1,102 @@
+/** The operations of the interface as steps of one transaction: each sees what those before it did. */
+import type { Database } from '../database.ts'
+import type { ChangeScope } from '../evolution/change-scope.ts'
+import { type IndexRecord, listIndexRecords, readIndexRecord } from '../indexes/index-record.ts'
+import type { ObjectChanges } from '../links/object-changes.ts'
+import type { Attributes } from '../objects/apply-attributes.ts'
+import { createObject } from '../objects/create.ts'
+import { deleteObject } from '../objects/delete.ts'
+import { flushObjects } from '../objects/flush.ts'
+import { readObject } from '../objects/read.ts'
+import { updateObject } from '../objects/update.ts'
+import type { QueryReply, QueryRequest } from '../query/query-request.ts'
+import type { QueryResources } from '../query/query-resources.ts'
+import { runQueryWithin } from '../query/run-query.ts'
+import type { DefineMode } from '../schema/define-classes.ts'
+import {
+  type ClassRepresentation,
+  listNamespaces,
+  type NamespaceRepresentation,
+  readClass,
+  readNamespace,
+  representClass,
+} from '../schema/representation.ts'
+import type { Awaitable } from '../store/store.ts'
+import { checkedOid, type Oid } from '../types/oid.ts'
+
+export class DatabaseTransaction implements Database {
+  private readonly scope: ChangeScope
+  private readonly resources: QueryResources
+
+  constructor(scope: ChangeScope, resources: QueryResources) {
+    this.scope = scope
+    this.resources = resources
+  }
+
+  async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
+    return (await this.scope.defineClasses(descriptions, mode)).map(String)
+  }
+
+  async listClasses(): Promise<ClassRepresentation[]> {
+    const { catalog } = this.scope
+    return catalog.classes.map((cls) => representClass(cls, catalog))
+  }
+
+  async readClass(nameOrNumber: string): Promise<ClassRepresentation> {
+    return readClass(this.scope.catalog, nameOrNumber)
+  }
+
+  async listNamespaces(): Promise<(string | null)[]> {
+    return listNamespaces(this.scope.catalog)
+  }
+
+  async readNamespace(name: string): Promise<NamespaceRepresentation> {
+    return readNamespace(this.scope.catalog, name)
+  }
+
+  createObject(className: string, attributes: Attributes): Promise<Oid> {
+    return this.change((changes) => createObject(changes, className, attributes))
+  }
+
+  readObject(oid: string): Awaitable<Buffer> {
+    return readObject(this.scope.transaction.overlay(), this.scope.catalog, checkedOid(oid))
+  }
+
+  updateObject(oid: string, attributes: Attributes, className?: string): Promise<void> {
+    const parsed = checkedOid(oid)
+    return this.change((changes) => updateObject(changes, parsed, attributes, className))
+  }
+
+  deleteObject(oid: string): Promise<void> {
+    const parsed = checkedOid(oid)
+    return this.change((changes) => deleteObject(changes, parsed))
+  }
+
+  query(request: QueryRequest): Promise<QueryReply> {
+    return runQueryWithin(request, this.resources, this.scope)
+  }
+
+  async createIndex(body: unknown): Promise<{ name: string }> {
+    return { name: await this.scope.createIndex(body) }
+  }
+
+  listIndexes(): Promise<IndexRecord[]> {
+    return listIndexRecords(this.scope.transaction.overlay(), this.scope.catalog)
+  }
+
+  readIndex(name: string): Promise<IndexRecord> {
+    return readIndexRecord(this.scope.transaction.overlay(), this.scope.catalog, name)
+  }
+
+  deleteIndex(name: string): Promise<void> {
+    return this.scope.deleteIndex(name)
+  }
+
+  private async change<T>(body: (changes: ObjectChanges) => Promise<T>): Promise<T> {
+    this.scope.count(1)
+    const changes = this.scope.objects()
+    const result = await body(changes)
+    await flushObjects(changes)
+    return result
+  }
+}

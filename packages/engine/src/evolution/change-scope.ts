@@ -1,0 +1,99 @@
+/** What a transaction of several steps changes: objects and schema, each step seeing what those before it did. */
+import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { changeCatalog } from '../catalog/change-catalog.ts'
+import { AshlarError } from '../errors.ts'
+import { buildIndexWithin } from '../indexes/build-within.ts'
+import type { EngineLimits } from '../limits.ts'
+import { ObjectChanges } from '../links/object-changes.ts'
+import type { Containers } from '../records/containers.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { CatalogState } from '../schema/class-definition.ts'
+import { readClassDescriptions } from '../schema/class-description.ts'
+import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
+import { defineIndex, readIndexRequest, withIndexState, withoutIndex } from '../schema/index-definition.ts'
+import { shownText } from '../schema/request-body.ts'
+import type { Session } from '../transaction/session.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+
+export interface ScopeResources {
+  readonly limits: EngineLimits
+  readonly session: Session
+  readonly containers: Containers
+  /** Clears what a dropped index leaves behind. */
+  clearInBackground(): void
+}
+
+export class ChangeScope {
+  readonly transaction: Transaction
+  /** What is left to do once the transaction is committed. */
+  readonly afterCommit: (() => void)[] = []
+  private current: Catalog
+  private readonly resources: ScopeResources
+  private changedObjects = 0
+
+  /** Expects the catalog to be the same at the commit. */
+  constructor(transaction: Transaction, catalog: Catalog, resources: ScopeResources) {
+    transaction.expectRevision(catalogVersionKey, catalog.version)
+    this.transaction = transaction
+    this.current = catalog
+    this.resources = resources
+  }
+
+  /** As the steps so far have left it. */
+  get catalog(): Catalog {
+    return this.current
+  }
+
+  /** A step's objects. They are read through what the steps before it wrote. */
+  objects(): ObjectChanges {
+    const { containers, session } = this.resources
+    return new ObjectChanges(this.transaction, this.current, containers, session)
+  }
+
+  /** All objects that are changed are held until the commit. Throws LimitExceeded. */
+  count(objects: number): void {
+    const { changedObjectsMax } = this.resources.limits
+    this.changedObjects += objects
+    if (this.changedObjects <= changedObjectsMax) return
+    throw new AshlarError(
+      'LimitExceeded',
+      `More than ${changedObjectsMax} objects would be changed (changedObjectsMax).`,
+    )
+  }
+
+  /** One class number a description, in order. Throws what PUT /v1/schema does. */
+  async defineClasses(body: unknown, mode: DefineMode): Promise<readonly ClassNumber[]> {
+    const { classAttributesMax } = this.resources.limits
+    const { state, classNumbers } = defineClasses(this.current, readClassDescriptions(body), mode, classAttributesMax)
+    await this.putCatalog(state)
+    return classNumbers
+  }
+
+  /** Throws what POST /v1/index does, and LimitExceeded where there are too many objects. */
+  async createIndex(body: unknown): Promise<string> {
+    const { limits, containers } = this.resources
+    const { definition, state } = defineIndex(this.current, readIndexRequest(body), limits.indexKeyAttributesMax)
+    await this.putCatalog(withIndexState(state, definition.number, 'ready'))
+    const index = this.current.indexByNumber(definition.number) ?? definition
+    const objectsMax = limits.transactionIndexObjectsMax
+    await buildIndexWithin(this.transaction, this.current, index, containers.known(), objectsMax)
+    return definition.name
+  }
+
+  /** Throws IndexNotFound. */
+  async deleteIndex(name: string): Promise<void> {
+    const index = this.current.indexByName(name)
+    if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
+    await this.putCatalog(withoutIndex(this.current.state, index.number))
+    this.afterCommit.push(() => this.resources.clearInBackground())
+  }
+
+  private async putCatalog(state: CatalogState): Promise<void> {
+    if (state === this.current.state) return
+    changeCatalog(this.transaction, this.current, state, this.resources.session)
+    const { values } = await this.transaction.read([catalogVersionKey])
+    this.current = buildCatalog(state, values[0] as Uint8Array)
+  }
+}
