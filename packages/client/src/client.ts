@@ -1,6 +1,7 @@
 /** A client with one method an operation. Needs nothing but `fetch`. */
 import { readError } from './errors.ts'
 import { retryDelayMs } from './retry.ts'
+import { readRows } from './rows.ts'
 import type {
   Attributes,
   ClassDescription,
@@ -15,9 +16,18 @@ import type {
   ObjectCreated,
   ObjectRepresentation,
   OidText,
+  QueryParameters,
   ResourceList,
   ServiceRoot,
 } from './wire.ts'
+
+interface Sending {
+  readonly body?: unknown
+  readonly accept?: string
+  /** Parameters of the URL beside `fdAlias`. */
+  readonly parameters?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
 
 export interface ClientOptions {
   /** Such as http://127.0.0.1:8185. */
@@ -122,21 +132,64 @@ export class AshlarClient {
     return this.request('DELETE', `/v1/index/${encodeURIComponent(name)}`)
   }
 
-  /** Throws AshlarRequestError; and whatever `fetch` throws where the server cannot be reached. */
+  /**
+   * The rows of a query, all at once: of its last statement, where there are several. They have the form that the query
+   * gives them; integers beyond 2^53 lose digits, as with JSON.parse.
+   */
+  query<Row = Record<string, unknown>>(text: string, parameters?: QueryParameters): Promise<Row[]> {
+    return this.request('POST', '/v1/query', queryBody(text, parameters))
+  }
+
+  /**
+   * The rows of a query as the server finds them, for replies of any size: no more is held than is under way. Leaving
+   * the loop, or aborting `signal`, ends the query. A failure of the query on the way is thrown as AshlarRequestError.
+   */
+  async *queryStream<Row = Record<string, unknown>>(
+    text: string,
+    parameters?: QueryParameters,
+    options: { readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<Row, void, undefined> {
+    const { signal } = options
+    const body = queryBody(text, parameters)
+    const response = await this.respond('POST', '/v1/query', { body, accept: 'application/x-ndjson', signal })
+    if (response.body !== null) yield* readRows<Row>(response.body)
+  }
+
+  /** How the query would be carried out: nothing is. */
+  async explain(text: string, parameters?: QueryParameters): Promise<Record<string, unknown>[]> {
+    const sending = { body: queryBody(text, parameters), parameters: { explain: 'true' } }
+    const response = await this.respond('POST', '/v1/query', sending)
+    return (await response.json()) as Record<string, unknown>[]
+  }
+
   private async request<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const query = this.fdAlias === undefined ? '' : `?fdAlias=${encodeURIComponent(this.fdAlias)}`
-    const headers: Record<string, string> = { accept: 'application/json' }
+    const response = await this.respond(method, path, { body })
+    return (response.status === 204 ? undefined : await response.json()) as T
+  }
+
+  /** Throws AshlarRequestError; and whatever `fetch` throws where the server cannot be reached. */
+  private async respond(method: string, path: string, sending: Sending): Promise<Response> {
+    const { body, accept = 'application/json', signal } = sending
+    const alias = this.fdAlias === undefined ? {} : { fdAlias: this.fdAlias }
+    const query = new URLSearchParams({ ...alias, ...sending.parameters }).toString()
+    const url = `${this.baseUrl}${path}${query === '' ? '' : `?${query}`}`
+    const headers: Record<string, string> = { accept }
     if (body !== undefined) headers['content-type'] = 'application/json'
     const init: RequestInit = { method, headers, ...(body === undefined ? {} : { body: toJson(body) }) }
+    if (signal !== undefined) init.signal = signal
     for (let attempt = 0; ; attempt++) {
-      const response = await this.send(`${this.baseUrl}${path}${query}`, init)
-      if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
+      const response = await this.send(url, init)
+      if (response.ok) return response
       const error = await readError(response)
       const delayMs = attempt < this.retriesMax ? retryDelayMs(method, error) : undefined
       if (delayMs === undefined) throw error
       await new Promise((resolve) => setTimeout(resolve, delayMs))
     }
   }
+}
+
+function queryBody(text: string, parameters: QueryParameters | undefined): object {
+  return { query: text, ...(parameters === undefined ? {} : { parameters }) }
 }
 
 function objectPath(oid: OidText): string {

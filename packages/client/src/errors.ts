@@ -9,6 +9,11 @@ export class AshlarRequestError extends Error {
   readonly type: ErrorType | 'Unknown'
   /** Where in the request body the faults are (JSON pointers). */
   readonly errors: NonNullable<Problem['errors']>
+  /** Of a query: where in its text the fault is, from 1. */
+  readonly line: number | undefined
+  readonly column: number | undefined
+  /** Of a query: what could have stood there. */
+  readonly expected: readonly string[]
   /** How long the server asks to wait, where it does. */
   readonly retryAfterSeconds: number | undefined
 
@@ -18,6 +23,9 @@ export class AshlarRequestError extends Error {
     this.status = status
     this.type = problem.type ?? 'Unknown'
     this.errors = problem.errors ?? []
+    this.line = problem.line
+    this.column = problem.column
+    this.expected = problem.expected ?? []
     this.retryAfterSeconds = retryAfterSeconds
   }
 }

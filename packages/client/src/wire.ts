@@ -108,6 +108,9 @@ export interface FederatedDatabaseRecord {
   readonly counts: Readonly<Record<string, number>>
 }
 
+/** Values of `$name` in a query, by name. */
+export type QueryParameters = Readonly<Record<string, unknown>>
+
 /** The body of every error. */
 export interface Problem {
   readonly type: ErrorType
@@ -115,4 +118,11 @@ export interface Problem {
   readonly status: number
   readonly message: string
   readonly errors?: readonly { readonly pointer: string; readonly message: string }[]
+  /** Of a query: where in its text the fault is, from 1. */
+  readonly line?: number
+  readonly column?: number
+  /** Of a query: the piece of text at fault. */
+  readonly text?: string
+  /** Of a query: what could have stood there. */
+  readonly expected?: readonly string[]
 }

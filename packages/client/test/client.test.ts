@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { operations } from '../../server/src/operations/table.ts'
 import { type OpenServer, openServer, type ServerSetting } from '../../server/test/unit/open-server.ts'
+import { chunksOf, stubQuery } from '../../server/test/unit/stub-query.ts'
 import { AshlarClient } from '../src/client.ts'
 import { AshlarRequestError } from '../src/errors.ts'
 
@@ -54,6 +55,8 @@ describe('AshlarClient', () => {
     const { app } = server
     expect((await app.inject(`/v1/object/${oid}`)).body).toContain('18446744073709551615')
     expect(await client.deleteObject(oid)).toBeUndefined()
+    stubQuery(server.federatedDatabases[0], () => chunksOf('1'))
+    expect(await client.query('SHOW 1')).toEqual([1])
     await client.shutDown()
     const paths = [...used].map((path) => path.replace(oid, ':oid').replace('by.name', ':name'))
     const named = paths.map((path) =>

@@ -33,14 +33,14 @@ export function openApiDocument(): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [{ name: 'Service' }, { name: 'Schema' }, { name: 'Objects' }, { name: 'Indexes' }],
+    tags: [{ name: 'Service' }, { name: 'Schema' }, { name: 'Objects' }, { name: 'Indexes' }, { name: 'Queries' }],
     paths,
     components: { schemas: { Problem: problemSchema() } },
   }
 }
 
 function describe(operation: Operation): object {
-  const { summary, description, tag, params, status, reply, body, errors, scope } = operation
+  const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope } = operation
   const possible = new Set([
     ...errors,
     ...commonErrors,
@@ -50,15 +50,23 @@ function describe(operation: Operation): object {
   const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
     return { name, in: 'path', required: true, description: text, schema: { type: 'string' } }
   })
+  const ownParameters = Object.entries(queryParameters ?? {}).map(([name, { description, schema }]) => {
+    return { name, in: 'query', required: false, description, schema }
+  })
   return {
     operationId: operationId(operation),
     summary,
     ...(description === undefined ? {} : { description }),
     tags: [tag],
-    parameters: [...pathParameters, fdAlias],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: jsonOf(body) } }),
+    parameters: [...pathParameters, fdAlias, ...ownParameters],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { ...jsonOf(body), ...textOf(operation) } } }),
     responses: {
-      [status]: { description: summary, ...(reply === undefined ? {} : { content: jsonOf(reply) }) },
+      [status]: {
+        description: summary,
+        ...(reply === undefined ? {} : { content: { ...jsonOf(reply), ...linesOf(operation) } }),
+      },
       ...errorResponses([...possible]),
     },
   }
@@ -91,6 +99,16 @@ function errorResponses(types: readonly ProblemType[]): Record<string, object> {
 
 function jsonOf(schema: object): object {
   return { 'application/json': { schema } }
+}
+
+function textOf({ takesText }: Operation): object {
+  if (takesText !== true) return {}
+  return { 'text/plain': { schema: { type: 'string', description: 'The field `query` alone.' } } }
+}
+
+function linesOf({ writesRows }: Operation): object {
+  if (writesRows !== true) return {}
+  return { 'application/x-ndjson': { schema: { type: 'string', description: 'One row a line, each a JSON text.' } } }
 }
 
 function problemSchema(): object {

@@ -21,6 +21,11 @@ export function parseJson(body: Uint8Array, depthMax: number): unknown {
   }
 }
 
+/** A body that is text: a byte order mark is no part of it. Throws MalformedRequest. */
+export function decodeText(body: Uint8Array): string {
+  return decode(body).replace(/^\uFEFF/, '')
+}
+
 function decode(body: Uint8Array): string {
   try {
     return decoder.decode(body)

@@ -13,11 +13,24 @@ export interface Problem {
   readonly status: number
   readonly message: string
   readonly errors?: readonly ErrorDetail[]
+  /** Of an AshlarError: its extensions. */
+  readonly [extension: string]: unknown
+}
+
+/** Told by the log alone, since nobody is there to get it; the number is custom. */
+export const clientGoneStatus = 499
+
+/** The client went away: whatever comes of the request, nobody is told. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client went away')
+  }
 }
 
 const retryAfterSeconds = '1'
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof ClientGone) return void reply.code(clientGoneStatus).send()
   const problem = toProblem(error, request)
   if (error instanceof ServerError) reply.headers(error.headers)
   if (problem.status === 503) reply.header('retry-after', retryAfterSeconds)
@@ -28,8 +41,9 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     .send(JSON.stringify(problem))
 }
 
-function toProblem(error: unknown, request: FastifyRequest): Problem {
-  if (error instanceof AshlarError) return makeProblem(error.type, error.message, error.errors)
+/** Our own faults are logged here, under the id that the message tells. */
+export function toProblem(error: unknown, request: FastifyRequest): Problem {
+  if (error instanceof AshlarError) return withExtensions(makeProblem(error.type, error.message, error.errors), error)
   if (error instanceof ServerError) return makeProblem(error.type, error.message)
   const known = fromFastify(error as FastifyError, request)
   if (known !== undefined) return known
@@ -41,6 +55,13 @@ function toProblem(error: unknown, request: FastifyRequest): Problem {
 function makeProblem(type: ProblemType, message: string, errors: readonly ErrorDetail[] = []): Problem {
   const { status, title } = problemEntry(type)
   return { type, title, status, message, ...(errors.length === 0 ? {} : { errors }) }
+}
+
+const ownMembers = ['type', 'title', 'status', 'message', 'errors']
+
+function withExtensions(problem: Problem, { extensions }: AshlarError): Problem {
+  const added = Object.entries(extensions).filter(([name]) => !ownMembers.includes(name))
+  return added.length === 0 ? problem : { ...problem, ...Object.fromEntries(added) }
 }
 
 function fromFastify(error: FastifyError, request: FastifyRequest): Problem | undefined {

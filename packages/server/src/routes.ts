@@ -1,11 +1,19 @@
 /** Registers the table of operations with Fastify. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { FederatedDatabases } from './federated-databases.ts'
-import { checkAccept } from './negotiate.ts'
+import { contentTypeOf, negotiate, type ReplyType } from './negotiate.ts'
 import type { Operation, OperationReply, ServiceContext } from './operations/operation.ts'
 import { operations } from './operations/table.ts'
-import { listed } from './problem.ts'
+import { ClientGone, listed } from './problem.ts'
+import { sendRows } from './row-reply.ts'
 import { ServerError } from './server-errors.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route's operation takes text beside JSON. */
+    readonly takesText?: boolean
+  }
+}
 
 type Query = Readonly<Record<string, unknown>>
 
@@ -14,12 +22,16 @@ export function registerOperations(app: FastifyInstance, fds: FederatedDatabases
     app.route({
       method: operation.method,
       url: operation.path,
+      config: { takesText: operation.takesText === true },
       ...(operation.body === undefined ? {} : { schema: { body: operation.body } }),
       ...(operation.isBodyCheckedByEngine === true ? { validatorCompiler: () => () => true } : {}),
       handler: (request, reply) => handle(operation, fds, service, request, reply),
     })
   }
 }
+
+const jsonOnly: readonly ReplyType[] = ['json']
+const rowTypes: readonly ReplyType[] = ['json', 'ndjson']
 
 /** Answers at once where the operation does: a read by OID then needs no promise at all. */
 function handle(
@@ -29,19 +41,26 @@ function handle(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> | undefined {
-  checkAccept(request.headers.accept)
+  const replyType = negotiate(request.headers.accept, operation.writesRows === true ? rowTypes : jsonOnly)
   const query = request.query as Query
-  for (const name in query) if (name !== 'fdAlias') throw unknownParameters(query)
+  for (const name in query) if (name !== 'fdAlias') checkParameters(query, operation)
   const asked = {
     params: request.params as Readonly<Record<string, string>>,
+    query,
     body: request.body,
+    replyType,
     service,
     get signal() {
       return signalOf(reply)
     },
   }
   const answer = operation.scope === 'service' ? operation.run(asked) : operation.run(fds.resolve(query.fdAlias), asked)
-  if (answer instanceof Promise) return answer.then((later) => send(later, operation.status, reply))
+  if (answer instanceof Promise) {
+    return answer.then((later) => {
+      if (later.rows !== undefined) return sendRows(later.rows, replyType, request, reply)
+      return send(later, operation.status, reply)
+    })
+  }
   send(answer, operation.status, reply)
   return undefined
 }
@@ -50,21 +69,22 @@ function send({ body, headers }: OperationReply, status: number, reply: FastifyR
   reply.code(status)
   if (headers !== undefined) reply.headers(headers)
   if (body === undefined) return reply.send()
-  reply.header('content-type', 'application/json; charset=utf-8')
+  reply.header('content-type', contentTypeOf.json)
   return reply.send(Buffer.isBuffer(body) ? body : JSON.stringify(body))
 }
 
 /** Made only for operations that ask for it: most end before a client could go away. */
 function signalOf(reply: FastifyReply): AbortSignal {
   const controller = new AbortController()
-  // Also after the reply is sent, when nobody listens any more.
-  reply.raw.once('close', () => controller.abort(new Error('the client went away')))
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort(new ClientGone())
+  })
   return controller.signal
 }
 
-function unknownParameters(query: Query): ServerError {
-  const names = Object.keys(query).filter((name) => name !== 'fdAlias')
-  return new ServerError('UnknownParameter', `The operation has no parameter ${listed(names)}.`)
+function checkParameters(query: Query, { queryParameters = {} }: Operation): void {
+  const names = Object.keys(query).filter((name) => name !== 'fdAlias' && !Object.hasOwn(queryParameters, name))
+  if (names.length > 0) throw new ServerError('UnknownParameter', `The operation has no parameter ${listed(names)}.`)
 }
 
 interface Path {

@@ -1,16 +1,19 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
+import type { Socket } from 'node:net'
+import { constants } from 'node:zlib'
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
-import compress from '@fastify/compress'
-import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } from 'fastify'
+import compress, { type FastifyCompressOptions } from '@fastify/compress'
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { FederatedDatabases } from './federated-databases.ts'
 import { registerHealth } from './health.ts'
 import type { Limits } from './limits.ts'
-import { checkContentType } from './negotiate.ts'
+import { readContentType } from './negotiate.ts'
 import { resources } from './operations/table.ts'
-import { parseJson } from './parse-json.ts'
+import { decodeText, parseJson } from './parse-json.ts'
 import { answerBrokenRequest, sendProblem } from './problem.ts'
 import { registerReferencePage } from './reference-page.ts'
+import { logRequests, OneLineARequest } from './request-log.ts'
 import { collectPaths, registerOperations } from './routes.ts'
 import type { ServerError } from './server-errors.ts'
 
@@ -26,8 +29,15 @@ export interface ServerOptions {
   isStopping(): boolean
 }
 
-/** Replies shorter than this are not worth compressing. */
-const compressedBytesMin = 1_024
+const compression: FastifyCompressOptions = {
+  encodings: ['br', 'gzip'],
+  // Shorter replies are not worth it.
+  threshold: 1_024,
+  customTypes: /^text\/|[+/](x-nd)?json(;|$)|[+/]xml(;|$)/,
+  // Rows are on their way when they are there, not when there are enough of them.
+  zlibOptions: { flush: constants.Z_SYNC_FLUSH },
+  brotliOptions: { flush: constants.BROTLI_OPERATION_FLUSH },
+}
 const pathParameterCharactersMax = 4_096
 
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
@@ -37,7 +47,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const app = fastify({
     loggerInstance,
     // One line a request, written below, instead of Fastify's two.
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new OneLineARequest(),
     bodyLimit: limits.bodyBytesMax,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
@@ -49,9 +59,11 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   })
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   app.setNotFoundHandler(collectPaths(app))
-  takeJsonBodies(app, limits)
+  takeBodies(app, limits)
+  logRequests(app, options.logger)
   addHooks(app, options)
-  await app.register(compress, { threshold: compressedBytesMin, encodings: ['br', 'gzip'] })
+  closeUnusedConnections(app)
+  await app.register(compress, compression)
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias)
   registerOperations(app, fds, {
     limits,
@@ -65,7 +77,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   return app
 }
 
-function takeJsonBodies(app: FastifyInstance, limits: Limits): void {
+function takeBodies(app: FastifyInstance, limits: Limits): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     // What is checked here is checked for every route: a body that none asked for is not looked at.
@@ -76,34 +88,59 @@ function takeJsonBodies(app: FastifyInstance, limits: Limits): void {
       done(error as Error)
     }
   })
+  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, body.length === 0 ? undefined : { query: decodeText(body as Buffer) })
+    } catch (error) {
+      done(error as Error)
+    }
+  })
 }
 
-function addHooks(app: FastifyInstance, { isStopping, logger }: ServerOptions): void {
+function addHooks(app: FastifyInstance, { isStopping }: ServerOptions): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-content-type-options', 'nosniff')
     if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
       reply.header('connection', 'close')
       return done(new AshlarError('ShuttingDown', 'The server is stopping and takes no further requests.'))
     }
-    const { headers, method } = request.raw
-    if (method === 'POST' || method === 'PUT') {
-      try {
-        if (!request.is404) checkContentType(headers['content-type'])
-      } catch (error) {
-        return done(error as ServerError)
-      }
+    try {
+      settleHeaders(request)
+    } catch (error) {
+      return done(error as ServerError)
     }
-    // The parser above takes any type; Fastify's own reading of a malformed one would refuse it.
-    if (headers['content-type'] !== undefined) headers['content-type'] = 'application/json'
     done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
-    if (logger.isLevelEnabled('info')) {
-      const { method, url } = request
-      logger.info({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime * 100) / 100 }, 'request')
-    }
+  app.addHook('onResponse', (_request, _reply, done) => {
     // A connection that is kept alive would keep the server waiting for the next request on it.
     if (isStopping()) setImmediate(() => app.server.closeIdleConnections())
     done()
   })
+}
+
+/** To Node a connection is idle only after its first request: one on which nothing came would keep the server waiting. */
+function closeUnusedConnections(app: FastifyInstance): void {
+  const open = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  app.addHook('preClose', (done) => {
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
+    done()
+  })
+}
+
+/** Leaves the framework headers that it reads as we do. Throws UnsupportedMediaType. */
+function settleHeaders(request: FastifyRequest): void {
+  const { headers, method } = request.raw
+  const takesBody = (method === 'POST' || method === 'PUT') && !request.is404
+  const takesText = (): boolean => request.routeOptions.config.takesText === true
+  const type = takesBody ? readContentType(headers['content-type'], takesText) : 'json'
+  // Its own reading of a malformed one would refuse what is fine.
+  if (headers['content-type'] !== undefined)
+    headers['content-type'] = type === 'text' ? 'text/plain' : 'application/json'
+  // Names of encodings are the same in any case (RFC 9110, 8.4.1).
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined) headers['content-encoding'] = encoding.trim().toLowerCase()
 }

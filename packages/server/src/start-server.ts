@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config, FederatedDatabaseConfig } from './config/config.ts'
+import type { Config } from './config/config.ts'
 import { defaultServerLimits } from './limits.ts'
 import { buildServer } from './server.ts'
 
@@ -22,7 +22,7 @@ export interface RunningServer {
 /** Throws an Error that says which federated database cannot be opened, or why it cannot listen. */
 export async function startServer(config: Config, logger: Logger): Promise<RunningServer> {
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
-  const fds = await openAll(config.federatedDatabases, limits)
+  const fds = await openAll(config, limits)
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   const { promise: stopped, resolve: hasStopped } = withResolvers()
@@ -51,14 +51,15 @@ export async function startServer(config: Config, logger: Logger): Promise<Runni
 }
 
 async function openAll(
-  configured: readonly FederatedDatabaseConfig[],
+  { federatedDatabases: configured, importDir }: Config,
   limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
   try {
     for (const { alias, store } of configured) {
       if (store.startsWith('lmdb:')) mkdirSync(store.slice('lmdb:'.length), { recursive: true })
-      opened.push(await FederatedDatabase.open({ alias, store: await openStore(store), limits }))
+      const options = { alias, store: await openStore(store), limits }
+      opened.push(await FederatedDatabase.open(importDir === undefined ? options : { ...options, importDir }))
     }
     return opened
   } catch (error) {

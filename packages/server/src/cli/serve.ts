@@ -18,6 +18,7 @@ interface ServeOptions {
   readonly allowShutdown?: boolean
   readonly allowRemote?: boolean
   readonly logLevel?: string
+  readonly importDir?: string
 }
 
 export function addServeCommand(program: Command): void {
@@ -31,6 +32,7 @@ export function addServeCommand(program: Command): void {
     .option('--fd <alias[=store]>', 'a federated database, repeatable; a store is lmdb:<dir> or memory:', collect)
     .option('--default <alias>', 'the federated database that requests without fdAlias mean')
     .option('--config <file>', 'a configuration file: JSON, or the XML of the original server')
+    .option('--import-dir <dir>', 'directory below which IMPORT CSV may read (default: none)')
     .option('--allow-shutdown', 'let POST /shutdown stop the server')
     .option('--allow-remote', 'listen beyond this machine though nobody has to authenticate')
     .option('--log-level <level>', 'silent, fatal, error, warn, info, debug or trace (default: info)')
@@ -61,7 +63,7 @@ function startLine({ url, federatedDatabases }: RunningServer): string {
 }
 
 function fromOptions(options: ServeOptions): ConfigSource {
-  const { host, port, data, fd, allowShutdown, allowRemote, logLevel } = options
+  const { host, port, data, fd, allowShutdown, allowRemote, logLevel, importDir } = options
   return {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port: readPort(port, '--port') }),
@@ -71,5 +73,6 @@ function fromOptions(options: ServeOptions): ConfigSource {
     ...(allowShutdown === undefined ? {} : { allowShutdown }),
     ...(allowRemote === undefined ? {} : { allowRemote }),
     ...(logLevel === undefined ? {} : { logLevel }),
+    ...(importDir === undefined ? {} : { importDir }),
   }
 }

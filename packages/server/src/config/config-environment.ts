@@ -13,6 +13,7 @@ const readers: Readonly<Record<string, (value: string, name: string) => ConfigSo
   ASHLAR_ALLOW_SHUTDOWN: (value, name) => ({ allowShutdown: readBoolean(value, name) }),
   ASHLAR_ALLOW_REMOTE: (value, name) => ({ allowRemote: readBoolean(value, name) }),
   ASHLAR_LOG_LEVEL: (value, name) => ({ logLevel: readText(value, name) }),
+  ASHLAR_IMPORT_DIR: (value, name) => ({ importDir: readText(value, name) }),
 }
 /** Read by the command line, which then reads the file. */
 const elsewhere = ['ASHLAR_CONFIG']

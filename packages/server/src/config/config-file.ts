@@ -18,7 +18,7 @@ const readers: Readonly<Record<string, (value: unknown, name: string) => ConfigS
   allowShutdown: (value, name) => ({ allowShutdown: readBoolean(value, name) }),
   allowRemote: (value, name) => ({ allowRemote: readBoolean(value, name) }),
   logLevel: (value, name) => ({ logLevel: readText(value, name) }),
-  importDir: (value, name) => refuseUnlessEmpty(value, name, 'importing from files'),
+  importDir: (value, name) => (value === null ? {} : { importDir: readText(value, name) }),
   cors: (value, name) => refuseUnlessEmpty(value, name, 'answering browsers of other origins'),
 }
 
@@ -77,7 +77,7 @@ function readLimits(value: unknown, name: string): Partial<Limits> {
   return limits as Partial<Limits>
 }
 
-/** Known settings whose features are not there yet: said clearly rather than taken and ignored. */
+/** A known setting whose feature is not there yet: said clearly rather than taken and ignored. */
 function refuseUnlessEmpty(value: unknown, name: string, feature: string): ConfigSource {
   if (value === null || (Array.isArray(value) && value.length === 0)) return {}
   throw new ConfigError(`${name}: ${feature} is not supported yet.`)

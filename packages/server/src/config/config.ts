@@ -1,4 +1,5 @@
 /** The configuration of a server: options before environment before file before defaults (REST interface, section 8). */
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Limits } from '../limits.ts'
 
@@ -20,6 +21,8 @@ export interface Config {
   /** Whether listening beyond this machine is meant, though nobody has to authenticate. */
   readonly allowRemote: boolean
   readonly logLevel: string
+  /** The directory below which queries may read files, absolute; without one they read none. */
+  readonly importDir: string | undefined
 }
 
 /** What one source says; an `alias` without a store is kept below the data directory. */
@@ -33,6 +36,7 @@ export interface ConfigSource {
   readonly allowShutdown?: boolean
   readonly allowRemote?: boolean
   readonly logLevel?: string
+  readonly importDir?: string
 }
 
 /** What a configuration file says. */
@@ -65,6 +69,7 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
     allowShutdown: merged.allowShutdown ?? false,
     allowRemote: merged.allowRemote ?? false,
     logLevel: merged.logLevel ?? 'info',
+    importDir: merged.importDir === undefined ? undefined : resolve(merged.importDir),
   }
   check(config)
   return config
@@ -86,6 +91,7 @@ function check(config: Config): void {
     aliases.add(alias)
   }
   checkPlaces(federatedDatabases)
+  checkImportDir(config.importDir)
   if (config.default !== undefined && !aliases.has(config.default)) {
     throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
   }
@@ -96,6 +102,19 @@ function check(config: Config): void {
     throw new ConfigError(
       `Listening on ${host} lets others on the network read and change everything, since there is no authentication; if that is meant, say --allow-remote.`,
     )
+  }
+}
+
+function checkImportDir(importDir: string | undefined): void {
+  if (importDir === undefined || isDirectory(importDir)) return
+  throw new ConfigError(`The import directory ${importDir} is no directory that exists.`)
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
   }
 }
 

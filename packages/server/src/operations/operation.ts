@@ -2,6 +2,7 @@
 import type { FederatedDatabase } from '@ashlar/engine'
 import type { TSchema } from 'typebox'
 import type { Limits } from '../limits.ts'
+import type { ReplyType } from '../negotiate.ts'
 import type { ProblemType } from '../server-errors.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -19,7 +20,11 @@ export interface ServiceContext {
 
 export interface OperationRequest {
   readonly params: Readonly<Record<string, string>>
+  /** Parameters of the URL, as they are written there. */
+  readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
+  /** What the client prefers of what the operation can write. */
+  readonly replyType: ReplyType
   readonly service: ServiceContext
   /** Ends when the client goes away. */
   readonly signal: AbortSignal
@@ -28,7 +33,14 @@ export interface OperationRequest {
 export interface OperationReply {
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
+  /** Instead of a body, where the operation writes rows: JSON texts, joined as the reply's type has it. */
+  readonly rows?: AsyncIterable<Buffer>
   readonly headers?: Readonly<Record<string, string>>
+}
+
+interface QueryParameter {
+  readonly description: string
+  readonly schema: TSchema
 }
 
 interface OperationEntry {
@@ -37,11 +49,17 @@ interface OperationEntry {
   readonly path: string
   readonly summary: string
   readonly description?: string
-  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes'
+  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes' | 'Queries'
   readonly params?: Readonly<Record<string, string>>
+  /** What the URL may have beside `fdAlias`. */
+  readonly queryParameters?: Readonly<Record<string, QueryParameter>>
   readonly status: number
   readonly reply?: TSchema
+  /** The reply is rows: a JSON array, or NDJSON where the client prefers that. */
+  readonly writesRows?: true
   readonly body?: TSchema
+  /** The body may also be text/plain, which is then the field `query` of a body. */
+  readonly takesText?: true
   /** Where the engine checks the body wholly, with better messages than a schema has. */
   readonly isBodyCheckedByEngine?: true
   readonly errors: readonly ProblemType[]

@@ -2,6 +2,7 @@
 import { indexOperations } from './indexes.ts'
 import { objectOperations } from './object.ts'
 import type { Method, Operation } from './operation.ts'
+import { queryOperations } from './query.ts'
 import { fdOperations, serviceOperations } from './root.ts'
 import { schemaOperations } from './schema.ts'
 
@@ -11,6 +12,7 @@ export const operations: readonly Operation[] = [
   ...schemaOperations,
   ...objectOperations,
   ...indexOperations,
+  ...queryOperations,
 ]
 
 export interface Resource {

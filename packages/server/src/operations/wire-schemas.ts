@@ -105,6 +105,24 @@ export const IndexRecord = Type.Object({
   entryCount: Type.Integer(),
 })
 
+export const QueryBody = Type.Object(
+  {
+    query: Type.String({
+      minLength: 1,
+      description: 'One or more statements; the semicolon after the last is optional.',
+    }),
+    language: Type.Optional(Type.String({ description: 'do, in any case, which is also meant without it.' })),
+    parameters: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), { description: 'Values of $name in the statements, by name.' }),
+    ),
+  },
+  { additionalProperties: false },
+)
+
+export const Row = Type.Unknown({
+  description: 'An object representation, an object with a field a projection, or the value of SHOW.',
+})
+
 export const ServiceRoot = Type.Object({
   uptime: Type.Integer({ description: 'Milliseconds since the server started.' }),
   versions: Type.Array(Type.String()),
@@ -129,4 +147,8 @@ export const ProblemBody = Type.Object({
   status: Type.Integer(),
   message: Type.String(),
   errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.String(), message: Type.String() }))),
+  line: Type.Optional(Type.Integer({ description: 'Of a query: where the fault is, from 1.' })),
+  column: Type.Optional(Type.Integer({ description: 'Of a query: where in the line, from 1.' })),
+  text: Type.Optional(Type.String({ description: 'Of a query: the piece of text at fault.' })),
+  expected: Type.Optional(Type.Array(Type.String(), { description: 'Of a query: what could have stood there.' })),
 })

@@ -94,7 +94,7 @@ export class ServerUnderTest {
 
 function toReply(status: number, headers: IncomingHttpHeaders, bytes: Buffer): Reply {
   const text = bytes.toString()
-  const isJson = headers['content-type']?.includes('json') === true && headers['content-encoding'] === undefined
+  const isJson = /[/+]json\b/.test(headers['content-type'] ?? '') && headers['content-encoding'] === undefined
   return { status, headers, bytes, text, json: isJson && text !== '' ? JSON.parse(text) : undefined }
 }
 

@@ -63,6 +63,29 @@ describe('ashlar serve', () => {
     await stop(second)
   })
 
+  it('takes an import directory that exists, from options, environment and file', async () => {
+    const directory = temporaryDirectory()
+    mkdirSync(join(directory, 'imports'))
+    const config = (importDir: string): string => {
+      writeFileSync(join(directory, 'ashlar.json'), JSON.stringify({ importDir }))
+      return 'ashlar.json'
+    }
+    const ways = (importDir: string): [string[], Record<string, string>][] => [
+      [['--import-dir', importDir], {}],
+      [[], { ASHLAR_IMPORT_DIR: importDir }],
+      [['--config', config(importDir)], {}],
+    ]
+    for (const [words, environment] of ways('imports')) {
+      const server = start(['--port', '0', '--fd', 'a=memory:', ...words], environment, directory)
+      await server.url
+      await stop(server)
+    }
+    for (const [words, environment] of ways('exports')) {
+      const refused = await start(['--port', '0', '--fd', 'a=memory:', ...words], environment, directory).ended
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/^ashlar: [^\n]*exports[^\n]*\n$/) })
+    }
+  })
+
   it('keeps several federated databases wholly separate, the default one where said', async () => {
     const words = ['--port', '0', '--fd', 'a', '--fd', 'b=memory:', '--default', 'b']
     const server = start(words)

@@ -24,10 +24,12 @@ const knownNames = fc.constantFrom(
   ...['logicalType', 'encoding', 'storage', 'fixedLength', 'referencedClass', 'inverseAttribute', 'collectionTypeName'],
   ...['elementSpecification', 'keySpecification', 'name', 'indexedClass', 'isUnique', 'keyAttributes'],
   ...['keyedAttributes', 'properties', 'maxStoredStringLength', 'size', 'isNew', 'action', 'pairs', 'elements'],
+  ...['query', 'language', 'parameters', 'more'],
 )
 const knownWords = fc.constantFrom(
   ...['Shop.Gadget', 'Gadget', '1000000', '0-0-0-0', '3-3-1-1', 'true', '24', 'string', 'integer', 'reference', 'list'],
   ...['set', 'map', 'object', 'TreeSetOfReferences', 'NameToReferenceMap', 'utf8', 'b32', 'variable', 'name', 'size'],
+  ...['do', 'SHOW 1', 'FROM Shop.Gadget RETURN *', 'SHOW CLASSES;'],
 )
 const json = fc.letrec((tie) => ({
   value: fc.oneof(
@@ -81,6 +83,11 @@ const goodBodies: Readonly<Record<string, unknown>> = {
     indexedClass: 'Shop.Gadget',
     isUnique: false,
     keyAttributes: [{ attributeName: 'name', properties: { maxStoredStringLength: 24 } }],
+  },
+  'POST /v1/query': {
+    query: 'FROM Shop.Gadget WHERE name = $name RETURN size + $more',
+    language: 'do',
+    parameters: { name: 'kept', more: 1 },
   },
   'PUT /v1/schema': schemaBody(),
   'POST /v1/schema': schemaBody(),

@@ -15,6 +15,7 @@ describe('the wire types of the client', () => {
     expectTypeOf<Static<typeof schemas.ObjectRepresentation>>().toExtend<wire.ObjectRepresentation>()
     expectTypeOf<Static<typeof schemas.IndexCreated>>().toExtend<wire.IndexCreated>()
     expectTypeOf<Static<typeof schemas.IndexRecord>>().toExtend<wire.IndexRecord>()
+    expectTypeOf<keyof Static<typeof schemas.ProblemBody>>().toEqualTypeOf<keyof wire.Problem>()
     expectTypeOf<keyof Static<typeof schemas.ClassRepresentation>>().toEqualTypeOf<keyof wire.ClassRepresentation>()
   })
 })

@@ -1,5 +1,6 @@
 /** The configuration: its sources, their order, and the mistakes it tells (REST interface, section 8). */
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { ConfigError, mergeConfig } from '../../src/config/config.ts'
 import { configFromEnvironment } from '../../src/config/config-environment.ts'
@@ -74,6 +75,23 @@ describe('mergeConfig', () => {
   })
 })
 
+describe('the import directory', () => {
+  const here = fileURLToPath(new URL('.', import.meta.url))
+
+  it('is made absolute', () => {
+    expect(mergeConfig([{ importDir: here }]).importDir).toBe(resolve(here))
+    expect(mergeConfig([{ importDir: '.' }]).importDir).toBe(resolve('.'))
+    expect(mergeConfig([]).importDir).toBeUndefined()
+  })
+
+  it('must exist and be a directory', () => {
+    const file = fileURLToPath(import.meta.url)
+    for (const importDir of [join(here, 'nowhere'), file, join(file, 'within')]) {
+      expect(() => mergeConfig([{ importDir }])).toThrow(mistake(/is no directory that exists/))
+    }
+  })
+})
+
 describe('configFromEnvironment', () => {
   it('reads every setting', () => {
     const environment = {
@@ -86,6 +104,7 @@ describe('configFromEnvironment', () => {
       ASHLAR_ALLOW_SHUTDOWN: 'true',
       ASHLAR_ALLOW_REMOTE: '0',
       ASHLAR_LOG_LEVEL: 'warn',
+      ASHLAR_IMPORT_DIR: '/imports',
       ASHLAR_CONFIG: '/read/elsewhere',
     }
     expect(configFromEnvironment(environment)).toEqual({
@@ -97,6 +116,7 @@ describe('configFromEnvironment', () => {
       allowShutdown: true,
       allowRemote: false,
       logLevel: 'warn',
+      importDir: '/imports',
     })
   })
 
@@ -123,12 +143,13 @@ describe('configFromJson', () => {
       data: './data',
       default: 'fleet',
       federatedDatabases: [{ alias: 'fleet', store: 'lmdb:./data/fleet' }, { alias: 'big' }],
-      limits: { bodyBytesMax: 1_000, classAttributesMax: 5 },
+      limits: { bodyBytesMax: 1_000, classAttributesMax: 5, statementMsMax: 100, sortedRowsMax: 7 },
       allowShutdown: false,
       allowRemote: true,
       logLevel: 'debug',
     }
     expect(read({ ...settings, importDir: null, cors: [] })).toEqual(settings)
+    expect(read({ importDir: './imports' })).toEqual({ importDir: './imports' })
   })
 
   it.each([
@@ -144,7 +165,9 @@ describe('configFromJson', () => {
     [{ port: true }, /is a port/],
     [{ host: '' }, /is a text/],
     [{ cors: ['*'] }, /not supported yet/],
-    [{ importDir: '/x' }, /not supported yet/],
+    [{ importDir: '' }, /importDir .* is a text/],
+    [{ importDir: [] }, /importDir .* is a text/],
+    [{ importDir: false }, /importDir .* is a text/],
     [[], /is a JSON object/],
   ])('refuses %j', (settings, words) => {
     expect(() => read(settings)).toThrow(mistake(words))

@@ -100,6 +100,15 @@ describe('bodies', () => {
     }
     expect((await send('compress', Buffer.from(missing))).json()).toMatchObject({ status: 415 })
   })
+
+  it('name their encoding in any case', async () => {
+    const { app } = await openServer()
+    for (const encoding of ['GZIP', 'Gzip', ' gzip ']) {
+      const headers = { 'content-encoding': encoding }
+      const reply = await app.inject({ method: 'POST', url: '/v1/object', headers, payload: gzipSync(missing) })
+      expect([encoding, reply.json().type]).toEqual([encoding, 'UnknownClass'])
+    }
+  })
 })
 
 function encodings(text: string): [string, Buffer][] {
@@ -221,7 +230,7 @@ describe('parameters, paths and methods', () => {
     }
   })
 
-  it.each(['/v2', '/v1/nothing', '/v1/object/1-2-3-4/x', '//v1', '/v1/query', '/v1/transaction', '/v1/tool'])(
+  it.each(['/v2', '/v1/nothing', '/v1/object/1-2-3-4/x', '//v1', '/v1/queries', '/v1/transaction', '/v1/tool'])(
     'has nothing at %s',
     async (url) => {
       const { app } = await openServer()

@@ -14,8 +14,8 @@ interface Document {
 interface DocumentedOperation {
   readonly operationId: string
   readonly parameters: { readonly name: string; readonly in: string }[]
-  readonly requestBody?: object
-  readonly responses: Record<string, { readonly description: string }>
+  readonly requestBody?: { readonly content: object }
+  readonly responses: Record<string, { readonly description: string; readonly content?: object }>
 }
 
 async function readDocument(): Promise<Document> {
@@ -50,6 +50,20 @@ describe('the OpenAPI document', () => {
       }
     }
     expect(ids.size).toBe(operations.length)
+  })
+
+  it('has the other forms of a query and of its rows, and its parameter', async () => {
+    const { paths } = await readDocument()
+    const query = paths['/v1/query']?.post
+    expect(query?.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)).toEqual([
+      'fdAlias',
+      'explain',
+    ])
+    expect(Object.keys(query?.requestBody?.content ?? {})).toEqual(['application/json', 'text/plain'])
+    expect(Object.keys(query?.responses[200]?.content ?? {})).toEqual(['application/json', 'application/x-ndjson'])
+    const create = paths['/v1/object']?.post
+    expect(Object.keys(create?.requestBody?.content ?? {})).toEqual(['application/json'])
+    expect(Object.keys(create?.responses[201]?.content ?? {})).toEqual(['application/json'])
   })
 
   it('refers to nothing that it does not hold, and to nothing elsewhere', async () => {

@@ -1,0 +1,54 @@
+/** Rows of a reply in NDJSON, one a line, as they arrive. */
+import { AshlarRequestError } from './errors.ts'
+import type { Problem } from './wire.ts'
+
+/**
+ * Ends the reply where the loop is left. Throws AshlarRequestError where the last line tells that the query failed, and
+ * whatever the body throws where the connection breaks off.
+ */
+export async function* readRows<Row>(body: ReadableStream<Uint8Array>): AsyncGenerator<Row, void, undefined> {
+  // A row may look like a failure: only the last line can be one.
+  let suspect: { readonly row: unknown; readonly problem: Problem } | undefined
+  for await (const line of readLines(body)) {
+    if (suspect !== undefined) yield suspect.row as Row
+    const row: unknown = JSON.parse(line)
+    const problem = problemOf(row)
+    suspect = problem === undefined ? undefined : { row, problem }
+    if (suspect === undefined) yield row as Row
+  }
+  if (suspect !== undefined) throw new AshlarRequestError(suspect.problem.status, suspect.problem)
+}
+
+async function* readLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  // A line may come in many pieces: they are joined once.
+  let begun: string[] = []
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      const [end = '', ...starts] = (done ? decoder.decode() : decoder.decode(value, { stream: true })).split('\n')
+      begun.push(end)
+      for (const start of starts) {
+        const line = begun.join('')
+        begun = [start]
+        if (line !== '') yield line
+      }
+      if (done) break
+    }
+    const last = begun.join('')
+    if (last !== '') yield last
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+/** `{"error": <problem>}` and nothing beside. */
+function problemOf(row: unknown): Problem | undefined {
+  if (typeof row !== 'object' || row === null || !('error' in row) || Object.keys(row).length !== 1) return undefined
+  const { error } = row
+  if (typeof error !== 'object' || error === null) return undefined
+  const { type, title, status, message } = error as Partial<Record<keyof Problem, unknown>>
+  const isProblem = [type, title, message].every((member) => typeof member === 'string') && typeof status === 'number'
+  return isProblem ? (error as Problem) : undefined
+}

@@ -1,0 +1,121 @@
+/** Statements of DO against a federated database, on a store that answers at once and on one that sometimes answers later. */
+import { expect, it } from 'vitest'
+import { AshlarError } from '../../src/errors.ts'
+import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
+import type { EngineLimits } from '../../src/limits.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import type { Snapshot, Store } from '../../src/store/store.ts'
+import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
+
+export type Row = Record<string, unknown>
+
+/** A plan as EXPLAIN ANALYZE replies it. */
+export interface ShownPlan {
+  readonly operator: string
+  readonly examined: number
+  readonly returned: number
+  readonly inputs?: readonly ShownPlan[]
+  readonly [detail: string]: unknown
+}
+
+export interface QueryDatabase {
+  readonly fd: FederatedDatabase
+  /** The reply's rows: objects, except those of SHOW. */
+  rows(text: string, parameters?: Row): Promise<Row[]>
+  /** SHOW of an expression. */
+  value(expression: string, parameters?: Row): Promise<unknown>
+  /** The error that the text fails with. */
+  failure(text: string, parameters?: Row): Promise<AshlarError>
+  /** The plan of a statement, carried out. */
+  analyze(statement: string, parameters?: Row): Promise<ShownPlan>
+}
+
+interface Options {
+  readonly limits?: Partial<EngineLimits>
+  readonly importDir?: string
+}
+
+/** Two tests. `setUp`: texts that are run first. Afterwards the data has to be consistent and no snapshot held. */
+export function queryTest(
+  name: string,
+  setUp: readonly string[],
+  test: (db: QueryDatabase) => Promise<void>,
+  options: Options = {},
+): void {
+  it(name, () => withQueryDatabase(setUp, test, options))
+  it(`${name} (from a store that answers later)`, () => {
+    return withQueryDatabase(setUp, test, options, (store) => sometimesLater(store, 7))
+  })
+}
+
+export async function withQueryDatabase(
+  setUp: readonly string[],
+  test: (db: QueryDatabase) => Promise<void>,
+  options: Options = {},
+  wrap: (store: Store) => Store = (store) => store,
+): Promise<void> {
+  const { store, held } = countSnapshots(wrap(await openMemoryStore()))
+  const fd = await FederatedDatabase.open({ alias: 'test', store, ...options } satisfies OpenOptions)
+  const db = queryDatabase(fd)
+  for (const text of setUp) await db.rows(text)
+  await test(db)
+  expect((await fd.verify()).problems).toEqual([])
+  expect(held()).toBe(0)
+  await fd.close()
+}
+
+export function queryDatabase(fd: FederatedDatabase): QueryDatabase {
+  const rows = async (text: string, parameters: Row = {}): Promise<Row[]> => {
+    const { chunks } = await fd.query({ text, parameters })
+    let json = ''
+    for await (const chunk of chunks) json += chunk.toString()
+    return JSON.parse(`[${json}]`) as Row[]
+  }
+  return {
+    fd,
+    rows,
+    async value(expression, parameters) {
+      const values: unknown[] = await rows(`SHOW ${expression}`, parameters)
+      expect(values).toHaveLength(1)
+      return values[0]
+    },
+    async failure(text, parameters) {
+      try {
+        const got = await rows(text, parameters)
+        throw new Error(`No error, but ${JSON.stringify(got)}: ${text}`)
+      } catch (error) {
+        if (error instanceof AshlarError) return error
+        throw error
+      }
+    },
+    async analyze(statement, parameters) {
+      const [plan] = await rows(`EXPLAIN ANALYZE ${statement}`, parameters)
+      return plan as ShownPlan
+    },
+  }
+}
+
+function countSnapshots(store: Store): { readonly store: Store; held(): number } {
+  const held = new Set<Snapshot>()
+  const counted = (snapshot: Snapshot): Snapshot => {
+    const own: Snapshot = {
+      ...snapshot,
+      release() {
+        held.delete(own)
+        snapshot.release()
+      },
+    }
+    held.add(own)
+    return own
+  }
+  return {
+    held: () => held.size,
+    store: {
+      ...store,
+      snapshot() {
+        const snapshot = store.snapshot()
+        return snapshot instanceof Promise ? snapshot.then(counted) : counted(snapshot)
+      },
+    },
+  }
+}

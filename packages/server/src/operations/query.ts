@@ -1,0 +1,81 @@
+/** The operation of the query language (REST interface, section 2). */
+import { AshlarError } from '@ashlar/engine'
+import Type from 'typebox'
+import type { FdOperation } from './operation.ts'
+import { QueryBody, Row } from './wire-schemas.ts'
+
+interface QueryFields {
+  readonly query: string
+  readonly language?: string
+  readonly parameters?: Readonly<Record<string, unknown>>
+}
+
+export const queryOperations: readonly FdOperation[] = [
+  {
+    scope: 'fd',
+    method: 'POST',
+    path: '/v1/query',
+    summary: 'Run statements of the query language',
+    description:
+      'All statements of the text run in one transaction; the reply has the rows of the last one. They are sent as they are found: where something fails later, the connection is broken off, or the last line is `{"error": …}` (NDJSON).',
+    tag: 'Queries',
+    queryParameters: {
+      explain: {
+        description: 'true: how the last statement would be carried out, instead of its rows.',
+        schema: Type.Boolean({ default: false }),
+      },
+    },
+    status: 200,
+    body: QueryBody,
+    takesText: true,
+    reply: Type.Array(Row),
+    writesRows: true,
+    errors: [
+      'QuerySyntaxError',
+      'MalformedValue',
+      'QueryError',
+      'LimitExceeded',
+      'UnknownClass',
+      'UnknownAttribute',
+      'AmbiguousAttribute',
+      'ClassNotReferenceable',
+      'InvalidName',
+      'InvalidDefinition',
+      'AttributeNotIndexable',
+      'ValueNotAllowed',
+      'InvalidReference',
+      'UniqueViolation',
+      'ClassExists',
+      'AttributeExists',
+      'SuperClassMismatch',
+      'ClassIsEmbedded',
+      'ClassIsReferenceable',
+      'IndexExists',
+      'IndexNotFound',
+      'ObjectNotFound',
+      'TransactionContention',
+    ],
+    async run(fd, { body, query, replyType, signal }) {
+      const { query: text, language, parameters } = body as QueryFields
+      checkLanguage(language)
+      const explain = readBoolean(query.explain, 'explain')
+      const rowSeparator = replyType === 'ndjson' ? '\n' : ','
+      const given = parameters === undefined ? {} : { parameters }
+      const { chunks } = await fd.query({ text, explain, rowSeparator, signal, ...given })
+      return { rows: chunks }
+    },
+  },
+]
+
+function checkLanguage(language = 'do'): void {
+  if (language.toLowerCase() === 'do') return
+  const message = `There is no query language '${language.slice(0, 60)}': it is do.`
+  throw new AshlarError('MalformedRequest', message, [{ pointer: '/language', message }])
+}
+
+/** A parameter of the URL; true and false may be quoted. */
+function readBoolean(value: unknown, name: string): boolean {
+  if (value === undefined || value === 'false' || value === '"false"') return false
+  if (value === 'true' || value === '"true"') return true
+  throw new AshlarError('MalformedValue', `The parameter ${name} is given once, as true or false.`)
+}

@@ -1,0 +1,109 @@
+/** Replies of rows as they come: never held whole, no faster than the client reads, ended when it goes away. */
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { contentTypeOf, type ReplyType } from './negotiate.ts'
+import { ClientGone, toProblem } from './problem.ts'
+
+type Chunk = IteratorResult<Buffer, unknown>
+
+const newline = 0x0a
+const opening: Record<ReplyType, string> = { json: '[', ndjson: '' }
+const closing: Record<ReplyType, string> = { json: ']', ndjson: '\n' }
+
+/**
+ * `rows`: JSON texts in UTF-8, joined by commas or, for NDJSON, newlines; chunks end where rows end. What fails before
+ * anything is sent is thrown, and answered as any failure.
+ */
+export async function sendRows(
+  rows: AsyncIterable<Buffer>,
+  type: ReplyType,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const iterator = rows[Symbol.asyncIterator]()
+  const first = await nextChunk(iterator)
+  reply.header('content-type', contentTypeOf[type])
+  if (first.done === true) return reply.send(type === 'json' ? '[]' : '')
+  const second = nextChunk(iterator)
+  // Where the rows end with the first chunk, or fail next, that is known within this turn: no stream is needed then.
+  second.catch(() => undefined)
+  const known = await Promise.race([second, nextTurn()])
+  if (known?.done === true) {
+    return reply.send(Buffer.concat([Buffer.from(opening[type]), first.value, Buffer.from(closing[type])]))
+  }
+  if (reply.raw.destroyed) {
+    endRows(iterator)
+    throw new ClientGone()
+  }
+  // What compression and the framework tell of streams that end early is told below, and by the line of the request.
+  reply.log = request.log.child({}, { level: 'silent' })
+  const stream = rowStream(iterator, [Promise.resolve(first), second], type, (error) => {
+    if (reply.raw.destroyed) return undefined
+    const problem = toProblem(error, request)
+    if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
+    if (type === 'ndjson') return JSON.stringify({ error: problem })
+    reply.raw.destroy(error as Error)
+    return undefined
+  })
+  return reply.send(stream)
+}
+
+/**
+ * The bytes of the reply. `ahead`: chunks already asked for. `onFailure` answers with the last line, or undefined where
+ * the reply is to break off. Destroying the stream ends the iteration.
+ */
+export function rowStream(
+  iterator: AsyncIterator<Buffer>,
+  ahead: Promise<Chunk>[],
+  type: ReplyType,
+  onFailure: (error: unknown) => string | undefined,
+): Readable {
+  let prefix = opening[type]
+  let isLineOpen = false
+  const push = (chunk: Buffer): void => {
+    isLineOpen = chunk.at(-1) !== newline
+    stream.push(prefix === '' ? chunk : Buffer.concat([Buffer.from(prefix), chunk]))
+    prefix = ''
+  }
+  const fail = (error: unknown): void => {
+    const line = onFailure(error)
+    if (line === undefined) stream.destroy()
+    else {
+      push(Buffer.from(`${isLineOpen ? '\n' : ''}${line}\n`))
+      stream.push(null)
+    }
+  }
+  const advance = async (): Promise<void> => {
+    try {
+      const chunk = await (ahead.shift() ?? nextChunk(iterator))
+      if (stream.destroyed) return
+      if (chunk.done !== true) return push(chunk.value)
+      push(Buffer.from(closing[type]))
+      stream.push(null)
+    } catch (error) {
+      if (!stream.destroyed) fail(error)
+    }
+  }
+  const stream = new Readable({
+    read: () => void advance(),
+    destroy(error, done) {
+      endRows(iterator)
+      done(error)
+    },
+  })
+  return stream
+}
+
+/** Empty chunks would end no wait of the stream. */
+async function nextChunk(iterator: AsyncIterator<Buffer>): Promise<Chunk> {
+  for (;;) {
+    const chunk = await iterator.next()
+    if (chunk.done === true || chunk.value.length > 0) return chunk
+  }
+}
+
+/** Not waited for: a step that is under way ends by the request's signal, and nobody needs its outcome. */
+function endRows(iterator: AsyncIterator<Buffer>): void {
+  void iterator.return?.().catch(() => undefined)
+}

@@ -1,0 +1,161 @@
+/** The query operation over HTTP: its bodies, its replies, and what fails on the way. */
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { AshlarClient } from '@ashlar/client'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { classOf, FdUnderTest } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type Reply, type ServerUnderTest, startServer } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+let oids: string[]
+
+const all = 'FROM Shop.Item ORDER BY code RETURN *;'
+const codes = 'FROM Shop.Item ORDER BY code RETURN code'
+const lines = { accept: 'application/x-ndjson' }
+const plain = { 'content-type': 'text/plain' }
+/** Enough text for a reply of many pieces. */
+const longText = 'x'.repeat(100_000)
+const longRows = 60
+/** No integer of 64 bits holds it for the last object. */
+const failing = 'FROM Long RETURN text, n + 18446744073709551615 AS sum'
+
+const query = (body: unknown): Promise<Reply> => server.post(fd.at('/v1/query'), body)
+const ask = (text: string, headers: Record<string, string>): Promise<Reply> =>
+  server.send('POST', fd.at('/v1/query'), { body: { query: text }, headers })
+
+beforeAll(async () => {
+  server = await startServer({ words: ['--fd', 'one', '--fd', 'two'] })
+  fd = new FdUnderTest(server, 'one')
+  await fd.define(
+    classOf('Shop.Item', { code: 'integer', name: 'string' }),
+    classOf('Long', { text: 'string', n: 'integer' }),
+  )
+  oids = []
+  for (const [code, name] of ['one', 'two', 'three'].entries()) oids.push(await fd.create('Shop.Item', { code, name }))
+  for (let row = 1; row <= longRows; row++) await fd.create('Long', { text: longText, n: row === longRows ? 1 : 0 })
+})
+afterAll(() => server.remove())
+
+rule('2.2.2', 'query and language give a JSON array', async () => {
+  const reply = await query({ query: all, language: 'do' })
+  expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+  expect(reply.json).toEqual(
+    ['one', 'two', 'three'].map((name, code) => {
+      return { __class__: 'Shop.Item', __identifier__: oids[code], code, name }
+    }),
+  )
+  expect((await query({ query: 'FROM Shop.Item WHERE code > 9 RETURN *' })).text).toBe('[]')
+  expect((await query({ query: codes })).text).toBe('[{"code":0},{"code":1},{"code":2}]')
+})
+
+rule('2.2.10', 'parameters, exact ones too', async () => {
+  const text = 'FROM Shop.Item WHERE code = $code RETURN name, $big AS big'
+  const raw = JSON.stringify({ query: text, parameters: { code: 1, big: 0 } }).replace(':0', ':18446744073709551615')
+  const reply = await server.send('POST', fd.at('/v1/query'), { raw })
+  expect(reply.text).toBe('[{"name":"two","big":18446744073709551615}]')
+})
+
+rule('2.2.2', 'the FD is that of fdAlias', async () => {
+  expectProblem(await server.post('/v1/query', { query: all }), 400, 'FederatedDatabaseRequired')
+  expectProblem(await server.post('/v1/query?fdAlias=two', { query: all }), 422)
+})
+
+rule(['2.2.2', '1.2.9', '1.1.9'], 'what a query does not take', async () => {
+  const bodies = [{}, { query: 5 }, { query: '' }, { query: all, parameters: [] }, [], 'FROM']
+  for (const body of bodies) expectProblem(await query(body), 400)
+  expectProblem(await query({ query: all, limit: 1 }), 400, 'UnknownField')
+  expectProblem(await server.post(`${fd.at('/v1/query')}&limit=1`, { query: all }), 400, 'UnknownParameter')
+  expectProblem(await server.post(`${fd.at('/v1/query')}&explain=maybe`, { query: all }), 400)
+  expectProblem(await server.get(`${fd.at('/v1/schema')}&explain=true`), 400, 'UnknownParameter')
+  expectProblem(await server.get(fd.at('/v1/query')), 405, 'MethodNotAllowed')
+})
+
+rule(['2.2.2', '1.4.1'], 'errors tell the place in the text', async () => {
+  for (const accept of ['application/json', 'application/problem+json', 'application/x-ndjson']) {
+    const reply = await ask('FROM Shop.Item\nRETRUN *;', { accept })
+    expectProblem(reply, 400, 'QuerySyntaxError')
+    expect(reply.json).toMatchObject({ line: 2, column: expect.any(Number), text: expect.any(String) })
+  }
+  const unknown = await query({ query: 'FROM Shop.Item RETURN\n  nmae' })
+  expect(expectProblem(unknown, 422)).toContain('name')
+})
+
+rule('2.2.11', 'explain changes nothing', async () => {
+  const before = (await query({ query: codes })).text
+  for (const value of ['true', '%22true%22']) {
+    const reply = await server.post(`${fd.at('/v1/query')}&explain=${value}`, { query: 'DELETE Shop.Item' })
+    expect(reply.status, reply.text).toBe(200)
+    expect(reply.json.length).toBeGreaterThan(0)
+  }
+  expect((await query({ query: codes })).text).toBe(before)
+})
+
+rule('2.2.6', 'the language', async () => {
+  for (const language of ['do', 'DO', 'Do']) expect((await query({ query: codes, language })).status).toBe(200)
+  for (const language of ['sql', '', 'do ', null, 1]) expectProblem(await query({ query: codes, language }), 400)
+})
+
+rule('2.2.7', 'the statement as text', async () => {
+  const url = fd.at('/v1/query')
+  const expected = (await query({ query: codes })).text
+  for (const contentType of ['text/plain', 'Text/Plain; charset=utf-8']) {
+    const reply = await server.send('POST', url, { raw: codes, headers: { 'content-type': contentType } })
+    expect([reply.status, reply.text]).toEqual([200, expected])
+  }
+  const raw = gzipSync("FROM Shop.Item WHERE name = 'é' RETURN *")
+  const packed = await server.send('POST', url, { raw, headers: { ...plain, 'content-encoding': 'GZIP' } })
+  expect([packed.status, packed.text]).toEqual([200, '[]'])
+  for (const bad of ['', Buffer.from([0xff, 0xfe])]) {
+    expectProblem(await server.send('POST', url, { raw: bad, headers: plain }), 400)
+  }
+  for (const contentType of ['text/html', 'application/sql', 'text/plain; charset=utf-16']) {
+    const headers = { 'content-type': contentType }
+    expectProblem(await server.send('POST', url, { raw: codes, headers }), 415, 'UnsupportedMediaType')
+  }
+  expectProblem(await server.send('POST', fd.at('/v1/object'), { raw: codes, headers: plain }), 415)
+})
+
+rule('2.2.8', 'one row a line', async () => {
+  const reply = await ask(codes, lines)
+  expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
+  expect(reply.text).toBe('{"code":0}\n{"code":1}\n{"code":2}\n')
+  expect((await ask('FROM Shop.Item WHERE code > 9 RETURN *', lines)).text).toBe('')
+  expect((await ask(codes, { accept: 'application/x-ndjson;q=0.5, application/json' })).text).toMatch(/^\[/)
+  expect((await ask(codes, { accept: 'application/x-ndjson, */*;q=0.1' })).text).toBe(reply.text)
+  expectProblem(await ask(codes, { accept: 'text/html' }), 406, 'NotAcceptable')
+  expectProblem(await server.send('GET', fd.at('/v1/schema'), { headers: lines }), 406, 'NotAcceptable')
+})
+
+rule(['2.2.2', '2.2.8', '1.2.12'], 'long replies, compressed and not', async () => {
+  const text = 'FROM Long ORDER BY n RETURN text, n'
+  const array = (await ask(text, {})).json
+  expect(array).toHaveLength(longRows)
+  const rows = (await ask(text, lines)).text.trimEnd().split('\n')
+  expect(rows.map((row) => JSON.parse(row))).toEqual(array)
+  const packed = await ask(text, { ...lines, 'accept-encoding': 'gzip' })
+  expect(packed.headers['content-encoding']).toBe('gzip')
+  expect(packed.bytes.length).toBeLessThan(longRows * 2_000)
+  expect(gunzipSync(packed.bytes).toString().trimEnd().split('\n')).toEqual(rows)
+})
+
+rule('1.4.11', 'what fails after the reply began', async () => {
+  await expect(ask(failing, {})).rejects.toMatchObject({ code: 'ECONNRESET' })
+  await expect(ask(failing, { 'accept-encoding': 'gzip' })).rejects.toMatchObject({ code: 'ECONNRESET' })
+  const reply = await ask(failing, lines).catch((error: Error) => error)
+  const rows = (reply as Reply).text.trimEnd().split('\n')
+  expect(rows).toHaveLength(longRows)
+  for (const row of rows.slice(0, -1)) expect(JSON.parse(row).text).toBe(longText)
+  const { error } = JSON.parse(rows.at(-1) ?? '')
+  expect(error).toMatchObject({ type: expect.any(String), status: 422, message: expect.any(String) })
+  const client = new AshlarClient({ baseUrl: server.url, fdAlias: 'one' })
+  let read = 0
+  const reading = (async () => {
+    for await (const _ of client.queryStream(failing)) read++
+  })()
+  await expect(reading).rejects.toMatchObject({ status: 422, type: error.type })
+  expect(read).toBe(longRows - 1)
+  // The server goes on.
+  expect((await query({ query: codes })).status).toBe(200)
+})

@@ -1,0 +1,271 @@
+/** Replies of rows on their way: slow readers, failures, clients that go away, a server that stops. */
+import { connect, type Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { AshlarError, type QueryRequest } from '@ashlar/engine'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { rowStream } from '../../src/row-reply.ts'
+import { openServer } from './open-server.ts'
+import { chunksOf, makeGate, stubQuery } from './stub-query.ts'
+
+interface Setting {
+  readonly rows: (request: QueryRequest) => AsyncIterable<Buffer>
+  readonly accept?: string
+  readonly headers?: string
+}
+
+interface Running {
+  readonly socket: Socket
+  readonly log: Record<string, unknown>[]
+  readonly close: () => Promise<void>
+  /** Resolves once the text has arrived. */
+  received(text: string): Promise<void>
+  /** All that arrived, once the server has closed the connection. */
+  readonly closed: Promise<string>
+  /** A line of the log that has this message, once it is there. */
+  logged(message: string): Promise<Record<string, unknown>>
+}
+
+/** A query under way, on a connection of its own. */
+async function run({ rows, accept = 'application/json', headers = '' }: Setting): Promise<Running> {
+  const log: Record<string, unknown>[] = []
+  const { app, federatedDatabases, close } = await openServer({ onLog: (line) => log.push(JSON.parse(line)) })
+  stubQuery(federatedDatabases[0], rows)
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  log.length = 0
+  const socket = connect(Number(port), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  let arrived = ''
+  socket
+    .on('error', () => undefined)
+    .on('data', (piece) => {
+      arrived += piece.toString('latin1')
+    })
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(arrived)))
+  const head = `POST /v1/query HTTP/1.1\r\nHost: x\r\nAccept: ${accept}\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n`
+  socket.write(`${head}${headers}\r\nSHOW 1`)
+  return {
+    socket,
+    log,
+    close,
+    closed,
+    async received(text) {
+      while (!arrived.includes(text)) await new Promise((resolve) => socket.once('data', resolve))
+    },
+    async logged(message) {
+      for (;;) {
+        const line = log.find(({ msg }) => msg === message)
+        if (line !== undefined) return line
+        await nextTurn()
+      }
+    },
+  }
+}
+
+/** Two chunks, and what is thrown once the gate is open. */
+function failingRows(error: unknown, second: string) {
+  const gate = makeGate()
+  const rows = async function* (): AsyncGenerator<Buffer> {
+    yield Buffer.from('"first"')
+    await nextTurn()
+    await nextTurn()
+    yield Buffer.from(second)
+    await gate.opened
+    throw error
+  }
+  return { gate, rows }
+}
+
+const lastChunk = '\r\n0\r\n\r\n'
+
+describe('a failure after the reply began', () => {
+  it('breaks off the connection of a JSON reply', async () => {
+    const { gate, rows } = failingRows(new AshlarError('LimitExceeded', 'too long'), ',"second"')
+    const { received, closed, logged, log } = await run({ rows })
+    await received('"second"')
+    gate.open()
+    const text = await closed
+    expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(text).toContain('["first"')
+    expect(text).not.toContain(']')
+    expect(text).not.toContain(lastChunk)
+    expect(await logged('reply failed')).toMatchObject({ level: 30, problem: { type: 'LimitExceeded' } })
+    expect(await logged('request')).toMatchObject({ status: 200, brokenOff: true })
+    expect(log.filter(({ msg }) => msg === 'request')).toHaveLength(1)
+  })
+
+  it.each([
+    ['a row', '\n"second"'],
+    ['a separator', '\n"second"\n'],
+  ])('is the last line of an NDJSON reply, after %s', async (_what, second) => {
+    const error = new AshlarError('LimitExceeded', 'too long', [], { line: 7 })
+    const { gate, rows } = failingRows(error, second)
+    const { received, logged } = await run({ rows, accept: 'application/x-ndjson' })
+    await received('"second"')
+    gate.open()
+    const problem =
+      '{"type":"LimitExceeded","title":"A limit of the server is exceeded","status":422,"message":"too long","line":7}'
+    await received(`{"error":${problem}}\n`)
+    await received(lastChunk)
+    expect(await logged('request')).not.toHaveProperty('brokenOff')
+  })
+
+  it('has no blank line before the error', async () => {
+    const lines: string[] = []
+    for (const second of ['\n2', '\n2\n']) {
+      const iterator = failAfter('1', second)
+      const stream = rowStream(iterator, [], 'ndjson', () => '{"error":{}}')
+      let text = ''
+      for await (const piece of stream) text += piece
+      lines.push(text)
+    }
+    expect(lines).toEqual(['1\n2\n{"error":{}}\n', '1\n2\n{"error":{}}\n'])
+  })
+
+  it.each(['application/json', 'application/x-ndjson'])('of our own is logged under an id, as %s', async (accept) => {
+    const { gate, rows } = failingRows(new Error('secret /place'), '')
+    const { received, closed, logged, socket } = await run({ rows, accept })
+    await received('"first"')
+    gate.open()
+    const line = await logged('request failed')
+    expect(line).toMatchObject({ level: 50, errorId: expect.any(String), err: { message: 'secret /place' } })
+    if (accept === 'application/x-ndjson') {
+      await received(String(line.errorId))
+      socket.end()
+    }
+    expect(await closed).not.toContain('secret')
+  })
+
+  it('breaks off a compressed reply too', async () => {
+    const { gate, rows } = failingRows(new Error('secret'), ',"second"')
+    const { received, closed, logged, log } = await run({ rows, headers: 'Accept-Encoding: gzip\r\n' })
+    await received('content-encoding: gzip')
+    gate.open()
+    expect(await closed).not.toContain(lastChunk)
+    await logged('request')
+    expect(log.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg)).toEqual(['request failed'])
+  })
+})
+
+async function* failAfter(...texts: string[]): AsyncGenerator<Buffer> {
+  yield* chunksOf(...texts)
+  throw new Error('failed')
+}
+
+describe('a client that goes away', () => {
+  it.each(['', 'Accept-Encoding: gzip\r\n'])('ends the iteration and aborts the query (%j)', async (headers) => {
+    const ended = makeGate()
+    const aborted = makeGate()
+    const rows = async function* ({ signal }: QueryRequest): AsyncGenerator<Buffer> {
+      signal?.addEventListener('abort', aborted.open)
+      try {
+        // Random, so that it arrives however it is compressed.
+        for (let row = 'null'; ; row = `,"${Math.random()}"`) {
+          yield Buffer.from(row)
+          await nextTurn()
+        }
+      } finally {
+        ended.open()
+      }
+    }
+    const { received, socket, logged, log } = await run({ rows, headers })
+    await received('HTTP/1.1 200')
+    socket.destroy()
+    await Promise.all([aborted.opened, ended.opened])
+    expect(await logged('request')).toMatchObject({ method: 'POST', url: '/v1/query', status: 200, aborted: true })
+    expect(log.map(({ msg }) => msg)).toEqual(['request'])
+  })
+
+  it('while the first rows are awaited ends the iteration too, and is logged with status 499', async () => {
+    const asked = makeGate()
+    const ended = makeGate()
+    const rows = async function* ({ signal }: QueryRequest): AsyncGenerator<Buffer> {
+      try {
+        asked.open()
+        await new Promise<void>((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason as Error))
+        })
+        yield Buffer.from('1')
+      } finally {
+        ended.open()
+      }
+    }
+    const { socket, logged, log } = await run({ rows })
+    await asked.opened
+    socket.destroy()
+    await ended.opened
+    expect(await logged('request')).toMatchObject({ status: 499, aborted: true })
+    for (let turn = 0; turn < 5; turn++) await nextTurn()
+    expect(log.map(({ msg }) => msg)).toEqual(['request'])
+  })
+
+  it('with rows that do not heed the signal: what comes too late is not sent, and the iteration ends', async () => {
+    const [asked, gone, ended] = [makeGate(), makeGate(), makeGate()]
+    const rows = async function* ({ signal }: QueryRequest): AsyncGenerator<Buffer> {
+      signal?.addEventListener('abort', gone.open)
+      asked.open()
+      try {
+        await gone.opened
+        for (const row of ['1', ',2', ',3']) {
+          yield Buffer.from(row)
+          await nextTurn()
+          await nextTurn()
+        }
+      } finally {
+        ended.open()
+      }
+    }
+    const { socket, logged } = await run({ rows })
+    await asked.opened
+    socket.destroy()
+    await ended.opened
+    expect(await logged('request')).toMatchObject({ status: 499, aborted: true })
+  })
+
+  it('in the middle of its request is logged once', async () => {
+    const { socket, log, logged, close } = await run({ rows: () => chunksOf('1') })
+    await logged('request')
+    log.length = 0
+    socket.write('POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"qu')
+    socket.end()
+    expect(await logged('request')).toMatchObject({ url: '/v1/query' })
+    await close()
+    expect(log.filter(({ msg }) => msg === 'request')).toHaveLength(1)
+  })
+})
+
+describe('the stream of rows', () => {
+  it('asks for no more than is read', async () => {
+    let given = 0
+    const rows = async function* (): AsyncGenerator<Buffer> {
+      for (; ; given++) yield Buffer.alloc(10_000, '1')
+    }
+    const stream = rowStream(rows(), [], 'json', () => undefined)
+    onTestFinished(() => void stream.destroy())
+    for (let turn = 0; turn < 20; turn++) {
+      stream.read(1)
+      await nextTurn()
+    }
+    expect(given).toBeLessThan(5)
+  })
+
+  it('ends the iteration where it is destroyed before it began, or in the middle', async () => {
+    for (const reads of [0, 1]) {
+      let ends = 0
+      const iterator = {
+        next: async () => ({ done: false, value: Buffer.from('1') }) as const,
+        return: async () => {
+          ends++
+          return { done: true, value: undefined } as const
+        },
+      }
+      const stream = rowStream(iterator, [], 'json', () => undefined)
+      for (let read = 0; read < reads; read++) {
+        stream.read()
+        await nextTurn()
+      }
+      stream.destroy()
+      await nextTurn()
+      expect(ends).toBe(1)
+    }
+  })
+})

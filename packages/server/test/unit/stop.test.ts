@@ -1,0 +1,72 @@
+/** A server that stops while rows are on their way. */
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { pino } from 'pino'
+import { expect, it } from 'vitest'
+import { mergeConfig } from '../../src/config/config.ts'
+import { defaultServerLimits } from '../../src/limits.ts'
+import { startServer } from '../../src/start-server.ts'
+import { makeGate, stubQuery } from './stub-query.ts'
+
+/** A query whose first rows have arrived, and whose others come with the gate. */
+async function openReply(stopMsMax: number) {
+  const federatedDatabases = [{ alias: 'default', store: 'memory:' }]
+  const config = mergeConfig([{ port: 0, federatedDatabases, limits: { stopMsMax } }])
+  const server = await startServer(config, pino({ level: 'silent' }))
+  const gate = makeGate()
+  const ended = makeGate()
+  stubQuery(server.federatedDatabases[0], async function* ({ signal }) {
+    const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()))
+    try {
+      yield Buffer.from('1')
+      await Promise.race([gate.opened, aborted])
+      yield Buffer.from(',2')
+    } finally {
+      ended.open()
+    }
+  })
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = httpRequest(`${server.url}/v1/query`, { method: 'POST', headers: { 'content-type': 'text/plain' } })
+    sent.once('response', resolve).once('error', reject).end('SHOW 1')
+  })
+  return { server, gate, ended, response }
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const piece of response) text += piece
+  return text
+}
+
+it('does not wait for a connection on which nothing was sent', async () => {
+  const federatedDatabases = [{ alias: 'default', store: 'memory:' }]
+  const server = await startServer(mergeConfig([{ port: 0, federatedDatabases }]), pino({ level: 'silent' }))
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  // Answered only after the server has taken the connection before it.
+  await (await fetch(server.url)).text()
+  const closed = once(socket, 'close')
+  const startedAt = performance.now()
+  await server.stop()
+  await closed
+  expect(performance.now() - startedAt).toBeLessThan(defaultServerLimits.stopMsMax)
+})
+
+it('lets a reply of rows come to its end', async () => {
+  const { server, gate, ended, response } = await openReply(60_000)
+  const stopped = server.stop()
+  gate.open()
+  expect(await readAll(response)).toBe('[1,2]')
+  await stopped
+  await ended.opened
+})
+
+it('breaks it off once the time for stopping is over', async () => {
+  const { server, ended, response } = await openReply(20)
+  const reading = readAll(response)
+  reading.catch(() => undefined)
+  await server.stop()
+  await expect(reading).rejects.toMatchObject({ code: 'ECONNRESET' })
+  await ended.opened
+})
