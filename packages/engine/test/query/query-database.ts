@@ -35,36 +35,52 @@ interface Options {
   readonly importDir?: string
 }
 
-/** Two tests. `setUp`: texts that are run first. Afterwards the data has to be consistent and no snapshot held. */
+/** One that answers at once, and one that sometimes answers later. */
+export const storeKinds: readonly ((store: Store) => Store)[] = [(store) => store, (store) => sometimesLater(store, 7)]
+export const kindNames = ['', ' (from a store that answers later)']
+
+/** A test on each kind of store. `setUp`: texts that are run first. */
 export function queryTest(
   name: string,
   setUp: readonly string[],
   test: (db: QueryDatabase) => Promise<void>,
   options: Options = {},
 ): void {
-  it(name, () => withQueryDatabase(setUp, test, options))
-  it(`${name} (from a store that answers later)`, () => {
-    return withQueryDatabase(setUp, test, options, (store) => sometimesLater(store, 7))
-  })
+  for (const [kind, wrap] of storeKinds.entries()) {
+    it(`${name}${kindNames[kind]}`, async () => {
+      const { db, close } = await openQueryDatabase(setUp, options, wrap)
+      await test(db)
+      await close()
+    })
+  }
 }
 
-export async function withQueryDatabase(
+export interface OpenQueryDatabase {
+  readonly db: QueryDatabase
+  /** The data has to be consistent, and no snapshot held. */
+  close(): Promise<void>
+}
+
+export async function openQueryDatabase(
   setUp: readonly string[],
-  test: (db: QueryDatabase) => Promise<void>,
   options: Options = {},
   wrap: (store: Store) => Store = (store) => store,
-): Promise<void> {
+): Promise<OpenQueryDatabase> {
   const { store, held } = countSnapshots(wrap(await openMemoryStore()))
   const fd = await FederatedDatabase.open({ alias: 'test', store, ...options } satisfies OpenOptions)
   const db = queryDatabase(fd)
   for (const text of setUp) await db.rows(text)
-  await test(db)
-  expect((await fd.verify()).problems).toEqual([])
-  expect(held()).toBe(0)
-  await fd.close()
+  return {
+    db,
+    async close() {
+      expect((await fd.verify()).problems).toEqual([])
+      expect(held()).toBe(0)
+      await fd.close()
+    },
+  }
 }
 
-export function queryDatabase(fd: FederatedDatabase): QueryDatabase {
+function queryDatabase(fd: FederatedDatabase): QueryDatabase {
   const rows = async (text: string, parameters: Row = {}): Promise<Row[]> => {
     const { chunks } = await fd.query({ text, parameters })
     let json = ''

@@ -48,11 +48,18 @@ export async function chooseAccess(
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
   const best = few === undefined ? undefined : await cheapest(accesses, run, context, max)
   const isOrderUseful = ordered !== undefined && (wanted !== undefined || best === undefined)
-  if (isOrderUseful && (best === undefined || best.estimated >= candidatesMin)) {
+  if (isOrderUseful && (best === undefined || best.estimated >= candidatesMin || isNarrowedBy(ordered, best.access))) {
     return { access: ordered, estimated: wanted ?? extent }
   }
   if (best !== undefined && best.estimated < max) return best
   return { access: { kind: 'extent', classes: plan.classes }, estimated: extent }
+}
+
+/** The other access reads the same range of the same index: in its order, fewer entries can be enough. */
+function isNarrowedBy({ index }: OrderedAccess, other: Access | OrderedAccess): boolean {
+  return (
+    other.kind === 'index' && other.format.index === index.format.index && other.equal.length === index.equal.length
+  )
 }
 
 /** One value for each key attribute of a unique index: nothing can be better. */
@@ -216,6 +223,8 @@ async function filterRest(
 }
 
 const batchDefault = 256
+/** Where some entries will not qualify, it is not known how many it takes. */
+const filteredBatchMin = 32
 
 /** In the order of an index. Where texts are cut, entries that look alike are put in order by the objects' own values. */
 async function* scanOrdered(
@@ -226,8 +235,7 @@ async function* scanOrdered(
 ): AsyncGenerator<ObjectView[]> {
   const { run, context, source, filter } = work
   const format = access.index.format
-  const hint = filter === undefined ? wanted : undefined
-  const batch = Math.max(1, Math.min(batchDefault, hint ?? batchDefault))
+  const batch = Math.min(batchDefault, Math.max(filter === undefined ? 1 : filteredBatchMin, wanted ?? batchDefault))
   const ranges = await indexRanges(access.index, run, context)
   if (access.isReverse) ranges.reverse()
   for (const range of ranges) {
