@@ -79,7 +79,9 @@ export async function indexRanges(access: IndexAccess, run: Run, context: Statem
   if (lower === null || upper === null) return []
   const ranges = prefixes.map((equal) => keyConditionRange(access.format, { equal, lower, upper }))
   const sound = ranges.filter(({ from, to }) => Buffer.compare(from, to) < 0)
-  return sound.sort((one, other) => Buffer.compare(one.from, other.from))
+  sound.sort((one, other) => Buffer.compare(one.from, other.from))
+  // Long texts that are cut to the same key give the same range.
+  return sound.filter(({ from }, i) => sound[i - 1]?.from.equals(from) !== true)
 }
 
 /** Undefined: no bound. Null: compared with null, nothing is true. */

@@ -1,4 +1,5 @@
 /** Reads objects and links of one snapshot for expressions: at once where the store answers at once, else many in one trip. */
+import { assert } from '../../errors.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../links/link-keys.ts'
 import { readMapEntries } from '../../links/map-entries.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
@@ -43,8 +44,7 @@ export class SnapshotReader implements ObjectReader {
     const known = this.views.get(oid)
     if (known !== undefined) return known
     if (this.isImmediate) {
-      const answer = this.snapshot.read([objectKey(oid)])
-      if (!(answer instanceof Promise)) return this.keepObject(oid, answer.values[0])
+      return this.keepObject(oid, atOnce(this.snapshot.read([objectKey(oid)])).values[0])
     }
     this.wantedObjects.add(oid)
     throw pending
@@ -76,8 +76,7 @@ export class SnapshotReader implements ObjectReader {
     if (known !== undefined) return known
     const range = linkRange(view.oid, attribute.attribute.number, shownKind(attribute))
     if (this.isImmediate) {
-      const answer = this.snapshot.read([], [range])
-      if (!(answer instanceof Promise)) return this.keepEntries(name, answer.ranges[0] ?? [])
+      return this.keepEntries(name, atOnce(this.snapshot.read([], [range])).ranges[0] ?? [])
     }
     this.wantedLinks.set(name, range)
     throw pending
@@ -142,6 +141,11 @@ export class SnapshotReader implements ObjectReader {
     this.entries.set(name, entries)
     return entries
   }
+}
+
+function atOnce(answer: Awaitable<ReadAnswer>): ReadAnswer {
+  assert(!(answer instanceof Promise), 'a store whose reads are immediate answers at once')
+  return answer
 }
 
 /** Of the two kinds of entries that a paired list has, the one that its order follows. */

@@ -13,6 +13,7 @@ export function sometimesLater(store: Store, seed: number): Store {
   }
   return {
     ...store,
+    facts: { ...store.facts, readsAreImmediate: false },
     snapshot: () =>
       sometimes(() => {
         const answer = store.snapshot()

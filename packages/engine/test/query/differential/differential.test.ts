@@ -1,0 +1,212 @@
+/** Random predicates over random data, with and without indexes and within one text: the rows that a naive evaluator finds. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { runs } from '../../bytes/property-runs.ts'
+import { openQueryDatabase, type QueryDatabase, type Row, storeKinds } from '../query-database.ts'
+import { byText, days, numbers, type Place, predicate, type Term, type Thing, texts } from './random-predicate.ts'
+
+const schema = `UPDATE SCHEMA {
+  CREATE CLASS T.Spot EMBEDDABLE {zip: Integer}
+  CREATE CLASS T.Place {code: Integer, name: String, things: List{Element: Reference{Referenced: T.Thing, Inverse: place}}}
+  CREATE CLASS T.Thing {key: Integer, i: Integer, r: Real, s: String, b: Boolean, d: Date, where: Object{Class: T.Spot},
+    place: Reference{Referenced: T.Place, Inverse: things}, tags: List{Element: String}}
+  CREATE CLASS T.Special SUPERCLASS T.Thing {extra: Integer}
+}`
+const indexes = [
+  'CREATE UNIQUE INDEX thingKey ON T.Thing (key)',
+  'CREATE INDEX thingI ON T.Thing (i)',
+  'CREATE INDEX thingIS ON T.Thing (i, s)',
+  'CREATE INDEX thingR ON T.Thing (r)',
+  'CREATE INDEX thingS ON T.Thing (s)',
+  'CREATE INDEX thingBD ON T.Thing (b, d)',
+  'CREATE INDEX thingZip ON T.Thing (where.zip)',
+  'CREATE INDEX placeCode ON T.Place (code)',
+  'CREATE INDEX placeName ON T.Place (name)',
+]
+const fill = `
+  FOR EACH p IN $places => (CREATE T.Place {code: $p.code, name: $p.name});
+  FOR EACH t IN $things => (CREATE T.Thing {key: $t.key, i: $t.i, r: $t.r, s: $t.s, b: $t.b, d: $t.d, where.zip: $t.zip,
+    tags: $t.tags, place: (LOOKUP T.Place WHERE code = $t.at)});
+  FOR EACH t IN $specials => (CREATE T.Special {key: $t.key, i: $t.i, r: $t.r, s: $t.s, b: $t.b, d: $t.d, where.zip: $t.zip,
+    tags: $t.tags, place: (LOOKUP T.Place WHERE code = $t.at)})`
+
+const orNull = <T>(values: readonly T[]): fc.Arbitrary<T | null> => fc.option(fc.constantFrom(...values), { freq: 6 })
+
+const data: fc.Arbitrary<readonly Thing[]> = fc
+  .uniqueArray(fc.record({ code: fc.constantFrom(...numbers), name: orNull(texts) }), {
+    selector: ({ code }) => code,
+    minLength: 1,
+    maxLength: 5,
+  })
+  .chain((places) =>
+    fc.array(
+      fc.record({
+        i: orNull(numbers),
+        r: orNull([-1.5, 0, 0.5, 2, 2.5, 3]),
+        s: orNull(texts),
+        b: orNull([true, false]),
+        d: orNull(days),
+        zip: orNull(numbers),
+        place: orNull<Place>(places),
+        tags: fc.array(fc.constantFrom(...texts), { maxLength: 3 }),
+        isSpecial: fc.boolean(),
+      }),
+      { minLength: 1, maxLength: 30 },
+    ),
+  )
+  .map((things) => things.map((thing, key) => ({ ...thing, key })))
+
+function parametersFor(things: readonly Thing[]): Row {
+  const write = (thing: Thing): Row => ({ ...thing, at: thing.place?.code ?? null })
+  return {
+    places: [...new Set(things.map(({ place }) => place))].filter((place) => place !== null),
+    things: things.filter(({ isSpecial }) => !isSpecial).map(write),
+    specials: things.filter(({ isSpecial }) => isSpecial).map(write),
+  }
+}
+
+function keysOf(rows: readonly Row[]): number[] {
+  return rows.map(({ key }) => key as number).sort((one, other) => one - other)
+}
+
+function expectedKeys(things: readonly Thing[], where: Term<boolean>): number[] {
+  return things.filter((thing) => where.evaluate(thing) === true).map(({ key }) => key)
+}
+
+async function check(db: QueryDatabase, things: readonly Thing[], wheres: readonly Term<boolean>[]): Promise<void> {
+  for (const where of wheres) {
+    const found = keysOf(await db.rows(`FROM T.Thing WHERE ${where.text} RETURN key`))
+    expect({ where: where.text, found }).toEqual({ where: where.text, found: expectedKeys(things, where) })
+  }
+}
+
+const wheres = fc.array(predicate, { minLength: 4, maxLength: 8 })
+
+async function withThings(
+  setUp: readonly string[],
+  kind: number,
+  things: readonly Thing[],
+  use: (db: QueryDatabase) => Promise<void>,
+): Promise<void> {
+  const { db, close } = await openQueryDatabase([schema, ...setUp], {}, storeKinds[kind])
+  await db.rows(fill, parametersFor(things))
+  await use(db)
+  await close()
+}
+
+describe('a query finds what a naive evaluator finds', () => {
+  for (const [kind, store] of ['that answers at once', 'that answers later'].entries()) {
+    it(`without indexes, from a store ${store}`, async () => {
+      await fc.assert(
+        fc.asyncProperty(data, wheres, (things, each) => {
+          return withThings([], kind, things, (db) => check(db, things, each))
+        }),
+        runs(60),
+      )
+    })
+
+    it(`with indexes, from a store ${store}`, async () => {
+      await fc.assert(
+        fc.asyncProperty(data, wheres, (things, each) => {
+          return withThings(indexes, kind, things, (db) => check(db, things, each))
+        }),
+        runs(120),
+      )
+    })
+  }
+
+  it('in the text that creates the objects, and after others are deleted in it', async () => {
+    await fc.assert(
+      fc.asyncProperty(data, predicate, predicate, async (things, gone, where) => {
+        const { db, close } = await openQueryDatabase([schema, ...indexes])
+        const text = `${fill}; DELETE T.Thing WHERE ${gone.text} RETURN COUNT(); FROM T.Thing WHERE ${where.text} RETURN key`
+        const left = things.filter((thing) => gone.evaluate(thing) !== true)
+        const found = keysOf(await db.rows(text, parametersFor(things)))
+        expect({ gone: gone.text, where: where.text, found }).toEqual({
+          gone: gone.text,
+          where: where.text,
+          found: expectedKeys(left, where),
+        })
+        await close()
+      }),
+      runs(80),
+    )
+  })
+
+  it('after an update, by indexes that changed with it', async () => {
+    await fc.assert(
+      fc.asyncProperty(data, predicate, predicate, async (things, changed, where) => {
+        await withThings(indexes, 0, things, async (db) => {
+          await db.rows(
+            `UPDATE T.Thing WHERE ${changed.text} SET i TO TRUNCATE(r * 2) SET s TO 'é' SET b TO NOT b RETURN COUNT()`,
+          )
+          const now = things.map((thing) => (changed.evaluate(thing) === true ? updated(thing) : thing))
+          await check(db, now, [where])
+        })
+      }),
+      runs(80),
+    )
+  })
+})
+
+function updated(thing: Thing): Thing {
+  return {
+    ...thing,
+    i: thing.r === null ? null : Math.trunc(thing.r * 2),
+    s: 'é',
+    b: thing.b === null ? null : !thing.b,
+  }
+}
+
+describe('ORDER BY, SKIP and TAKE', () => {
+  const orders = fc.uniqueArray(
+    fc.tuple(fc.constantFrom('i', 'r', 's', 'b', 'd', 'where.zip', 'place.name', 'key'), fc.boolean()),
+    { selector: ([name]) => name, minLength: 1, maxLength: 3 },
+  )
+  it('give what sorting everything gives', async () => {
+    await fc.assert(
+      fc.asyncProperty(data, predicate, orders, fc.nat(4), fc.nat(9), async (things, where, order, skip, take) => {
+        const clause = [...order, ['key', false] as const].map(([name, isDown]) => `${name} ${isDown ? 'DESC' : 'ASC'}`)
+        const text = `FROM T.Thing WHERE ${where.text} ORDER BY ${clause.join(', ')} SKIP ${skip} TAKE ${take} RETURN key`
+        const sorted = things
+          .filter((thing) => where.evaluate(thing) === true)
+          .sort((one, other) => orderOf(one, other, order))
+        const keys = sorted.slice(skip, skip + take).map(({ key }) => key)
+        for (const setUp of [[], indexes]) {
+          await withThings(setUp, 0, things, async (db) => {
+            const found = (await db.rows(text)).map(({ key }) => key)
+            expect({ text, found }).toEqual({ text, found: keys })
+          })
+        }
+      }),
+      runs(80),
+    )
+  })
+})
+
+const values: Readonly<Record<string, (thing: Thing) => unknown>> = {
+  i: (thing) => thing.i,
+  r: (thing) => thing.r,
+  s: (thing) => thing.s,
+  b: (thing) => thing.b,
+  d: (thing) => thing.d,
+  key: (thing) => thing.key,
+  'where.zip': (thing) => thing.zip,
+  'place.name': (thing) => thing.place?.name ?? null,
+}
+
+/** Nulls last, and first descending. */
+function orderOf(one: Thing, other: Thing, order: readonly (readonly [string, boolean])[]): number {
+  for (const [name, isDown] of order) {
+    const [left, right] = [values[name]?.(one) ?? null, values[name]?.(other) ?? null]
+    const ascending = compare(left, right)
+    if (ascending !== 0) return isDown ? -ascending : ascending
+  }
+  return one.key - other.key
+}
+
+function compare(one: unknown, other: unknown): number {
+  if (one === null || other === null) return (one === null ? 1 : 0) - (other === null ? 1 : 0)
+  if (typeof one === 'string') return byText(one, other as string)
+  return Number(one) - Number(other)
+}
