@@ -39,10 +39,10 @@ export async function sortRows<R>(
       bytes += rowBytes + key.length + (row.row === undefined ? 0 : kind.bytesOf(row.row))
     }
     if (wanted !== undefined && kept.length > wanted + spareRows) kept = sorted(kept).slice(0, wanted)
-    // What was dropped again does not count: the number of rows that are kept only grows so far.
-    const grown = Math.max(0, kept.length - heldRows)
+    // What will be dropped again does not count.
+    const grown = Math.min(kept.length, wanted ?? kept.length) - heldRows
     if (grown > 0) context.hold(grown, Math.ceil((bytes * Math.min(grown, rows.length)) / Math.max(1, rows.length)))
-    heldRows = Math.max(heldRows, kept.length)
+    heldRows += Math.max(0, grown)
     const breath = context.breathe()
     if (breath !== undefined) await breath
   }
