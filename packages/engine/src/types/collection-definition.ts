@@ -22,7 +22,7 @@ export function defineReferences(definition: TypeDefinition, field: string, cont
       refuseOtherFields(nested, reference)
       return reference.define(nested, context)
     }
-    throw wrongField('logicalType', 'InvalidDefinition', 'is reference')
+    throw wrongField('logicalType', 'InvalidDefinition', 'has to be reference: sets and maps hold references')
   })
 }
 

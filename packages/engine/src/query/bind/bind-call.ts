@@ -106,6 +106,10 @@ function bindTest(
     return { kind: 'isEmpty', operand, type: booleanType, start, end }
   }
   const reference = coerced(operand, { kind: 'reference', cls: null }, binding)
+  if (reference.type.kind === 'null') {
+    if (name === 'OBJECT') return reference
+    return { kind: 'constant', value: false, type: booleanType, start, end }
+  }
   if (!isReference(reference.type))
     throw binding.error(operand, `${name} takes a reference, not ${aTypeName(operand.type)}`)
   if (name === 'IS_VALID') return { kind: 'isValid', operand: reference, type: booleanType, start, end }

@@ -2,7 +2,7 @@
 import { integerType, realType, type ScalarType, type ValueType } from '../values/value-type.ts'
 import type { FunctionDefinition } from './function-definition.ts'
 import type { Whole } from './whole-number.ts'
-import { calculateWhole } from './whole-number.ts'
+import { calculateWhole, wholeOf } from './whole-number.ts'
 
 function ofNumber(calculate: (value: number) => number): FunctionDefinition {
   return { operands: ['number'], result: realType, calculate: (value: Whole) => calculate(Number(value)) }
@@ -21,13 +21,26 @@ function sameNumber(operand: ValueType): ScalarType {
   return operand.kind === 'integer' ? integerType : realType
 }
 
-/** Halves are rounded away from zero. */
-function roundHalfAway(value: number, digits: number): number {
-  const scale = 10 ** digits
-  const scaled = Math.abs(value) * scale
+/** Halves are rounded away from zero. Digits may be negative: -2 rounds to hundreds. */
+function roundReal(value: number, digits: number): number {
+  const power = 10 ** Math.abs(digits)
+  const scaled = digits < 0 ? Math.abs(value) / power : Math.abs(value) * power
   if (!Number.isFinite(scaled)) return value
-  const rounded = Math.floor(scaled + 0.5)
-  return (Math.sign(value) * rounded) / scale
+  const rounded = Math.round(scaled)
+  if (rounded === 0) return 0
+  return Math.sign(value) * (digits < 0 ? rounded * power : rounded / power)
+}
+
+const digitsMax = 20
+
+/** Undefined on overflow. */
+function roundWhole(value: bigint, digits: number): Whole | undefined {
+  if (digits >= 0) return value
+  if (digits < -digitsMax) return 0
+  const power = 10n ** BigInt(-digits)
+  const magnitude = value < 0n ? -value : value
+  const rounded = ((magnitude + power / 2n) / power) * power
+  return wholeOf(value < 0n ? -rounded : rounded)
 }
 
 export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
@@ -49,7 +62,7 @@ export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
     optional: 1,
     result: sameNumber,
     calculate: (value: Whole, digits: Whole = 0) => {
-      return typeof value === 'bigint' ? value : roundHalfAway(value, Number(digits)) + 0
+      return typeof value === 'bigint' ? roundWhole(value, Number(digits)) : roundReal(value, Number(digits))
     },
   },
   TRUNCATE: rounding(Math.trunc),

@@ -12,27 +12,20 @@ export function parseSource(cursor: TokenCursor): Source {
     const references = parseExpressionOfSource(cursor)
     return { kind: 'references', references, ...cursor.spanFrom(start) }
   }
-  const isOnly = cursor.isWord('ONLY') && cursor.isName(1) && !clauseWords.includes(cursor.wordAt(1) ?? '')
+  const isOnly = cursor.isWord('ONLY') && cursor.isName(1) && !isClause(cursor, 1)
   if (isOnly) cursor.next()
   const className = cursor.expectQualifiedName('a class')
   return { kind: 'class', className, isOnly, ...cursor.spanFrom(start) }
 }
 
-/** Words that follow a source: a class called `ONLY` is one that they follow. */
-const clauseWords = [
-  'WHERE',
-  'GROUP',
-  'ORDER',
-  'SKIP',
-  'TAKE',
-  'LIMIT',
-  'OFFSET',
-  'RETURN',
-  'SET',
-  'ADD',
-  'REMOVE',
-  'CLEAR',
-]
+/** Words that follow a source: a class called `Only` is one that they follow. */
+const clauseWords = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR']
+const groupingWords = ['GROUP', 'ORDER']
+
+function isClause(cursor: TokenCursor, ahead: number): boolean {
+  const word = cursor.wordAt(ahead) ?? ''
+  return clauseWords.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
+}
 
 /** A variable, an OID, or a statement in parentheses: nothing that operators could follow. */
 function parseExpressionOfSource(cursor: TokenCursor): Expression {

@@ -79,11 +79,14 @@ function parsePrefix(cursor: TokenCursor): Expression {
   return parsePostfix(cursor)
 }
 
+/** What is greater overflows when it is negated, which the operation tells. */
+const negatableMax = 2n ** 63n
+
 function prefixed(operator: OperatorName, start: number, operand: Expression): Expression {
   if (operator === 'negate' && operand.kind === 'literal') {
     const { literal } = operand
     const span = { start, end: operand.end }
-    if (literal.type === 'integer') {
+    if (literal.type === 'integer' && literal.value <= negatableMax) {
       const value = typeof literal.value === 'number' ? 0 - literal.value : -literal.value
       return { kind: 'literal', literal: { type: 'integer', value }, ...span }
     }
