@@ -33,6 +33,8 @@ export interface BoundTarget {
   /** Attributes of embedded objects below it. */
   readonly inner: readonly BoundAttribute[]
   readonly elements: BoundElements | undefined
+  /** Of the chosen elements, the attribute that is meant, perhaps within further embedded objects; empty = all of them. */
+  readonly within: readonly BoundAttribute[]
   /** Of what is set: the attribute, or one element. */
   readonly type: ValueType
   readonly text: string
@@ -115,7 +117,7 @@ function isSetOfElements({ attribute, inner }: BoundTarget): boolean {
 
 function bindSet(action: SetAction, scope: Scope, binding: Binding): BoundAction {
   const target = bindTarget(action.target, scope, binding)
-  const isRange = target.elements?.kind === 'slice'
+  const isRange = target.elements?.kind === 'slice' && target.within.length === 0
   if (action.values.length > 1 && !isRange && !isMany(target.type)) {
     throw binding.error(action, `${target.text} takes one value, not ${action.values.length}`)
   }
@@ -187,7 +189,11 @@ function bindElementsOf(target: BoundTarget, elements: readonly Expression[], sc
 function collectionTarget(expression: Expression, scope: Scope, binding: Binding): BoundTarget {
   const target = bindTarget(expression, scope, binding)
   const isOne = target.owners === undefined || !isMany(target.owners.type)
-  if (isMany(target.type) && isOne && target.elements === undefined) return target
+  const isOfOneElement = target.elements?.kind === 'index' && target.within.length > 0
+  if (isMany(target.type) && isOne && (target.elements === undefined || isOfOneElement)) {
+    if (!isOfOneElement || target.type.kind === 'collection') return target
+    throw binding.error(expression, `${target.text} is a map of one element: SET the map as a whole`)
+  }
   throw binding.error(expression, `${target.text} is not one collection`)
 }
 
@@ -200,8 +206,16 @@ function bindTarget(expression: Expression, scope: Scope, binding: Binding): Bou
   }
   const bound = binding.bind(expression, scope)
   const target = attributeTarget(bound)
-  if (target === undefined) throw binding.error(expression, `${text} is not an attribute that could be changed`)
-  return { ...target, elements: undefined, type: (target.inner.at(-1) ?? target.attribute).type, text }
+  if (target !== undefined) {
+    const { type } = target.inner.at(-1) ?? target.attribute
+    return { ...target, elements: undefined, within: [], type, text }
+  }
+  const ofElements = elementTarget(bound)
+  const last = ofElements?.within.at(-1)
+  if (ofElements === undefined || last === undefined) {
+    throw binding.error(expression, `${text} is not an attribute that could be changed`)
+  }
+  return { ...ofElements, type: last.type, text }
 }
 
 function elementsOf(
@@ -240,27 +254,74 @@ function attributeTarget(bound: Bound): AttributeTarget | undefined {
       return { owners: bound.object, attribute: bound.attribute, inner: [] }
     case 'field': {
       const outer = attributeTarget(bound.object)
-      const { type } = bound.object
-      if (outer === undefined || type.kind !== 'embedded') return undefined
-      const found = type.cls.attributes[bound.index]
-      if (found === undefined) return undefined
-      const { number, outputName: name, spec } = found
-      const inner: BoundAttribute = {
-        cls: type.cls,
-        number,
-        name,
-        index: bound.index,
-        spec,
-        linkForm: undefined,
-        type: bound.type,
-      }
-      return { ...outer, inner: [...outer.inner, inner] }
+      const inner = embeddedAttribute(bound)
+      return outer && inner && { ...outer, inner: [...outer.inner, inner] }
     }
     case 'each':
       return eachTarget(bound)
     default:
       return undefined
   }
+}
+
+/** The attribute that a field of an embedded object is. */
+function embeddedAttribute({ object, index, type }: Extract<Bound, { kind: 'field' }>): BoundAttribute | undefined {
+  if (object.type.kind !== 'embedded') return undefined
+  const { cls } = object.type
+  const found = cls.attributes[index]
+  if (found === undefined) return undefined
+  const { number, outputName: name, spec } = found
+  return { cls, number, name, index, spec, linkForm: undefined, type }
+}
+
+type ElementTarget = AttributeTarget & Pick<BoundTarget, 'elements' | 'within'>
+
+/** `homes[0].city`, `homes[zip > 1000].city`, `homes.city`: an attribute of elements that are embedded objects. */
+function elementTarget(bound: Bound): ElementTarget | undefined {
+  switch (bound.kind) {
+    case 'elementAt':
+      return chosenElements(bound)
+    case 'field': {
+      const outer = elementTarget(bound.object)
+      const inner = embeddedAttribute(bound)
+      return outer && inner && { ...outer, within: [...outer.within, inner] }
+    }
+    case 'each': {
+      const within = pathFromSlot(bound.body, bound.slot)
+      const outer = chosenElements(bound.collection)
+      return within && outer && { ...outer, within }
+    }
+    default:
+      return undefined
+  }
+}
+
+function chosenElements(bound: Bound): ElementTarget | undefined {
+  const of = (collection: Bound, elements: BoundElements): ElementTarget | undefined => {
+    const target = attributeTarget(collection)
+    return target && { ...target, elements, within: [] }
+  }
+  switch (bound.kind) {
+    case 'elementAt':
+      return of(bound.collection, { kind: 'index', index: bound.index })
+    case 'slice':
+      return of(bound.collection, { kind: 'slice', from: bound.from, to: bound.to })
+    case 'choose': {
+      const { collection, slot, predicate } = bound
+      return of(collection, { kind: 'predicate', collection, slot, predicate })
+    }
+    default:
+      return of(bound, { kind: 'slice', from: undefined, to: undefined })
+  }
+}
+
+/** The attributes from an element down to the one that is meant. */
+function pathFromSlot(bound: Bound, slot: number): readonly BoundAttribute[] | undefined {
+  if (bound.kind === 'slot') return bound.slot === slot ? [] : undefined
+  if (bound.kind !== 'field') return undefined
+  const outer = pathFromSlot(bound.object, slot)
+  const inner = embeddedAttribute(bound)
+  return outer && inner && [...outer, inner]
 }
 
 /** `orders[total < 5].state`: the attribute of every chosen object. */

@@ -97,7 +97,7 @@ export function bindSource(source: Source, binding: Binding): BoundSource {
   return { kind: 'references', cls, references }
 }
 
-/** An OID written down does not say its class: the objects are those of the class that the schema has alone. */
+/** An OID written down does not say its class, and names of attributes mean nothing without one. */
 function anyClass(references: Bound, binding: Binding): never {
   throw binding.error(references, 'the class of the objects is not known here: write FROM a class WHERE $$ID = …')
 }

@@ -7,9 +7,12 @@ import { aTypeName, isNumeric, isReference, isText, type ValueType } from '../va
 import { type Bound, isConstant } from './bound.ts'
 import type { Binding } from './scope.ts'
 
-/** The same value as of another type, or the value as it is where nothing has to be done. Throws QueryError. */
-export function coerced(bound: Bound, type: ValueType, binding: Binding): Bound {
-  const convert = conversion(bound, type, binding)
+/**
+ * The same value as of another type, or the value as it is where nothing has to be done. `what`: what the value is
+ * meant for, for the message. Throws QueryError.
+ */
+export function coerced(bound: Bound, type: ValueType, binding: Binding, what?: string): Bound {
+  const convert = conversion(bound, type, binding, what)
   if (convert === undefined) return bound
   const { start, end } = bound
   if (bound.kind === 'constant') {
@@ -18,10 +21,15 @@ export function coerced(bound: Bound, type: ValueType, binding: Binding): Bound 
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-function conversion(bound: Bound, type: ValueType, binding: Binding): ((value: unknown) => unknown) | undefined {
+function conversion(
+  bound: Bound,
+  type: ValueType,
+  binding: Binding,
+  what: string | undefined,
+): ((value: unknown) => unknown) | undefined {
   const from = bound.type
   if (from.kind === 'string' && type.kind !== 'string' && canBeText(type) && isConstant(bound)) {
-    return (value) => readText(value as string, type, bound, binding)
+    return (value) => readText(value as string, type, bound, binding, what)
   }
   if (isNumeric(from) && type.kind === 'real' && type.isSingle === true && isConstant(bound)) {
     return (value) => Math.fround(Number(value))
@@ -30,7 +38,7 @@ function conversion(bound: Bound, type: ValueType, binding: Binding): ((value: u
     if (type.element.kind === 'string' || !canBeText(type.element)) return undefined
     return (value) =>
       (value as unknown[]).map((text) =>
-        text === null ? null : readText(text as string, type.element, bound, binding),
+        text === null ? null : readText(text as string, type.element, bound, binding, what),
       )
   }
   if (
@@ -56,18 +64,18 @@ function conversion(bound: Bound, type: ValueType, binding: Binding): ((value: u
   return undefined
 }
 
-function readText(text: string, type: ValueType, bound: Bound, binding: Binding): unknown {
+function readText(text: string, type: ValueType, bound: Bound, binding: Binding, what: string | undefined): unknown {
   try {
     return valueOfText(type, text, binding.textFormats)
   } catch (error) {
-    if (error instanceof ValueError) throw binding.error(bound, error.message)
-    throw error
+    if (!(error instanceof ValueError)) throw error
+    throw binding.error(bound, what === undefined ? error.message : `${what}: ${error.message}`)
   }
 }
 
 /** Throws QueryError where a value of that type can never be given to an attribute of this one. */
 export function assignable(bound: Bound, type: ValueType, what: string, binding: Binding): Bound {
-  const value = coerced(bound, type, binding)
+  const value = coerced(bound, type, binding, what)
   if (fits(value.type, type, isConstant(value))) return value
   throw binding.error(bound, `${what} is ${aTypeName(type)}, not ${aTypeName(bound.type)}`)
 }

@@ -41,6 +41,17 @@ export async function elementsJson(changing: Changing, type: ValueType, value: u
   return ((plain ?? []) as readonly unknown[]).map((element) => toJson(elementType(type), element, catalog))
 }
 
+/** Those of several values. */
+export async function eachJson(
+  changing: Changing,
+  plans: readonly { readonly type: ValueType }[],
+  values: readonly unknown[],
+): Promise<unknown[]> {
+  const elements: unknown[] = []
+  for (const [i, { type }] of plans.entries()) elements.push(...(await elementsJson(changing, type, values[i])))
+  return elements
+}
+
 /** The value with objects that it makes made, and their references in their places. */
 export async function withoutNewObjects(changing: Changing, value: unknown): Promise<unknown> {
   if (value instanceof NewObject) return createFrom(changing, value)

@@ -1,7 +1,7 @@
 /** What statements share: sources, WHERE to TAKE, and what RETURN asks for (DO, section 3). */
 import type { Clauses, Expression, Limiter, OrderItem, Projection, Projections, Source } from '../ast.ts'
 import { syntaxError } from '../query-error.ts'
-import { parseExpression } from './parse-expression.ts'
+import { parseExpression, parsePostfix } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 export function parseSource(cursor: TokenCursor): Source {
@@ -27,15 +27,11 @@ function isClause(cursor: TokenCursor, ahead: number): boolean {
   return clauseWords.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
 }
 
-/** A variable, an OID, or a statement in parentheses: nothing that operators could follow. */
+/** A variable, an OID, or a statement in parentheses, and paths from them; no operators. */
 function parseExpressionOfSource(cursor: TokenCursor): Expression {
   const token = cursor.peek()
-  if (token.kind === 'literal' && token.literal.type !== 'oid') throw cursor.unexpected(['a class', 'an OID'])
-  if (token.kind !== 'variable' && token.kind !== 'literal') return parseExpression(cursor)
-  cursor.next()
-  const span = { start: token.start, end: token.end }
-  if (token.kind === 'literal') return { kind: 'literal', literal: token.literal, ...span }
-  return { kind: 'variable', name: token.text, ...span }
+  if (token.kind === 'literal' && token.literal.type !== 'oid') throw cursor.unexpected(['a class'])
+  return parsePostfix(cursor)
 }
 
 export function parseWhere(cursor: TokenCursor): Expression | undefined {

@@ -28,7 +28,7 @@ const refused: Readonly<Record<string, Wanted>> = {
   'FROM Client': { at: [1, 12], piece: '', expected: ['RETURN', 'WHERE', 'ORDER BY'] },
   'FROM Client WHERE age = 1': { at: [1, 26], piece: '', expected: ['RETURN', 'ORDER BY'] },
   'FROM Client\n  WHERE age = RETURN *': { at: [2, 23], piece: '', expected: ['a value'] },
-  'FROM\n\n5 RETURN *': { at: [3, 1], piece: '5', expected: ['a class', 'an OID'] },
+  'FROM\n\n5 RETURN *': { at: [3, 1], piece: '5', expected: ['a class'] },
   'FROM Client WHERE (age = 1 RETURN *': { at: [1, 28], piece: 'RETURN', expected: ["')'"] },
   'FROM Client WHERE age = 1) RETURN *': { at: [1, 26], piece: ')', expected: ['RETURN'] },
   'FROM Client RETURN *, name': { at: [1, 21], piece: ',', expected: ["';'", 'the end of the text'] },
