@@ -146,7 +146,7 @@ async function change(
       reply = []
       continue
     }
-    const outcome = await inTransaction(texts, current, resources, async (run) => {
+    const outcome = await inTransaction(withFreshTime(texts), current, resources, async (run) => {
       return collect((await run.runAll(part))(separator), resources.limits.changeReplyBytesMax)
     })
     current = outcome.state
@@ -197,12 +197,16 @@ async function runSteps(
   const source = new TextRun(resources, texts, snapshot, catalog, state, undefined)
   let current = state
   for await (const rows of source.elementsOf(statement)) {
-    const outcome = await inTransaction(texts, current, resources, async (run) => {
+    const outcome = await inTransaction(withFreshTime(texts), current, resources, async (run) => {
       for (const row of rows) await run.runBody(statement, row)
     })
     current = outcome.state
   }
-  state.variables.delete(statement.name)
+}
+
+/** The time limit is for each transaction: a file that is read in steps may take as long as it takes. */
+function withFreshTime(texts: TextContext): TextContext {
+  return { ...texts, endsAtMs: performance.now() + texts.limits.statementMsMax }
 }
 
 async function inTransaction<T>(

@@ -35,9 +35,9 @@ import {
   selectChunks,
   selectValues,
 } from './execute/run-select.ts'
-import { StatementContext, type TextContext } from './execute/statement-context.ts'
+import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
-import { noTextFormats, type TextFormats } from './functions/text-format.ts'
+import { isTextFormat, noTextFormats, type TextFormats } from './functions/text-format.ts'
 import { queryError } from './query-error.ts'
 import type { QueryResources } from './query-resources.ts'
 import { changeSchema } from './schema-statement.ts'
@@ -92,6 +92,7 @@ export class TextRun {
   async runAll(statements: readonly Statement[]): Promise<Answer> {
     let answer = noRows
     for (const [i, statement] of statements.entries()) {
+      checkText(this.texts)
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
@@ -141,6 +142,10 @@ export class TextRun {
       case 'import':
         throw queryError(this.texts.text, statement, 'IMPORT is the source of LET or FOR EACH')
       case 'format':
+        if (!isTextFormat(statement.format)) {
+          const message = 'a format has some of yyyy, MM, dd, HH, mm, ss and f'
+          throw queryError(this.texts.text, statement, message)
+        }
         this.state.textFormats = { ...this.state.textFormats, [statement.type]: statement.format }
         return noRows
       case 'explain':
@@ -334,13 +339,16 @@ export class TextRun {
     return manyRows(rows.map((row) => Buffer.from(JSON.stringify(row))))
   }
 
-  /** The variable holds one element after the other, and is gone afterwards. */
+  /** The variable holds one element after the other, and is afterwards what it was before. */
   async forEach(statement: ForEachStatement): Promise<void> {
+    const { variables } = this.state
+    const before = variables.get(statement.name)
     for await (const rows of this.elementsOf(statement)) {
       for (const row of rows) await this.runBody(statement, row)
       await nextTurn()
     }
-    this.state.variables.delete(statement.name)
+    if (before === undefined) variables.delete(statement.name)
+    else variables.set(statement.name, before)
   }
 
   async runBody({ name, body }: ForEachStatement, element: TypedValue): Promise<void> {

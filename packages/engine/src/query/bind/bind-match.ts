@@ -2,10 +2,11 @@
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { EdgePattern, MatchStatement, VertexPattern } from '../ast.ts'
+import { shownPiece } from '../query-error.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
-import { resolveReferenceable } from './class-names.ts'
+import { hint, resolveReferenceable } from './class-names.ts'
 import { type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
 import { type Binding, contextScope, type Scope } from './scope.ts'
 
@@ -145,7 +146,9 @@ function bindEdge(edge: EdgePattern, binding: Binding, walkEdgesMax: number): Bo
   const attributes =
     edge.attribute === undefined ? all : all.filter((attribute) => isCalled(attribute, edge.attribute?.text ?? ''))
   if (edge.attribute !== undefined && attributes.length === 0) {
-    throw binding.error(edge.attribute, `no class has references called '${edge.attribute.text.slice(0, 60)}'`)
+    const names = [...new Set(all.map(({ attribute }) => attribute.name))]
+    const { text } = edge.attribute
+    throw binding.error(edge.attribute, `no class has references called '${shownPiece(text)}'${hint(text, names)}`)
   }
   const min = length?.min ?? 1
   const max = length === undefined ? 1 : (length.max ?? Math.max(min, walkEdgesDefault))
@@ -169,15 +172,11 @@ function inferClasses(patterns: readonly BoundPattern[], vertices: readonly Vert
     isNew = false
     inferred = inferred.map((pattern) => {
       const edges = pattern.edges.map((edge, i) => {
-        if (edge.isVariable || edge.direction === 'either') return edge
-        const [left, right] = [vertices[pattern.vertices[i] as number], vertices[pattern.vertices[i + 1] as number]]
-        if (left === undefined || right === undefined) return edge
-        const [from, to] = edge.direction === 'forward' ? [left, right] : [right, left]
-        const attributes = edge.attributes.filter(({ declaringClass, referencedClass }) => {
-          return mayBe(from.cls, declaringClass) && mayBe(to.cls, referencedClass)
-        })
-        isNew = setClass(from, attributes, 'declaringClass') || isNew
-        isNew = setClass(to, attributes, 'referencedClass') || isNew
+        const left = vertices[pattern.vertices[i] as number] as VertexDraft
+        const right = vertices[pattern.vertices[i + 1] as number] as VertexDraft
+        const { attributes, lefts, rights } = inferEdge(edge, left.cls, right.cls)
+        isNew = setClass(left, lefts) || isNew
+        isNew = setClass(right, rights) || isNew
         return { ...edge, attributes }
       })
       return { ...pattern, edges }
@@ -186,21 +185,49 @@ function inferClasses(patterns: readonly BoundPattern[], vertices: readonly Vert
   return inferred
 }
 
+type Classes = readonly (SchemaClass | null)[]
+
+/** The attributes that can be meant, and the classes that the two ends can have then. */
+function inferEdge(
+  edge: BoundEdge,
+  left: SchemaClass | null,
+  right: SchemaClass | null,
+): Pick<BoundEdge, 'attributes'> & { readonly lefts: Classes; readonly rights: Classes } {
+  const lefts: (SchemaClass | null)[] = []
+  const rights: (SchemaClass | null)[] = []
+  // Between the ends of a walk there are objects of any class.
+  const [leftEnd, rightEnd] = edge.isVariable ? [null, null] : [left, right]
+  const attributes = edge.attributes.filter(({ declaringClass, referencedClass }) => {
+    const goes = (from: SchemaClass, to: SchemaClass): boolean => {
+      const isPossible = mayBe(leftEnd, from) && mayBe(rightEnd, to)
+      if (isPossible) {
+        lefts.push(from)
+        rights.push(to)
+      }
+      return isPossible
+    }
+    const isForward = edge.direction !== 'backward' && goes(declaringClass, referencedClass)
+    const isBackward = edge.direction !== 'forward' && goes(referencedClass, declaringClass)
+    return isForward || isBackward
+  })
+  // A walk of no edge begins and ends at the same object.
+  return edge.min > 0
+    ? { attributes, lefts, rights }
+    : { attributes, lefts: [...lefts, right], rights: [...rights, left] }
+}
+
 function mayBe(cls: SchemaClass | null, other: SchemaClass): boolean {
   return cls === null || cls.isOrInherits(other.number) || other.isOrInherits(cls.number)
 }
 
-/** True where the vertex had no class and has one now. */
-function setClass(
-  vertex: VertexDraft,
-  attributes: readonly ReferenceAttribute[],
-  end: 'declaringClass' | 'referencedClass',
-): boolean {
-  const [first] = attributes
-  const isSame = first !== undefined && attributes.every((attribute) => attribute[end] === first[end])
-  if (vertex.cls !== null || !isSame) return false
-  vertex.cls = first[end]
-  return true
+/** True where the vertex had no class and has one now: the class that all candidates are, or inherit. */
+function setClass(vertex: VertexDraft, candidates: Classes): boolean {
+  if (vertex.cls !== null) return false
+  const common = candidates.find((cls) => {
+    return cls !== null && candidates.every((candidate) => candidate?.isOrInherits(cls.number))
+  })
+  vertex.cls = common ?? null
+  return common !== undefined
 }
 
 /** Its predicates see its own attributes bare, and everything else by name. */

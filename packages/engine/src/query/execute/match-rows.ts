@@ -92,7 +92,7 @@ interface EdgePlace {
 }
 
 function endsOf({ patterns }: MatchPlan, { pattern, edge }: EdgePlace): [number, number] {
-  const { vertices } = patterns[pattern] as MatchPlan['patterns'][number]
+  const { vertices } = patterns[pattern] as PatternPlan
   return [vertices[edge] as number, vertices[edge + 1] as number]
 }
 
@@ -108,7 +108,7 @@ async function farEnd(
   { plan, run, context, bound }: Search,
   place: EdgePlace,
 ): Promise<{ vertex: number; chosen: ChosenAccess } | undefined> {
-  const edge = (plan.patterns[place.pattern] as MatchPlan['patterns'][number]).edges[place.edge] as BoundEdge
+  const edge = (plan.patterns[place.pattern] as PatternPlan).edges[place.edge] as BoundEdge
   const vertex = endsOf(plan, place).find((end) => !bound.has(end))
   if (edge.max === 1 || vertex === undefined) return undefined
   const { objects } = plan.vertices[vertex] as VertexPlan
@@ -181,14 +181,21 @@ function decidableByVertex({ predicatesLeft }: Search, slot: number): void {
   }
 }
 
+type PatternPlan = MatchPlan['patterns'][number]
+
+/** A walk of no edge has one object at both its ends: which objects are met twice is then told at the end alone. */
+function mayHaveNoEdge({ edges }: PatternPlan): boolean {
+  return edges.some(({ min }) => min === 0)
+}
+
 /** The row with an object for a vertex; undefined where a pattern has been at that object already. */
 function withVertex(plan: MatchPlan, row: MatchRow, vertex: number, view: ObjectView): MatchRow | undefined {
   const { slot } = plan.vertices[vertex] as VertexPlan
   const visited = [...row.visited]
-  for (const [i, { vertices }] of plan.patterns.entries()) {
-    if (!vertices.includes(vertex)) continue
+  for (const [i, pattern] of plan.patterns.entries()) {
+    if (!pattern.vertices.includes(vertex)) continue
     const been = visited[i] as readonly Oid[]
-    if (been.includes(view.oid)) return undefined
+    if (been.includes(view.oid) && !mayHaveNoEdge(pattern)) return undefined
     visited[i] = [...been, view.oid]
   }
   return { ...row, slots: row.slots.with(slot, view), visited }
@@ -227,7 +234,7 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
   const [left, right] = endsOf(plan, place)
   const isRightward = bound.has(left)
   const [fromVertex, toVertex] = isRightward ? [left, right] : [right, left]
-  const edge = (plan.patterns[place.pattern] as MatchPlan['patterns'][number]).edges[place.edge] as BoundEdge
+  const edge = (plan.patterns[place.pattern] as PatternPlan).edges[place.edge] as BoundEdge
   const from = plan.vertices[fromVertex] as VertexPlan
   const to = plan.vertices[toVertex] as VertexPlan
   const isToBound = bound.has(toVertex)
@@ -286,7 +293,7 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
   const been = new Set(row.visited[place.pattern])
   const stack: Frame[] = [{ steps: await stepsOf(expansion, start, direction), next: 0 }]
   const walk: Taken[] = []
-  let found: MatchRow[] = []
+  let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
   while (stack.length > 0) {
     const frame = stack.at(-1) as Frame
     const step = frame.steps[frame.next++]
@@ -302,7 +309,7 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
     if (view?.format === undefined) continue
     walk.push({ ...step, farClass: view.format.cls.name })
     const arrived = walk.length >= edge.min ? arrive(expansion, row, been, walk, view) : undefined
-    if (arrived !== undefined) found.push(arrived)
+    if (arrived !== undefined) found.push(...arrived)
     if (found.length >= batchRows) {
       yield found
       found = []
@@ -339,21 +346,22 @@ function isBoundEnd({ isToBound, to }: Expansion, row: MatchRow, oid: Oid): bool
   return isToBound && (row.slots[to.slot] as ObjectView).oid === oid
 }
 
-/** The row with the walk, where it may end at that object. */
+/** The row with the walk, where it may end at that object: one or none. */
 function arrive(
   expansion: Expansion,
   row: MatchRow,
   been: ReadonlySet<Oid>,
   walk: readonly Taken[],
   view: ObjectView,
-): MatchRow | undefined {
+): MatchRow[] | undefined {
   const { isToBound, to, toVertex, search, place, edge, isRightward } = expansion
+  const isAgain = been.has(view.oid) && !mayHaveNoEdge(search.plan.patterns[place.pattern] as PatternPlan)
   let next = row
   if (isToBound) {
     if (!isBoundEnd(expansion, row, view.oid)) return undefined
   } else {
     const cls = view.format?.cls
-    if (been.has(view.oid) || (to.cls !== null && cls?.isOrInherits(to.cls.number) !== true)) return undefined
+    if (isAgain || (to.cls !== null && cls?.isOrInherits(to.cls.number) !== true)) return undefined
     const bound = withVertex(search.plan, row, toVertex, view)
     if (bound === undefined) return undefined
     next = bound
@@ -364,7 +372,7 @@ function arrive(
   const edges = isRightward ? walked : walked.reverse()
   const ofPattern = (next.edges[place.pattern] as readonly (readonly Edge[] | undefined)[]).with(place.edge, edges)
   const slots = next.slots.with(edge.slot, edge.isVariable ? edges : edges[0])
-  return { slots, visited, edges: next.edges.with(place.pattern, ofPattern) }
+  return [{ slots, visited, edges: next.edges.with(place.pattern, ofPattern) }]
 }
 
 /** The edges with the classes of both their ends. */
@@ -385,8 +393,10 @@ async function* withWalks(
   rows: Batches,
 ): AsyncGenerator<readonly MatchRow[]> {
   const { patterns } = search.plan
+  const loose = [...patterns.entries()].filter(([, pattern]) => mayHaveNoEdge(pattern))
   for await (const batch of rows) {
-    const walked = batch.map((row) => {
+    const simple = batch.filter((row) => loose.every(([i, pattern]) => isSimple(search.plan, pattern, row, i)))
+    const walked = simple.map((row) => {
       let { slots } = row
       for (const [i, { slot, name }] of patterns.entries()) {
         if (name !== undefined)
@@ -400,4 +410,29 @@ async function* withWalks(
     const kept = await qualified(search, predicates, walked)
     if (kept.length > 0) yield kept
   }
+}
+
+/**
+ * Whether the pattern's walk meets no object twice, but where it has to: at vertices of one name, and at both ends of a
+ * walk of no edge.
+ */
+function isSimple({ vertices: plans }: MatchPlan, { vertices }: PatternPlan, row: MatchRow, pattern: number): boolean {
+  const walks = row.edges[pattern] as readonly (readonly Edge[] | undefined)[]
+  const groups = [...vertices]
+  for (const [i, walk] of walks.entries()) {
+    if (walk?.length !== 0) continue
+    const [left, right] = [groups[i], groups[i + 1]]
+    for (const [at, group] of groups.entries()) if (group === right) groups[at] = left as number
+  }
+  const oids: Oid[] = []
+  const oidAt = (i: number): Oid => (row.slots[(plans[vertices[i] as number] as VertexPlan).slot] as ObjectView).oid
+  for (const [i, group] of groups.entries()) if (groups.indexOf(group) === i) oids.push(oidAt(i))
+  for (const [i, walk] of walks.entries()) {
+    let at = oidAt(i)
+    for (const { from, to } of (walk ?? []).slice(0, -1)) {
+      at = from === at ? to : from
+      oids.push(at)
+    }
+  }
+  return new Set(oids).size === oids.length
 }

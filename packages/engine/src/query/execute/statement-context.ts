@@ -46,14 +46,8 @@ export class StatementContext {
 
   /** To be asked between batches. Throws LimitExceeded, or the reason for which the client went away. */
   check(): void {
-    const { signal, endsAtMs, limits } = this.texts
-    signal?.throwIfAborted()
     this.reader.trim()
-    if (performance.now() <= endsAtMs) return
-    throw new AshlarError(
-      'LimitExceeded',
-      `The statement ran for more than ${limits.statementMsMax / 1_000} s (statementMsMax).`,
-    )
+    checkText(this.texts)
   }
 
   /** Checks, and lets others have their turn where it is time. */
@@ -91,4 +85,14 @@ export class StatementContext {
       `The walks of the statement try more than ${pathExpansionsMax} edges (pathExpansionsMax); a class, an attribute or a smaller bound may help.`,
     )
   }
+}
+
+/** Throws LimitExceeded when the time is over, or the reason for which the client went away. */
+export function checkText({ signal, endsAtMs, limits }: TextContext): void {
+  signal?.throwIfAborted()
+  if (performance.now() <= endsAtMs) return
+  throw new AshlarError(
+    'LimitExceeded',
+    `The statements ran for more than ${limits.statementMsMax / 1_000} s (statementMsMax).`,
+  )
 }

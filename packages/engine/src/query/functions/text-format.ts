@@ -1,7 +1,10 @@
 /** USE … FORMAT: how dates and times are written in the texts that are cast from and to them (DO, section 3). */
 import { ValueError } from '../../types/logical-type.ts'
 
-/** Patterns of yyyy, MM, dd, HH, mm, ss and f (a digit of the fraction each); anything else stands for itself. */
+/**
+ * Patterns of yyyy (or YYYY), MM, dd (or DD), HH, mm, ss and f (a digit of the fraction each); anything else stands for
+ * itself.
+ */
 export interface TextFormats {
   readonly date: string | undefined
   readonly time: string | undefined
@@ -10,14 +13,24 @@ export interface TextFormats {
 
 export const noTextFormats: TextFormats = { date: undefined, time: undefined, datetime: undefined }
 
-const fields = /yyyy|MM|dd|HH|mm|ss|f+/g
+const fields = /yyyy|YYYY|MM|dd|DD|HH|mm|ss|f+/g
+
+/** Whether a format has anything that a value could be read from. */
+export function isTextFormat(format: string): boolean {
+  return format.search(fields) >= 0
+}
+
+function fieldName(field: string): string {
+  return field === 'YYYY' || field === 'DD' ? field.toLowerCase() : field
+}
 
 /** A text in the format that was set, as it would be written without one. Throws ValueError. */
 export function plainText(kind: string, text: string, formats: TextFormats): string {
   const format = formatFor(kind, formats)
   if (format === undefined) return text
   const names: string[] = []
-  const pattern = escaped(format).replace(fields, (field) => {
+  const pattern = escaped(format).replace(fields, (written) => {
+    const field = fieldName(written)
     names.push(field)
     return field.startsWith('f') ? '(\\d{1,9})' : `(\\d{${field === 'yyyy' ? 4 : '1,2'}})`
   })
@@ -44,7 +57,10 @@ export function formattedText(kind: string, text: string, formats: TextFormats):
   const [, year = '', month = '', day = ''] = /(\d{4})-(\d{2})-(\d{2})/.exec(text) ?? []
   const [, hour = '', minute = '', second = '', fraction = ''] = /(\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?/.exec(text) ?? []
   const values: Readonly<Record<string, string>> = { yyyy: year, MM: month, dd: day, HH: hour, mm: minute, ss: second }
-  return format.replace(fields, (field) => values[field] ?? fraction.padEnd(field.length, '0').slice(0, field.length))
+  return format.replace(
+    fields,
+    (field) => values[fieldName(field)] ?? fraction.padEnd(field.length, '0').slice(0, field.length),
+  )
 }
 
 function formatFor(kind: string, formats: TextFormats): string | undefined {

@@ -1,0 +1,110 @@
+/** The limits of statements, cancelling, and EXPLAIN (limits: docs/contract.md; DO, section 3). */
+import { describe, expect, it } from 'vitest'
+import { openQueryDatabase, queryTest } from '../query-database.ts'
+import { shop, shopSchema } from './shop.ts'
+
+describe('limits', () => {
+  const some = 'FOR EACH n IN LIST{1, 2, 3, 4, 5, 6} => (CREATE Item {title: CAST($n AS String), count: $n})'
+
+  queryTest(
+    'rows that are sorted or grouped',
+    [...shop, some],
+    async (db) => {
+      for (const text of [
+        'FROM Item WHERE count < 7 ORDER BY title RETURN *',
+        'FROM Item WHERE count < 7 GROUP BY title RETURN COUNT()',
+      ]) {
+        const error = await db.failure(text)
+        expect(error.type, text).toBe('LimitExceeded')
+        expect(error.message, text).toMatch(/5/)
+      }
+      expect(await db.rows('FROM Item WHERE count < 7 ORDER BY title TAKE 2 RETURN count')).toEqual([
+        { count: 1 },
+        { count: 2 },
+      ])
+      expect(await db.rows('FROM Item WHERE count < 7 RETURN COUNT() AS n')).toEqual([{ n: 7 }])
+      await db.rows('CREATE INDEX itemTitle ON Item (title)')
+      expect(await db.rows('FROM Item WHERE count < 7 ORDER BY title RETURN title')).toHaveLength(7)
+    },
+    { limits: { sortedRowsMax: 5 } },
+  )
+
+  queryTest(
+    'objects that one text changes',
+    [
+      shopSchema,
+      'FOR EACH n IN LIST{1, 2, 3} => (CREATE Item {count: $n})',
+      'FOR EACH n IN LIST{4, 5} => (CREATE Item {count: $n})',
+    ],
+    async (db) => {
+      expect((await db.failure('FOR EACH n IN LIST{6, 7, 8, 9} => (CREATE Item {count: $n})')).message).toMatch(
+        /changedObjectsMax/,
+      )
+      expect((await db.failure('UPDATE Item SET count TO 1')).type).toBe('LimitExceeded')
+      expect((await db.failure('DELETE Item RETURN COUNT()')).type).toBe('LimitExceeded')
+      expect(await db.rows('FROM Item ORDER BY count RETURN count')).toEqual(
+        [1, 2, 3, 4, 5].map((count) => ({ count })),
+      )
+      expect(await db.rows('DELETE Item WHERE count < 4 RETURN COUNT() AS n')).toEqual([{ n: 3 }])
+    },
+    { limits: { changedObjectsMax: 3 } },
+  )
+
+  queryTest(
+    'characters of a text',
+    [],
+    async (db) => {
+      expect((await db.failure(`SHOW '${'x'.repeat(100)}'`)).type).toBe('LimitExceeded')
+      expect(await db.rows("SHOW 'x'")).toEqual(['x'])
+    },
+    { limits: { queryCharactersMax: 50 } },
+  )
+
+  it('time', async () => {
+    // Already over when the text begins: the test does not depend on how fast the machine is.
+    const { db, close } = await openQueryDatabase([], { limits: { statementMsMax: -1 } })
+    const error = await db.failure('SHOW CLASSES; SHOW 1')
+    expect(error).toMatchObject({ type: 'LimitExceeded', message: expect.stringMatching(/statementMsMax/) })
+    await close()
+  })
+})
+
+describe('a text that is cancelled', () => {
+  it('ends where it is, and gives back its snapshot', async () => {
+    const { db, close } = await openQueryDatabase(shop)
+    const { chunks } = await db.fd.query({ text: 'FROM Order RETURN *', parameters: {} })
+    for await (const _ of chunks) break
+    await close()
+  })
+
+  it('that changes something leaves nothing', async () => {
+    const { db, close } = await openQueryDatabase(shop)
+    const controller = new AbortController()
+    controller.abort(new Error('the client is gone'))
+    await expect(
+      db.fd.query({ text: 'DELETE Order RETURN COUNT()', parameters: {}, signal: controller.signal }),
+    ).rejects.toThrow()
+    expect(await db.rows('FROM Order RETURN COUNT() AS n')).toEqual([{ n: 5 }])
+    await close()
+  })
+})
+
+describe('EXPLAIN', () => {
+  queryTest('tells the plan of a statement, and carries nothing out', shop, async (db) => {
+    const [plan] = await db.rows('EXPLAIN DELETE Order WHERE number = 1')
+    expect(plan).toMatchObject({ operator: expect.any(String) })
+    expect(JSON.stringify(plan)).toMatch(/Shop\.Order/)
+    expect(await db.rows('FROM Order RETURN COUNT() AS n')).toEqual([{ n: 5 }])
+    expect(JSON.stringify(plan)).not.toMatch(/"examined"/)
+  })
+
+  queryTest('ANALYZE carries it out, and counts', shop, async (db) => {
+    const plan = await db.analyze('FROM Order WHERE total > 10 RETURN number')
+    expect(plan.returned).toBe(2)
+    expect(JSON.stringify(plan)).toMatch(/"examined":5/)
+  })
+
+  queryTest('refuses what the statement itself would be refused for', shop, async (db) => {
+    expect((await db.failure('EXPLAIN FROM Nobody RETURN *')).extensions).toMatchObject({ line: 1, column: 14 })
+  })
+})

@@ -1,0 +1,125 @@
+/** UPDATE SCHEMA, CREATE INDEX and DROP INDEX (DO, section 3). */
+import { describe, expect } from 'vitest'
+import { queryTest } from '../query-database.ts'
+
+const base = 'UPDATE SCHEMA { CREATE CLASS Shop.Thing {name: String} }'
+
+describe('UPDATE SCHEMA', () => {
+  queryTest('creates classes with attributes of every type', [base], async (db) => {
+    const rows = await db.rows(`UPDATE SCHEMA {
+      CREATE CLASS Shop.Part EMBEDDABLE {size: Integer{Encoding: Unsigned, Storage: B8}}
+      CREATE CLASS Shop.Machine SUPERCLASS Shop.Thing {
+        flag: Boolean, letter: Character, real: Real{Storage: B32}, id: Guid, code: String{Encoding: Byte, Storage: Fixed, FixedLength: 4},
+        day: Date, clock: Time, moment: DateTime, span: Interval, part: Object{Class: Shop.Part},
+        next: Reference{Referenced: Shop.Machine, Inverse: previous}, previous: Reference{Referenced: Shop.Machine, Inverse: next},
+        counts: List{Element: Integer{Storage: B64}}, others: Set{Element: Reference{Referenced: Shop.Thing}},
+        byName: Map{Key: String, Element: Reference{Referenced: Shop.Thing}}
+      }
+    }`)
+    expect(rows).toEqual([
+      { className: 'Shop.Part', classNumber: expect.stringMatching(/^\d+$/) },
+      { className: 'Shop.Machine', classNumber: expect.stringMatching(/^\d+$/) },
+    ])
+    const [machine] = await db.rows('SHOW CLASS Machine')
+    expect(machine).toMatchObject({
+      className: 'Shop.Machine',
+      superClass: 'Shop.Thing',
+      attributes: [
+        { attributeName: 'flag', logicalType: 'boolean' },
+        { attributeName: 'letter', logicalType: 'character' },
+        { attributeName: 'real', logicalType: 'real', storage: 'b32' },
+        { attributeName: 'id', logicalType: 'guid' },
+        { attributeName: 'code', logicalType: 'string', encoding: 'byte', storage: 'fixed', fixedLength: 4 },
+        { attributeName: 'day', logicalType: 'date' },
+        { attributeName: 'clock', logicalType: 'time' },
+        { attributeName: 'moment', logicalType: 'datetime' },
+        { attributeName: 'span', logicalType: 'interval' },
+        { attributeName: 'part', logicalType: 'object' },
+        { attributeName: 'next', logicalType: 'reference' },
+        { attributeName: 'previous', logicalType: 'reference' },
+        { attributeName: 'counts', logicalType: 'list' },
+        { attributeName: 'others', logicalType: 'set' },
+        { attributeName: 'byName', logicalType: 'map' },
+      ],
+    })
+    await db.rows("LET a = CREATE Machine {name: 'a', part.size: 7}; CREATE Machine {name: 'b', previous: $a}")
+    expect(await db.rows("FROM Thing WHERE name = 'a' RETURN CAST($$ID AS Machine).next.name AS next")).toEqual([
+      { next: 'b' },
+    ])
+  })
+
+  queryTest(
+    'adds attributes, which old objects have by their defaults',
+    [base, "CREATE Thing {name: 'old'}"],
+    async (db) => {
+      expect(
+        await db.rows('UPDATE SCHEMA { ALTER CLASS Shop.Thing {ADD count: Integer, ADD tags: List{Element: String}} }'),
+      ).toEqual([{ className: 'Shop.Thing', classNumber: expect.any(String) }])
+      expect(await db.rows('FROM Thing RETURN name, count, tags')).toEqual([{ name: 'old', count: 0, tags: [] }])
+    },
+  )
+
+  queryTest('refuses what POST /v1/schema refuses, and changes nothing then', [base], async (db) => {
+    const refused: readonly (readonly [string, string, RegExp])[] = [
+      ['CREATE CLASS Shop.Thing {a: Integer}', 'ClassExists', /Shop\.Thing/],
+      ['CREATE CLASS A {a: Intger}', 'InvalidDefinition', /attribute a.*intger/],
+      ['CREATE CLASS A {a: Integer{Storage: B7}}', 'InvalidDefinition', /a/],
+      ['CREATE CLASS A {a: Integer{Sotrage: B8}}', 'QueryError', /Sotrage/],
+      ['CREATE CLASS A SUPERCLASS Nobody {}', 'QueryError', /Nobody/],
+      ['CREATE CLASS A {a: Reference{Referenced: Nobody}}', 'QueryError', /Nobody/],
+      ['CREATE CLASS A {a: Map{Key: String, Element: Integer}}', 'InvalidDefinition', /has to be reference/],
+      ['CREATE CLASS A {a: Integer, a: String}', 'InvalidDefinition', /a/],
+      ['ALTER CLASS Nobody {ADD a: Integer}', 'QueryError', /Nobody/],
+      ['CREATE CLASS A {a: Integer} CREATE CLASS Shop.Thing {}', 'ClassExists', /Shop\.Thing/],
+    ]
+    for (const [change, type, message] of refused) {
+      const error = await db.failure(`UPDATE SCHEMA { ${change} }`)
+      expect({ change, type: error.type, message: error.message }).toEqual({
+        change,
+        type,
+        message: expect.stringMatching(message),
+      })
+    }
+    expect(await db.rows('SHOW CLASSES')).toHaveLength(1)
+  })
+})
+
+describe('CREATE INDEX and DROP INDEX', () => {
+  const things = "FOR EACH n IN LIST{'a', 'b', 'b'} => (CREATE Thing {name: $n})"
+
+  queryTest('build, use and remove an index', [base, things], async (db) => {
+    expect(await db.rows('CREATE INDEX thing.name ON Thing (name)')).toEqual([
+      { name: 'thing.name', uri: '/v1/index/thing.name' },
+    ])
+    expect((await db.analyze("FROM Thing WHERE name = 'b' RETURN *")).returned).toBe(2)
+    expect(JSON.stringify(await db.analyze("FROM Thing WHERE name = 'b' RETURN *"))).toMatch(/thing\.name/)
+    expect(await db.rows('DROP INDEX thing.name')).toEqual([])
+    expect(JSON.stringify(await db.analyze("FROM Thing WHERE name = 'b' RETURN *"))).not.toMatch(/thing\.name/)
+  })
+
+  queryTest('refuse values that break them, unknown attributes and names', [base, things], async (db) => {
+    expect((await db.failure('CREATE UNIQUE INDEX i ON Thing (name)')).type).toBe('UniqueViolation')
+    expect((await db.failure("DELETE Thing WHERE name = 'x'; CREATE UNIQUE INDEX i ON Thing (name)")).type).toBe(
+      'UniqueViolation',
+    )
+    expect((await db.failure('CREATE INDEX i ON Thing (nme)')).message).toMatch(/nme/)
+    expect((await db.failure('DROP INDEX nothing')).type).toBe('IndexNotFound')
+    await db.rows('CREATE INDEX i ON Thing (name)')
+    expect((await db.failure('CREATE INDEX i ON Thing (name)')).type).toBe('IndexExists')
+    await db.rows("DELETE Thing WHERE name = 'b'; DROP INDEX i; CREATE UNIQUE INDEX i ON Thing (name)")
+    expect((await db.failure("CREATE Thing {name: 'a'}")).type).toBe('UniqueViolation')
+  })
+
+  queryTest(
+    'with other statements are part of their transaction, up to a number of objects',
+    [base, things],
+    async (db) => {
+      const error = await db.failure("CREATE Thing {name: 'c'}; CREATE INDEX i ON Thing (name)")
+      expect(error.type).toBe('LimitExceeded')
+      expect(error.message).toMatch(/3/)
+      await db.rows('CREATE INDEX i ON Thing (name)')
+      expect(await db.rows('FROM Thing RETURN COUNT() AS n')).toEqual([{ n: 3 }])
+    },
+    { limits: { transactionIndexObjectsMax: 3 } },
+  )
+})
