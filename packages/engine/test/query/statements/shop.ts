@@ -17,7 +17,7 @@ export const shopSchema = `UPDATE SCHEMA {
   CREATE CLASS Shop.Item {title: String, price: Real, count: Integer}
 }`
 
-export const shopData = `
+const shopData = `
   LET ann = CREATE Client {name: 'Ann', age: 30, address: Address{city: 'Oslo', zip: 150}, tags: LIST{'a', 'b', 'c'},
     homes: LIST{Address{city: 'Oslo', zip: 150}, Address{city: 'Bergen', zip: 5003}}};
   LET bob = CREATE Client {name: 'Bob', age: 25, address.city: 'Bergen', tags: LIST{'b'}, friends: SET{$ann}};
