@@ -1,11 +1,12 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError } from '../errors.ts'
-import type { Awaitable, Store } from '../store/store.ts'
+import type { Awaitable, Expectation, Store } from '../store/store.ts'
+import { type Lanes, lanesOf } from './lanes.ts'
 import { OwnWriteConflict, Tape, Transaction } from './transaction.ts'
 
-/** Attempts made at once, before waiting a little, growing time for others to get through. */
-const attemptsWithoutDelay = 3
+/** Attempts made at once, before standing in line, or waiting a little, for others to get through. */
+const attemptsAtOnce = 3
 const delayMsMax = 32
 
 /**
@@ -18,26 +19,68 @@ export async function transact<T>(
   body: (transaction: Transaction) => Awaitable<T>,
 ): Promise<T> {
   const tape = new Tape()
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    if (attempt > attemptsWithoutDelay) await delay(Math.random() * Math.min(2 ** (attempt - 3), delayMsMax))
-    const snapshot = await store.snapshot()
-    const transaction = new Transaction(snapshot, attempt > 1, tape)
-    let result: T
-    try {
-      result = await body(transaction)
-    } catch (error) {
-      // A careful attempt reads what this one only expected, and so tells the client what contradicts what.
-      if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
-      throw error
-    } finally {
-      snapshot.release()
+  const line = new Line(store)
+  try {
+    for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+      if (attempt > 1) await line.wait(attempt)
+      const snapshot = await store.snapshot()
+      const transaction = new Transaction(snapshot, attempt > 1, tape)
+      let result: T
+      try {
+        result = await body(transaction)
+      } catch (error) {
+        // A careful attempt reads what this one only expected, and so tells the client what contradicts what.
+        if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
+        throw error
+      } finally {
+        snapshot.release()
+      }
+      if (!transaction.hasChanges) return result
+      const outcome = await store.commit(transaction.commit())
+      if (outcome.isCommitted) return result
+      line.conflict = keyOf(outcome.failed)
     }
-    if (!transaction.hasChanges) return result
-    const outcome = await store.commit(transaction.commit())
-    if (outcome.isCommitted) return result
+  } finally {
+    line.leave()
   }
   throw new AshlarError(
     'TransactionContention',
     `The change met other changes of the same objects ${attemptsMax} times in a row; nothing was changed.`,
   )
+}
+
+/** The turns that one transaction takes among those that want the same key. */
+class Line {
+  /** What failed the last attempt. */
+  conflict: string | undefined
+  private readonly lanes: Lanes
+  private enteredAt = 0
+  private end: (() => void) | undefined
+
+  constructor(store: Store) {
+    this.lanes = lanesOf(store)
+  }
+
+  /** Before another attempt: who has a lane tries again at once, for a while. */
+  async wait(attempt: number): Promise<void> {
+    const { conflict } = this
+    if (conflict === undefined) return
+    if (this.end === undefined) {
+      if (attempt <= attemptsAtOnce && !this.lanes.isBusy(conflict)) return
+      this.end = await this.lanes.enter(conflict)
+      this.enteredAt = attempt
+      return
+    }
+    const tried = attempt - this.enteredAt
+    if (tried > attemptsAtOnce) await delay(Math.random() * Math.min(2 ** (tried - attemptsAtOnce), delayMsMax))
+  }
+
+  leave(): void {
+    this.end?.()
+  }
+}
+
+function keyOf(failed: Expectation): string {
+  const key = failed.kind === 'range' ? failed.guard : failed.key
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
 }

@@ -128,3 +128,24 @@ it('one engine changes the schema: the next request of another sees it, and noth
   expect((await one.verify()).problems).toEqual([])
   await store.close()
 })
+
+it('however many want to change the same object, all get through', () =>
+  withFd(
+    [classOf('Counter', { n: 'integer' })],
+    async (fd) => {
+      const [one, other] = await fd.createObjects([
+        { class: 'Counter', attributes: {} },
+        { class: 'Counter', attributes: {} },
+      ])
+      const increment = async (oid: string | undefined): Promise<void> => {
+        const { chunks } = await fd.query({
+          text: 'UPDATE Counter WHERE $$ID = $oid SET n TO n + 1 RETURN n',
+          parameters: { oid },
+        })
+        for await (const chunk of chunks) void chunk
+      }
+      await Promise.all(Array.from({ length: 600 }, (_, i) => increment(i % 3 === 0 ? other : one)))
+      expect([await read(fd, String(one)), await read(fd, String(other))]).toMatchObject([{ n: 400 }, { n: 200 }])
+    },
+    { transactionAttemptsMax: 20 },
+  ))
