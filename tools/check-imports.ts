@@ -19,13 +19,13 @@ const ranks: Readonly<Record<string, number>> = {
   indexes: 5,
   links: 6,
   objects: 7,
-  evolution: 7,
   verify: 7,
-  query: 8,
-  'database.ts': 9,
-  batch: 10,
-  'federated-database.ts': 11,
-  'index.ts': 12,
+  evolution: 8,
+  query: 9,
+  'database.ts': 10,
+  batch: 11,
+  'federated-database.ts': 12,
+  'index.ts': 13,
 }
 
 /** The packages that each package may import. */

@@ -1,15 +1,35 @@
 /** The operations of the interface, as a federated database has them, and as a transaction has them. */
+import type { AlterSettings } from './evolution/alterations.ts'
+import type { SchemaReport } from './evolution/schema-report.ts'
 import type { IndexRecord } from './indexes/index-record.ts'
 import type { Attributes } from './objects/apply-attributes.ts'
+import type { Condition } from './objects/condition.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { DefineMode } from './schema/define-classes.ts'
 import type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 import type { Awaitable } from './store/store.ts'
 import type { Oid } from './types/oid.ts'
 
+export interface CreateIndexOptions {
+  /** Ends a build that is waited for, and leaves no index. */
+  readonly signal?: AbortSignal
+  /** `Prefer: respond-async`. */
+  readonly isBackground?: boolean
+}
+
 export interface Database {
   /** POST (`create`) and PUT (`createOrExtend`) /v1/schema: class numbers in request order. */
   defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]>
+  /** The same with `?dryRun=true`. */
+  planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport>
+  /** PUT /v1/schema/{class}: the class number. */
+  alterClass(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<string>
+  /** The same with `?dryRun=true`. */
+  planAlteration(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<SchemaReport>
+  /** DELETE /v1/schema/{class}. */
+  deleteClass(nameOrNumber: string): Promise<void>
+  /** The same with `?dryRun=true`. */
+  planDeletion(nameOrNumber: string): Promise<SchemaReport>
   /** GET /v1/schema: by class number, without deleted ones. */
   listClasses(): Promise<ClassRepresentation[]>
   /** GET /v1/schema/{class}: full name or class number. Throws ClassNotFound. */
@@ -25,14 +45,14 @@ export interface Database {
    * Throws MalformedOid, ObjectNotFound.
    */
   readObject(oid: string): Awaitable<Buffer>
-  /** PUT /v1/object/{oid}. */
-  updateObject(oid: string, attributes: Attributes, className?: string): Promise<void>
+  /** PUT /v1/object/{oid}. Throws PreconditionFailed where a condition is given and does not hold. */
+  updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void>
   /** DELETE /v1/object/{oid}. */
-  deleteObject(oid: string): Promise<void>
+  deleteObject(oid: string, condition?: Condition): Promise<void>
   /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   query(request: QueryRequest): Promise<QueryReply>
   /** POST /v1/index. */
-  createIndex(body: unknown, options?: { signal?: AbortSignal }): Promise<{ name: string }>
+  createIndex(body: unknown, options?: CreateIndexOptions): Promise<{ name: string }>
   /** GET /v1/index: by name. */
   listIndexes(): Promise<IndexRecord[]>
   /** GET /v1/index/{name}. Throws IndexNotFound. */

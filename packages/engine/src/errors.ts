@@ -41,9 +41,15 @@ export const errorCatalogue = {
   ClassExists: { kind: 'conflict', title: 'The class already exists' },
   AttributeExists: { kind: 'conflict', title: 'The attribute already exists with another definition' },
   SuperClassMismatch: { kind: 'conflict', title: 'The class has another superclass' },
+  AttributeInUse: { kind: 'conflict', title: 'The attribute is used by an index or a link' },
+  ClassInUse: { kind: 'conflict', title: 'The class is still used' },
+  ValuesWouldBeLost: { kind: 'conflict', title: 'Stored values do not fit the changed attribute' },
   ClassIsEmbedded: { kind: 'conflict', title: 'The class is used as an embedded attribute type' },
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },
+
+  // The request names a version that is not the present one.
+  PreconditionFailed: { kind: 'precondition', title: 'The object is not as the request expects it' },
 
   // Understood, but not possible.
   UnknownClass: { kind: 'unprocessable', title: 'The body names a class that does not exist' },

@@ -4,12 +4,20 @@ import { runTransaction, type TransactionStep } from './batch/run-transaction.ts
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { catalogVersionKey } from './catalog/catalog-keys.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
-import type { Database } from './database.ts'
+import type { CreateIndexOptions, Database } from './database.ts'
+import { type AlterSettings, strictly } from './evolution/alterations.ts'
+import { CatalogChanges } from './evolution/catalog-changes.ts'
+import { type DetailedStatistics, detailedStatistics } from './evolution/detailed-statistics.ts'
+import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './evolution/dry-run.ts'
+import { IndexBuilds } from './evolution/index-builds.ts'
 import { SchemaChanges } from './evolution/schema-changes.ts'
+import type { SchemaReport } from './evolution/schema-report.ts'
+import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './evolution/upgrade-objects.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { ObjectChanges } from './links/object-changes.ts'
 import type { Attributes } from './objects/apply-attributes.ts'
+import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject } from './objects/delete.ts'
 import { flushObjects } from './objects/flush.ts'
@@ -35,7 +43,7 @@ import type { Awaitable, Snapshot, Store } from './store/store.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
-import { type VerifyReport, verifyStore } from './verify/verify.ts'
+import { type VerifyOptions, type VerifyReport, verifyStore } from './verify/verify.ts'
 
 export interface OpenOptions {
   readonly alias: string
@@ -44,6 +52,8 @@ export interface OpenOptions {
   readonly limits?: Partial<EngineLimits>
   /** The directory below which IMPORT CSV may read; without one it is refused. */
   readonly importDir?: string
+  /** Told what fails in the background, where no request could be; without it such a failure is thrown as unhandled. */
+  readonly onFault?: (error: unknown) => void
 }
 
 export interface Statistics {
@@ -60,6 +70,8 @@ export class FederatedDatabase implements Database {
   private readonly session: Session
   private readonly catalogs = new CatalogCache()
   private readonly containers: Containers
+  private readonly changes: CatalogChanges
+  private readonly builds: IndexBuilds
   private readonly schema: SchemaChanges
   private readonly plans = new StatementPlans()
   private readonly importDirectory: string | undefined
@@ -70,7 +82,9 @@ export class FederatedDatabase implements Database {
     this.limits = { ...defaultEngineLimits, ...options.limits }
     this.session = session
     this.containers = new Containers(options.store)
-    this.schema = new SchemaChanges(options.store, session, this.catalogs, this.limits)
+    this.changes = new CatalogChanges(options.store, session, this.catalogs, this.limits, options.onFault ?? rethrow)
+    this.builds = new IndexBuilds(this.changes)
+    this.schema = new SchemaChanges(this.changes, this.containers, this.builds)
     this.importDirectory = options.importDir
   }
 
@@ -85,6 +99,31 @@ export class FederatedDatabase implements Database {
   /** POST (`create`) and PUT (`createOrExtend`) /v1/schema: class numbers in request order. */
   async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
     return (await this.schema.define(descriptions, mode)).map(String)
+  }
+
+  /** The same with `?dryRun=true`. */
+  planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
+    return this.dryRun((context) => reportDefinitions(context, descriptions, mode))
+  }
+
+  /** PUT /v1/schema/{class}: the class number. */
+  async alterClass(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<string> {
+    return String(await this.schema.alter(nameOrNumber, body, { ...strictly, ...settings }))
+  }
+
+  /** The same with `?dryRun=true`. */
+  planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
+    return this.dryRun((context) => reportAlteration(context, nameOrNumber, body, settings.isCascading === true))
+  }
+
+  /** DELETE /v1/schema/{class}. */
+  deleteClass(nameOrNumber: string): Promise<void> {
+    return this.schema.deleteClass(nameOrNumber)
+  }
+
+  /** The same with `?dryRun=true`. */
+  planDeletion(nameOrNumber: string): Promise<SchemaReport> {
+    return this.dryRun((context) => reportDeletion(context, nameOrNumber))
   }
 
   /** GET /v1/schema: by class number, without deleted ones. */
@@ -133,15 +172,21 @@ export class FederatedDatabase implements Database {
   }
 
   /** PUT /v1/object/{oid}. */
-  async updateObject(oid: string, attributes: Attributes, className?: string): Promise<void> {
+  async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.write((changes) => updateObject(changes, parsed, attributes, className))
+    await this.write(async (changes) => {
+      if (condition !== undefined) await checkCondition(changes, parsed, condition)
+      await updateObject(changes, parsed, attributes, className)
+    })
   }
 
   /** DELETE /v1/object/{oid}. */
-  async deleteObject(oid: string): Promise<void> {
+  async deleteObject(oid: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.write((changes) => deleteObject(changes, parsed))
+    await this.write(async (changes) => {
+      if (condition !== undefined) await checkCondition(changes, parsed, condition)
+      await deleteObject(changes, parsed)
+    })
   }
 
   /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
@@ -158,9 +203,9 @@ export class FederatedDatabase implements Database {
     return runTransaction(body, isRehearsed, this.resources())
   }
 
-  /** POST /v1/index. */
-  async createIndex(body: unknown, options: { signal?: AbortSignal } = {}): Promise<{ name: string }> {
-    const { name } = await this.schema.createIndex(body, options.signal)
+  /** POST /v1/index. In the background: its record tells how it goes, also after a restart. */
+  async createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
+    const { name } = await this.schema.createIndex(body, options.isBackground === true, options.signal)
     return { name }
   }
 
@@ -180,9 +225,24 @@ export class FederatedDatabase implements Database {
   }
 
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
-  async verify(): Promise<VerifyReport> {
-    await this.schema.settle()
-    return withSnapshot(this.store, async (snapshot) => verifyStore(snapshot, await this.catalogs.at(snapshot)))
+  async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    await this.changes.settle()
+    return withSnapshot(this.store, async (snapshot) => {
+      return verifyStore(snapshot, await this.catalogs.at(snapshot), options)
+    })
+  }
+
+  /**
+   * Rewrites objects that are stored in an earlier shape, in batches, while others go on working. Stopped by the
+   * signal, it goes on next time. Returns how many it looked at and rewrote. Throws the signal's reason.
+   */
+  upgradeObjects(options: UpgradeOptions = {}): Promise<UpgradeProgress> {
+    return upgradeObjects(this.changes, options)
+  }
+
+  /** Reads everything: objects and bytes by class, and the sizes of indexes. */
+  detailedStatistics(options: { readonly signal?: AbortSignal } = {}): Promise<DetailedStatistics> {
+    return this.readWithCatalog((snapshot, catalog) => detailedStatistics(snapshot, catalog, options.signal))
   }
 
   async statistics(): Promise<Statistics> {
@@ -194,7 +254,8 @@ export class FederatedDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.schema.settle()
+    await this.builds.stop()
+    await this.changes.settle()
     await this.store.close()
   }
 
@@ -209,6 +270,11 @@ export class FederatedDatabase implements Database {
     })
   }
 
+  private async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
+    const { limits, containers, session } = this
+    return this.readWithCatalog((snapshot, catalog) => report({ snapshot, catalog, limits, containers, session }))
+  }
+
   private readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {
     return this.readWithCatalog(async (_snapshot, catalog) => read(catalog))
   }
@@ -218,7 +284,13 @@ export class FederatedDatabase implements Database {
   }
 
   private resources(): QueryResources {
-    const { store, limits, catalogs, containers, session, schema, plans, importDirectory } = this
-    return { store, limits, catalogs, containers, session, schema, plans, importDirectory }
+    const { store, limits, catalogs, containers, session, schema, changes, plans, importDirectory } = this
+    return { store, limits, catalogs, containers, session, schema, changes, plans, importDirectory }
   }
+}
+
+function rethrow(error: unknown): void {
+  queueMicrotask(() => {
+    throw error
+  })
 }

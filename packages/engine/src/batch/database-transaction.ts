@@ -1,9 +1,13 @@
 /** The operations of the interface as steps of one transaction: each sees what those before it did. */
 import type { Database } from '../database.ts'
+import { type AlterSettings, strictly } from '../evolution/alterations.ts'
 import type { ChangeScope } from '../evolution/change-scope.ts'
+import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from '../evolution/dry-run.ts'
+import type { SchemaReport } from '../evolution/schema-report.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from '../indexes/index-record.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
 import type { Attributes } from '../objects/apply-attributes.ts'
+import { type Condition, checkCondition } from '../objects/condition.ts'
 import { createObject } from '../objects/create.ts'
 import { deleteObject } from '../objects/delete.ts'
 import { flushObjects } from '../objects/flush.ts'
@@ -37,6 +41,26 @@ export class DatabaseTransaction implements Database {
     return (await this.scope.defineClasses(descriptions, mode)).map(String)
   }
 
+  planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
+    return reportDefinitions(this.dryRun(), descriptions, mode)
+  }
+
+  async alterClass(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<string> {
+    return String(await this.scope.alterClass(nameOrNumber, body, { ...strictly, ...settings }))
+  }
+
+  planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
+    return reportAlteration(this.dryRun(), nameOrNumber, body, settings.isCascading === true)
+  }
+
+  deleteClass(nameOrNumber: string): Promise<void> {
+    return this.scope.deleteClass(nameOrNumber)
+  }
+
+  planDeletion(nameOrNumber: string): Promise<SchemaReport> {
+    return reportDeletion(this.dryRun(), nameOrNumber)
+  }
+
   async listClasses(): Promise<ClassRepresentation[]> {
     const { catalog } = this.scope
     return catalog.classes.map((cls) => representClass(cls, catalog))
@@ -62,14 +86,20 @@ export class DatabaseTransaction implements Database {
     return readObject(this.scope.transaction.overlay(), this.scope.catalog, checkedOid(oid))
   }
 
-  updateObject(oid: string, attributes: Attributes, className?: string): Promise<void> {
+  updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    return this.change((changes) => updateObject(changes, parsed, attributes, className))
+    return this.change(async (changes) => {
+      if (condition !== undefined) await checkCondition(changes, parsed, condition)
+      await updateObject(changes, parsed, attributes, className)
+    })
   }
 
-  deleteObject(oid: string): Promise<void> {
+  deleteObject(oid: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    return this.change((changes) => deleteObject(changes, parsed))
+    return this.change(async (changes) => {
+      if (condition !== undefined) await checkCondition(changes, parsed, condition)
+      await deleteObject(changes, parsed)
+    })
   }
 
   query(request: QueryRequest): Promise<QueryReply> {
@@ -90,6 +120,12 @@ export class DatabaseTransaction implements Database {
 
   deleteIndex(name: string): Promise<void> {
     return this.scope.deleteIndex(name)
+  }
+
+  private dryRun(): DryRunContext {
+    const { limits, containers, session } = this.resources
+    const { transaction, catalog } = this.scope
+    return { snapshot: transaction.overlay(), catalog, limits, containers, session }
   }
 
   private async change<T>(body: (changes: ObjectChanges) => Promise<T>): Promise<T> {

@@ -18,8 +18,8 @@ export async function runTransaction<T>(
   isRehearsed: boolean,
   resources: QueryResources,
 ): Promise<T> {
-  const { store, limits, catalogs, schema, session, containers } = resources
-  const scopeResources = { limits, session, containers, clearInBackground: () => schema.clearInBackground() }
+  const { store, limits, catalogs, changes, session, containers } = resources
+  const scopeResources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
   const outcome = await transact(store, limits.transactionAttemptsMax, async (transaction) => {
     const catalog = await catalogs.at(transaction.snapshot)
     const runIn = async (within: Transaction, isRehearsal: boolean): Promise<{ result: T; scope: ChangeScope }> => {

@@ -6,7 +6,18 @@ import type { Bytes } from '../store/store.ts'
 export const catalogVersionKey = Buffer.from([keySpace.catalog, 0x00])
 export const countersKey = Buffer.from([keySpace.catalog, 0x01])
 
-export const catalogPart = { class: 0x02, shape: 0x03, index: 0x04, garbage: 0x05 } as const
+/**
+ * `garbage`: by number of a dropped index. `linkGarbage`: by number of a deleted attribute that was kept as links.
+ * `progress`: how far the background build of an index has come.
+ */
+export const catalogPart = {
+  class: 0x02,
+  shape: 0x03,
+  index: 0x04,
+  garbage: 0x05,
+  linkGarbage: 0x06,
+  progress: 0x07,
+} as const
 export type CatalogPart = keyof typeof catalogPart
 
 export function catalogKey(part: CatalogPart, number: number): Buffer {

@@ -7,6 +7,8 @@ import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import { linkFormOf } from '../types/attribute-place.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, catalogVersionKey, countersKey } from './catalog-keys.ts'
 
 /** Puts what differs, and a new version, which fails every transaction that began under the old one. */
@@ -20,8 +22,29 @@ export function changeCatalog(transaction: Transaction, before: Catalog, after: 
     // Its entries are cleared afterwards, in batches; until then they are garbage that is known of.
     transaction.put(catalogKey('garbage', number), Buffer.alloc(0))
   }
+  for (const { number, classes } of deletedLinkAttributes(before, after)) {
+    transaction.put(catalogKey('linkGarbage', number), Buffer.from(JSON.stringify(classes)))
+  }
   if (changed.counters !== undefined) transaction.put(countersKey, encodeCounters(changed.counters))
   transaction.put(catalogVersionKey, session.nextStamp())
+}
+
+/** Attributes kept as links that are no longer there, and the classes whose objects may have entries of them. */
+function deletedLinkAttributes(
+  { classes }: Catalog,
+  after: CatalogState,
+): { readonly number: AttributeNumber; readonly classes: readonly ClassNumber[] }[] {
+  const kept = new Map(after.classes.map((definition) => [definition.number, definition]))
+  return classes.flatMap((cls) => {
+    const next = kept.get(cls.number)
+    if (!cls.isReferenceable || next === cls.definition) return []
+    const left = new Set(next?.attributes.map(({ number }) => number))
+    const deleted = cls.definition.attributes.filter(({ number, spec }) => {
+      return !left.has(number) && linkFormOf(spec) !== undefined
+    })
+    const holding = [cls, ...cls.subclasses].map(({ number }) => number)
+    return deleted.map(({ number }) => ({ number, classes: holding }))
+  })
 }
 
 /** Gives a new store its first, empty catalog. Whoever comes second finds it made. */

@@ -1,21 +1,28 @@
 /** What a transaction of several steps changes: objects and schema, each step seeing what those before it did. */
 import { catalogVersionKey } from '../catalog/catalog-keys.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import { buildIndexWithin } from '../indexes/build-within.ts'
 import type { EngineLimits } from '../limits.ts'
 import { ObjectChanges } from '../links/object-changes.ts'
 import type { Containers } from '../records/containers.ts'
+import { hasObjects } from '../records/expect-objects.ts'
+import { alterClass, classOfPath } from '../schema/alter-class.ts'
+import { readAlterRequest } from '../schema/alter-request.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { CatalogState } from '../schema/class-definition.ts'
+import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
+import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, readIndexRequest, withIndexState, withoutIndex } from '../schema/index-definition.ts'
+import { indexesToRebuild, needsPreparation, withRebuiltIndexes } from '../schema/pending-retype.ts'
 import { shownText } from '../schema/request-body.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import { type AlterSettings, valuesWouldBeLost } from './alterations.ts'
+import { prepareRetypes, putMoved } from './retype-within.ts'
 
 export interface ScopeResources {
   readonly limits: EngineLimits
@@ -71,15 +78,56 @@ export class ChangeScope {
     return classNumbers
   }
 
+  /** Throws what PUT /v1/schema/{class} does, and LimitExceeded where stored values of too many objects are concerned. */
+  async alterClass(nameOrNumber: string, body: unknown, settings: AlterSettings): Promise<ClassNumber> {
+    const { limits, containers, session } = this.resources
+    const catalog = this.current
+    const cls = classOfPath(catalog, nameOrNumber)
+    const options = { attributesMax: limits.classAttributesMax, isCascading: settings.isCascading }
+    const { state, retypes } = alterClass(catalog, cls, readAlterRequest(body), options)
+    if (!retypes.some((retype) => needsPreparation(catalog, retype))) {
+      await this.putAltered(state)
+      return cls.number
+    }
+    const context = {
+      transaction: this.transaction,
+      catalog,
+      containers,
+      objectsMax: limits.transactionIndexObjectsMax,
+      objects: () => new ObjectChanges(this.transaction, catalog, containers, session),
+    }
+    const { losses, moved } = await prepareRetypes(context, cls, retypes, settings.isLossAllowed)
+    if (losses.length > 0 && !settings.isLossAllowed) throw valuesWouldBeLost(losses)
+    const rebuilt = withRebuiltIndexes(state, indexesToRebuild(catalog, retypes), retypes)
+    await this.putAltered(rebuilt.state)
+    await putMoved(this.objects(), moved)
+    for (const number of rebuilt.indexes) await this.buildWithin(number)
+    return cls.number
+  }
+
+  /** Throws what DELETE /v1/schema/{class} does. */
+  async deleteClass(nameOrNumber: string): Promise<void> {
+    const cls = classOfPath(this.current, nameOrNumber)
+    const young = this.resources.containers.known()
+    const isUsed = await hasObjects(this.transaction, new Set([cls.number]), young, catalogVersionKey)
+    await this.putAltered(deleteClass(this.current, cls, isUsed).state)
+  }
+
   /** Throws what POST /v1/index does, and LimitExceeded where there are too many objects. */
   async createIndex(body: unknown): Promise<string> {
-    const { limits, containers } = this.resources
-    const { definition, state } = defineIndex(this.current, readIndexRequest(body), limits.indexKeyAttributesMax)
+    const { indexKeyAttributesMax } = this.resources.limits
+    const { definition, state } = defineIndex(this.current, readIndexRequest(body), indexKeyAttributesMax)
     await this.putCatalog(withIndexState(state, definition.number, 'ready'))
-    const index = this.current.indexByNumber(definition.number) ?? definition
+    await this.buildWithin(definition.number)
+    return definition.name
+  }
+
+  private async buildWithin(number: IndexNumber): Promise<void> {
+    const { limits, containers } = this.resources
+    const index = this.current.indexByNumber(number)
+    assert(index !== undefined, 'an index that is built is in the catalog')
     const objectsMax = limits.transactionIndexObjectsMax
     await buildIndexWithin(this.transaction, this.current, index, containers.known(), objectsMax)
-    return definition.name
   }
 
   /** Throws IndexNotFound. */
@@ -87,6 +135,11 @@ export class ChangeScope {
     const index = this.current.indexByName(name)
     if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
     await this.putCatalog(withoutIndex(this.current.state, index.number))
+    this.afterCommit.push(() => this.resources.clearInBackground())
+  }
+
+  private async putAltered(state: CatalogState): Promise<void> {
+    await this.putCatalog(state)
     this.afterCommit.push(() => this.resources.clearInBackground())
   }
 

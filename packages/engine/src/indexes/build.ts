@@ -25,6 +25,17 @@ export interface BuildContext {
   readonly batchObjects: number
   readonly attemptsMax: number
   catalogAt(snapshot: Snapshot): Awaitable<Catalog>
+  /** Where the build notes how far it has come, and whence it goes on. */
+  readonly progress?: BuildProgress
+}
+
+/** Kept in the store, in the commits of the build itself. */
+export interface BuildProgress {
+  readonly key: Buffer
+  /** What is to be put there once these objects are indexed too. */
+  after(last: Oid, objects: number): Buffer
+  /** Objects up to here are indexed already. */
+  readonly last: Oid | undefined
 }
 
 /** An object as one snapshot had it. */
@@ -43,16 +54,25 @@ export async function buildIndexEntries(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   for (const { from, to } of await coveredRanges(context, index)) {
-    let next: Buffer | undefined = from
+    let next: Buffer | undefined = laterOf(from, context.progress?.last)
     while (next !== undefined) {
       signal?.throwIfAborted()
       const seen: readonly SeenObject[] = await readBatch(context, next, to)
       if (seen.length > 0 && !(await putEntries(context, index, seen))) await putOneByOne(context, index, seen)
       const last = seen.at(-1)
-      next = last === undefined ? undefined : Buffer.concat([objectKey(last.oid), Buffer.from([0])])
+      next = last === undefined ? undefined : keyAfter(last.oid)
       await nextTurn()
     }
   }
+}
+
+function keyAfter(oid: Oid): Buffer {
+  return Buffer.concat([objectKey(oid), Buffer.from([0])])
+}
+
+function laterOf(from: Buffer, last: Oid | undefined): Buffer {
+  const next = last === undefined ? from : keyAfter(last)
+  return Buffer.compare(next, from) > 0 ? next : from
 }
 
 /**
@@ -120,7 +140,13 @@ async function putEntries(context: BuildContext, index: IndexNumber, seen: reado
       changes.push({ kind: 'put', key, value: oidBytes(oid) })
       own.set(key.toString('latin1'), oid)
     }
-    return changes.length === 0 || (await context.store.commit({ changes, expectations })).isCommitted
+    if (changes.length === 0) return true
+    const last = seen.at(-1)
+    const { progress } = context
+    if (progress !== undefined && last !== undefined) {
+      changes.push({ kind: 'put', key: progress.key, value: progress.after(last.oid, seen.length) })
+    }
+    return (await context.store.commit({ changes, expectations })).isCommitted
   } finally {
     snapshot.release()
   }

@@ -25,7 +25,10 @@ async function clearIndex(store: Store, index: IndexNumber): Promise<void> {
     const entries = ranges[0] ?? []
     const isLast = entries.length < batchEntries
     const changes = entries.map(({ key }) => ({ kind: 'delete' as const, key }))
-    if (isLast) changes.push({ kind: 'delete', key: catalogKey('garbage', index) })
+    if (isLast) {
+      changes.push({ kind: 'delete', key: catalogKey('garbage', index) })
+      changes.push({ kind: 'delete', key: catalogKey('progress', index) })
+    }
     await store.commit({ changes, expectations: [] })
     if (isLast) return
   }

@@ -30,16 +30,19 @@ interface KeyPart {
   /** Positions of values: in the object, then in the embedded object found there, and so on. */
   readonly path: readonly number[]
   readonly format: AttributeFormat
+  /** Of an index that is built for a type that the attribute is to have: what a value of the present one becomes. */
+  readonly convert: ((value: unknown) => unknown) | undefined
   /** As a request would write it: `address.city`, `Super::name`. */
   readonly name: string
   readonly textCharactersMax: number
 }
 
 export function indexKeyFormat(index: IndexDefinition, format: ClassFormat): IndexKeyFormat {
-  return { index, parts: index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format)) }
+  const isReplacement = index.replaces !== undefined
+  return { index, parts: index.keyAttributes.map((keyAttribute) => resolvePart(keyAttribute, format, isReplacement)) }
 }
 
-function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat): KeyPart {
+function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacement: boolean): KeyPart {
   const path: number[] = []
   const names: string[] = []
   let found: AttributeFormat | undefined
@@ -53,15 +56,16 @@ function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat): KeyPart {
   }
   assert(found !== undefined, 'a key attribute names an attribute')
   const textCharactersMax = keyAttribute.maxStoredStringLength ?? Number.POSITIVE_INFINITY
-  return { path, format: found, name: names.join('.'), textCharactersMax }
+  const part = { path, format: found, name: names.join('.'), textCharactersMax, convert: undefined }
+  return isReplacement && found.becoming !== undefined ? { ...part, ...found.becoming } : part
 }
 
 /** The values that the index sees, in key order. */
 export function keyValues({ parts }: IndexKeyFormat, values: readonly unknown[]): unknown[] {
-  return parts.map(({ path }) => {
+  return parts.map(({ path, convert }) => {
     let value: unknown = values
     for (const position of path) value = (value as readonly unknown[])[position]
-    return value
+    return convert === undefined || value === null ? value : convert(value)
   })
 }
 

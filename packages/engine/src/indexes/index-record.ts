@@ -1,19 +1,25 @@
 /** Indexes as replies show them: their definition, and how many entries they have (REST interface, section 6). */
 import { AshlarError } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
 import { representIndex } from '../schema/index-definition.ts'
 import { shownText } from '../schema/request-body.ts'
 import type { Snapshot } from '../store/store.ts'
+import { readProgress } from './build-progress.ts'
 import { countEntries } from './count-entries.ts'
 
-export type IndexRecord = ReturnType<typeof representIndex> & { readonly entryCount: number }
+export type IndexRecord = ReturnType<typeof representIndex> & {
+  readonly entryCount: number
+  /** Of a background build. */
+  readonly progress?: { readonly objectsDone: number; readonly objectsTotal: number }
+}
 
 /** By name. */
 export async function listIndexRecords(snapshot: Snapshot, catalog: Catalog): Promise<IndexRecord[]> {
   const byName = [...catalog.indexes].sort((one, other) => (one.name < other.name ? -1 : 1))
   const records: IndexRecord[] = []
   for (const index of byName) {
-    records.push({ ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) })
+    records.push(await recordOf(snapshot, catalog, index))
   }
   return records
 }
@@ -22,5 +28,12 @@ export async function listIndexRecords(snapshot: Snapshot, catalog: Catalog): Pr
 export async function readIndexRecord(snapshot: Snapshot, catalog: Catalog, name: string): Promise<IndexRecord> {
   const index = catalog.indexByName(name)
   if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
-  return { ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) }
+  return recordOf(snapshot, catalog, index)
+}
+
+async function recordOf(snapshot: Snapshot, catalog: Catalog, index: IndexDefinition): Promise<IndexRecord> {
+  const record = { ...representIndex(index, catalog), entryCount: await countEntries(snapshot, index.number) }
+  if (index.state !== 'building' || index.isBackground !== true) return record
+  const { objectsDone = 0, objectsTotal = 0 } = (await readProgress(snapshot, index.number)) ?? {}
+  return { ...record, progress: { objectsDone, objectsTotal } }
 }

@@ -69,6 +69,15 @@ export function linkRange(owner: Oid, attribute: AttributeNumber, kind: number):
   return { from, to: prefixEnd(from) }
 }
 
+/** Every link entry of the objects in a container. */
+export function containerLinksRange(database: number, container: number): { from: Buffer; to: Buffer } {
+  const from = Buffer.alloc(5)
+  from[0] = keySpace.link
+  from.writeUInt16BE(database, 1)
+  from.writeUInt16BE(container, 3)
+  return { from, to: prefixEnd(from) }
+}
+
 /** Every link entry of an object. */
 export function objectLinksRange(owner: Oid): Required<KeyRange> {
   const from = Buffer.allocUnsafe(attributeOffset)

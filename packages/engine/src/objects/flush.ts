@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
+import { checkChangingValues } from '../records/changing-values.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import { objectsAtOnce } from '../records/working-set.ts'
 
@@ -11,6 +12,7 @@ export async function flushObjects(changes: ObjectChanges): Promise<void> {
   const indexed: IndexedChange[] = []
   for (const { oid, key, format, stored, before, values, isChanged, isDeleted } of objects.all()) {
     if (!isChanged && !isDeleted) continue
+    if (format.isChanging && !isDeleted) checkChangingValues(format, values, objects.formats)
     if (stored !== undefined) transaction.expectRevision(key, revisionPrefixOf(stored))
     if (format.cls.indexes.length > 0) indexed.push({ oid, format, before, after: isDeleted ? undefined : values })
   }

@@ -1,5 +1,6 @@
 /** What queries are carried out with: the parts of a federated database that they need. */
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
+import type { CatalogChanges } from '../evolution/catalog-changes.ts'
 import type { SchemaChanges } from '../evolution/schema-changes.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/containers.ts'
@@ -14,6 +15,7 @@ export interface QueryResources {
   readonly containers: Containers
   readonly session: Session
   readonly schema: SchemaChanges
+  readonly changes: CatalogChanges
   readonly plans: StatementPlans
   /** Below which IMPORT CSV may read; undefined = not at all. */
   readonly importDirectory: string | undefined

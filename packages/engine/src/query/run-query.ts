@@ -229,8 +229,8 @@ async function inTransaction<T>(
   return outcome
 }
 
-function scopeResources({ limits, session, containers, schema }: QueryResources): ScopeResources {
-  return { limits, session, containers, clearInBackground: () => schema.clearInBackground() }
+function scopeResources({ limits, session, containers, changes }: QueryResources): ScopeResources {
+  return { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */
@@ -263,6 +263,6 @@ async function createIndex(
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
   const binding = newBinding({ text, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats })
-  const { name } = await resources.schema.createIndex(indexBody(statement, binding), texts.signal)
+  const { name } = await resources.schema.createIndex(indexBody(statement, binding), false, texts.signal)
   return chunksOf([Buffer.from(JSON.stringify(indexRow(name)))])
 }

@@ -335,7 +335,7 @@ export class TextRun {
   private async alterSchema(
     statement: Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>,
   ): Promise<Answer> {
-    const rows = await changeSchema(statement, newBinding(this.planning()), this.changeScope())
+    const rows = await changeSchema(statement, () => newBinding(this.planning()), this.changeScope())
     return manyRows(rows.map((row) => Buffer.from(JSON.stringify(row))))
   }
 

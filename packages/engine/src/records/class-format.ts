@@ -1,14 +1,15 @@
 /** How objects of one class are read and written under one catalog, whatever shape their bytes have. */
-
+import { isDeepStrictEqual } from 'node:util'
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { assert } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
+import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
+import { type Conversion, conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import type { Codec, CodecContext } from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
-import { type LinkForm, linkFormOf } from './attribute-place.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
 import { encodeValue } from './same-value.ts'
@@ -29,8 +30,18 @@ export interface AttributeFormat {
   readonly index: number
   /** `,"name":` as it stands in replies. */
   readonly jsonName: Buffer
-  /** The JSON of the default, for objects written before the attribute was added. */
-  readonly defaultJson: Buffer
+  /** Set while the attribute's type changes. */
+  readonly becoming: BecomingFormat | undefined
+}
+
+/** What an attribute is to be, and how its present values become that. */
+export interface BecomingFormat {
+  readonly format: AttributeFormat
+  readonly convert: (value: unknown) => unknown
+  /** False where something of the value would be lost. */
+  readonly isKept: (value: unknown) => boolean
+  /** False for values that no writer may store any more. */
+  readonly isTaken: (value: unknown) => boolean
 }
 
 /** How one stored shape shows under the class as it is now. */
@@ -38,7 +49,18 @@ interface ShapeView {
   readonly layout: RecordLayout
   /** For each attribute of the class, its index in the stored shape; -1 where the shape does not have it. */
   readonly sources: readonly number[]
+  /** For each attribute that had another type then: reads the value as it was stored, and as it is now. */
+  readonly readers: readonly (StoredReader | undefined)[]
+  /** For each attribute that the shape does not have: the default that it was added with, as it is now. */
+  readonly absent: readonly AbsentValue[]
 }
+
+interface AbsentValue {
+  readonly value: unknown
+  readonly json: Buffer
+}
+
+type StoredReader = (bytes: Bytes, start: number, end: number) => unknown
 
 /** Reads are synchronous and never nested within one value, so one slice serves them all. */
 const slice: Slice = { start: 0, end: 0 }
@@ -49,6 +71,8 @@ export class ClassFormat {
   readonly layout: RecordLayout
   /** The link attributes, in schema order: what a reply needs beside the record. */
   readonly linkAttributes: readonly AttributeFormat[]
+  /** Some attribute, perhaps of an embedded object, is changing its type. */
+  readonly isChanging: boolean
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeView>()
   private readonly byNumber = new Map<AttributeNumber, AttributeFormat>()
@@ -59,6 +83,10 @@ export class ClassFormat {
     this.attributes = cls.attributes.map((attribute, index) => formatAttribute(attribute, index, cls, formats))
     for (const attribute of this.attributes) this.byNumber.set(attribute.attribute.number, attribute)
     this.linkAttributes = this.attributes.filter((attribute) => attribute.linkForm !== undefined)
+    this.isChanging = this.attributes.some(({ attribute, becoming }) => {
+      const embedded = embeddedClassOf(attribute.spec)
+      return becoming !== undefined || (embedded !== undefined && formats.byNumber(embedded).isChanging)
+    })
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
     this.layout = view.layout
@@ -86,9 +114,13 @@ export class ClassFormat {
     for (let i = 0; i < this.attributes.length; i++) {
       const source = view.sources[i] as number
       const { codec, linkForm } = this.attributes[i] as AttributeFormat
-      if (source < 0 || linkForm !== undefined) continue
+      if (linkForm !== undefined) continue
+      if (source < 0) {
+        result.values[i] = view.absent[i]?.value
+        continue
+      }
       view.layout.locate(bytes, start, source, slice)
-      result.values[i] = slice.start < 0 ? null : codec.read(bytes, slice.start, slice.end)
+      result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
       result.positions[i] = view.layout.positionOf(bytes, start, source)
     }
     return result
@@ -99,9 +131,9 @@ export class ClassFormat {
     const view = this.view(shapeNumber)
     const source = view.sources[index] as number
     const { codec } = this.attributes[index] as AttributeFormat
-    if (source < 0) return codec.defaultValue
+    if (source < 0) return view.absent[index]?.value
     view.layout.locate(bytes, start, source, slice)
-    return slice.start < 0 ? null : codec.read(bytes, slice.start, slice.end)
+    return slice.start < 0 ? null : (view.readers[index] ?? codec.read)(bytes, slice.start, slice.end)
   }
 
   /**
@@ -125,12 +157,14 @@ export class ClassFormat {
       }
       const source = view.sources[i] as number
       if (source < 0) {
-        json.raw(attribute.defaultJson)
+        json.raw((view.absent[i] as AbsentValue).json)
         continue
       }
       view.layout.locate(bytes, start, source, slice)
+      const reader = view.readers[i]
       if (slice.start < 0) json.ascii('null')
-      else attribute.codec.writeJson(bytes, slice.start, slice.end, json)
+      else if (reader === undefined) attribute.codec.writeJson(bytes, slice.start, slice.end, json)
+      else writeValueJson(attribute.codec, reader(bytes, slice.start, slice.end), json)
     }
   }
 
@@ -148,12 +182,113 @@ export class ClassFormat {
     const sources = this.attributes.map(({ attribute }) => {
       return shape.attributes.findIndex((stored) => stored.number === attribute.number)
     })
-    const fields = shape.attributes.map(({ spec }) => {
+    const fields = shape.attributes.map(({ spec }, source) => {
       if (this.cls.isReferenceable && linkFormOf(spec) !== undefined) return undefined
-      return { codec: codecFor(spec, this.formats), hasPosition: hasPosition(spec) }
+      // What embedded the objects of a class may be deleted, and that class with it.
+      const codec = sources.includes(source) ? codecFor(spec, this.formats) : layoutCodec(spec, this.formats)
+      return { codec, hasPosition: hasPosition(spec) }
     })
-    return { layout: new RecordLayout(fields), sources }
+    const readers = this.attributes.map(({ attribute, linkForm }, i) => {
+      const source = sources[i] as number
+      if (source < 0 || linkForm !== undefined) return undefined
+      return storedReader(this.typesSince(shape, attribute.number), this.formats)
+    })
+    const absent = this.attributes.map(({ codec, linkForm }, i): AbsentValue => {
+      if (linkForm !== undefined || (sources[i] as number) >= 0) return { value: undefined, json: nothing }
+      const value = this.defaultSince(shape, i)
+      return { value, json: jsonOf(codec, value) }
+    })
+    return { layout: new RecordLayout(fields), sources, readers, absent }
   }
+
+  /** What objects of that shape have: the default of the type with which the attribute came, or was there, and what became of it. */
+  private defaultSince(shape: Shape, index: number): unknown {
+    const { attribute, codec } = this.attributes[index] as AttributeFormat
+    const { catalog } = this.formats
+    const { spec } = attribute
+    if (spec.logicalType === 'object') {
+      const first = catalog.shapesSince(shape).find((later) => hasAttribute(later, attribute.number))
+      return first === undefined ? codec.defaultValue : this.formats.byNumber(spec.class).defaultsAsOf(first.number)
+    }
+    const types = this.typesSince(shape, attribute.number)
+    const [earliest] = types
+    if (earliest === undefined || types.length === 1) return codec.defaultValue
+    return convertAll(codecFor(earliest, this.formats).defaultValue, conversionsBetween(types))
+  }
+
+  /** Defaults as the class had them when another class got that shape, as they are now. */
+  private defaultsAsOf(shapeNumber: ShapeNumber): unknown[] {
+    const { catalog } = this.formats
+    const own = catalog.state.shapes.filter(({ classNumber }) => classNumber === this.cls.number)
+    const earlier = own.filter(({ number }) => number <= shapeNumber)
+    const shape = earlier.reduce(
+      (latest, one) => (one.number > latest.number ? one : latest),
+      earlier[0] ?? this.cls.shape,
+    )
+    return this.attributes.map((_attribute, index) => this.defaultSince(shape, index))
+  }
+
+  /** The types that the attribute has had from that shape on, the present one last. */
+  private typesSince(shape: Shape, number: AttributeNumber): TypeSpec[] {
+    const types: TypeSpec[] = []
+    for (const later of this.formats.catalog.shapesSince(shape)) {
+      const spec = later.attributes.find((attribute) => attribute.number === number)?.spec
+      if (spec !== undefined && !isDeepStrictEqual(spec, types.at(-1))) types.push(spec)
+    }
+    return types
+  }
+}
+
+/** Undefined where the bytes are read as they are: one type, or one class of references after another. */
+function storedReader(types: readonly TypeSpec[], context: CodecContext): StoredReader | undefined {
+  const [first] = types
+  const steps = conversionsBetween(types)
+  if (first === undefined || steps.length === 0) return undefined
+  const { read } = codecFor(first, context)
+  return (bytes, start, end) => convertAll(read(bytes, start, end), steps)
+}
+
+/** From each type to the next; classes of references need none. */
+function conversionsBetween(types: readonly TypeSpec[]): Conversion[] {
+  return types.slice(1).flatMap((to, i) => conversionFor(types[i] as TypeSpec, to) ?? [])
+}
+
+function convertAll(value: unknown, steps: readonly Conversion[]): unknown {
+  let converted = value
+  for (const step of steps) converted = converted === null ? null : step.convert(converted)
+  return converted
+}
+
+function hasAttribute({ attributes }: Shape, number: AttributeNumber): boolean {
+  return attributes.some((attribute) => attribute.number === number)
+}
+
+const nothing = Buffer.alloc(0)
+
+/** Enough to know where a value lies that nobody reads any more. */
+function layoutCodec(spec: TypeSpec, context: CodecContext): Codec {
+  const isEmbedding = spec.logicalType === 'object' || spec.logicalType === 'list'
+  return isEmbedding ? unreadCodec : codecFor(spec, context)
+}
+
+const unread = (): never => {
+  throw new Error('assertion failed: a deleted attribute is not read')
+}
+const unreadCodec: Codec = {
+  fixedBytes: undefined,
+  isNullable: false,
+  defaultValue: null,
+  parse: unread,
+  write: unread,
+  read: unread,
+  writeJson: unread,
+  toJson: unread,
+}
+
+/** The class of the objects that values of the type embed, alone or as elements of a list. */
+export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
+  const held = spec.logicalType === 'list' ? spec.element : spec
+  return held.logicalType === 'object' ? held.class : undefined
 }
 
 /** Every to-one side of a bidirectional link has room for its place in the partner's list. */
@@ -175,14 +310,38 @@ function formatAttribute(
     linkForm: cls.isReferenceable ? linkFormOf(attribute.spec) : undefined,
     index,
     jsonName: Buffer.from(`,${JSON.stringify(attribute.outputName)}:`),
-    defaultJson: defaultJsonOf(codec),
+    becoming: becomingFormat(attribute, index, cls, formats),
   }
 }
 
-function defaultJsonOf(codec: Codec): Buffer {
-  if (codec.defaultValue === null) return Buffer.from('null')
-  const bytes = encodeValue(codec, codec.defaultValue)
+function becomingFormat(
+  attribute: ClassAttribute,
+  index: number,
+  cls: SchemaClass,
+  formats: FormatSource,
+): BecomingFormat | undefined {
+  const { becoming, ...present } = attribute
+  const conversion = becoming === undefined ? undefined : conversionFor(attribute.spec, becoming.spec)
+  if (becoming === undefined || conversion === undefined) return undefined
+  return {
+    format: formatAttribute({ ...present, spec: becoming.spec }, index, cls, formats),
+    convert: conversion.convert,
+    isKept: conversion.isKept,
+    isTaken: becoming.isLossAllowed ? () => true : conversion.isKept,
+  }
+}
+
+function jsonOf(codec: Codec, value: unknown): Buffer {
   const json = new JsonWriter()
-  codec.writeJson(bytes, 0, bytes.length, json)
+  writeValueJson(codec, value, json)
   return json.to.copy()
+}
+
+function writeValueJson(codec: Codec, value: unknown, json: JsonWriter): void {
+  if (value === null) {
+    json.ascii('null')
+    return
+  }
+  const bytes = encodeValue(codec, value)
+  codec.writeJson(bytes, 0, bytes.length, json)
 }

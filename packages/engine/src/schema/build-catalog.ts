@@ -35,17 +35,22 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
   for (const { definition } of classes) {
     for (const attribute of definition.attributes) attributes.set(attribute.number, attribute)
   }
-  const indexesByName = new Map(state.indexes.map((index) => [index.name, index]))
+  const named = state.indexes.filter(({ replaces }) => replaces === undefined)
+  const indexesByName = new Map(named.map((index) => [index.name, index]))
   const indexesByNumber = new Map<IndexNumber, IndexDefinition>(state.indexes.map((index) => [index.number, index]))
   return {
     version,
     state,
     classes,
-    indexes: state.indexes,
+    indexes: named,
     classByNumber: (number) => byNumber.get(number),
     classByName: (name) => byName.get(name),
     findClass: (text) => (digits.test(text) ? byNumber.get(Number(text) as ClassNumber) : byName.get(text)),
     shape: (number) => shapes.get(number),
+    shapesSince: ({ classNumber, number }) => {
+      const later = state.shapes.filter((shape) => shape.classNumber === classNumber && shape.number >= number)
+      return later.sort((one, other) => one.number - other.number)
+    },
     attribute: (number) => attributes.get(number),
     indexByName: (name) => indexesByName.get(name),
     indexByNumber: (number) => indexesByNumber.get(number),
@@ -56,6 +61,7 @@ function linkClasses(state: CatalogState, shapes: ReadonlyMap<ShapeNumber, Shape
   const definitions = new Map<ClassNumber, ClassDefinition>()
   for (const definition of state.classes) if (!definition.isDeleted) definitions.set(definition.number, definition)
   const linked = new Map<ClassNumber, LinkedClass>()
+  const kept = state.indexes.filter((index) => index.state !== 'failed')
   const link = (definition: ClassDefinition): LinkedClass => {
     const known = linked.get(definition.number)
     if (known !== undefined) return known
@@ -63,7 +69,7 @@ function linkClasses(state: CatalogState, shapes: ReadonlyMap<ShapeNumber, Shape
     const superClass = superDefinition === undefined ? null : link(superDefinition)
     const shape = shapes.get(definition.shapeNumber)
     assert(shape !== undefined, `class ${definition.name} has its shape ${definition.shapeNumber}`)
-    const cls = new LinkedClass(definition, superClass, shape, state.indexes)
+    const cls = new LinkedClass(definition, superClass, shape, kept)
     linked.set(definition.number, cls)
     return cls
   }

@@ -49,12 +49,15 @@ export interface Catalog {
   readonly state: CatalogState
   /** Classes that are not deleted, by class number. */
   readonly classes: readonly SchemaClass[]
+  /** Without those that are to take the place of another. */
   readonly indexes: readonly IndexDefinition[]
   classByNumber(number: ClassNumber): SchemaClass | undefined
   classByName(name: string): SchemaClass | undefined
   /** By full name or digits; undefined when there is none (or it is deleted). */
   findClass(nameOrNumber: string): SchemaClass | undefined
   shape(number: ShapeNumber): Shape | undefined
+  /** The shape and the later ones of its class, in the order in which they came. */
+  shapesSince(shape: Shape): readonly Shape[]
   attribute(number: AttributeNumber): Attribute | undefined
   indexByName(name: string): IndexDefinition | undefined
   indexByNumber(number: IndexNumber): IndexDefinition | undefined

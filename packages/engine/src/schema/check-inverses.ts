@@ -1,6 +1,6 @@
 /** Both sides of a bidirectional link fit each other (REST interface, section 4, Relationships). */
 import type { ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import type { ClassDraft, DraftAttribute, Drafts } from './class-draft.ts'
+import { type ClassDraft, type DraftAttribute, type Drafts, referenceIn } from './class-draft.ts'
 import { fault } from './request-body.ts'
 
 /**
@@ -34,6 +34,7 @@ function whatIsWrong(
     return 'an embeddable class has no bidirectional links, since nothing can refer to its objects'
   }
   const partner = drafts.declared(spec.inverseAttribute)
+  if (partner === undefined) return 'its inverse is deleted'
   const there = `its inverse, attribute ${partner.attribute.name} of class ${partner.owner.name},`
   const back = referenceIn(partner.attribute.spec)
   if (back === undefined) return `${there} is no reference, list or set of references`
@@ -43,13 +44,6 @@ function whatIsWrong(
   }
   if (back.referencedClass === owner.number) return undefined
   return `${there} refers to ${drafts.get(back.referencedClass).name}, not to ${owner.name}`
-}
-
-function referenceIn(spec: TypeSpec | undefined): ReferenceSpec | undefined {
-  if (spec?.logicalType === 'reference') return spec
-  if (spec?.logicalType === 'set') return spec.element
-  if (spec?.logicalType === 'list' && spec.element.logicalType === 'reference') return spec.element
-  return undefined
 }
 
 function isInElements(spec: TypeSpec | undefined): boolean {

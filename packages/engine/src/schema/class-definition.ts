@@ -6,6 +6,13 @@ export interface Attribute {
   readonly number: AttributeNumber
   readonly name: string
   readonly spec: TypeSpec
+  /** While its type changes: what it is to be. Every writer sees to it that its values fit. */
+  readonly becoming?: Becoming
+}
+
+export interface Becoming {
+  readonly spec: TypeSpec
+  readonly isLossAllowed: boolean
 }
 
 export interface ClassDefinition {
@@ -47,8 +54,16 @@ export interface IndexDefinition {
   readonly indexedClass: ClassNumber
   readonly isUnique: boolean
   readonly keyAttributes: readonly KeyAttribute[]
-  /** While `building`, every writer keeps the entries of what it writes, and no reader uses them. */
-  readonly state: 'building' | 'ready'
+  /**
+   * While `building`, every writer keeps the entries of what it writes, and no reader uses them. A `failed` one has no
+   * entries, and is only there to tell why.
+   */
+  readonly state: 'building' | 'ready' | 'failed'
+  /** Nobody waits for the build: it goes on after a restart, and tells by `failed` what it could not do. */
+  readonly isBackground?: true
+  readonly failure?: { readonly type: string; readonly message: string }
+  /** Set while a key attribute changes its type: the index, of the same name, whose place this one is to take. */
+  readonly replaces?: IndexNumber
 }
 
 /** The next numbers to be given out; one counter serves classes and shapes (REST interface, section 5). */

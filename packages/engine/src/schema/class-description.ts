@@ -70,7 +70,7 @@ function readDescription(given: unknown, pointer: string): ClassDescription {
   }
 }
 
-function readAttribute(given: unknown, pointer: string): AttributeDescription {
+export function readAttribute(given: unknown, pointer: string): AttributeDescription {
   const definition = objectOf(given, 'An attribute definition', pointer)
   refuseUnknownFields(definition, attributeFields, 'An attribute definition', pointer)
   const attributeName = optionalText(definition, 'attributeName', pointer)

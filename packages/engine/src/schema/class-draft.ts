@@ -1,8 +1,8 @@
 /** The classes of a batch while they are being defined, together with those that exist. */
 import { AshlarError } from '../errors.ts'
-import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import type { ClassDefinition } from './class-definition.ts'
+import type { Becoming, ClassDefinition } from './class-definition.ts'
 import { hintFor } from './names.ts'
 import { shownText } from './request-body.ts'
 
@@ -13,6 +13,8 @@ export interface DraftAttribute {
   spec: TypeSpec | undefined
   /** Where the batch defines it; undefined for an attribute that it does not list. */
   pointer: string | undefined
+  /** A change of its type that is under way. */
+  readonly becoming?: Becoming | undefined
 }
 
 export interface ClassDraft {
@@ -24,7 +26,7 @@ export interface ClassDraft {
   readonly attributes: Map<string, DraftAttribute>
   /** The class as it was; undefined for a new one. */
   readonly existing: ClassDefinition | undefined
-  /** True once attributes are added or the kind changes: the class and its subclasses need new shapes. */
+  /** True once attributes are added, deleted or retyped, or the kind changes: it and its subclasses need new shapes. */
   isReshaped: boolean
   /** Where the batch describes it; undefined for a class that is not part of the batch. */
   pointer: string | undefined
@@ -48,8 +50,8 @@ export class Drafts {
         pointer: undefined,
       }
       this.add(draft)
-      for (const { number, name, spec } of definition.attributes) {
-        this.addAttribute(draft, { number, name, spec, pointer: undefined })
+      for (const { number, name, spec, becoming } of definition.attributes) {
+        this.addAttribute(draft, { number, name, spec, pointer: undefined, becoming })
       }
     }
     for (const { definition } of catalog.classes) {
@@ -65,6 +67,21 @@ export class Drafts {
   addAttribute(owner: ClassDraft, attribute: DraftAttribute): void {
     owner.attributes.set(attribute.name, attribute)
     this.byAttribute.set(attribute.number, { owner, attribute })
+  }
+
+  removeAttribute(owner: ClassDraft, attribute: DraftAttribute): void {
+    owner.attributes.delete(attribute.name)
+    this.byAttribute.delete(attribute.number)
+    owner.isReshaped = true
+  }
+
+  /** The other one takes its place in the order of attributes. */
+  replaceAttribute(owner: ClassDraft, attribute: DraftAttribute, other: DraftAttribute): void {
+    const all = [...owner.attributes.values()].map((one) => (one === attribute ? other : one))
+    owner.attributes.clear()
+    for (const one of all) owner.attributes.set(one.name, one)
+    this.byAttribute.delete(attribute.number)
+    this.byAttribute.set(other.number, { owner, attribute: other })
   }
 
   all(): IterableIterator<ClassDraft> {
@@ -100,8 +117,8 @@ export class Drafts {
   }
 
   /** The attribute of that number, with the class that declares it. */
-  declared(number: AttributeNumber): { readonly owner: ClassDraft; readonly attribute: DraftAttribute } {
-    return this.byAttribute.get(number) as { owner: ClassDraft; attribute: DraftAttribute }
+  declared(number: AttributeNumber): { readonly owner: ClassDraft; readonly attribute: DraftAttribute } | undefined {
+    return this.byAttribute.get(number)
   }
 }
 
@@ -122,4 +139,12 @@ export function allAttributes(draft: ClassDraft): DraftAttribute[] {
 /** True for an embeddable class that the batch makes referenceable. */
 export function isConverted(draft: ClassDraft): boolean {
   return draft.isReferenceable && draft.existing?.isReferenceable === false
+}
+
+/** The reference that the values are, or that the elements of a list or set are. */
+export function referenceIn(spec: TypeSpec | undefined): ReferenceSpec | undefined {
+  if (spec?.logicalType === 'reference') return spec
+  if (spec?.logicalType === 'set') return spec.element
+  if (spec?.logicalType === 'list' && spec.element.logicalType === 'reference') return spec.element
+  return undefined
 }

@@ -37,16 +37,21 @@ export function checkSameDefinition(
   given: TypeSpec,
 ): void {
   if (isDeepStrictEqual(present, given)) return
-  const context: DescribeContext = {
-    className: (number) => drafts.get(number).name,
-    attributeName: (number) => drafts.declared(number).attribute.name,
-  }
-  const shown = (spec: TypeSpec) => wordsOf(describeType(spec, context))
+  const [one, other] = [shownType(drafts, present), shownType(drafts, given)]
   throw new AshlarError(
     'AttributeExists',
-    `Class ${owner.name}: attribute ${description.attributeName} exists as ${shown(present)}, not as ${shown(given)}.`,
-    [{ pointer: description.pointer, message: `exists as ${shown(present)}` }],
+    `Class ${owner.name}: attribute ${description.attributeName} exists as ${one}, not as ${other}.`,
+    [{ pointer: description.pointer, message: `exists as ${one}` }],
   )
+}
+
+/** A type as messages show it, such as `integer signed b32`. */
+export function shownType(drafts: Drafts, spec: TypeSpec): string {
+  const context: DescribeContext = {
+    className: (number) => drafts.get(number).name,
+    attributeName: (number) => drafts.declared(number)?.attribute.name ?? String(number),
+  }
+  return wordsOf(describeType(spec, context))
 }
 
 /** Such as `list variable of (reference Fleet.Vehicle inverse owner)`. */

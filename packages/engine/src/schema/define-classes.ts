@@ -48,13 +48,14 @@ export function defineClasses(
 }
 
 /** New classes, changed ones and the subclasses of those, by class number. */
-function reshapedClasses(drafts: Drafts): ClassDraft[] {
+export function reshapedClasses(drafts: Drafts): ClassDraft[] {
   return [...drafts.all()]
     .filter((draft) => lineageOf(draft).some(({ isReshaped }) => isReshaped))
     .sort((one, other) => one.number - other.number)
 }
 
-function nextState(state: CatalogState, batch: ClassBatch, reshaped: readonly ClassDraft[]): CatalogState {
+/** The state with the drafts that are reshaped; the given state itself where none is. */
+export function nextState(state: CatalogState, batch: ClassBatch, reshaped: readonly ClassDraft[]): CatalogState {
   if (reshaped.length === 0) return state
   const definitions = new Map<ClassNumber, ClassDefinition>()
   const shapes: Shape[] = []
@@ -81,10 +82,11 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
     isDeleted: false,
     superClass: draft.superClass?.number ?? null,
     shapeNumber,
-    attributes: [...draft.attributes.values()].map(({ number, name, spec }) => ({
+    attributes: [...draft.attributes.values()].map(({ number, name, spec, becoming }) => ({
       number,
       name,
       spec: spec as TypeSpec,
+      ...(becoming === undefined ? {} : { becoming }),
     })),
   }
 }

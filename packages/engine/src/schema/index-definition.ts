@@ -33,7 +33,9 @@ export interface IndexRepresentation {
     readonly attributeName: string
     readonly properties?: { readonly maxStoredStringLength: number }
   }[]
-  readonly state: 'building' | 'ready'
+  readonly state: IndexDefinition['state']
+  /** Why a background build has failed. */
+  readonly failure?: { readonly type: string; readonly message: string }
 }
 
 const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
@@ -119,6 +121,7 @@ export function defineIndex(
   catalog: Catalog,
   request: IndexRequest,
   keyAttributesMax: number,
+  isBackground = false,
 ): { definition: IndexDefinition; state: CatalogState } {
   checkIndexName(request.name)
   const cls = indexedClassOf(catalog, request.indexedClass)
@@ -149,6 +152,7 @@ export function defineIndex(
     isUnique: request.isUnique,
     keyAttributes,
     state: 'building',
+    ...(isBackground ? { isBackground } : {}),
   }
   const counters = { ...state.counters, index: state.counters.index + 1 }
   return { definition, state: { ...state, counters, indexes: [...state.indexes, definition] } }
@@ -158,6 +162,23 @@ export function withIndexState(state: CatalogState, number: IndexNumber, to: Ind
   return {
     ...state,
     indexes: state.indexes.map((index) => (index.number === number ? { ...index, state: to } : index)),
+  }
+}
+
+/** Under a number of its own: the entries that there are belong to the old one, and are cleared. */
+export function withFailedIndex(
+  state: CatalogState,
+  number: IndexNumber,
+  failure: NonNullable<IndexDefinition['failure']>,
+): CatalogState {
+  const { counters } = state
+  const failed = counters.index as IndexNumber
+  return {
+    ...state,
+    counters: { ...counters, index: counters.index + 1 },
+    indexes: state.indexes.map((index): IndexDefinition => {
+      return index.number === number ? { ...index, number: failed, state: 'failed', failure } : index
+    }),
   }
 }
 
@@ -177,6 +198,7 @@ export function representIndex(definition: IndexDefinition, catalog: Catalog): I
       ...(maxStoredStringLength === undefined ? {} : { properties: { maxStoredStringLength } }),
     })),
     state: definition.state,
+    ...(definition.failure === undefined ? {} : { failure: definition.failure }),
   }
 }
 
@@ -207,6 +229,10 @@ function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyRequest): KeyAtt
       `Class ${cls.name}: attribute ${key.attributeName} is of type ${last.spec.logicalType}, which cannot be a key.`,
       `${key.pointer}/attributeName`,
     )
+  }
+  if (last.becoming !== undefined) {
+    const message = `Class ${cls.name}: the type of attribute ${key.attributeName} is being changed by another request.`
+    throw fault('AttributeInUse', message, `${key.pointer}/attributeName`)
   }
   if (last.spec.logicalType !== 'string') return { path }
   return { path, maxStoredStringLength: key.maxStoredStringLength ?? maxStoredStringLengthDefault }

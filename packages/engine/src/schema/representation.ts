@@ -3,6 +3,7 @@ import { AshlarError } from '../errors.ts'
 import { describeType } from '../types/index.ts'
 import type { DescribeContext, TypeDefinition } from '../types/logical-type.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
+import type { ClassDefinition } from './class-definition.ts'
 import { hintFor } from './names.ts'
 import { shownText } from './request-body.ts'
 
@@ -26,28 +27,44 @@ export interface NamespaceRepresentation {
 /** By full name or class number. Throws ClassNotFound. */
 export function readClass(catalog: Catalog, nameOrNumber: string): ClassRepresentation {
   const cls = catalog.findClass(nameOrNumber)
-  if (cls === undefined) throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
-  return representClass(cls, catalog)
+  if (cls !== undefined) return representClass(cls, catalog)
+  const deleted = catalog.state.classes.find(({ number, isDeleted }) => isDeleted && String(number) === nameOrNumber)
+  if (deleted !== undefined) return representDeleted(deleted, catalog)
+  throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
+}
+
+/** What it was when it was deleted; by its number alone (REST interface, section 5). */
+function representDeleted(definition: ClassDefinition, catalog: Catalog): ClassRepresentation {
+  const superClass = catalog.state.classes.find(({ number }) => number === definition.superClass)
+  return {
+    ...representDefinition(definition, catalog),
+    isDeleted: true,
+    superClass: superClass?.name ?? null,
+  }
 }
 
 export function representClass(cls: SchemaClass, catalog: Catalog): ClassRepresentation {
+  return { ...representDefinition(cls.definition, catalog), superClass: cls.superClass?.name ?? null }
+}
+
+function representDefinition(definition: ClassDefinition, catalog: Catalog): ClassRepresentation {
   const context = describeContext(catalog)
   return {
-    className: cls.name,
-    classNumber: String(cls.number),
-    shapeNumber: String(cls.definition.shapeNumber),
-    isReferenceable: cls.isReferenceable,
+    className: definition.name,
+    classNumber: String(definition.number),
+    shapeNumber: String(definition.shapeNumber),
+    isReferenceable: definition.isReferenceable,
     isInternal: false,
     isDeleted: false,
-    superClass: cls.superClass?.name ?? null,
-    attributes: cls.definition.attributes.map(({ name, spec }) => ({
+    superClass: null,
+    attributes: definition.attributes.map(({ name, spec }) => ({
       attributeName: name,
       ...describeType(spec, context),
     })),
   }
 }
 
-function describeContext(catalog: Catalog): DescribeContext {
+export function describeContext(catalog: Catalog): DescribeContext {
   return {
     className: (number) => catalog.classByNumber(number)?.name ?? String(number),
     attributeName: (number) => catalog.attribute(number)?.name ?? String(number),

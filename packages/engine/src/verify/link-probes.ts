@@ -32,6 +32,7 @@ export function probeLinkEntry(context: VerifyContext, key: Bytes, value: Bytes)
   const entry = readEntry(key, value)
   const { owner, number, kind, target } = entry
   const attribute = findAttribute(context, number)
+  if (attribute === undefined && context.linkGarbage.has(number)) return []
   if (attribute === undefined) {
     context.problems.push(`a link entry of object ${owner} names attribute number ${number}, which does not exist`)
     return []

@@ -6,6 +6,8 @@ export interface VerifyContext {
   readonly catalog: Catalog
   /** Numbers of dropped indexes whose entries are still being cleared. */
   readonly garbage: ReadonlySet<number>
+  /** Numbers of deleted attributes whose link entries are still being cleared. */
+  readonly linkGarbage: ReadonlySet<number>
   readonly problems: string[]
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
-import { catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
+import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes, Entry, Snapshot } from '../store/store.ts'
 import { probeIndexEntry } from './index-probes.ts'
@@ -23,18 +23,42 @@ export interface VerifyReport {
 const problemsMax = 1_000
 const batchEntries = 500
 
-export async function verifyStore(snapshot: Snapshot, catalog: Catalog): Promise<VerifyReport> {
-  const garbage = new Set<number>()
-  for await (const batch of snapshot.scan(catalogPartRange('garbage'), numberOfCatalogKey, { keysOnly: true })) {
-    for (const number of batch) garbage.add(number)
+export interface VerifyOptions {
+  /** Ends the check. */
+  readonly signal?: AbortSignal
+  /** Told how many entries have been looked at. */
+  readonly onProgress?: (entries: number) => void
+}
+
+/** Throws the signal's reason. */
+export async function verifyStore(
+  snapshot: Snapshot,
+  catalog: Catalog,
+  { signal, onProgress }: VerifyOptions = {},
+): Promise<VerifyReport> {
+  const garbage = await numbersOf(snapshot, 'garbage')
+  const linkGarbage = await numbersOf(snapshot, 'linkGarbage')
+  const context: VerifyContext = { catalog, garbage, linkGarbage, problems: [] }
+  let seen = 0
+  const step = (entries: number): void => {
+    signal?.throwIfAborted()
+    seen += entries
+    onProgress?.(seen)
   }
-  const context: VerifyContext = { catalog, garbage, problems: [] }
   return {
-    objects: await probeSpace(snapshot, context, keySpace.object, probeObject),
-    linkEntries: await probeSpace(snapshot, context, keySpace.link, probeLinkEntry),
-    indexEntries: await probeSpace(snapshot, context, keySpace.index, probeIndexEntry),
+    objects: await probeSpace(snapshot, context, keySpace.object, probeObject, step),
+    linkEntries: await probeSpace(snapshot, context, keySpace.link, probeLinkEntry, step),
+    indexEntries: await probeSpace(snapshot, context, keySpace.index, probeIndexEntry, step),
     problems: context.problems,
   }
+}
+
+async function numbersOf(snapshot: Snapshot, part: CatalogPart): Promise<Set<number>> {
+  const numbers = new Set<number>()
+  for await (const batch of snapshot.scan(catalogPartRange(part), numberOfCatalogKey, { keysOnly: true })) {
+    for (const number of batch) numbers.add(number)
+  }
+  return numbers
 }
 
 /** Gathers what each entry of the space asks of other keys, and reads those batch by batch. */
@@ -43,12 +67,14 @@ async function probeSpace(
   context: VerifyContext,
   space: number,
   probe: (context: VerifyContext, key: Bytes, value: Bytes) => Probe[],
+  step: (entries: number) => void,
 ): Promise<number> {
   let count = 0
   const range = { from: Buffer.from([space]), to: prefixEnd(Buffer.from([space])) }
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   for await (const batch of snapshot.scan(range, copy, { batch: batchEntries })) {
     count += batch.length
+    step(batch.length)
     const probes = batch.flatMap(({ key, value }) => probe(context, key, value))
     const { values } = await snapshot.read(probes.map(({ key }) => key))
     for (const [position, { verdict }] of probes.entries()) {

@@ -1,6 +1,7 @@
 /** Expressions with every name resolved and every type known. */
-import type { LinkForm } from '../../records/attribute-place.ts'
+
 import type { SchemaClass } from '../../schema/catalog.ts'
+import type { LinkForm } from '../../types/attribute-place.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
 import type { IntervalUnit, Span } from '../ast.ts'
 import type { OperatorName } from '../operators.ts'

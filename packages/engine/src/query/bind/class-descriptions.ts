@@ -59,6 +59,11 @@ export function classDescriptions(changes: readonly AddingChange[], binding: Bin
   })
 }
 
+/** An attribute of a class that exists, as PUT /v1/schema/{class} takes it. */
+export function attributeDescription(attribute: AttributeDeclaration, binding: Binding): Record<string, unknown> {
+  return describeAttribute(attribute, (name) => resolveClass(binding, name).name, binding)
+}
+
 type ClassNamed = (name: QualifiedName) => string
 
 function describeAttribute(

@@ -1,5 +1,5 @@
 /** Where the values of an attribute are kept: in the object's record, or as link entries beside it. */
-import type { TypeSpec } from '../types/type-spec.ts'
+import type { TypeSpec } from './type-spec.ts'
 
 export type LinkForm = 'list' | 'set' | 'map'
 

@@ -1,0 +1,139 @@
+/** PUT and DELETE /v1/schema/{class} while others go on working (REST interface, section 5). */
+import { AshlarError } from '../errors.ts'
+import { buildIndexEntries } from '../indexes/build.ts'
+import { type AlterOptions, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
+import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
+import type { IndexNumber } from '../schema/class-definition.ts'
+import { needsPreparation, withoutPending, withPending, withReplacements } from '../schema/pending-retype.ts'
+import { withSnapshot } from '../store/awaitable.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import type { CatalogChanges } from './catalog-changes.ts'
+import { type AttributeLoss, countLosses } from './count-losses.ts'
+
+export interface AlterSettings {
+  /** `?cascade=true`: indexes and partners of links go with a deleted attribute. */
+  readonly isCascading: boolean
+  /** `?allowLoss=true`: what does not fit a changed type becomes the default. */
+  readonly isLossAllowed: boolean
+}
+
+export const strictly: AlterSettings = { isCascading: false, isLossAllowed: false }
+
+/** A change of types that others are told of, and that is being prepared. */
+interface Begun {
+  readonly cls: ClassNumber
+  readonly retypes: readonly Retype[]
+  readonly replacements: readonly IndexNumber[]
+}
+
+/**
+ * At once where no stored value has to be looked at. Else every writer is told first, so that nothing is written that
+ * would not fit; then the values that there are, are checked, and indexes built anew beside the old ones; then it is so.
+ * Undefined where the change has to be made within one transaction: nothing is done then. Throws what `alterClass` does,
+ * ValuesWouldBeLost, UniqueViolation.
+ */
+export async function alterOnline(
+  changes: CatalogChanges,
+  nameOrNumber: string,
+  body: unknown,
+  settings: AlterSettings,
+): Promise<ClassNumber | undefined> {
+  const request = readAlterRequest(body)
+  const options: AlterOptions = {
+    attributesMax: changes.limits.classAttributesMax,
+    isCascading: settings.isCascading,
+  }
+  const begun = await begin(changes, nameOrNumber, request, options, settings)
+  if (begun === undefined) return undefined
+  if (begun.retypes.length === 0) {
+    changes.clearInBackground()
+    return begun.cls
+  }
+  try {
+    if (!settings.isLossAllowed) await refuseLosses(changes, begun.retypes)
+    for (const index of begun.replacements) await buildIndexEntries(buildContext(changes), index, undefined)
+    await finish(changes, request, options, begun)
+  } catch (error) {
+    await giveUp(changes, begun)
+    throw error
+  } finally {
+    changes.clearInBackground()
+  }
+  return begun.cls
+}
+
+/** Without retypes: it is done. Undefined: it takes a transaction. */
+function begin(
+  changes: CatalogChanges,
+  nameOrNumber: string,
+  request: AlterRequest,
+  options: AlterOptions,
+  { isLossAllowed }: AlterSettings,
+): Promise<Begun | undefined> {
+  return changes.change<Begun | undefined>((catalog) => {
+    const cls = classOfPath(catalog, nameOrNumber)
+    const { state, retypes } = alterClass(catalog, cls, request, options)
+    const preparing = retypes.filter((retype) => needsPreparation(catalog, retype))
+    if (preparing.length === 0) return { state, result: { cls: cls.number, retypes: [], replacements: [] } }
+    if (preparing.some(({ work }) => work.kind !== 'convert')) {
+      return { state: catalog.state, result: undefined }
+    }
+    const pending = withPending(catalog, preparing, isLossAllowed)
+    return {
+      state: pending.state,
+      result: { cls: cls.number, retypes: preparing, replacements: pending.replacements },
+    }
+  })
+}
+
+/** What was written before the writers were told. */
+async function refuseLosses({ store, catalogs }: CatalogChanges, retypes: readonly Retype[]): Promise<void> {
+  const attributes = retypes.map(({ attribute }) => attribute)
+  const losses = await withSnapshot(store, async (snapshot) => {
+    return countLosses(snapshot, await catalogs.at(snapshot), attributes)
+  })
+  if (losses.length > 0) throw valuesWouldBeLost(losses)
+}
+
+export function valuesWouldBeLost(losses: readonly AttributeLoss[]): AshlarError {
+  const shown = losses.map(({ className, attributeName, values }) => {
+    return `${values} ${values === 1 ? 'value' : 'values'} of ${attributeName} of class ${className}`
+  })
+  return new AshlarError(
+    'ValuesWouldBeLost',
+    `The change would lose ${shown.join(', ')}; with allowLoss=true what does not fit becomes the default.`,
+    [],
+    { valuesLost: losses },
+  )
+}
+
+/** Others may have changed the class meanwhile, in what this change does not touch. */
+async function finish(
+  changes: CatalogChanges,
+  request: AlterRequest,
+  options: AlterOptions,
+  { cls, retypes, replacements }: Begun,
+): Promise<void> {
+  await changes.change((catalog) => {
+    for (const { attribute, name } of retypes) {
+      if (catalog.attribute(attribute)?.becoming !== undefined) continue
+      throw new AshlarError('AttributeInUse', `Attribute ${name} was changed by another request meanwhile.`)
+    }
+    const { state } = alterClass(catalog, classOfPath(catalog, String(cls)), request, { ...options, isPrepared: true })
+    return { state: withReplacements(state, replacements), result: undefined }
+  })
+}
+
+async function giveUp(changes: CatalogChanges, { retypes, replacements }: Begun): Promise<void> {
+  const attributes = retypes.map(({ attribute }) => attribute)
+  await changes.change(({ state }) => ({ state: withoutPending(state, attributes, replacements), result: undefined }))
+}
+
+export function buildContext({ store, limits, catalogs }: CatalogChanges): Parameters<typeof buildIndexEntries>[0] {
+  return {
+    store,
+    batchObjects: limits.indexBuildBatchObjects,
+    attemptsMax: limits.transactionAttemptsMax,
+    catalogAt: (snapshot) => catalogs.at(snapshot),
+  }
+}

@@ -1,0 +1,63 @@
+/** A change of the catalog as one commit, and what such changes leave to be cleared in the background. */
+import type { CatalogCache } from '../catalog/catalog-cache.ts'
+import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { changeCatalog } from '../catalog/change-catalog.ts'
+import { clearDroppedIndexes } from '../indexes/clear-entries.ts'
+import type { EngineLimits } from '../limits.ts'
+import { clearDeletedLinks } from '../links/clear-links.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { CatalogState } from '../schema/class-definition.ts'
+import type { Store } from '../store/store.ts'
+import type { Session } from '../transaction/session.ts'
+import { transact } from '../transaction/transact.ts'
+
+export class CatalogChanges {
+  readonly store: Store
+  readonly session: Session
+  readonly catalogs: CatalogCache
+  readonly limits: EngineLimits
+  /** Told what fails in the background, where no request could be. */
+  readonly onFault: (error: unknown) => void
+  private clearing: Promise<void> = Promise.resolve()
+
+  constructor(
+    store: Store,
+    session: Session,
+    catalogs: CatalogCache,
+    limits: EngineLimits,
+    onFault: (error: unknown) => void,
+  ) {
+    this.store = store
+    this.session = session
+    this.catalogs = catalogs
+    this.limits = limits
+    this.onFault = onFault
+  }
+
+  /** `decide` may be asked several times: where others changed the catalog first, it decides again. */
+  change<T>(decide: (catalog: Catalog) => { state: CatalogState; result: T }): Promise<T> {
+    return transact(this.store, this.limits.transactionAttemptsMax, async (transaction) => {
+      const catalog = await this.catalogs.at(transaction.snapshot)
+      const { state, result } = decide(catalog)
+      if (state !== catalog.state) {
+        transaction.expectRevision(catalogVersionKey, catalog.version)
+        changeCatalog(transaction, catalog, state, this.session)
+      }
+      return result
+    })
+  }
+
+  /** A failure is not lost: the garbage stays listed, and the next start or deletion goes on with it. */
+  clearInBackground(): void {
+    const clear = async (): Promise<void> => {
+      await clearDroppedIndexes(this.store)
+      await clearDeletedLinks(this.store)
+    }
+    this.clearing = this.clearing.then(clear).catch(this.onFault)
+  }
+
+  /** Waits for work in the background. */
+  async settle(): Promise<void> {
+    await this.clearing
+  }
+}

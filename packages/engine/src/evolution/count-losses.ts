@@ -1,0 +1,55 @@
+/** How many stored values a change of types would lose (REST interface, section 5). */
+import type { Container } from '../records/containers.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import { scanObjects } from '../records/scan-objects.ts'
+import { visitValues } from '../records/visit-values.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { Snapshot } from '../store/store.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+
+export interface AttributeLoss {
+  readonly className: string
+  readonly attributeName: string
+  /** Of single values, lists of them, and references; of elements where a collection itself changes. */
+  readonly values: number
+}
+
+/** `changing`: a catalog that marks the attributes as changing. Those that lose nothing are left out. */
+export async function countLosses(
+  snapshot: Snapshot,
+  changing: Catalog,
+  attributes: readonly AttributeNumber[],
+  young: readonly Container[] = [],
+): Promise<AttributeLoss[]> {
+  const wanted = new Set(attributes)
+  const formats = recordFormats(changing)
+  const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).isChanging)
+  const losses = new Losses()
+  const numbers = new Set(classes.map(({ number }) => number))
+  for await (const batch of scanObjects(snapshot, formats, numbers, young)) {
+    for (const { format, values } of batch) {
+      visitValues(format, values, formats, (_owner, { attribute, becoming }, value) => {
+        if (becoming === undefined || !wanted.has(attribute.number)) return
+        if (value === null || becoming.isKept(value)) return
+        losses.add(attribute.declaringClass.name, attribute.name, 1)
+      })
+    }
+  }
+  return losses.all()
+}
+
+/** Counts by class and attribute. */
+export class Losses {
+  private readonly counts = new Map<string, AttributeLoss>()
+
+  add(className: string, attributeName: string, values: number): void {
+    if (values === 0) return
+    const key = `${className}::${attributeName}`
+    const before = this.counts.get(key)?.values ?? 0
+    this.counts.set(key, { className, attributeName, values: before + values })
+  }
+
+  all(): AttributeLoss[] {
+    return [...this.counts.values()]
+  }
+}

@@ -1,0 +1,104 @@
+/** Builds of indexes over the objects that exist: waited for, or in the background (REST interface, section 6). */
+import { catalogKey } from '../catalog/catalog-keys.ts'
+import { AshlarError } from '../errors.ts'
+import { buildIndexEntries } from '../indexes/build.ts'
+import { encodeProgress, progressOf, readProgress, type StoredProgress } from '../indexes/build-progress.ts'
+import { countObjects } from '../records/scan-objects.ts'
+import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import { withFailedIndex, withIndexState } from '../schema/index-definition.ts'
+import { withSnapshot } from '../store/awaitable.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import { buildContext } from './alterations.ts'
+import type { CatalogChanges } from './catalog-changes.ts'
+
+export class IndexBuilds {
+  private readonly changes: CatalogChanges
+  private readonly underWay = new Map<IndexNumber, Promise<void>>()
+  private readonly stopping = new AbortController()
+
+  constructor(changes: CatalogChanges) {
+    this.changes = changes
+  }
+
+  /** Throws UniqueViolation, IndexNotFound where the index is deleted meanwhile, and the signal's reason. */
+  async build({ number, name }: IndexDefinition, signal: AbortSignal | undefined): Promise<void> {
+    await buildIndexEntries(buildContext(this.changes), number, signal)
+    await this.makeReady(number, name)
+  }
+
+  /** Goes on where it was before a stop. What becomes of it is told by the index's record. */
+  startInBackground(index: IndexDefinition): void {
+    if (this.underWay.has(index.number)) return
+    const building = this.buildInBackground(index).finally(() => this.underWay.delete(index.number))
+    this.underWay.set(index.number, building)
+  }
+
+  /** Background builds end where they are, and go on when the federated database is opened again. */
+  async stop(): Promise<void> {
+    this.stopping.abort(new StoppedError())
+    await this.settle()
+  }
+
+  async settle(): Promise<void> {
+    await Promise.all(this.underWay.values())
+  }
+
+  private async buildInBackground(index: IndexDefinition): Promise<void> {
+    try {
+      const progress = progressOf(index.number, await this.begun(index))
+      const context = { ...buildContext(this.changes), progress }
+      await buildIndexEntries(context, index.number, this.stopping.signal)
+      await this.makeReady(index.number, index.name)
+      const key = catalogKey('progress', index.number)
+      await this.changes.store.commit({ changes: [{ kind: 'delete', key }], expectations: [] })
+    } catch (error) {
+      if (error instanceof StoppedError) return
+      if (error instanceof AshlarError && error.type === 'IndexNotFound') return
+      await this.fail(index.number, error)
+    }
+  }
+
+  /** What is stored of an earlier start, or the first note. */
+  private async begun({ number, indexedClass }: IndexDefinition): Promise<StoredProgress> {
+    const { store, catalogs } = this.changes
+    return withSnapshot(store, async (snapshot) => {
+      const stored = await readProgress(snapshot, number)
+      if (stored !== undefined) return stored
+      const cls = (await catalogs.at(snapshot)).classByNumber(indexedClass)
+      const classes = new Set<ClassNumber>([indexedClass, ...(cls?.subclasses ?? []).map((one) => one.number)])
+      const first = { objectsDone: 0, objectsTotal: await countObjects(snapshot, classes) }
+      const key = catalogKey('progress', number)
+      await store.commit({ changes: [{ kind: 'put', key, value: encodeProgress(first) }], expectations: [] })
+      return first
+    })
+  }
+
+  private async makeReady(number: IndexNumber, name: string): Promise<void> {
+    await this.changes.change((catalog) => {
+      if (catalog.indexByNumber(number) === undefined) {
+        throw new AshlarError('IndexNotFound', `Index '${name}' was deleted while it was being built.`)
+      }
+      return { state: withIndexState(catalog.state, number, 'ready'), result: undefined }
+    })
+  }
+
+  /** Of an error of ours, what it says is for the log. */
+  private async fail(number: IndexNumber, error: unknown): Promise<void> {
+    if (!(error instanceof AshlarError)) this.changes.onFault(error)
+    const failure =
+      error instanceof AshlarError
+        ? { type: error.type, message: error.message }
+        : { type: 'SystemError', message: 'The server failed while it built the index.' }
+    await this.changes.change((catalog) => {
+      const isThere = catalog.indexByNumber(number) !== undefined
+      return { state: isThere ? withFailedIndex(catalog.state, number, failure) : catalog.state, result: undefined }
+    })
+    this.changes.clearInBackground()
+  }
+}
+
+class StoppedError extends Error {
+  constructor() {
+    super('the federated database is being closed')
+  }
+}

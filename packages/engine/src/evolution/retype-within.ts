@@ -1,0 +1,242 @@
+/**
+ * Changes of types as part of a transaction: everything that they concern is looked at, and changed where it has to be,
+ * before the commit (REST interface, section 5). The number of objects is limited; nothing may come in between.
+ */
+import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { readAndExpectLinks } from '../links/attribute-links.ts'
+import { changeElements } from '../links/collections.ts'
+import type { ObjectChanges } from '../links/object-changes.ts'
+import { flushObjects } from '../objects/flush.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import type { MapPair } from '../records/collection-change.ts'
+import type { Container, Containers } from '../records/containers.ts'
+import { readAndExpectObjects } from '../records/expect-objects.ts'
+import { objectKey, oidOfObjectKey } from '../records/object-key.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import { mapValues, visitValues } from '../records/visit-values.ts'
+import type { ObjectState } from '../records/working-set.ts'
+import type { Retype } from '../schema/alter-class.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import { withPending } from '../schema/pending-retype.ts'
+import { classesHolding, referenceSpecOf } from '../schema/retype.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import { noOid, type Oid } from '../types/oid.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
+
+export interface RetypeContext {
+  readonly transaction: Transaction
+  readonly catalog: Catalog
+  readonly containers: Containers
+  readonly objectsMax: number
+  /** A working set under the catalog as it is. */
+  objects(): ObjectChanges
+}
+
+/** What is to be written once the catalog is changed. */
+export interface MovedElements {
+  readonly attribute: AttributeNumber
+  readonly oid: Oid
+  readonly elements: readonly Oid[]
+}
+
+export interface PreparedRetypes {
+  readonly losses: readonly AttributeLoss[]
+  readonly objects: number
+  readonly moved: readonly MovedElements[]
+}
+
+/**
+ * Finds what would be lost. With `isApplied`, references that do not fit are cleared, and the elements that are to be
+ * moved are gathered. Throws LimitExceeded.
+ */
+export async function prepareRetypes(
+  context: RetypeContext,
+  cls: SchemaClass,
+  retypes: readonly Retype[],
+  isApplied: boolean,
+): Promise<PreparedRetypes> {
+  const { transaction, catalog, containers } = context
+  const young = containers.known()
+  const holding = new Set(classesHolding(cls, catalog.classes).map(({ number }) => number))
+  const entries = await readAndExpectObjects(transaction, holding, young, catalogVersionKey, context.objectsMax)
+  const oids = entries.map(({ key }) => oidOfObjectKey(key))
+  const losses = new Losses()
+  for (const { className, attributeName, values } of await countConversions(context, retypes, young)) {
+    losses.add(className, attributeName, values)
+  }
+  const narrowed = retypes.filter(({ work }) => work.kind === 'narrow')
+  const moving = retypes.filter(({ work }) => work.kind === 'move')
+  const changes = context.objects()
+  if (narrowed.length > 0 || moving.length > 0) await changes.objects.loadAll(oids)
+  const states = oids.flatMap((oid) => changes.objects.known(oid) ?? [])
+  for (const retype of narrowed) {
+    const misfits = await narrow(context, states, retype, isApplied)
+    losses.add(cls.name, retype.name, misfits)
+  }
+  const moved: MovedElements[] = []
+  for (const retype of moving) {
+    const { elements, lost } = await gather(context, states, retype)
+    moved.push(...elements)
+    losses.add(cls.name, retype.name, lost)
+  }
+  if (isApplied && narrowed.length > 0) await flushObjects(changes)
+  return { losses: losses.all(), objects: oids.length, moved }
+}
+
+/** Under the catalog that has the new attributes. */
+export async function putMoved(changes: ObjectChanges, moved: readonly MovedElements[]): Promise<void> {
+  await changes.objects.loadAll(moved.map(({ oid }) => oid))
+  for (const { oid, attribute, elements } of moved) {
+    const state = changes.objects.known(oid)
+    if (state === undefined) continue
+    const format = state.format.attribute(attribute)
+    state.isChanged = true
+    if (format.linkForm === undefined) state.values[format.index] = elements
+    else await changeElements(changes, state, format, 'override', elements)
+  }
+  await flushObjects(changes)
+}
+
+async function countConversions(
+  { transaction, catalog }: RetypeContext,
+  retypes: readonly Retype[],
+  young: readonly Container[],
+): Promise<AttributeLoss[]> {
+  const lossy = retypes.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
+  if (lossy.length === 0) return []
+  const changing = buildCatalog(withPending(catalog, lossy, false).state, catalog.version)
+  return countLosses(
+    transaction.overlay(),
+    changing,
+    lossy.map(({ attribute }) => attribute),
+    young,
+  )
+}
+
+/** Clears the references to objects of other classes, where that is asked for. Returns how many there are. */
+async function narrow(
+  context: RetypeContext,
+  states: readonly ObjectState[],
+  { attribute: number, to }: Retype,
+  isApplied: boolean,
+): Promise<number> {
+  const wanted = referenceSpecOf(to)?.referencedClass
+  if (wanted === undefined) throw new Error('assertion failed: references are narrowed')
+  const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
+  const formats = recordFormats(context.catalog)
+  let misfits = 0
+  for (const state of states) {
+    const own = state.format.attributes.find(({ attribute }) => attribute.number === number)
+    if (own?.linkForm !== undefined) {
+      misfits += await narrowLinks(context, state, own, fits, isApplied)
+      continue
+    }
+    const held: Oid[] = []
+    visitValues(state.format, state.values, formats, (_owner, { attribute }, value) => {
+      if (attribute.number === number) held.push(...referencesIn(value))
+    })
+    const isFitting = new Map<Oid, boolean>()
+    for (const oid of held) isFitting.set(oid, await fits(oid))
+    const lost = held.filter((oid) => isFitting.get(oid) === false)
+    misfits += lost.length
+    if (lost.length === 0 || !isApplied) continue
+    const cleared = mapValues(state.format, state.values, formats, ({ attribute }, value) => {
+      if (attribute.number !== number) return value
+      const isKept = (element: unknown): boolean => isFitting.get(referenceIn(element)) !== false
+      if (Array.isArray(value)) return value.filter(isKept)
+      return isKept(value) ? value : noOid
+    })
+    for (const [i, value] of cleared.entries()) state.values[i] = value
+    state.isChanged = true
+  }
+  return misfits
+}
+
+async function narrowLinks(
+  { transaction }: RetypeContext,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  fits: (oid: Oid) => Promise<boolean>,
+  isApplied: boolean,
+): Promise<number> {
+  const links = await readAndExpectLinks(transaction, state.oid, attribute)
+  let misfits = 0
+  for (const { key, target } of links) {
+    if (await fits(target)) continue
+    misfits++
+    if (!isApplied) continue
+    transaction.delete(key)
+    state.isChanged = true
+  }
+  return misfits
+}
+
+function referencesIn(value: unknown): Oid[] {
+  if (value === null) return []
+  return Array.isArray(value) ? value.map(referenceIn) : [value as Oid]
+}
+
+/** An element of a list or set, or the value of a pair of a map. */
+function referenceIn(element: unknown): Oid {
+  return typeof element === 'object' && element !== null ? ((element as MapPair).value as Oid) : (element as Oid)
+}
+
+/** By the class of the container: what refers to nothing, or to an object that is gone, fits. */
+function fitting(
+  { transaction, containers, catalog }: RetypeContext,
+  isWanted: (cls: SchemaClass) => boolean,
+): (oid: Oid) => Promise<boolean> {
+  return async (oid) => {
+    if (oid === noOid) return true
+    const classNumber = await containers.classOf(oid, transaction.snapshot)
+    const cls = classNumber === undefined ? undefined : catalog.classByNumber(classNumber)
+    return cls === undefined || isWanted(cls)
+  }
+}
+
+/** The elements of a list or set that it has in its new place too; the others are lost. */
+async function gather(
+  { transaction }: RetypeContext,
+  states: readonly ObjectState[],
+  { attribute: number, becomes, to }: Retype,
+): Promise<{ readonly elements: MovedElements[]; readonly lost: number }> {
+  const owners = states.filter(({ format }) => format.attributes.some(({ attribute }) => attribute.number === number))
+  const held = new Map<Oid, readonly Oid[]>()
+  for (const state of owners) {
+    const format = state.format.attribute(number)
+    if (format.linkForm === undefined) held.set(state.oid, referencesIn(state.values[format.index]))
+    else {
+      const links = await readAndExpectLinks(transaction, state.oid, format)
+      held.set(
+        state.oid,
+        links.map(({ target }) => target),
+      )
+    }
+  }
+  const isThere = await existing(transaction, new Set([...held.values()].flat()))
+  const isSet = to.logicalType === 'set'
+  const elements: MovedElements[] = []
+  let lost = 0
+  for (const [oid, before] of held) {
+    const kept = before.filter((target) => (target === noOid ? !isSet : isThere.has(target)))
+    const after = isSet ? [...new Set(kept)] : kept
+    lost += before.length - after.length
+    if (after.length > 0) elements.push({ attribute: becomes, oid, elements: after })
+  }
+  return { elements, lost }
+}
+
+const keysAtOnce = 1_000
+
+async function existing(transaction: Transaction, oids: ReadonlySet<Oid>): Promise<Set<Oid>> {
+  const all = [...oids]
+  const found = new Set<Oid>()
+  for (let at = 0; at < all.length; at += keysAtOnce) {
+    const part = all.slice(at, at + keysAtOnce)
+    const { values } = await transaction.read(part.map(objectKey))
+    for (const [i, oid] of part.entries()) if (values[i] !== undefined) found.add(oid)
+  }
+  return found
+}

@@ -1,0 +1,25 @@
+/** The link entries of one attribute of an object, as a transaction sees them. */
+import type { AttributeFormat } from '../records/class-format.ts'
+import { objectKey } from '../records/object-key.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import { type Oid, oidFromBytes } from '../types/oid.ts'
+import { linkKind, linkRange, targetOfKey } from './link-keys.ts'
+
+export interface AttributeLink {
+  readonly key: Uint8Array
+  readonly target: Oid
+}
+
+/** In the order of the elements; expected to be the same at the commit. The owner is expected at its revision elsewhere. */
+export async function readAndExpectLinks(
+  transaction: Transaction,
+  owner: Oid,
+  { attribute, linkForm }: AttributeFormat,
+): Promise<AttributeLink[]> {
+  const kind = linkForm === 'set' ? linkKind.target : linkForm === 'map' ? linkKind.name : linkKind.position
+  const range = linkRange(owner, attribute.number, kind)
+  const entries = await transaction.readAndExpectRange(range, objectKey(owner))
+  return entries.map(({ key, value }) => {
+    return { key, target: linkForm === 'set' ? targetOfKey(key) : oidFromBytes(value, 0) }
+  })
+}

@@ -1,0 +1,55 @@
+/** Deletes the link entries of deleted attributes, in batches; until then the catalog keeps them on its list of garbage. */
+import { prefixEnd } from '../bytes/key-space.ts'
+import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
+import { type Container, listContainers } from '../records/containers.ts'
+import type { Bytes, Change, Store } from '../store/store.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import { attributeOfKey, containerLinksRange } from './link-keys.ts'
+
+const batchEntries = 2_000
+
+interface Garbage {
+  readonly attribute: AttributeNumber
+  /** Those whose objects have had the attribute. */
+  readonly classes: ReadonlySet<ClassNumber>
+}
+
+/** Clears whatever is on the list; begun again after a stop, it goes on. */
+export async function clearDeletedLinks(store: Store): Promise<void> {
+  const snapshot = await store.snapshot()
+  const garbage: Garbage[] = []
+  const read = (key: Bytes, value: Bytes): Garbage => ({
+    attribute: numberOfCatalogKey(key) as AttributeNumber,
+    classes: new Set(JSON.parse(Buffer.from(value).toString()) as ClassNumber[]),
+  })
+  for await (const batch of snapshot.scan(catalogPartRange('linkGarbage'), read)) garbage.push(...batch)
+  const containers = garbage.length === 0 ? [] : await listContainers(snapshot, allClasses(garbage))
+  snapshot.release()
+  for (const { attribute, classes } of garbage) {
+    for (const container of containers) if (classes.has(container.classNumber)) await clear(store, attribute, container)
+    await store.commit({ changes: [{ kind: 'delete', key: catalogKey('linkGarbage', attribute) }], expectations: [] })
+  }
+}
+
+function allClasses(garbage: readonly Garbage[]): Set<ClassNumber> {
+  return new Set(garbage.flatMap(({ classes }) => [...classes]))
+}
+
+async function clear(store: Store, attribute: AttributeNumber, { database, container }: Container): Promise<void> {
+  const { from, to } = containerLinksRange(database, container)
+  const copy = (key: Bytes): Buffer => Buffer.from(key)
+  for (let next: Buffer | undefined = from; next !== undefined; ) {
+    const snapshot = await store.snapshot()
+    const keys: Buffer[] = []
+    for await (const batch of snapshot.scan({ from: next, to }, copy, { keysOnly: true, limit: batchEntries })) {
+      keys.push(...batch)
+    }
+    snapshot.release()
+    const changes = keys
+      .filter((key) => attributeOfKey(key) === attribute)
+      .map((key): Change => ({ kind: 'delete', key }))
+    if (changes.length > 0) await store.commit({ changes, expectations: [] })
+    const last: Buffer | undefined = keys.at(-1)
+    next = keys.length < batchEntries || last === undefined ? undefined : prefixEnd(last)
+  }
+}

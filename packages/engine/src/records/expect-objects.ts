@@ -1,0 +1,64 @@
+/** All objects of some classes, read by a transaction that nothing may come in between of. */
+import { AshlarError } from '../errors.ts'
+import type { Entry } from '../store/store.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import { type Container, listContainers } from './containers.ts'
+import { containerExtent, nextContainerKey } from './object-key.ts'
+import { revisionPrefixOf } from './record-format.ts'
+
+/**
+ * Expects the objects to be as they were read, and no others to be added. `young`: containers that may be younger than
+ * the transaction's snapshot; `guard`: see `Expectation`. Throws LimitExceeded for more than `objectsMax`.
+ */
+export async function readAndExpectObjects(
+  transaction: Transaction,
+  classes: ReadonlySet<ClassNumber>,
+  young: readonly Container[],
+  guard: Uint8Array,
+  objectsMax: number,
+): Promise<Entry[]> {
+  await expectNoNewContainers(transaction)
+  const found: Entry[] = []
+  for (const { database, container } of await listContainers(transaction.overlay(), classes, young)) {
+    const entries = await transaction.readAndExpectRange(containerExtent(database, container), guard)
+    if (found.length + entries.length > objectsMax) {
+      throw new AshlarError(
+        'LimitExceeded',
+        `More than ${objectsMax} objects would have to be looked at within one transaction (transactionIndexObjectsMax).`,
+      )
+    }
+    for (const entry of entries) {
+      transaction.expectRevision(entry.key, revisionPrefixOf(entry.value))
+      found.push(entry)
+    }
+  }
+  return found
+}
+
+/** Whether there is an object of one of the classes; where there is none, none may be added before the commit. */
+export async function hasObjects(
+  transaction: Transaction,
+  classes: ReadonlySet<ClassNumber>,
+  young: readonly Container[],
+  guard: Uint8Array,
+): Promise<boolean> {
+  const extents = (await listContainers(transaction.overlay(), classes, young)).map(({ database, container }) => {
+    return containerExtent(database, container)
+  })
+  for (const extent of extents) {
+    const { ranges } = await transaction.read([], [{ ...extent, limit: 1 }])
+    if (ranges[0]?.length !== 0) return true
+  }
+  await expectNoNewContainers(transaction)
+  for (const extent of extents) await transaction.readAndExpectRange(extent, guard)
+  return false
+}
+
+/** The objects of a container that is added would be missed. */
+async function expectNoNewContainers(transaction: Transaction): Promise<void> {
+  const { values } = await transaction.read([nextContainerKey])
+  const [next] = values
+  if (next === undefined) transaction.expectAbsent(nextContainerKey)
+  else transaction.expectRevision(nextContainerKey, next)
+}

@@ -1,0 +1,46 @@
+/** Every object of some classes, as one snapshot has them, in batches. */
+
+import type { Snapshot } from '../store/store.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import type { ClassFormat } from './class-format.ts'
+import { type Container, listContainers } from './containers.ts'
+import { containerExtent, oidOfObjectKey } from './object-key.ts'
+import { decodeRecord, shapeNumberOf } from './record-format.ts'
+import type { RecordFormats } from './record-formats.ts'
+
+export interface ScannedObject {
+  readonly oid: Oid
+  readonly format: ClassFormat
+  readonly values: readonly unknown[]
+}
+
+/** `young`: containers that may be younger than the snapshot. Objects of the classes themselves, not of their subclasses. */
+export async function* scanObjects(
+  snapshot: Snapshot,
+  formats: RecordFormats,
+  classes: ReadonlySet<ClassNumber>,
+  young: readonly Container[] = [],
+): AsyncGenerator<ScannedObject[]> {
+  const read = (key: Uint8Array, record: Uint8Array): ScannedObject => {
+    const format = formats.ofShape(shapeNumberOf(record))
+    return { oid: oidOfObjectKey(key), format, values: decodeRecord(format, record).values }
+  }
+  for (const { database, container } of await listContainers(snapshot, classes, young)) {
+    yield* snapshot.scan(containerExtent(database, container), read)
+  }
+}
+
+/** Counts keys alone. */
+export async function countObjects(
+  snapshot: Snapshot,
+  classes: ReadonlySet<ClassNumber>,
+  young: readonly Container[] = [],
+): Promise<number> {
+  let count = 0
+  for (const { database, container } of await listContainers(snapshot, classes, young)) {
+    const extent = containerExtent(database, container)
+    for await (const batch of snapshot.scan(extent, () => undefined, { keysOnly: true })) count += batch.length
+  }
+  return count
+}

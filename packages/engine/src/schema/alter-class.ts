@@ -1,0 +1,284 @@
+/** PUT /v1/schema/{class}: one class renamed, or its attributes deleted, renamed, retyped and added (REST interface, section 5). */
+import { isDeepStrictEqual } from 'node:util'
+import { AshlarError } from '../errors.ts'
+import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AlterRequest, AttributeDeletion, AttributeRename } from './alter-request.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
+import { checkAttributeCount } from './check-drafts.ts'
+import { checkEmbedding } from './check-embedding.ts'
+import { checkInverses } from './check-inverses.ts'
+import { ClassBatch } from './class-batch.ts'
+import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
+import type { AttributeDescription } from './class-description.ts'
+import { type ClassDraft, type DraftAttribute, type Drafts, referenceIn } from './class-draft.ts'
+import { defineAttribute, shownType } from './define-attribute.ts'
+import { nextState, reshapedClasses } from './define-classes.ts'
+import { checkAttributeName, checkClassName, hintFor } from './names.ts'
+import { fault, shownText } from './request-body.ts'
+import { type RetypeWork, retypeWork } from './retype.ts'
+
+export interface AlterOptions {
+  readonly attributesMax: number
+  /** Indexes that use a deleted attribute, and partners of its links, go with it; else they keep it from going. */
+  readonly isCascading: boolean
+  /** The changes of types have been prepared (`withPending`). */
+  readonly isPrepared?: boolean
+}
+
+/** An attribute whose type changes. */
+export interface Retype {
+  readonly attribute: AttributeNumber
+  /** Where what is stored is moved, a new one; else the same. */
+  readonly becomes: AttributeNumber
+  readonly name: string
+  readonly from: TypeSpec
+  readonly to: TypeSpec
+  readonly work: RetypeWork
+  /** Of its definition in the request. */
+  readonly pointer: string
+}
+
+export interface Alteration {
+  /** The catalog's own state object where nothing changes. */
+  readonly state: CatalogState
+  readonly deleted: readonly { readonly className: string; readonly attributeName: string }[]
+  readonly droppedIndexes: readonly string[]
+  readonly retypes: readonly Retype[]
+}
+
+/**
+ * Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists, AttributeInUse, and what definitions of attributes
+ * throw. Whether stored values fit new types is not looked at here.
+ */
+export function alterClass(
+  catalog: Catalog,
+  cls: SchemaClass,
+  request: AlterRequest,
+  options: AlterOptions,
+): Alteration {
+  if (request.kind === 'rename') {
+    return { state: renameClass(catalog, cls, request.newName), deleted: [], droppedIndexes: [], retypes: [] }
+  }
+  const batch = new ClassBatch(catalog)
+  const { drafts } = batch
+  const draft = drafts.get(cls.number)
+  const deleted = deleteAttributes(catalog, drafts, draft, request.toDelete, options.isCascading)
+  const isRenamed = renameAttributes(drafts, draft, request.toRename)
+  const description = { ...emptyDescription, attributes: request.toAdd }
+  const entered = batch.enterAttributes(draft, description, options.attributesMax)
+  const retypes = request.toChange.flatMap((change) => retypeAttribute(catalog, batch, draft, change, options))
+  batch.defineTypes(draft, entered)
+  const reshaped = reshapedClasses(drafts)
+  for (const one of reshaped) checkAttributeCount(one, options.attributesMax)
+  for (const one of drafts.all()) if (one.isReshaped) checkInverses(drafts, one)
+  checkEmbedding(drafts)
+  const shaped = nextState(catalog.state, batch, reshaped)
+  const state = isRenamed && !draft.isReshaped ? withNames(shaped, draft) : shaped
+  const { attributes, indexes } = deleted
+  const isDropped = ({ number, replaces }: IndexDefinition): boolean =>
+    indexes.has(number) || indexes.has(replaces ?? number)
+  return {
+    state: indexes.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) },
+    deleted: attributes,
+    droppedIndexes: catalog.indexes.filter(({ number }) => indexes.has(number)).map(({ name }) => name),
+    retypes,
+  }
+}
+
+const emptyDescription = {
+  className: undefined,
+  classNumber: undefined,
+  isReferenceable: undefined,
+  superClass: undefined,
+  pointer: '',
+}
+
+/** Without a dot: in the same namespace; with a leading one: in the default one. */
+function renameClass(
+  { state, classByName }: Catalog,
+  { definition, name: oldName, namespace }: SchemaClass,
+  newName: string,
+): CatalogState {
+  const name = newName.startsWith('.')
+    ? newName.slice(1)
+    : newName.includes('.') || namespace === null
+      ? newName
+      : `${namespace}.${newName}`
+  checkClassName(name, '/classRename')
+  if (name === oldName) return state
+  if (classByName(name) !== undefined) throw fault('ClassExists', `There is a class ${name} already.`, '/classRename')
+  return { ...state, classes: state.classes.map((one) => (one === definition ? { ...definition, name } : one)) }
+}
+
+interface Deleted {
+  readonly attributes: { readonly className: string; readonly attributeName: string }[]
+  readonly indexes: ReadonlySet<IndexNumber>
+}
+
+function deleteAttributes(
+  catalog: Catalog,
+  drafts: Drafts,
+  draft: ClassDraft,
+  deletions: readonly AttributeDeletion[],
+  isCascading: boolean,
+): Deleted {
+  const gone = new Map<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>()
+  for (const { name, pointer } of deletions) {
+    const attribute = ownAttribute(drafts, draft, name, pointer)
+    if (gone.has(attribute.number)) throw fault('InvalidDefinition', `Attribute ${name} is deleted twice.`, pointer)
+    gone.set(attribute.number, { owner: draft, attribute })
+  }
+  for (const { name, pointer } of deletions) {
+    const inverse = referenceIn(ownAttribute(drafts, draft, name, pointer).spec)?.inverseAttribute
+    if (inverse === undefined || inverse === null || gone.has(inverse)) continue
+    const partner = drafts.declared(inverse)
+    if (partner === undefined) continue
+    if (!isCascading) {
+      const message = `Attribute ${name} of class ${draft.name} is linked with ${partner.attribute.name} of class ${partner.owner.name}; with cascade=true that goes too.`
+      throw fault('AttributeInUse', message, pointer)
+    }
+    gone.set(inverse, partner)
+  }
+  const indexes = catalog.indexes.filter((index) => usedNumber(index, gone) !== undefined)
+  const [first] = indexes
+  if (first !== undefined && !isCascading) throw keyInUse(draft, first, gone, deletions)
+  for (const { owner, attribute } of gone.values()) drafts.removeAttribute(owner, attribute)
+  return {
+    attributes: [...gone.values()].map(({ owner, attribute }) => {
+      return { className: owner.name, attributeName: attribute.name }
+    }),
+    indexes: new Set(indexes.map(({ number }) => number)),
+  }
+}
+
+function usedNumber(index: IndexDefinition, gone: ReadonlyMap<AttributeNumber, unknown>): AttributeNumber | undefined {
+  return index.keyAttributes.flatMap(({ path }) => path).find((number) => gone.has(number))
+}
+
+function keyInUse(
+  draft: ClassDraft,
+  index: IndexDefinition,
+  gone: ReadonlyMap<AttributeNumber, { attribute: DraftAttribute }>,
+  deletions: readonly AttributeDeletion[],
+): AshlarError {
+  const used = gone.get(usedNumber(index, gone) as AttributeNumber)?.attribute.name
+  const pointer = deletions.find(({ name }) => name === used)?.pointer ?? '/attributesToDelete'
+  const message = `Attribute ${used} of class ${draft.name} is a key attribute of index '${index.name}'; with cascade=true the index goes too.`
+  return fault('AttributeInUse', message, pointer)
+}
+
+/** No shape changes: an attribute's identity is its number. */
+function renameAttributes(drafts: Drafts, draft: ClassDraft, renames: readonly AttributeRename[]): boolean {
+  let isRenamed = false
+  for (const { originalName, newName, pointer } of renames) {
+    const attribute = ownAttribute(drafts, draft, originalName, `${pointer}/originalName`)
+    if (originalName === newName) continue
+    checkAttributeName(draft.name, newName, `${pointer}/newName`)
+    if (draft.attributes.has(newName)) {
+      const message = `Class ${draft.name} has an attribute ${newName} already.`
+      throw fault('AttributeExists', message, `${pointer}/newName`)
+    }
+    drafts.replaceAttribute(draft, attribute, { ...attribute, name: newName })
+    isRenamed = true
+  }
+  return isRenamed
+}
+
+function retypeAttribute(
+  catalog: Catalog,
+  batch: ClassBatch,
+  draft: ClassDraft,
+  description: AttributeDescription,
+  { isPrepared = false }: AlterOptions,
+): Retype[] {
+  const { drafts } = batch
+  const { attributeName: name, pointer } = description
+  const attribute = ownAttribute(drafts, draft, name, `${pointer}/attributeName`)
+  if (attribute.pointer !== undefined) {
+    throw fault('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, pointer)
+  }
+  if (attribute.becoming !== undefined && !isPrepared) {
+    const message = `The type of attribute ${name} of class ${draft.name} is being changed by another request.`
+    throw fault('AttributeInUse', message, pointer)
+  }
+  attribute.pointer = pointer
+  const from = attribute.spec as TypeSpec
+  const to = defineAttribute(drafts, draft, description)
+  if (isDeepStrictEqual(from, to)) return []
+  const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
+  // Elements within embedded objects could not be found by their old attribute's number once they are to be moved.
+  const isPossible = work !== undefined && (work.kind !== 'move' || draft.isReferenceable)
+  if (!isPossible) throw notConvertible(drafts, draft, description, from, to)
+  refuseUnlessKey(catalog, draft, attribute, to)
+  draft.isReshaped = true
+  const number = attribute.number
+  if (work.kind !== 'move') {
+    drafts.replaceAttribute(draft, attribute, { ...attribute, spec: to, becoming: undefined })
+    return [{ attribute: number, becomes: number, name, from, to, work, pointer }]
+  }
+  const becomes = batch.nextAttribute++ as AttributeNumber
+  drafts.replaceAttribute(draft, attribute, { ...attribute, number: becomes, spec: to })
+  return [{ attribute: number, becomes, name, from, to, work, pointer }]
+}
+
+function notConvertible(
+  drafts: Drafts,
+  draft: ClassDraft,
+  { attributeName, pointer }: AttributeDescription,
+  from: TypeSpec,
+  to: TypeSpec,
+): AshlarError {
+  const [one, other] = [shownType(drafts, from), shownType(drafts, to)]
+  const message = `Class ${draft.name}: attribute ${attributeName} cannot be changed from ${one} to ${other}; an attribute can be added, filled and take its place.`
+  return fault('InvalidDefinition', message, pointer)
+}
+
+/** What an index has as key attribute stays one that an index can have. */
+function refuseUnlessKey(
+  catalog: Catalog,
+  draft: ClassDraft,
+  { number, name, pointer }: DraftAttribute,
+  to: TypeSpec,
+): void {
+  if (!['list', 'set', 'map', 'object'].includes(to.logicalType)) return
+  const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
+  if (index === undefined) return
+  const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', and a ${to.logicalType} can be none.`
+  throw fault('AttributeInUse', message, pointer ?? '')
+}
+
+/** Own attributes only: an inherited one is changed in the class that declares it. */
+function ownAttribute(drafts: Drafts, draft: ClassDraft, name: string, pointer: string): DraftAttribute {
+  const own = draft.attributes.get(name)
+  if (own !== undefined) return own
+  const inherited = drafts.findAttribute(draft, name)
+  const advice =
+    inherited === undefined
+      ? hintFor(name, [...draft.attributes.keys()])
+      : ` It is declared by class ${drafts.declared(inherited.number)?.owner.name}.`
+  const message = `Class ${draft.name} has no attribute '${shownText(name)}' of its own.${advice}`
+  throw fault('UnknownAttribute', message, pointer)
+}
+
+function withNames(state: CatalogState, draft: ClassDraft): CatalogState {
+  const names = new Map([...draft.attributes.values()].map(({ number, name }) => [number, name]))
+  return {
+    ...state,
+    classes: state.classes.map((definition) => {
+      if (definition.number !== draft.number) return definition
+      const attributes = definition.attributes.map((one) => ({ ...one, name: names.get(one.number) ?? one.name }))
+      return { ...definition, attributes }
+    }),
+  }
+}
+
+/** `PUT` names it in the URL. Throws ClassNotFound. */
+export function classOfPath(catalog: Catalog, nameOrNumber: string): SchemaClass {
+  const cls = catalog.findClass(nameOrNumber)
+  if (cls !== undefined) return cls
+  const names = catalog.classes.map(({ name }) => name)
+  throw new AshlarError(
+    'ClassNotFound',
+    `There is no class '${shownText(nameOrNumber)}'.${hintFor(nameOrNumber, names)}`,
+  )
+}

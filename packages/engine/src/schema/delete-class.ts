@@ -1,0 +1,74 @@
+/** DELETE /v1/schema/{class}: the class is gone but for its number (REST interface, section 5). */
+import { AshlarError } from '../errors.ts'
+import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
+import { ClassBatch } from './class-batch.ts'
+import type { CatalogState } from './class-definition.ts'
+import { nextState, reshapedClasses } from './define-classes.ts'
+
+export interface ClassDeletion {
+  readonly state: CatalogState
+  /** Of other classes: they referred to it, and can hold nothing. */
+  readonly deleted: readonly { readonly className: string; readonly attributeName: string }[]
+  readonly droppedIndexes: readonly string[]
+}
+
+/** `hasObjects`: of the class itself. Throws ClassInUse. */
+export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: boolean): ClassDeletion {
+  const use = whatUses(catalog, cls, hasObjects)
+  if (use !== undefined) throw new AshlarError('ClassInUse', `Class ${cls.name} cannot be deleted: ${use}.`)
+  const batch = new ClassBatch(catalog)
+  const { drafts } = batch
+  const gone = [...drafts.all()].flatMap((owner) => {
+    if (owner.number === cls.number) return []
+    const referring = [...owner.attributes.values()].filter(
+      ({ spec }) => spec !== undefined && refersTo(spec, cls.number),
+    )
+    return referring.map((attribute) => ({ owner, attribute }))
+  })
+  for (const { owner, attribute } of gone) drafts.removeAttribute(owner, attribute)
+  const numbers = new Set(gone.map(({ attribute }) => attribute.number))
+  const dropped = catalog.indexes.filter(({ indexedClass, keyAttributes }) => {
+    return indexedClass === cls.number || keyAttributes.some(({ path }) => path.some((number) => numbers.has(number)))
+  })
+  const shaped = nextState(catalog.state, batch, reshapedClasses(drafts))
+  return {
+    state: {
+      ...shaped,
+      classes: shaped.classes.map((one) => (one.number === cls.number ? { ...one, isDeleted: true } : one)),
+      indexes: shaped.indexes.filter((index) => !dropped.includes(index)),
+    },
+    deleted: gone.map(({ owner, attribute }) => ({ className: owner.name, attributeName: attribute.name })),
+    droppedIndexes: dropped.map(({ name }) => name),
+  }
+}
+
+function whatUses(catalog: Catalog, cls: SchemaClass, hasObjects: boolean): string | undefined {
+  const [subclass] = cls.subclasses
+  if (subclass !== undefined) return `class ${subclass.name} inherits from it`
+  if (hasObjects) return 'it has objects'
+  for (const owner of catalog.classes) {
+    const embedding = owner.definition.attributes.find(({ spec }) => embeds(spec, cls.number))
+    if (embedding !== undefined) return `attribute ${embedding.name} of class ${owner.name} embeds it`
+  }
+  return undefined
+}
+
+function embeds(spec: TypeSpec, cls: ClassNumber): boolean {
+  if (spec.logicalType === 'object') return spec.class === cls
+  return spec.logicalType === 'list' && embeds(spec.element, cls)
+}
+
+function refersTo(spec: TypeSpec, cls: ClassNumber): boolean {
+  switch (spec.logicalType) {
+    case 'reference':
+      return spec.referencedClass === cls
+    case 'list':
+    case 'set':
+      return refersTo(spec.element, cls)
+    case 'map':
+      return refersTo(spec.element, cls) || refersTo(spec.key, cls)
+    default:
+      return false
+  }
+}

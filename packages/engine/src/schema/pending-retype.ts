@@ -1,0 +1,148 @@
+/** The catalog while types of attributes change: writers are told, and indexes are built anew beside the old ones. */
+import { maxStoredStringLengthDefault } from '../limits.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+import type { Retype } from './alter-class.ts'
+import type { Catalog } from './catalog.ts'
+import type {
+  Attribute,
+  CatalogState,
+  ClassDefinition,
+  IndexDefinition,
+  IndexNumber,
+  KeyAttribute,
+} from './class-definition.ts'
+import { keepsKeys } from './retype.ts'
+
+/** True where stored values, or index entries, have to be looked at before the change can be. */
+export function needsPreparation(catalog: Catalog, { work, attribute, from, to }: Retype): boolean {
+  if (work.kind !== 'convert') return work.kind !== 'none'
+  return !work.conversion.isLossless || (!keepsKeys(from, to) && indexesOn(catalog, attribute).length > 0)
+}
+
+/** The indexes whose entries a change of types makes wrong. */
+export function indexesToRebuild(catalog: Catalog, retypes: readonly Retype[]): IndexDefinition[] {
+  const changed = retypes.filter(({ work, from, to }) => {
+    return work.kind === 'narrow'
+      ? false
+      : work.kind !== 'convert' || !work.conversion.isLossless || !keepsKeys(from, to)
+  })
+  return catalog.indexes.filter((index) => changed.some(({ attribute }) => isKey(index, attribute)))
+}
+
+function indexesOn(catalog: Catalog, attribute: AttributeNumber): IndexDefinition[] {
+  return catalog.indexes.filter((index) => isKey(index, attribute))
+}
+
+function isKey({ keyAttributes }: IndexDefinition, attribute: AttributeNumber): boolean {
+  return keyAttributes.some(({ path }) => path.at(-1) === attribute)
+}
+
+export interface Pending {
+  readonly state: CatalogState
+  /** The indexes that are to take the place of others, to be built. */
+  readonly replacements: readonly IndexNumber[]
+}
+
+export function withPending(catalog: Catalog, retypes: readonly Retype[], isLossAllowed: boolean): Pending {
+  const { state } = catalog
+  const byNumber = new Map(retypes.map((retype) => [retype.attribute, retype]))
+  const classes = mapAttributes(state.classes, (attribute) => {
+    const retype = byNumber.get(attribute.number)
+    return retype === undefined ? attribute : { ...attribute, becoming: { spec: retype.to, isLossAllowed } }
+  })
+  let next = state.counters.index
+  const replacements = indexesToRebuild(catalog, retypes).map((index): IndexDefinition => {
+    return { ...asReplaced(index, retypes), number: next++ as IndexNumber, state: 'building', replaces: index.number }
+  })
+  return {
+    state: {
+      ...state,
+      classes,
+      indexes: [...state.indexes, ...replacements],
+      counters: { ...state.counters, index: next },
+    },
+    replacements: replacements.map(({ number }) => number),
+  }
+}
+
+/** The same indexes under new numbers, ready, still without entries. Those that the state has no more are left out. */
+export function withRebuiltIndexes(
+  state: CatalogState,
+  indexes: readonly IndexDefinition[],
+  retypes: readonly Retype[],
+): { readonly state: CatalogState; readonly indexes: readonly IndexNumber[] } {
+  let next = state.counters.index
+  const rebuilt: IndexNumber[] = []
+  const definitions = state.indexes.map((index): IndexDefinition => {
+    if (!indexes.some(({ number }) => number === index.number)) return index
+    const number = next++ as IndexNumber
+    rebuilt.push(number)
+    return { ...asReplaced(index, retypes), number }
+  })
+  return { state: { ...state, indexes: definitions, counters: { ...state.counters, index: next } }, indexes: rebuilt }
+}
+
+/** With the key attributes as they are after the change. */
+function asReplaced(index: IndexDefinition, retypes: readonly Retype[]): IndexDefinition {
+  return { ...index, keyAttributes: index.keyAttributes.map((key) => keyAfter(key, retypes)) }
+}
+
+function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
+  const retype = retypes.find(({ attribute }) => key.path.at(-1) === attribute)
+  if (retype === undefined) return key
+  const { path, maxStoredStringLength = maxStoredStringLengthDefault } = key
+  return retype.to.logicalType === 'string' ? { path, maxStoredStringLength } : { path }
+}
+
+/** The change did not come about: writers are free again, and the indexes stay. */
+export function withoutPending(
+  state: CatalogState,
+  attributes: readonly AttributeNumber[],
+  replacements: readonly IndexNumber[],
+): CatalogState {
+  return {
+    ...state,
+    classes: mapAttributes(state.classes, (attribute) => {
+      if (attribute.becoming === undefined || !attributes.includes(attribute.number)) return attribute
+      const { becoming: _, ...settled } = attribute
+      return settled
+    }),
+    indexes: state.indexes.filter(({ number }) => !replacements.includes(number)),
+  }
+}
+
+/** The indexes built anew take the places of the old ones, where those still are. */
+export function withReplacements(state: CatalogState, replacements: readonly IndexNumber[]): CatalogState {
+  const isReplaced = new Set<IndexNumber>()
+  const settled = state.indexes.flatMap((index): IndexDefinition[] => {
+    const { replaces, ...rest } = index
+    if (replaces === undefined || !replacements.includes(index.number)) return [index]
+    if (!state.indexes.some(({ number }) => number === replaces)) return []
+    isReplaced.add(replaces)
+    return [{ ...rest, state: 'ready' }]
+  })
+  return { ...state, indexes: settled.filter(({ number }) => !isReplaced.has(number)) }
+}
+
+/** What a stop left of changes that did not come about. */
+export function withoutAnyPending(state: CatalogState): CatalogState {
+  const attributes = state.classes.flatMap((cls) => cls.attributes.filter(({ becoming }) => becoming !== undefined))
+  const replacements = state.indexes.filter(({ replaces }) => replaces !== undefined)
+  if (attributes.length === 0 && replacements.length === 0) return state
+  return withoutPending(
+    state,
+    attributes.map(({ number }) => number),
+    replacements.map(({ number }) => number),
+  )
+}
+
+function mapAttributes(
+  classes: readonly ClassDefinition[],
+  map: (attribute: Attribute) => Attribute,
+): readonly ClassDefinition[] {
+  return classes.map((definition) => {
+    const attributes = definition.attributes.map(map)
+    const isSame = attributes.every((attribute, i) => attribute === definition.attributes[i])
+    return isSame ? definition : { ...definition, attributes }
+  })
+}

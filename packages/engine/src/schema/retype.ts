@@ -1,0 +1,96 @@
+/** What a change of an attribute's type means for what is stored (REST interface, section 5). */
+import { type Conversion, conversionFor } from '../types/conversion.ts'
+import type { CollectionSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { SchemaClass } from './catalog.ts'
+
+export type RetypeWork =
+  /** What is stored stays as it is, and is right. */
+  | { readonly kind: 'none' }
+  /** Single values, and lists of them, are converted when read. */
+  | { readonly kind: 'convert'; readonly conversion: Conversion }
+  /** References stay as they are; those to objects of other classes do not fit. */
+  | { readonly kind: 'narrow' }
+  /** The elements are kept in another place, and so are moved. */
+  | { readonly kind: 'move' }
+
+/** `isSubclass`: the one is the other or inherits from it. Undefined where the change is not possible. */
+export function retypeWork(
+  from: TypeSpec,
+  to: TypeSpec,
+  isSubclass: (one: ReferenceSpec['referencedClass'], other: ReferenceSpec['referencedClass']) => boolean,
+): RetypeWork | undefined {
+  const conversion = conversionFor(from, to)
+  if (conversion !== undefined) return { kind: 'convert', conversion }
+  if (from.logicalType === 'reference' && to.logicalType === 'reference') return classChange(from, to, isSubclass)
+  if (!isCollection(from) || !isCollection(to)) return undefined
+  const [one, other] = [elementOf(from), elementOf(to)]
+  if (one === undefined || other === undefined) return undefined
+  const change = classChange(one, other, isSubclass)
+  if (change === undefined) return undefined
+  if (from.logicalType === 'map' || to.logicalType === 'map') return mapChange(from, to, change)
+  if (placeOf(from) === placeOf(to)) return change
+  return one.inverseAttribute === null ? { kind: 'move' } : undefined
+}
+
+/** Partners of links are changed with each other or not at all. */
+function classChange(
+  from: ReferenceSpec,
+  to: ReferenceSpec,
+  isSubclass: (one: ReferenceSpec['referencedClass'], other: ReferenceSpec['referencedClass']) => boolean,
+): RetypeWork | undefined {
+  if (from.inverseAttribute !== to.inverseAttribute) return undefined
+  return isSubclass(from.referencedClass, to.referencedClass) ? { kind: 'none' } : { kind: 'narrow' }
+}
+
+/** The kinds of map differ in their keys alone. */
+function mapChange(from: CollectionSpec, to: CollectionSpec, change: RetypeWork): RetypeWork | undefined {
+  if (from.logicalType !== 'map' || to.logicalType !== 'map') return undefined
+  const isSameKey = JSON.stringify(from.key) === JSON.stringify(to.key)
+  return isSameKey ? change : undefined
+}
+
+function isCollection(spec: TypeSpec): spec is CollectionSpec {
+  return spec.logicalType === 'list' || spec.logicalType === 'set' || spec.logicalType === 'map'
+}
+
+function elementOf({ element }: CollectionSpec): ReferenceSpec | undefined {
+  return element.logicalType === 'reference' ? element : undefined
+}
+
+/** Lists by name and sets are link entries of different forms, plain lists are within the record. */
+function placeOf(spec: CollectionSpec): string {
+  if (spec.logicalType !== 'list') return spec.logicalType
+  return spec.collectionTypeName === 'TreeListOfReferences' || elementOf(spec)?.inverseAttribute !== null
+    ? 'list'
+    : 'record'
+}
+
+/** The bytes of a key are the same before and after: an index needs no other entries. */
+export function keepsKeys(from: TypeSpec, to: TypeSpec): boolean {
+  const alike = ['integer', 'real', 'string', 'character', 'reference']
+  return from.logicalType === to.logicalType && alike.includes(from.logicalType)
+}
+
+/** The referenceable classes whose objects have the attribute: those of the class and below it, and all that embed it. */
+export function classesHolding(cls: SchemaClass, classes: readonly SchemaClass[]): SchemaClass[] {
+  const holding = new Set<SchemaClass>([cls, ...cls.subclasses])
+  for (let size = -1; size !== holding.size; ) {
+    size = holding.size
+    const numbers = new Set([...holding].map(({ number }) => number))
+    for (const candidate of classes) {
+      if (candidate.attributes.some(({ spec }) => embedsOne(spec, numbers))) holding.add(candidate)
+    }
+  }
+  return classes.filter((candidate) => candidate.isReferenceable && holding.has(candidate))
+}
+
+function embedsOne(spec: TypeSpec, classes: ReadonlySet<number>): boolean {
+  const held = spec.logicalType === 'list' ? spec.element : spec
+  return held.logicalType === 'object' && classes.has(held.class)
+}
+
+/** Of a reference, or of what a list, set or map has as elements. */
+export function referenceSpecOf(spec: TypeSpec): ReferenceSpec | undefined {
+  if (spec.logicalType === 'reference') return spec
+  return isCollection(spec) ? elementOf(spec) : undefined
+}

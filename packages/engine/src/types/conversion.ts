@@ -1,0 +1,251 @@
+/** How stored values follow a change of their attribute's type (REST interface, section 5). Pure: what a value becomes. */
+import { isDeepStrictEqual } from 'node:util'
+import { ticksPerDay, ticksPerSecond } from './calendar.ts'
+import type { OffsetDateTime } from './datetime.ts'
+import { codecFor } from './index.ts'
+import { type Codec, type CodecContext, ValueError } from './logical-type.ts'
+import type { ListSpec, ScalarSpec, TypeSpec } from './type-spec.ts'
+
+export interface Conversion {
+  /** Never null given; null where that is what becomes of it. */
+  convert(value: unknown): unknown
+  /** False where something of the value is lost: it becomes the default, or only something near. */
+  isKept(value: unknown): boolean
+  /** No value is lost, and different values stay different. */
+  readonly isLossless: boolean
+}
+
+/** What becomes of one value: `isKept` false where it is only near, and no result where there is none. */
+interface Converted {
+  readonly value: unknown
+  readonly isKept: boolean
+}
+type Step = (value: unknown) => Converted | undefined
+
+/** For single values and lists of them; undefined where the one cannot become the other. */
+export function conversionFor(from: TypeSpec, to: TypeSpec): Conversion | undefined {
+  if (from.logicalType === 'list' && to.logicalType === 'list') return listConversion(from, to)
+  if (!isScalar(from) || !isScalar(to)) return undefined
+  const step = stepFor(from, to)
+  if (step === undefined) return undefined
+  const { defaultValue } = codecFor(to, noContext)
+  return {
+    convert: (value) => step(value)?.value ?? defaultValue,
+    isKept: (value) => step(value)?.isKept === true,
+    isLossless: isLossless(from, to),
+  }
+}
+
+const noContext: CodecContext = {
+  embedded: () => {
+    throw new Error('assertion failed: single values embed nothing')
+  },
+}
+
+function isScalar(spec: TypeSpec): spec is ScalarSpec {
+  return !['reference', 'object', 'list', 'set', 'map'].includes(spec.logicalType)
+}
+
+/** Element by element; those that do not fit are left out. */
+function listConversion(from: ListSpec, to: ListSpec): Conversion | undefined {
+  if (!isScalar(from.element) || !isScalar(to.element)) return undefined
+  const step = isDeepStrictEqual(from.element, to.element) ? unchanged : stepFor(from.element, to.element)
+  if (step === undefined) return undefined
+  return {
+    convert: (value) =>
+      (value as readonly unknown[]).flatMap((element) => {
+        const converted = step(element)
+        return converted === undefined ? [] : [converted.value]
+      }),
+    isKept: (value) => (value as readonly unknown[]).every((element) => step(element)?.isKept === true),
+    isLossless: step === unchanged || isLossless(from.element, to.element),
+  }
+}
+
+const unchanged: Step = (value) => ({ value, isKept: true })
+
+function stepFor(from: ScalarSpec, to: ScalarSpec): Step | undefined {
+  const codec = codecFor(to, noContext)
+  if (to.logicalType === 'string' || to.logicalType === 'character') return toText(from, codec)
+  if (from.logicalType === 'string' || from.logicalType === 'character') return fromText(to, codec)
+  switch (to.logicalType) {
+    case 'boolean':
+      return isNumber(from)
+        ? (value) => ({ value: Number(value) !== 0, isKept: Number(value) === 0 || Number(value) === 1 })
+        : same(from, to)
+    case 'integer':
+      return isNumber(from) || from.logicalType === 'boolean' ? toInteger(codec) : undefined
+    case 'real':
+      return isNumber(from) || from.logicalType === 'boolean' ? toReal(to.storage === 'b32') : undefined
+    case 'date':
+    case 'time':
+    case 'datetime':
+      return toMoment(from, to)
+    default:
+      return same(from, to)
+  }
+}
+
+function isNumber({ logicalType }: ScalarSpec): boolean {
+  return logicalType === 'integer' || logicalType === 'real'
+}
+
+function same(from: ScalarSpec, to: ScalarSpec): Step | undefined {
+  return from.logicalType === to.logicalType ? unchanged : undefined
+}
+
+/** As a reply would show it; too long, or not within the encoding: no result. */
+function toText(from: ScalarSpec, to: Codec): Step {
+  const { toJson } = codecFor(from, noContext)
+  return (value) => {
+    const json = toJson(value)
+    return json === null ? undefined : parsed(to, String(json))
+  }
+}
+
+function fromText(to: ScalarSpec, codec: Codec): Step {
+  const read = textReader(to)
+  return (value) => {
+    const json = read((value as string).trim())
+    return json === undefined ? undefined : parsed(codec, json)
+  }
+}
+
+/** The JSON that stands for the text; undefined where none does. */
+function textReader({ logicalType }: ScalarSpec): (text: string) => unknown {
+  switch (logicalType) {
+    case 'boolean':
+      return (text) => ({ true: true, false: false })[text.toLowerCase()]
+    case 'integer':
+      return (text) => (/^[+-]?\d+$/.test(text) ? BigInt(text.replace('+', '')) : undefined)
+    case 'real':
+      return (text) => (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : undefined)
+    default:
+      return (text) => text
+  }
+}
+
+function parsed(codec: Codec, json: unknown): Converted | undefined {
+  try {
+    return { value: codec.parse(json), isKept: true }
+  } catch (error) {
+    if (error instanceof ValueError) return undefined
+    throw error
+  }
+}
+
+/** Fractions are cut off. */
+function toInteger(codec: Codec): Step {
+  return (value) => {
+    if (typeof value === 'number' && !Number.isFinite(value)) return undefined
+    const whole = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)))
+    const result = parsed(codec, whole)
+    return result && { ...result, isKept: typeof value !== 'number' || Number.isInteger(value) }
+  }
+}
+
+function toReal(isSingle: boolean): Step {
+  return (value) => {
+    const given = Number(value)
+    const result = isSingle ? Math.fround(given) : given
+    if (Number.isFinite(given) && !Number.isFinite(result)) return undefined
+    const isKept = typeof value === 'bigint' ? BigInt(result) === value : Object.is(result, given)
+    return { value: result, isKept }
+  }
+}
+
+const ticksPerMinute = 60 * ticksPerSecond
+const dayOf = (ticks: number): number => Math.floor(ticks / ticksPerDay)
+
+/** Between dates, times and both; times of day have no date to become one. */
+function toMoment(from: ScalarSpec, to: ScalarSpec): Step | undefined {
+  if (from.logicalType === to.logicalType && from.logicalType !== 'datetime') return same(from, to)
+  const isWithOffset = to.logicalType === 'datetime' && to.storage === 'datetimeoffset'
+  if (from.logicalType === 'date') {
+    if (to.logicalType !== 'datetime') return undefined
+    return (value) => ({ value: moment((value as number) * ticksPerDay, isWithOffset), isKept: true })
+  }
+  if (from.logicalType !== 'datetime') return undefined
+  const local = (value: unknown): { ticks: number; offsetMinutes: number } => {
+    if (from.storage === 'datetime') return { ticks: value as number, offsetMinutes: 0 }
+    const { ticks, offsetMinutes } = value as OffsetDateTime
+    return { ticks: ticks + offsetMinutes * ticksPerMinute, offsetMinutes }
+  }
+  return (value) => {
+    const { ticks, offsetMinutes } = local(value)
+    const day = dayOf(ticks)
+    switch (to.logicalType) {
+      case 'date':
+        return { value: day, isKept: ticks === day * ticksPerDay && offsetMinutes === 0 }
+      case 'time':
+        return { value: ticks - day * ticksPerDay, isKept: false }
+      default:
+        if (from.storage === 'datetimeoffset' && isWithOffset) return { value, isKept: true }
+        // The moment stays, not the clock: without an offset, UTC is meant.
+        return { value: moment(ticks - offsetMinutes * ticksPerMinute, isWithOffset), isKept: offsetMinutes === 0 }
+    }
+  }
+}
+
+function moment(ticks: number, isWithOffset: boolean): number | OffsetDateTime {
+  return isWithOffset ? { ticks, offsetMinutes: 0 } : ticks
+}
+
+/** By the types alone: no scan of the values is needed then. */
+function isLossless(from: ScalarSpec, to: ScalarSpec): boolean {
+  switch (from.logicalType) {
+    case 'boolean':
+      return to.logicalType !== 'string' && to.logicalType !== 'character' ? true : fitsAnyText(to, 5)
+    case 'integer':
+      return integerFits(from, to)
+    case 'real':
+      return to.logicalType === 'real' ? from.storage === to.storage || to.storage === 'b64' : fitsAnyText(to, 25)
+    case 'character':
+      return to.logicalType === 'character'
+        ? bitsOf(from.storage) <= bitsOf(to.storage)
+        : fitsAnyText(to, 1) && isWide(to, from.storage)
+    case 'string':
+      return to.logicalType === 'string' && stringFits(from, to)
+    case 'date':
+      return to.logicalType === 'datetime' || fitsAnyText(to, 10)
+    case 'datetime':
+      return to.logicalType === 'datetime'
+        ? from.storage === 'datetime' || to.storage === 'datetimeoffset'
+        : fitsAnyText(to, 32)
+    default:
+      return from.logicalType === to.logicalType || fitsAnyText(to, 40)
+  }
+}
+
+/** Texts of so many characters, all of them of the narrowest encoding. */
+function fitsAnyText(to: ScalarSpec, characters: number): boolean {
+  if (to.logicalType !== 'string') return false
+  return to.storage !== 'fixed' || (to.fixedLength ?? 0) >= characters
+}
+
+function isWide(to: ScalarSpec, storage: 'b8' | 'b16' | 'b32'): boolean {
+  return to.logicalType === 'string' && (to.encoding !== 'byte' || storage === 'b8')
+}
+
+type TextSpec = Extract<ScalarSpec, { logicalType: 'string' }>
+
+function stringFits(from: TextSpec, to: TextSpec): boolean {
+  const isLongEnough =
+    to.storage !== 'fixed' || (from.storage === 'fixed' && (to.fixedLength ?? 0) >= (from.fixedLength ?? 0))
+  return isLongEnough && (to.encoding !== 'byte' || from.encoding === 'byte')
+}
+
+function bitsOf(storage: 'b8' | 'b16' | 'b32' | 'b64'): number {
+  return Number(storage.slice(1))
+}
+
+const exactBitsOfReal = { b32: 24, b64: 53 } as const
+
+function integerFits(from: Extract<ScalarSpec, { logicalType: 'integer' }>, to: ScalarSpec): boolean {
+  const isSigned = from.encoding === 'signed'
+  const bits = bitsOf(from.storage)
+  if (to.logicalType === 'real') return bits <= exactBitsOfReal[to.storage]
+  if (to.logicalType !== 'integer') return fitsAnyText(to, 20)
+  if (to.encoding === from.encoding) return bits <= bitsOf(to.storage)
+  return !isSigned && bits < bitsOf(to.storage)
+}

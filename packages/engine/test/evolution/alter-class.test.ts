@@ -1,0 +1,626 @@
+/** PUT /v1/schema/{class} under stored objects: renames, deletions, additions and changes of types (REST interface, section 5). */
+import { describe, expect } from 'vitest'
+import { type QueryDatabase, queryTest } from '../query/query-database.ts'
+
+const schema = `UPDATE SCHEMA {
+  CREATE CLASS Shop.Address EMBEDDABLE {city: String, zip: Integer}
+  CREATE CLASS Shop.Client {
+    name: String, age: Integer, note: String, address: Object{Class: Shop.Address}, homes: List{Element: Object{Class: Shop.Address}},
+    orders: List{Element: Reference{Referenced: Shop.Order, Inverse: client}}, tags: Set{Element: Reference{Referenced: Shop.Item}}
+  }
+  CREATE CLASS Shop.Company SUPERCLASS Shop.Client {taxNumber: Integer}
+  CREATE CLASS Shop.Order {number: Integer, client: Reference{Referenced: Shop.Client, Inverse: orders}, items: List{Element: Reference{Referenced: Shop.Item}}}
+  CREATE CLASS Shop.Item {title: String}
+  CREATE CLASS Shop.Book SUPERCLASS Shop.Item {pages: Integer}
+}`
+
+const data = `
+  LET pen = CREATE Item {title: 'pen'};
+  LET book = CREATE Book {title: 'book', pages: 9};
+  CREATE Client {name: 'Ann', age: 30, note: '7', address: Address{city: 'Oslo', zip: 150}, tags: SET{$pen, $book},
+    homes: LIST{Address{city: 'A', zip: 1}, Address{city: 'B', zip: 2}},
+    orders: LIST{CREATE Order {number: 1, items: LIST{$pen, $book, $pen}}, CREATE Order {number: 2}}};
+  CREATE Company {name: 'Dunn', age: 300, note: 'seven', taxNumber: 5}`
+
+const shop = [schema, data]
+
+async function client(db: QueryDatabase, name = 'Ann'): Promise<Record<string, unknown>> {
+  const rows = await db.rows('FROM Shop.Client WHERE name = $name RETURN *', { name })
+  expect(rows).toHaveLength(1)
+  return rows[0] as Record<string, unknown>
+}
+
+/** The error of a change that is refused. */
+async function refusal(
+  change: Promise<unknown>,
+): Promise<{ type: string; message: string; errors: unknown; extensions: unknown }> {
+  return change.then(
+    () => {
+      throw new Error('the change was not refused')
+    },
+    (error) => error,
+  )
+}
+
+describe('a class', () => {
+  queryTest(
+    'is renamed: its number, objects, indexes and references stay',
+    [...shop, 'CREATE INDEX byAge ON Client (age)'],
+    async ({ fd, ...db }) => {
+      const { classNumber, shapeNumber } = await fd.readClass('Shop.Client')
+      await fd.alterClass('Shop.Client', { classRename: 'Customer' })
+      expect(await fd.readClass(classNumber)).toMatchObject({ className: 'Shop.Customer', shapeNumber })
+      expect((await refusal(fd.readClass('Shop.Client'))).type).toBe('ClassNotFound')
+      expect(await fd.readClass('Shop.Company')).toMatchObject({ superClass: 'Shop.Customer' })
+      expect(await fd.readClass('Shop.Order')).toMatchObject({
+        attributes: [{}, { referencedClass: 'Shop.Customer' }, {}],
+      })
+      expect(await fd.readIndex('byAge')).toMatchObject({ indexedClass: 'Shop.Customer', entryCount: 2 })
+      expect(await db.rows('FROM Customer WHERE age = 30 RETURN name')).toEqual([{ name: 'Ann' }])
+      await fd.alterClass(classNumber, { classRename: '.Client' })
+      expect(await fd.readClass(classNumber)).toMatchObject({ className: 'Client' })
+      await fd.alterClass('Client', { classRename: 'Other.Person' })
+      expect(await fd.listNamespaces()).toEqual([null, 'Other', 'Shop'])
+      expect((await refusal(fd.alterClass('Other.Person', { classRename: 'Shop.Item' }))).type).toBe('ClassExists')
+      expect((await refusal(fd.alterClass('Other.Person', { classRename: '5x' }))).type).toBe('InvalidName')
+      expect((await refusal(fd.alterClass('Other.Persom', { classRename: 'X' }))).message).toMatch(
+        /Did you mean Other\.Person/,
+      )
+    },
+  )
+
+  queryTest('is renamed alone', shop, async ({ fd }) => {
+    const both = { classRename: 'A', attributesToDelete: ['age'] }
+    expect((await refusal(fd.alterClass('Shop.Client', both))).type).toBe('MalformedRequest')
+    for (const body of [{}, [], null, { attributesToAlter: [] }, { attributesToDelete: 'age' }, { classRename: 5 }]) {
+      expect((await refusal(fd.alterClass('Shop.Client', body))).type).toMatch(/Malformed|UnknownField/)
+    }
+    expect((await fd.readClass('Shop.Client')).className).toBe('Shop.Client')
+  })
+})
+
+describe('attributes', () => {
+  queryTest('are deleted, renamed, changed and added at once, in this order', shop, async ({ fd, ...db }) => {
+    const before = await fd.readClass('Shop.Client')
+    await fd.alterClass('Shop.Client', {
+      attributesToDelete: ['note'],
+      attributesToRename: [{ originalName: 'age', newName: 'note' }],
+      attributesToChange: [{ attributeName: 'note', logicalType: 'integer', encoding: 'signed', storage: 'b64' }],
+      attributesToAdd: [{ attributeName: 'age', logicalType: 'string', encoding: 'utf8', storage: 'variable' }],
+    })
+    const after = await fd.readClass('Shop.Client')
+    expect(after.attributes.map(({ attributeName }) => attributeName)).toEqual([
+      'name',
+      'note',
+      'address',
+      'homes',
+      'orders',
+      'tags',
+      'age',
+    ])
+    expect(Number(after.shapeNumber)).toBeGreaterThan(Number(before.shapeNumber))
+    expect(await client(db as QueryDatabase)).toMatchObject({
+      name: 'Ann',
+      note: 30,
+      age: '',
+      address: { city: 'Oslo' },
+    })
+    expect(await client(db as QueryDatabase, 'Dunn')).toMatchObject({ note: 300, age: '', taxNumber: 5 })
+    await db.rows("UPDATE Client SET age TO 'old', note TO note".replace(', note TO note', ''))
+    expect(await client(db as QueryDatabase)).toMatchObject({ note: 30, age: 'old' })
+  })
+
+  queryTest(
+    'keep their order and number under another name, and no shape changes',
+    [...shop, 'CREATE UNIQUE INDEX byName ON Client (name, address.zip)'],
+    async ({ fd, ...db }) => {
+      const { shapeNumber } = await fd.readClass('Shop.Client')
+      await fd.alterClass('Shop.Client', {
+        attributesToRename: [
+          { originalName: 'name', newName: 'title' },
+          { originalName: 'orders', newName: 'purchases' },
+        ],
+      })
+      await fd.alterClass('Shop.Address', { attributesToRename: [{ originalName: 'zip', newName: 'code' }] })
+      expect((await fd.readClass('Shop.Client')).shapeNumber).toBe(shapeNumber)
+      expect(await fd.readIndex('byName')).toMatchObject({
+        keyAttributes: [{ attributeName: 'title' }, { attributeName: 'address.code' }],
+      })
+      expect(await fd.readClass('Shop.Order')).toMatchObject({
+        attributes: [{}, { inverseAttribute: 'purchases' }, {}],
+      })
+      expect(
+        await db.rows("FROM Client WHERE title = 'Ann' RETURN address.code AS code, purchases.number AS numbers"),
+      ).toEqual([{ code: 150, numbers: [1, 2] }])
+    },
+  )
+
+  queryTest('that are deleted are gone from objects, embedded ones too', shop, async ({ fd, ...db }) => {
+    await fd.alterClass('Shop.Address', { attributesToDelete: ['city'] })
+    await fd.alterClass('Shop.Client', { attributesToDelete: ['homes', 'tags'] })
+    const ann = await client(db as QueryDatabase)
+    expect(ann.address).toEqual({ zip: 150 })
+    expect(Object.keys(ann)).toEqual(['__class__', '__identifier__', 'name', 'age', 'note', 'address', 'orders'])
+    await db.rows('UPDATE Client SET age TO age + 1')
+    expect((await client(db as QueryDatabase)).address).toEqual({ zip: 150 })
+    await fd.alterClass('Shop.Client', {
+      attributesToAdd: [
+        {
+          attributeName: 'tags',
+          logicalType: 'set',
+          elementSpecification: { logicalType: 'reference', referencedClass: 'Shop.Item' },
+        },
+      ],
+    })
+    expect((await client(db as QueryDatabase)).tags).toEqual([])
+  })
+
+  queryTest(
+    'that an index or a link uses are deleted with cascade alone',
+    [...shop, 'CREATE INDEX byZip ON Client (age, address.zip)'],
+    async ({ fd, ...db }) => {
+      const ofIndex = await refusal(fd.alterClass('Shop.Client', { attributesToDelete: ['age'] }))
+      expect(ofIndex).toMatchObject({
+        type: 'AttributeInUse',
+        message: expect.stringMatching(/age of class Shop\.Client.*index 'byZip'.*cascade=true/),
+      })
+      expect((await refusal(fd.alterClass('Shop.Address', { attributesToDelete: ['zip'] }))).type).toBe(
+        'AttributeInUse',
+      )
+      const ofLink = await refusal(fd.alterClass('Shop.Client', { attributesToDelete: ['orders'] }))
+      expect(ofLink).toMatchObject({
+        type: 'AttributeInUse',
+        message: expect.stringMatching(/orders of class Shop\.Client.*client of class Shop\.Order/),
+      })
+      expect(await fd.readIndex('byZip')).toMatchObject({ entryCount: 2 })
+
+      await fd.alterClass('Shop.Address', { attributesToDelete: ['zip'] }, { isCascading: true })
+      expect((await refusal(fd.readIndex('byZip'))).type).toBe('IndexNotFound')
+      await fd.alterClass('Shop.Client', { attributesToDelete: ['orders'] }, { isCascading: true })
+      expect((await fd.readClass('Shop.Order')).attributes.map(({ attributeName }) => attributeName)).toEqual([
+        'number',
+        'items',
+      ])
+      expect(await db.rows('FROM Order RETURN COUNT() AS n')).toEqual([{ n: 2 }])
+      expect(await db.rows("DELETE Client WHERE name = 'Ann' RETURN name")).toEqual([{ name: 'Ann' }])
+    },
+  )
+
+  queryTest('that the class does not have are told', shop, async ({ fd }) => {
+    const wrong: readonly (readonly [string, object, string, RegExp])[] = [
+      ['Shop.Client', { attributesToDelete: ['agge'] }, 'UnknownAttribute', /'agge'.*Did you mean age/],
+      ['Shop.Company', { attributesToDelete: ['age'] }, 'UnknownAttribute', /declared by class Shop\.Client/],
+      ['Shop.Client', { attributesToDelete: ['age', 'age'] }, 'InvalidDefinition', /twice/],
+      ['Shop.Client', { attributesToRename: [{ originalName: 'age', newName: 'name' }] }, 'AttributeExists', /name/],
+      ['Shop.Client', { attributesToRename: [{ originalName: 'age', newName: '5' }] }, 'InvalidName', /5/],
+      ['Shop.Client', { attributesToAdd: [{ attributeName: 'age', logicalType: 'date' }] }, 'AttributeExists', /age/],
+      [
+        'Shop.Client',
+        { attributesToChange: [{ attributeName: 'age', logicalType: 'date' }] },
+        'InvalidDefinition',
+        /age cannot be changed from.*to.*added, filled/,
+      ],
+      [
+        'Shop.Client',
+        {
+          attributesToChange: [
+            { attributeName: 'age', logicalType: 'list', elementSpecification: { logicalType: 'date' } },
+          ],
+        },
+        'InvalidDefinition',
+        /age/,
+      ],
+    ]
+    for (const [cls, body, type, message] of wrong) {
+      const error = await refusal(fd.alterClass(cls, body))
+      expect({ body, type: error.type, message: error.message }).toEqual({
+        body,
+        type,
+        message: expect.stringMatching(message),
+      })
+    }
+  })
+})
+
+describe('changes of types', () => {
+  const toBytes = {
+    attributesToChange: [{ attributeName: 'age', logicalType: 'integer', encoding: 'unsigned', storage: 'b8' }],
+  }
+
+  queryTest('that would lose values are refused with counts, or make them the default', shop, async ({ fd, ...db }) => {
+    const error = await refusal(fd.alterClass('Shop.Client', toBytes))
+    expect(error).toMatchObject({
+      type: 'ValuesWouldBeLost',
+      message:
+        'The change would lose 1 value of age of class Shop.Client; with allowLoss=true what does not fit becomes the default.',
+      extensions: { valuesLost: [{ className: 'Shop.Client', attributeName: 'age', values: 1 }] },
+    })
+    expect(await client(db as QueryDatabase, 'Dunn')).toMatchObject({ age: 300 })
+    await db.rows("UPDATE Client WHERE name = 'Dunn' SET age TO 1000")
+
+    await fd.alterClass('Shop.Client', toBytes, { isLossAllowed: true })
+    expect(await client(db as QueryDatabase)).toMatchObject({ age: 30 })
+    expect(await client(db as QueryDatabase, 'Dunn')).toMatchObject({ age: 0 })
+    expect((await refusal(db.rows('UPDATE Client SET age TO 256'))).type).toBe('ValueNotAllowed')
+    expect(await db.rows('FROM Client WHERE age = 30 RETURN name')).toEqual([{ name: 'Ann' }])
+  })
+
+  queryTest(
+    'go through any number of shapes, embedded objects and lists of them included',
+    shop,
+    async ({ fd, ...db }) => {
+      const text = (attributeName: string): object => ({
+        attributesToChange: [{ attributeName, logicalType: 'string' }],
+      })
+      const whole = (attributeName: string): object => ({
+        attributesToChange: [{ attributeName, logicalType: 'integer', storage: 'b64' }],
+      })
+      await fd.alterClass('Shop.Address', text('zip'))
+      expect(await client(db as QueryDatabase)).toMatchObject({
+        address: { zip: '150' },
+        homes: [{ zip: '1' }, { zip: '2' }],
+      })
+      await db.rows("CREATE Client {name: 'Bob', address.zip: '77', note: '1'}")
+      await fd.alterClass('Shop.Address', whole('zip'))
+      await fd.alterClass('Shop.Client', text('age'))
+      await fd.alterClass('Shop.Client', { attributesToRename: [{ originalName: 'age', newName: 'years' }] })
+      await db.rows("UPDATE Client WHERE name = 'Dunn' SET years TO 'many'")
+      const lost = await refusal(fd.alterClass('Shop.Client', whole('years')))
+      expect(lost).toMatchObject({
+        type: 'ValuesWouldBeLost',
+        extensions: { valuesLost: [{ attributeName: 'years', values: 1 }] },
+      })
+      await fd.alterClass('Shop.Client', whole('years'), { isLossAllowed: true })
+      expect(
+        await db.rows('FROM Client ORDER BY name RETURN name, years, address.zip AS zip, homes.zip AS zips'),
+      ).toEqual([
+        { name: 'Ann', years: 30, zip: 150, zips: [1, 2] },
+        { name: 'Bob', years: 0, zip: 77, zips: [] },
+        { name: 'Dunn', years: 0, zip: 0, zips: [] },
+      ])
+    },
+  )
+
+  queryTest(
+    'build indexes anew, and refuse values that become equal under a unique one',
+    [...shop, 'CREATE UNIQUE INDEX byNote ON Client (note)', 'CREATE INDEX byZip ON Client (address.zip, age)'],
+    async ({ fd, ...db }) => {
+      await db.rows("CREATE Client {name: 'Cleo', note: '07', age: 5, address.zip: 9}")
+      const whole = { attributesToChange: [{ attributeName: 'note', logicalType: 'integer' }] }
+      const equal = await refusal(fd.alterClass('Shop.Client', whole, { isLossAllowed: true }))
+      expect(equal.type).toBe('UniqueViolation')
+      expect(await fd.listIndexes()).toMatchObject([
+        { name: 'byNote', state: 'ready', entryCount: 3 },
+        { name: 'byZip' },
+      ])
+      await db.rows("UPDATE Client WHERE name = 'Cleo' SET note TO '8'")
+      await fd.alterClass('Shop.Client', whole, { isLossAllowed: true })
+      expect(await fd.readIndex('byNote')).toMatchObject({
+        state: 'ready',
+        isUnique: true,
+        entryCount: 3,
+        keyAttributes: [{ attributeName: 'note' }],
+      })
+      expect(await db.rows('FROM Client WHERE note = 7 RETURN name')).toEqual([{ name: 'Ann' }])
+      expect(JSON.stringify(await (db as QueryDatabase).analyze('FROM Client WHERE note = 7 RETURN name'))).toMatch(
+        /byNote/,
+      )
+      expect((await refusal(db.rows("CREATE Client {name: 'Eve', note: 8}"))).type).toBe('UniqueViolation')
+      await fd.alterClass('Shop.Address', { attributesToChange: [{ attributeName: 'zip', logicalType: 'string' }] })
+      expect(await fd.readIndex('byZip')).toMatchObject({
+        keyAttributes: [
+          { attributeName: 'address.zip', properties: { maxStoredStringLength: 24 } },
+          { attributeName: 'age' },
+        ],
+      })
+      expect(await db.rows("FROM Client WHERE address.zip = '150' RETURN name")).toEqual([{ name: 'Ann' }])
+      const toList = {
+        attributesToChange: [
+          { attributeName: 'note', logicalType: 'list', elementSpecification: { logicalType: 'integer' } },
+        ],
+      }
+      expect((await refusal(fd.alterClass('Shop.Client', toList))).type).toMatch(/AttributeInUse|InvalidDefinition/)
+    },
+  )
+
+  queryTest(
+    'of references: to a superclass at once, to a subclass where all objects fit',
+    shop,
+    async ({ fd, ...db }) => {
+      const items = (referencedClass: string): object => ({
+        attributesToChange: [
+          {
+            attributeName: 'items',
+            logicalType: 'list',
+            elementSpecification: { logicalType: 'reference', referencedClass },
+          },
+        ],
+      })
+      const error = await refusal(fd.alterClass('Shop.Order', items('Shop.Book')))
+      expect(error).toMatchObject({
+        type: 'ValuesWouldBeLost',
+        extensions: { valuesLost: [{ className: 'Shop.Order', attributeName: 'items', values: 2 }] },
+      })
+      await fd.alterClass('Shop.Order', items('Shop.Book'), { isLossAllowed: true })
+      expect(
+        await db.rows('FROM Order WHERE number = 1 RETURN items.title AS titles, items[0].pages AS pages'),
+      ).toEqual([{ titles: ['book'], pages: 9 }])
+      await fd.alterClass('Shop.Order', items('Shop.Item'))
+      await db.rows("UPDATE Order WHERE number = 2 ADD (LOOKUP Item WHERE title = 'pen') TO items")
+      const tags = (referencedClass: string): object => ({
+        attributesToChange: [
+          {
+            attributeName: 'tags',
+            logicalType: 'set',
+            elementSpecification: { logicalType: 'reference', referencedClass },
+          },
+        ],
+      })
+      await fd.alterClass('Shop.Client', tags('Shop.Book'), { isLossAllowed: true })
+      expect(await db.rows("FROM Client WHERE name = 'Ann' RETURN tags.title AS titles")).toEqual([
+        { titles: ['book'] },
+      ])
+      const paired = {
+        attributesToChange: [
+          {
+            attributeName: 'client',
+            logicalType: 'reference',
+            referencedClass: 'Shop.Company',
+            inverseAttribute: 'orders',
+          },
+        ],
+      }
+      expect((await refusal(fd.alterClass('Shop.Order', paired))).type).toBe('InvalidDefinition')
+    },
+  )
+
+  queryTest(
+    'of references within embedded objects: narrowed, but not moved',
+    [
+      ...shop,
+      `UPDATE SCHEMA {
+        CREATE CLASS Shop.Shelf EMBEDDABLE {
+          items: List{Element: Reference{Referenced: Shop.Item}}, first: Reference{Referenced: Shop.Item},
+          names: Map{Key: String, Element: Reference{Referenced: Shop.Item}}, all: Set{Element: Reference{Referenced: Shop.Item}}
+        }
+        CREATE CLASS Shop.Room {main: Object{Class: Shop.Shelf}, others: List{Element: Object{Class: Shop.Shelf}}}
+      };
+      LET pen = LOOKUP Item WHERE title = 'pen'; LET book = LOOKUP Item WHERE title = 'book';
+      CREATE Room {
+        main: Shelf{items: LIST{$pen, $book}, first: $pen, names: MAP{'p': $pen, 'b': $book}, all: SET{$pen, $book}},
+        others: LIST{Shelf{items: LIST{$book}, first: $book}, Shelf{items: LIST{$pen}}}
+      }`,
+    ],
+    async ({ fd, ...db }) => {
+      const to = { logicalType: 'reference', referencedClass: 'Shop.Book' }
+      const many = (attributeName: string, logicalType: string, more: object = {}): object => ({
+        attributeName,
+        logicalType,
+        elementSpecification: to,
+        ...more,
+      })
+      const names = many('names', 'map', {
+        collectionTypeName: 'NameToReferenceMap',
+        keySpecification: { logicalType: 'string' },
+      })
+      const narrow = {
+        attributesToChange: [many('items', 'list'), { attributeName: 'first', ...to }, names, many('all', 'set')],
+      }
+      const error = await refusal(fd.alterClass('Shop.Shelf', narrow))
+      expect(error).toMatchObject({
+        type: 'ValuesWouldBeLost',
+        extensions: {
+          valuesLost: [
+            { className: 'Shop.Shelf', attributeName: 'items', values: 2 },
+            { className: 'Shop.Shelf', attributeName: 'first', values: 1 },
+            { className: 'Shop.Shelf', attributeName: 'names', values: 1 },
+            { className: 'Shop.Shelf', attributeName: 'all', values: 1 },
+          ],
+        },
+      })
+      await fd.alterClass('Shop.Shelf', narrow, { isLossAllowed: true })
+      const [book] = await db.rows('FROM Book RETURN $$ID AS oid')
+      const [room] = await db.rows('FROM Room RETURN *')
+      expect(room).toMatchObject({
+        main: { items: [book?.oid], first: '0-0-0-0', names: { b: book?.oid }, all: [book?.oid] },
+        others: [
+          { items: [book?.oid], first: book?.oid },
+          { items: [], first: '0-0-0-0' },
+        ],
+      })
+      const moved = await refusal(fd.alterClass('Shop.Shelf', { attributesToChange: [many('items', 'set')] }))
+      expect(moved).toMatchObject({
+        type: 'InvalidDefinition',
+        message: expect.stringMatching(/items cannot be changed from/),
+      })
+    },
+  )
+
+  queryTest('between lists and sets move the elements, once each in a set', shop, async ({ fd, ...db }) => {
+    const items = (logicalType: string): object => ({
+      attributesToChange: [
+        {
+          attributeName: 'items',
+          logicalType,
+          elementSpecification: { logicalType: 'reference', referencedClass: 'Shop.Item' },
+        },
+      ],
+    })
+    const error = await refusal(fd.alterClass('Shop.Order', items('set')))
+    expect(error).toMatchObject({ type: 'ValuesWouldBeLost', extensions: { valuesLost: [{ values: 1 }] } })
+    await fd.alterClass('Shop.Order', items('set'), { isLossAllowed: true })
+    expect((await fd.readClass('Shop.Order')).attributes.map(({ attributeName }) => attributeName)).toEqual([
+      'number',
+      'client',
+      'items',
+    ])
+    const titles = async (): Promise<unknown> =>
+      (await db.rows('FROM Order WHERE number = 1 RETURN items.title AS titles'))[0]?.titles
+    expect(new Set((await titles()) as string[])).toEqual(new Set(['pen', 'book']))
+    await fd.alterClass('Shop.Order', items('list'))
+    expect(new Set((await titles()) as string[])).toEqual(new Set(['pen', 'book']))
+    await db.rows("UPDATE Order WHERE number = 1 ADD (LOOKUP Item WHERE title = 'pen') TO items")
+    expect(((await titles()) as string[]).length).toBe(3)
+  })
+})
+
+describe('a class that is deleted', () => {
+  queryTest(
+    'is read by its number, and its name is free',
+    [...shop, 'CREATE INDEX byTitle ON Item (title)', 'CREATE INDEX byPages ON Book (pages)'],
+    async ({ fd, ...db }) => {
+      expect((await refusal(fd.deleteClass('Shop.Item'))).message).toMatch(/Shop\.Book inherits from it/)
+      expect((await refusal(fd.deleteClass('Shop.Book'))).message).toMatch(/it has objects/)
+      expect((await refusal(fd.deleteClass('Shop.Address'))).message).toMatch(
+        /attribute address of class Shop\.Client embeds it/,
+      )
+      await db.rows('DELETE Item RETURN COUNT()')
+      const { classNumber } = await fd.readClass('Shop.Book')
+      await fd.deleteClass('Shop.Book')
+      expect((await refusal(fd.readClass('Shop.Book'))).type).toBe('ClassNotFound')
+      expect(await fd.readClass(classNumber)).toMatchObject({
+        className: 'Shop.Book',
+        classNumber,
+        isDeleted: true,
+        superClass: 'Shop.Item',
+        attributes: [{ attributeName: 'pages' }],
+      })
+      expect((await fd.listClasses()).map(({ className }) => className)).not.toContain('Shop.Book')
+      expect((await fd.listIndexes()).map(({ name }) => name)).toEqual(['byTitle'])
+      await fd.deleteClass('Shop.Item')
+      expect((await fd.readClass('Shop.Order')).attributes.map(({ attributeName }) => attributeName)).toEqual([
+        'number',
+        'client',
+      ])
+      expect((await fd.readClass('Shop.Client')).attributes.map(({ attributeName }) => attributeName)).not.toContain(
+        'tags',
+      )
+      expect(await fd.listIndexes()).toEqual([])
+      expect((await refusal(fd.deleteClass(classNumber))).type).toBe('ClassNotFound')
+      await db.rows('UPDATE SCHEMA { CREATE CLASS Shop.Item {price: Real} }; CREATE Item {price: 2.5}')
+      expect(await db.rows('FROM Item RETURN price')).toEqual([{ price: 2.5 }])
+      expect((await fd.readClass('Shop.Item')).classNumber).not.toBe(classNumber)
+      expect(await client(db as QueryDatabase)).toMatchObject({ name: 'Ann' })
+    },
+  )
+})
+
+describe('a dry run', () => {
+  queryTest(
+    'tells what would change, be touched and be lost, and changes nothing',
+    [...shop, 'CREATE INDEX byNote ON Client (note)'],
+    async ({ fd, ...db }) => {
+      const before = [await fd.listClasses(), await fd.listIndexes(), await db.rows('FROM Client RETURN *')]
+      const body = {
+        attributesToDelete: ['age', 'orders'],
+        attributesToRename: [{ originalName: 'name', newName: 'title' }],
+        attributesToChange: [{ attributeName: 'note', logicalType: 'integer' }],
+        attributesToAdd: [{ attributeName: 'since', logicalType: 'date' }],
+      }
+      expect((await refusal(fd.planAlteration('Shop.Client', body))).type).toBe('AttributeInUse')
+      expect(await fd.planAlteration('Shop.Client', body, { isCascading: true })).toEqual({
+        classes: [
+          {
+            className: 'Shop.Client',
+            change: 'change',
+            attributesAdded: ['since'],
+            attributesDeleted: ['age', 'orders'],
+            attributesRenamed: [{ originalName: 'name', newName: 'title' }],
+            attributesChanged: [
+              {
+                attributeName: 'note',
+                from: { logicalType: 'string', encoding: 'utf8', storage: 'variable' },
+                to: { logicalType: 'integer', encoding: 'signed', storage: 'b32' },
+              },
+            ],
+          },
+          {
+            className: 'Shop.Order',
+            change: 'change',
+            attributesAdded: [],
+            attributesDeleted: ['client'],
+            attributesRenamed: [],
+            attributesChanged: [],
+          },
+        ],
+        indexesDropped: [],
+        indexesRebuilt: ['byNote'],
+        objects: 4,
+        valuesLost: [
+          { className: 'Shop.Client', attributeName: 'age', values: 2 },
+          { className: 'Shop.Client', attributeName: 'note', values: 1 },
+          { className: 'Shop.Client', attributeName: 'orders', values: 2 },
+          { className: 'Shop.Order', attributeName: 'client', values: 2 },
+        ],
+      })
+      const toSet = {
+        attributesToChange: [
+          {
+            attributeName: 'items',
+            logicalType: 'set',
+            elementSpecification: { logicalType: 'reference', referencedClass: 'Shop.Item' },
+          },
+        ],
+      }
+      expect(await fd.planAlteration('Shop.Order', toSet)).toMatchObject({
+        classes: [
+          {
+            className: 'Shop.Order',
+            attributesChanged: [{ attributeName: 'items' }],
+            attributesDeleted: [],
+            attributesAdded: [],
+          },
+        ],
+        objects: 2,
+        valuesLost: [{ className: 'Shop.Order', attributeName: 'items', values: 1 }],
+      })
+      expect(await fd.planAlteration('Shop.Client', { classRename: 'Customer' })).toMatchObject({
+        classes: [{ className: 'Shop.Client', change: 'rename', newName: 'Shop.Customer' }],
+        objects: 0,
+        valuesLost: [],
+      })
+      expect(
+        await fd.planClasses(
+          [{ className: 'Shop.Item', attributes: [{ attributeName: 'price', logicalType: 'real' }] }],
+          'createOrExtend',
+        ),
+      ).toMatchObject({
+        classes: [{ className: 'Shop.Item', change: 'change', attributesAdded: ['price'] }],
+        objects: 2,
+        valuesLost: [],
+      })
+      expect((await refusal(fd.planDeletion('Shop.Book'))).type).toBe('ClassInUse')
+      await db.rows('UPDATE SCHEMA { CREATE CLASS Shop.Empty {a: Integer} }')
+      expect(await fd.planDeletion('Shop.Empty')).toMatchObject({
+        classes: [{ className: 'Shop.Empty', change: 'delete' }],
+      })
+      await fd.deleteClass('Shop.Empty')
+      expect([await fd.listClasses(), await fd.listIndexes(), await db.rows('FROM Client RETURN *')]).toEqual(before)
+    },
+  )
+})
+
+describe('in DO', () => {
+  queryTest('classes and attributes are renamed and dropped, in one text with what uses them', shop, async (db) => {
+    const rows = await db.rows(`UPDATE SCHEMA {
+      RENAME CLASS Shop.Client TO Shop.Customer
+      ALTER CLASS Customer {RENAME age TO years, DROP note, ADD since: Date}
+      CREATE CLASS Shop.Note {text: String, about: Reference{Referenced: Customer}}
+    };
+    CREATE Note {text: 'x', about: (LOOKUP Customer WHERE years = 30)};
+    FROM Note RETURN about.name AS who, about.since AS since`)
+    expect(rows).toEqual([{ who: 'Ann', since: null }])
+    expect((await db.failure('UPDATE SCHEMA { DROP CLASS Note }')).type).toBe('ClassInUse')
+    expect(await db.rows('DELETE Note RETURN COUNT() AS n; UPDATE SCHEMA { DROP CLASS Note }')).toEqual([
+      { className: 'Shop.Note', classNumber: expect.any(String) },
+    ])
+    expect((await db.failure('UPDATE SCHEMA { ALTER CLASS Customer {DROP orders} }')).type).toBe('AttributeInUse')
+    expect((await db.failure('UPDATE SCHEMA { ALTER CLASS Customer {RENAME yeers TO age} }')).message).toMatch(
+      /Did you mean years/,
+    )
+    expect((await db.failure('UPDATE SCHEMA { RENAME CLASS Customer TO Item; DROP CLASS Customer }')).type).toBe(
+      'ClassExists',
+    )
+    expect((await db.fd.readClass('Shop.Customer')).className).toBe('Shop.Customer')
+  })
+})

@@ -1,0 +1,160 @@
+/** How stored values follow a change of type: the table of docs/schema-changes.md, values, and what holds of all pairs. */
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isSameValue } from '../../src/records/same-value.ts'
+import { conversionFor } from '../../src/types/conversion.ts'
+import { defineType } from '../../src/types/index.ts'
+import type { TypeDefinition } from '../../src/types/logical-type.ts'
+import type { TypeSpec } from '../../src/types/type-spec.ts'
+import { runs } from '../bytes/property-runs.ts'
+import { typeSamples } from './type-samples.ts'
+import { codecOf, defineContext } from './type-under-test.ts'
+
+const spec = (definition: TypeDefinition): TypeSpec => defineType(definition, defineContext)
+const scalars = [
+  'boolean',
+  'character',
+  'integer',
+  'real',
+  'string',
+  'guid',
+  'date',
+  'time',
+  'datetime',
+  'interval',
+] as const
+
+function wordFor(from: TypeDefinition, to: TypeDefinition): string {
+  const conversion = conversionFor(spec(from), spec(to))
+  if (conversion === undefined) return '–'
+  return conversion.isLossless ? 'always' : 'checked'
+}
+
+it('the table in docs/schema-changes.md says what is so', () => {
+  const page = readFileSync(new URL('../../../../docs/schema-changes.md', import.meta.url), 'utf8')
+  const rows = [...page.matchAll(/^\| (\w+) \| ((?:=|–|always|checked)(?: \| (?:=|–|always|checked))*) \|$/gm)]
+  const written = Object.fromEntries(rows.map(([, from, cells]) => [from, (cells as string).split(' | ')]))
+  const found = Object.fromEntries(
+    scalars.map((from) => [
+      from,
+      scalars.map((to) => (from === to ? '=' : wordFor({ logicalType: from }, { logicalType: to }))),
+    ]),
+  )
+  expect(written).toEqual(found)
+})
+
+/** JSON of a value, and what becomes of it; `lost`: it is not kept. */
+type Row = readonly [from: TypeDefinition, to: TypeDefinition, value: unknown, becomes: unknown, lost?: 'lost']
+const t = (logicalType: string, more: object = {}): TypeDefinition => ({ logicalType, ...more })
+const int = (storage: string, encoding = 'signed'): TypeDefinition => t('integer', { storage, encoding })
+const text = (more: object = {}): TypeDefinition => t('string', more)
+
+const rows: readonly Row[] = [
+  [int('b32'), int('b64'), -5, -5],
+  [int('b32'), int('b8'), 127, 127],
+  [int('b32'), int('b8'), 128, 0, 'lost'],
+  [int('b32'), int('b32', 'unsigned'), -1, 0, 'lost'],
+  [int('b64', 'unsigned'), int('b64'), 18446744073709551615n, 0, 'lost'],
+  [int('b64'), t('real'), 9007199254740993n, 9007199254740992, 'lost'],
+  [int('b32'), t('real', { storage: 'b32' }), 16777217, 16777216, 'lost'],
+  [t('real'), t('real', { storage: 'b32' }), 0.5, 0.5],
+  [t('real'), t('real', { storage: 'b32' }), 1e300, 0, 'lost'],
+  [t('real'), int('b32'), 2.9, 2, 'lost'],
+  [t('real'), int('b32'), -2, -2],
+  [t('real'), int('b32'), 1e30, 0, 'lost'],
+  [t('boolean'), int('b8'), true, 1],
+  [t('boolean'), text(), false, 'false'],
+  [int('b32'), t('boolean'), 1, true],
+  [int('b32'), t('boolean'), 7, true, 'lost'],
+  [int('b64', 'unsigned'), text(), 18446744073709551615n, '18446744073709551615'],
+  [t('real'), text(), 2.5, '2.5'],
+  [text(), int('b32'), ' 42 ', 42],
+  [text(), int('b32'), '+7', 7],
+  [text(), int('b32'), '4.2', 0, 'lost'],
+  [text(), int('b32'), '', 0, 'lost'],
+  [text(), t('real'), '-1e3', -1000],
+  [text(), t('real'), 'NaN', 0, 'lost'],
+  [text(), t('boolean'), 'TRUE', true],
+  [text(), t('boolean'), 'yes', false, 'lost'],
+  [text(), t('date'), '2024-02-29', '2024-02-29'],
+  [text(), t('date'), '2023-02-29', null, 'lost'],
+  [text(), t('time'), '08:05:09.25', '08:05:09.25'],
+  [text(), t('datetime'), '2024-02-29T08:05:09', '2024-02-29T08:05:09'],
+  [text(), t('interval'), 'P1DT2H', 'P1DT2H'],
+  [text(), t('guid'), '00000000-0000-4000-8000-00000000000A', '00000000-0000-4000-8000-00000000000a'],
+  [text(), t('character'), 'x', 'x'],
+  [text(), t('character'), 'xy', null, 'lost'],
+  [text(), text({ encoding: 'byte' }), 'é', 'é'],
+  [text(), text({ encoding: 'byte' }), 'Ω', '', 'lost'],
+  [text(), text({ encoding: 'utf16' }), '😀', '😀'],
+  [text(), text({ storage: 'fixed', fixedLength: 3 }), 'abc', 'abc'],
+  [text(), text({ storage: 'fixed', fixedLength: 3 }), 'abcd', '', 'lost'],
+  [t('character', { storage: 'b32' }), t('character', { storage: 'b8' }), 'Ω', null, 'lost'],
+  [t('character'), text(), '😀', '😀'],
+  [t('date'), t('datetime'), '2024-02-29', '2024-02-29T00:00:00'],
+  [t('date'), t('datetime', { storage: 'datetimeoffset' }), '2024-02-29', '2024-02-29T00:00:00Z'],
+  [t('datetime'), t('date'), '2024-02-29T00:00:00', '2024-02-29'],
+  [t('datetime'), t('date'), '2024-02-29T08:00:00', '2024-02-29', 'lost'],
+  [t('datetime'), t('time'), '2024-02-29T08:00:00', '08:00:00', 'lost'],
+  [
+    t('datetime', { storage: 'datetimeoffset' }),
+    t('datetime'),
+    '2024-02-29T08:00:00+05:30',
+    '2024-02-29T02:30:00',
+    'lost',
+  ],
+  [t('datetime', { storage: 'datetimeoffset' }), t('date'), '2024-03-01T00:00:00+05:30', '2024-03-01', 'lost'],
+  [
+    t('list', { elementSpecification: text() }),
+    t('list', { elementSpecification: int('b8') }),
+    ['1', 'x', '300', '2'],
+    [1, 2],
+    'lost',
+  ],
+  [t('list', { elementSpecification: int('b8') }), t('list', { elementSpecification: text() }), [1, -2], ['1', '-2']],
+]
+
+describe('a value', () => {
+  for (const [from, to, value, becomes, lost] of rows) {
+    it(`${JSON.stringify(from)} to ${JSON.stringify(to)}: ${String(value)}`, () => {
+      const conversion = conversionFor(spec(from), spec(to))
+      const given = codecOf(from).parse(value)
+      const converted = conversion?.convert(given)
+      const shown = converted === null ? null : codecOf(to).toJson(converted)
+      expect(
+        JSON.parse(JSON.stringify(shown, (_name, part) => (typeof part === 'bigint' ? Number(part) : part))),
+      ).toEqual(becomes)
+      expect(conversion?.isKept(given)).toBe(lost === undefined)
+    })
+  }
+})
+
+describe('conversions of random types and values', () => {
+  const definition = fc.constantFrom(...scalars).chain((name) => typeSamples[name].definition)
+  const pair = fc
+    .record({ from: definition, to: definition })
+    .filter(({ from, to }) => conversionFor(spec(from), spec(to)) !== undefined)
+  const withValues = pair.chain(({ from, to }) => {
+    const name = String(from.logicalType).toLowerCase() as (typeof scalars)[number]
+    const value = typeSamples[name].values(from).map(({ json }) => codecOf(from).parse(json))
+    return fc.record({ from: fc.constant(from), to: fc.constant(to), one: value, other: value })
+  })
+
+  it('give values of the new type, and keep all where no loss is possible', () => {
+    fc.assert(
+      fc.property(withValues, ({ from, to, one, other }) => {
+        const conversion = conversionFor(spec(from), spec(to))
+        if (conversion === undefined || one === null || other === null) return
+        const [first, second] = [conversion.convert(one), conversion.convert(other)]
+        const codec = codecOf(to)
+        // What is no value of the type would be refused here.
+        if (first !== null) expect(isSameValue(codec, codec.parse(codec.toJson(first)), first)).toBe(true)
+        if (!conversion.isLossless) return
+        expect(conversion.isKept(one)).toBe(true)
+        if (!isSameValue(codecOf(from), one, other)) expect(isSameValue(codec, first, second)).toBe(false)
+      }),
+      runs(3_000),
+    )
+  })
+})
