@@ -3,7 +3,9 @@ import { readError } from './errors.ts'
 import { retryDelayMs } from './retry.ts'
 import { readRows } from './rows.ts'
 import type {
+  AlterationOptions,
   Attributes,
+  ClassAlteration,
   ClassDescription,
   ClassesDefined,
   ClassRepresentation,
@@ -18,7 +20,12 @@ import type {
   OidText,
   QueryParameters,
   ResourceList,
+  SchemaReport,
   ServiceRoot,
+  ToolRecord,
+  ToolReply,
+  TransactionOperation,
+  TransactionResult,
 } from './wire.ts'
 
 interface Sending {
@@ -27,6 +34,13 @@ interface Sending {
   /** Parameters of the URL beside `fdAlias`. */
   readonly parameters?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
+  readonly prefer?: string
+  readonly ifMatch?: string | undefined
+}
+
+export interface MatchOptions {
+  /** The entity tag of the version that is meant. */
+  readonly ifMatch?: string
 }
 
 export interface ClientOptions {
@@ -77,7 +91,7 @@ export class AshlarClient {
 
   /** By full name or class number. */
   class(nameOrNumber: string): Promise<ClassRepresentation> {
-    return this.request('GET', `/v1/schema/${encodeURIComponent(nameOrNumber)}`)
+    return this.request('GET', classPath(nameOrNumber))
   }
 
   /** Creates classes; every one must be new. */
@@ -88,6 +102,29 @@ export class AshlarClient {
   /** Creates the classes that do not exist, and adds the listed attributes to those that do. */
   putSchema(descriptions: readonly ClassDescription[]): Promise<ClassesDefined> {
     return this.request('PUT', '/v1/schema', descriptions)
+  }
+
+  /** Renames a class, or changes its attributes. By full name or class number. */
+  alterClass(
+    nameOrNumber: string,
+    alteration: ClassAlteration,
+    options: AlterationOptions = {},
+  ): Promise<ClassesDefined> {
+    return this.request('PUT', classPath(nameOrNumber), alteration, flags(options))
+  }
+
+  /** What the change would do: nothing is done. */
+  planAlteration(
+    nameOrNumber: string,
+    alteration: ClassAlteration,
+    options: AlterationOptions = {},
+  ): Promise<SchemaReport> {
+    return this.request('PUT', classPath(nameOrNumber), alteration, { ...flags(options), dryRun: 'true' })
+  }
+
+  /** Only a class without objects and subclasses that nothing embeds. */
+  deleteClass(nameOrNumber: string): Promise<void> {
+    return this.request('DELETE', classPath(nameOrNumber))
   }
 
   namespaces(): Promise<NamespaceEntry[]> {
@@ -107,17 +144,35 @@ export class AshlarClient {
     return this.request('GET', objectPath(oid))
   }
 
-  /** Attributes left out stay as they are. */
-  updateObject(oid: OidText, attributes: Attributes): Promise<void> {
-    return this.request('PUT', objectPath(oid), { attributes })
+  /** With its entity tag, by which a change can be made to depend on it. */
+  async readTagged(oid: OidText): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
+    const response = await this.respond('GET', objectPath(oid), {})
+    return { object: (await response.json()) as ObjectRepresentation, etag: response.headers.get('etag') ?? '' }
   }
 
-  deleteObject(oid: OidText): Promise<void> {
-    return this.request('DELETE', objectPath(oid))
+  /** Attributes left out stay as they are. With `ifMatch`: PreconditionFailed where the object has another entity tag. */
+  updateObject(oid: OidText, attributes: Attributes, options: MatchOptions = {}): Promise<void> {
+    return this.request('PUT', objectPath(oid), { attributes }, {}, options)
+  }
+
+  /** With `ifMatch`: PreconditionFailed where the object has another entity tag. */
+  deleteObject(oid: OidText, options: MatchOptions = {}): Promise<void> {
+    return this.request('DELETE', objectPath(oid), undefined, {}, options)
+  }
+
+  /** All operations are committed together, or none is. */
+  transaction(operations: readonly TransactionOperation[]): Promise<TransactionResult[]> {
+    return this.request('POST', '/v1/transaction', operations)
   }
 
   createIndex(index: IndexRequest): Promise<IndexCreated> {
     return this.request('POST', '/v1/index', index)
+  }
+
+  /** Replies at once: `index` tells how the build goes. */
+  async startIndex(index: IndexRequest): Promise<IndexCreated> {
+    const response = await this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' })
+    return (await response.json()) as IndexCreated
   }
 
   indexes(): Promise<IndexRecord[]> {
@@ -162,8 +217,22 @@ export class AshlarClient {
     return (await response.json()) as Record<string, unknown>[]
   }
 
-  private async request<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await this.respond(method, path, { body })
+  tools(): Promise<ToolRecord[]> {
+    return this.request('GET', '/v1/tool')
+  }
+
+  runTool(tool: string, flags: Readonly<Record<string, string | number | boolean>> = {}): Promise<ToolReply> {
+    return this.request('POST', '/v1/tool', { tool, flags })
+  }
+
+  private async request<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    parameters: Readonly<Record<string, string>> = {},
+    { ifMatch }: MatchOptions = {},
+  ): Promise<T> {
+    const response = await this.respond(method, path, { body, parameters, ifMatch })
     return (response.status === 204 ? undefined : await response.json()) as T
   }
 
@@ -175,6 +244,8 @@ export class AshlarClient {
     const url = `${this.baseUrl}${path}${query === '' ? '' : `?${query}`}`
     const headers: Record<string, string> = { accept }
     if (body !== undefined) headers['content-type'] = 'application/json'
+    if (sending.prefer !== undefined) headers.prefer = sending.prefer
+    if (sending.ifMatch !== undefined) headers['if-match'] = sending.ifMatch
     const init: RequestInit = { method, headers, ...(body === undefined ? {} : { body: toJson(body) }) }
     if (signal !== undefined) init.signal = signal
     for (let attempt = 0; ; attempt++) {
@@ -190,6 +261,14 @@ export class AshlarClient {
 
 function queryBody(text: string, parameters: QueryParameters | undefined): object {
   return { query: text, ...(parameters === undefined ? {} : { parameters }) }
+}
+
+function classPath(nameOrNumber: string): string {
+  return `/v1/schema/${encodeURIComponent(nameOrNumber)}`
+}
+
+function flags(options: AlterationOptions): Record<string, string> {
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, String(value)]))
 }
 
 function objectPath(oid: OidText): string {

@@ -1,6 +1,6 @@
 /** A request that the server refused. */
 import type { ErrorType } from './error-types.ts'
-import type { Problem } from './wire.ts'
+import type { Problem, ValuesLost } from './wire.ts'
 
 export class AshlarRequestError extends Error {
   /** HTTP status. */
@@ -14,6 +14,10 @@ export class AshlarRequestError extends Error {
   readonly column: number | undefined
   /** Of a query: what could have stood there. */
   readonly expected: readonly string[]
+  /** Of a transaction: which operation failed, from 1. */
+  readonly operation: number | undefined
+  /** Of a change of types: what would be lost. */
+  readonly valuesLost: readonly ValuesLost[]
   /** How long the server asks to wait, where it does. */
   readonly retryAfterSeconds: number | undefined
 
@@ -26,6 +30,8 @@ export class AshlarRequestError extends Error {
     this.line = problem.line
     this.column = problem.column
     this.expected = problem.expected ?? []
+    this.operation = problem.operation
+    this.valuesLost = problem.valuesLost ?? []
     this.retryAfterSeconds = retryAfterSeconds
   }
 }

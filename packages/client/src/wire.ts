@@ -42,6 +42,63 @@ export interface ClassRepresentation {
   readonly attributes: AttributeDefinition[]
 }
 
+/** Either `classRename`, or any of the others, which are applied in this order. */
+export interface ClassAlteration {
+  readonly classRename?: string
+  readonly attributesToDelete?: readonly string[]
+  readonly attributesToRename?: readonly { readonly originalName: string; readonly newName: string }[]
+  readonly attributesToChange?: readonly AttributeDefinition[]
+  readonly attributesToAdd?: readonly AttributeDefinition[]
+}
+
+export interface AlterationOptions {
+  /** Indexes on a deleted attribute, and the other side of its links, are deleted with it. */
+  readonly cascade?: boolean
+  /** Stored values that do not fit a changed type become the default. */
+  readonly allowLoss?: boolean
+}
+
+export interface ValuesLost {
+  readonly className: string
+  readonly attributeName: string
+  readonly values: number
+}
+
+/** What a change of the schema would do. */
+export interface SchemaReport {
+  readonly classes: {
+    readonly className: string
+    readonly change: 'add' | 'change' | 'rename' | 'delete'
+    readonly newName?: string
+    readonly attributesAdded: string[]
+    readonly attributesDeleted: string[]
+    readonly attributesRenamed: { readonly originalName: string; readonly newName: string }[]
+    readonly attributesChanged: { readonly attributeName: string; readonly from: object; readonly to: object }[]
+  }[]
+  readonly indexesDropped: string[]
+  readonly indexesRebuilt: string[]
+  /** Objects whose shape would change. */
+  readonly objects: number
+  readonly valuesLost: ValuesLost[]
+}
+
+/** One operation of a transaction. */
+export interface TransactionOperation {
+  readonly method: string
+  /** `"${id}"` in it stands for an OID. */
+  readonly uri: string
+  readonly body?: unknown
+  /** `dispose`: carried out with the others and answered, but not kept. */
+  readonly result?: 'keep' | 'dispose'
+  /** A name for the object that the operation creates. */
+  readonly id?: string
+}
+
+export interface TransactionResult {
+  readonly responseCode: string
+  readonly result: unknown
+}
+
 export interface NamespaceEntry {
   readonly name: string | null
 }
@@ -85,8 +142,39 @@ export interface IndexRecord extends IndexCreated {
   readonly indexedClass: string
   readonly isUnique: boolean
   readonly keyAttributes: KeyAttribute[]
-  readonly state: 'building' | 'ready'
+  readonly state: 'building' | 'ready' | 'failed'
   readonly entryCount: number
+  /** Of a background build. */
+  readonly progress?: { readonly objectsDone: number; readonly objectsTotal: number }
+  /** Of a background build that failed. */
+  readonly failure?: { readonly type: string; readonly message: string }
+}
+
+export interface ToolReply {
+  /** 0 where all is well. */
+  readonly returnCode: number
+  readonly toolOutput: string
+  readonly toolError: string
+}
+
+export interface ToolRecord {
+  readonly name: string
+  readonly description: string
+  readonly flags: {
+    readonly name: string
+    readonly type: 'text' | 'boolean' | 'number'
+    readonly description: string
+    readonly isRequired: boolean
+  }[]
+  /** Those under way, and the last that ended. */
+  readonly runs: ({
+    readonly tool: string
+    readonly fdAlias: string
+    readonly startedAt: string
+    readonly state: 'running' | 'ended'
+    readonly done: number
+    readonly total?: number
+  } & Partial<ToolReply>)[]
 }
 
 export interface ServiceRoot {
@@ -123,6 +211,10 @@ export interface Problem {
   readonly column?: number
   /** Of a query: the piece of text at fault. */
   readonly text?: string
+  /** Of a transaction: which operation failed, from 1. */
+  readonly operation?: number
+  /** Of a change of types: what would be lost. */
+  readonly valuesLost?: readonly ValuesLost[]
   /** Of a query: what could have stood there. */
   readonly expected?: readonly string[]
 }

@@ -52,9 +52,35 @@ describe('AshlarClient', () => {
     expect(await client.createIndex(index)).toEqual({ name: 'by.name', uri: '/v1/index/by.name' })
     expect(await client.indexes()).toEqual([await client.index('by.name')])
     expect(await client.deleteIndex('by.name')).toBeUndefined()
+    expect(await client.startIndex(index)).toEqual({ name: 'by.name', uri: '/v1/index/by.name' })
     const { app } = server
     expect((await app.inject(`/v1/object/${oid}`)).body).toContain('18446744073709551615')
-    expect(await client.deleteObject(oid)).toBeUndefined()
+    const { object, etag } = await client.readTagged(oid)
+    expect(object).toEqual(await client.readObject(oid))
+    expect(await client.updateObject(oid, { name: 'y' }, { ifMatch: etag })).toBeUndefined()
+    await expect(client.updateObject(oid, { name: 'z' }, { ifMatch: etag })).rejects.toMatchObject({
+      type: 'PreconditionFailed',
+      status: 412,
+    })
+    await expect(client.deleteObject(oid, { ifMatch: etag })).rejects.toThrow(AshlarRequestError)
+    const text = { attributesToChange: [{ attributeName: 'size', logicalType: 'integer', storage: 'b8' }] }
+    const planned = await client.planAlteration('Shop.Gadget', text)
+    expect(planned).toMatchObject({ objects: 1, valuesLost: [{ attributeName: 'size', values: 1 }] })
+    expect(await client.alterClass('Shop.Gadget', text, { allowLoss: true })).toMatchObject({
+      classNumbers: ['1000000'],
+    })
+    await expect(client.alterClass('Shop.Gadget', { ...text, classRename: 'X' })).rejects.toThrow(AshlarRequestError)
+    const failing = client.transaction([{ method: 'get', uri: '/v1/schema/Nobody' }])
+    await expect(failing).rejects.toMatchObject({ type: 'ClassNotFound', operation: 1 })
+    const [made] = await client.transaction([
+      { method: 'post', uri: '/v1/object', body: { class: 'Shop.Gadget' }, id: 'made' },
+      { method: 'delete', uri: `/v1/object/${oid}` },
+    ])
+    expect(made).toMatchObject({ responseCode: '201' })
+    expect((await client.tools()).map(({ name }) => name)).toContain('Verify')
+    expect(await client.runTool('DropIndex', { name: 'by.name' })).toMatchObject({ returnCode: 0 })
+    await expect(client.deleteClass('Shop.Gadget')).rejects.toMatchObject({ type: 'ClassInUse' })
+    await expect(client.deleteObject(oid)).rejects.toMatchObject({ type: 'ObjectNotFound' })
     stubQuery(server.federatedDatabases[0], () => chunksOf('1'))
     expect(await client.query('SHOW 1')).toEqual([1])
     await client.shutDown()

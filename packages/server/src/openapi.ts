@@ -33,7 +33,14 @@ export function openApiDocument(): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
-    tags: [{ name: 'Service' }, { name: 'Schema' }, { name: 'Objects' }, { name: 'Indexes' }, { name: 'Queries' }],
+    tags: [
+      { name: 'Service' },
+      { name: 'Schema' },
+      { name: 'Objects' },
+      { name: 'Indexes' },
+      { name: 'Queries' },
+      { name: 'Transactions' },
+    ],
     paths,
     components: { schemas: { Problem: problemSchema() } },
   }
@@ -41,6 +48,12 @@ export function openApiDocument(): object {
 
 function describe(operation: Operation): object {
   const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope } = operation
+  const others = Object.entries(operation.otherReplies ?? {}).map(([code, other]) => {
+    return [
+      code,
+      { description: other.description, ...(other.reply === undefined ? {} : { content: jsonOf(other.reply) }) },
+    ]
+  })
   const possible = new Set([
     ...errors,
     ...commonErrors,
@@ -67,6 +80,7 @@ function describe(operation: Operation): object {
         description: summary,
         ...(reply === undefined ? {} : { content: { ...jsonOf(reply), ...linesOf(operation) } }),
       },
+      ...Object.fromEntries(others),
       ...errorResponses([...possible]),
     },
   }

@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AshlarError, type ErrorDetail } from '@ashlar/engine'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
 import { type ProblemType, problemEntry, ServerError } from './server-errors.ts'
 
 /** Readable by clients that look for `message` and `type`, and a valid problem document (RFC 9457). */
@@ -27,12 +28,44 @@ export class ClientGone extends Error {
   }
 }
 
+/** An operation of a transaction failed: with its status and type, and which one it was (REST interface, section 7). */
+export class OperationFailure extends Error {
+  /** From 1. */
+  readonly operation: number
+  override readonly cause: AshlarError | ServerError | BodyFault
+
+  constructor(operation: number, cause: AshlarError | ServerError | BodyFault) {
+    super(cause.message)
+    this.operation = operation
+    this.cause = cause
+  }
+}
+
+/** A body within a request that is not as its schema has it. */
+export class BodyFault extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.message)
+    this.problem = problem
+  }
+}
+
+/** Throws BodyFault. */
+export function checkBody(schema: TSchema, body: unknown, request: FastifyRequest): void {
+  const validate = request.getValidationFunction(schema) ?? request.compileValidationSchema(schema)
+  if (validate(body)) return
+  const errors = (validate as { readonly errors?: readonly Fault[] }).errors ?? []
+  throw new BodyFault(fromFaults(errors, body, schema))
+}
+
 const retryAfterSeconds = '1'
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof ClientGone) return void reply.code(clientGoneStatus).send()
   const problem = toProblem(error, request)
-  if (error instanceof ServerError) reply.headers(error.headers)
+  const cause = error instanceof OperationFailure ? error.cause : error
+  if (cause instanceof ServerError) reply.headers(cause.headers)
   if (problem.status === 503) reply.header('retry-after', retryAfterSeconds)
   const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
   reply
@@ -45,6 +78,12 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 export function toProblem(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof AshlarError) return withExtensions(makeProblem(error.type, error.message, error.errors), error)
   if (error instanceof ServerError) return makeProblem(error.type, error.message)
+  if (error instanceof BodyFault) return error.problem
+  if (error instanceof OperationFailure) {
+    const { operation, cause } = error
+    const problem = toProblem(cause, request)
+    return { ...problem, message: `While executing operation ${operation}, encountered: ${problem.message}`, operation }
+  }
   const known = fromFastify(error as FastifyError, request)
   if (known !== undefined) return known
   const id = randomUUID()
@@ -84,22 +123,32 @@ function fromFastify(error: FastifyError, request: FastifyRequest): Problem | un
   }
 }
 
+interface Fault {
+  readonly keyword?: string
+  readonly instancePath?: string
+  readonly message?: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+function fromValidation({ validation }: FastifyError, { body, routeOptions }: FastifyRequest): Problem {
+  return fromFaults(validation ?? [], body, routeOptions.schema?.body)
+}
+
 /** The first fault found, named by its place; unknown fields by their names. */
-function fromValidation(error: FastifyError, request: FastifyRequest): Problem {
-  const [fault] = error.validation ?? []
+function fromFaults(faults: readonly Fault[], body: unknown, schema: unknown): Problem {
+  const [fault] = faults
   const pointer = fault?.instancePath ?? ''
   const where = pointer === '' ? 'The body' : pointer
-  if (request.body === undefined) return makeProblem('MalformedRequest', 'The operation needs a body.')
-  if (fault?.keyword === 'additionalProperties') return fromUnknownFields(request)
+  if (body === undefined) return makeProblem('MalformedRequest', 'The operation needs a body.')
+  if (fault?.keyword === 'additionalProperties') return fromUnknownFields(body, schema)
   const missing = fault?.keyword === 'required' ? fault.params?.missingProperty : undefined
   const message =
     missing === undefined ? `${where} ${fault?.message ?? 'is malformed'}.` : `${where} needs the field '${missing}'.`
   return makeProblem('MalformedRequest', message, [{ pointer, message }])
 }
 
-function fromUnknownFields({ body, routeOptions }: FastifyRequest): Problem {
-  const schema = (routeOptions.schema?.body ?? {}) as { readonly properties?: object }
-  const known = Object.keys(schema.properties ?? {})
+function fromUnknownFields(body: unknown, schema: unknown): Problem {
+  const known = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
   const names = Object.keys(body as object).filter((name) => !known.includes(name))
   const message = `The body has no field ${listed(names)}.`
   const details = names.slice(0, namesListedMax).map((name) => {

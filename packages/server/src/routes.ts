@@ -1,17 +1,27 @@
 /** Registers the table of operations with Fastify. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
 import type { FederatedDatabases } from './federated-databases.ts'
 import { contentTypeOf, negotiate, type ReplyType } from './negotiate.ts'
-import type { Operation, OperationReply, ServiceContext } from './operations/operation.ts'
+import type {
+  FdOperation,
+  Operation,
+  OperationReply,
+  OperationRequest,
+  ServiceContext,
+} from './operations/operation.ts'
 import { operations } from './operations/table.ts'
-import { ClientGone, listed } from './problem.ts'
+import { ClientGone, checkBody } from './problem.ts'
 import { sendRows } from './row-reply.ts'
 import { ServerError } from './server-errors.ts'
+import { checkParameters } from './transaction/find-operation.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route's operation takes text beside JSON. */
     readonly takesText?: boolean
+    /** The path does not have the method: the route only says so. */
+    readonly isRefused?: boolean
   }
 }
 
@@ -23,11 +33,34 @@ export function registerOperations(app: FastifyInstance, fds: FederatedDatabases
       method: operation.method,
       url: operation.path,
       config: { takesText: operation.takesText === true },
-      ...(operation.body === undefined ? {} : { schema: { body: operation.body } }),
-      ...(operation.isBodyCheckedByEngine === true ? { validatorCompiler: () => () => true } : {}),
+      ...(operation.body === undefined || operation.isBodyCheckedByEngine === true
+        ? {}
+        : { schema: { body: operation.body } }),
       handler: (request, reply) => handle(operation, fds, service, request, reply),
     })
   }
+  refuseOtherMethods(app)
+}
+
+/** A fixed path goes before one with a parameter, also for methods that it does not have: no class is called `namespace`. */
+function refuseOtherMethods(app: FastifyInstance): void {
+  const fixed = new Set(operations.map(({ path }) => path).filter((path) => !path.includes(':')))
+  for (const url of fixed) {
+    const own = operations.filter(({ path }) => path === url).map(({ method }) => method)
+    const covering = operations.filter(({ path }) => path.includes(':') && toPattern(path).test(url))
+    const missing = new Set(covering.map(({ method }) => method).filter((method) => !own.includes(method)))
+    for (const method of missing) {
+      const refuse = (): never => {
+        const allow = methodOrder.filter((word) => allowedBy(own).has(word)).join(', ')
+        throw new ServerError('MethodNotAllowed', `${url} does not have the method ${method}.`, { allow })
+      }
+      app.route({ method, url, config: { isRefused: true }, onRequest: async () => refuse(), handler: refuse })
+    }
+  }
+}
+
+function allowedBy(methods: readonly string[]): Set<string> {
+  return new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])
 }
 
 const jsonOnly: readonly ReplyType[] = ['json']
@@ -44,17 +77,21 @@ function handle(
   const replyType = negotiate(request.headers.accept, operation.writesRows === true ? rowTypes : jsonOnly)
   const query = request.query as Query
   for (const name in query) if (name !== 'fdAlias') checkParameters(query, operation)
+  let signal: AbortSignal | undefined
   const asked = {
     params: request.params as Readonly<Record<string, string>>,
     query,
     body: request.body,
+    headers: request.headers,
     replyType,
     service,
+    check: (schema: TSchema, body: unknown) => checkBody(schema, body, request),
     get signal() {
-      return signalOf(reply)
+      signal ??= signalOf(reply)
+      return signal
     },
   }
-  const answer = operation.scope === 'service' ? operation.run(asked) : operation.run(fds.resolve(query.fdAlias), asked)
+  const answer = operation.scope === 'service' ? operation.run(asked) : runWithin(operation, fds, asked)
   if (answer instanceof Promise) {
     return answer.then((later) => {
       if (later.rows !== undefined) return sendRows(later.rows, replyType, request, reply)
@@ -65,7 +102,19 @@ function handle(
   return undefined
 }
 
-function send({ body, headers }: OperationReply, status: number, reply: FastifyReply): FastifyReply {
+function runWithin(
+  operation: FdOperation,
+  fds: FederatedDatabases,
+  request: OperationRequest,
+): OperationReply | Promise<OperationReply> {
+  const fd = fds.resolve(request.query.fdAlias)
+  // Not a copy: it would ask for the signal.
+  const within = Object.assign(request, { fd })
+  return operation.run(fd, within)
+}
+
+function send(answer: OperationReply, usual: number, reply: FastifyReply): FastifyReply {
+  const { body, headers, status = usual } = answer
   reply.code(status)
   if (headers !== undefined) reply.headers(headers)
   if (body === undefined) return reply.send()
@@ -82,11 +131,6 @@ function signalOf(reply: FastifyReply): AbortSignal {
   return controller.signal
 }
 
-function checkParameters(query: Query, { queryParameters = {} }: Operation): void {
-  const names = Object.keys(query).filter((name) => name !== 'fdAlias' && !Object.hasOwn(queryParameters, name))
-  if (names.length > 0) throw new ServerError('UnknownParameter', `The operation has no parameter ${listed(names)}.`)
-}
-
 interface Path {
   readonly pattern: RegExp
   readonly methods: Set<string>
@@ -100,7 +144,8 @@ const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
  */
 export function collectPaths(app: FastifyInstance): (request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   const byUrl = new Map<string, Path>()
-  app.addHook('onRoute', ({ url, method }) => {
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if (config?.isRefused === true) return
     const path = byUrl.get(url) ?? { pattern: toPattern(url), methods: new Set(['OPTIONS']) }
     for (const word of [method].flat()) path.methods.add(word)
     byUrl.set(url, path)

@@ -16,6 +16,7 @@ import { registerReferencePage } from './reference-page.ts'
 import { logRequests, OneLineARequest } from './request-log.ts'
 import { collectPaths, registerOperations } from './routes.ts'
 import type { ServerError } from './server-errors.ts'
+import { ToolRuns } from './tools/tool-runs.ts'
 
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
@@ -64,12 +65,15 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   addHooks(app, options)
   closeUnusedConnections(app)
   await app.register(compress, compression)
+  const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
+  app.addHook('onClose', () => toolRuns.stop())
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias)
   registerOperations(app, fds, {
     limits,
     startedAt: performance.now(),
     isShutdownAllowed: options.isShutdownAllowed,
     resources,
+    toolRuns,
     stop: options.onStop,
   })
   registerHealth(app, fds, options.isStopping)

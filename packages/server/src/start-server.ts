@@ -22,7 +22,9 @@ export interface RunningServer {
 /** Throws an Error that says which federated database cannot be opened, or why it cannot listen. */
 export async function startServer(config: Config, logger: Logger): Promise<RunningServer> {
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
-  const fds = await openAll(config, limits)
+  const fds = await openAll(config, limits, (alias, err) => {
+    logger.error({ err, fdAlias: alias }, 'work in the background failed')
+  })
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   const { promise: stopped, resolve: hasStopped } = withResolvers()
@@ -53,12 +55,13 @@ export async function startServer(config: Config, logger: Logger): Promise<Runni
 async function openAll(
   { federatedDatabases: configured, importDir }: Config,
   limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
+  onFault: (alias: string, error: unknown) => void,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
   try {
     for (const { alias, store } of configured) {
       if (store.startsWith('lmdb:')) mkdirSync(store.slice('lmdb:'.length), { recursive: true })
-      const options = { alias, store: await openStore(store), limits }
+      const options = { alias, store: await openStore(store), limits, onFault: onFault.bind(undefined, alias) }
       opened.push(await FederatedDatabase.open(importDir === undefined ? options : { ...options, importDir }))
     }
     return opened

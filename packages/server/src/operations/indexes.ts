@@ -1,6 +1,6 @@
 /** The operations on indexes (interface, 4.1; REST interface, section 6). */
 import Type from 'typebox'
-import { type FdOperation, param } from './operation.ts'
+import { type FdOperation, param, wantsAsync } from './operation.ts'
 import { CreateIndex, IndexCreated, IndexRecord } from './wire-schemas.ts'
 
 const nameParam = { name: 'Name of the index.' }
@@ -11,7 +11,8 @@ export const indexOperations: readonly FdOperation[] = [
     method: 'POST',
     path: '/v1/index',
     summary: 'Create an index',
-    description: 'Objects that exist are indexed before the reply. A client that goes away leaves no index.',
+    description:
+      'Objects that exist are indexed before the reply. A client that goes away leaves no index. With `Prefer: respond-async` the build goes on after the reply, and after a restart; the record tells how far it has come, or why it failed.',
     tag: 'Indexes',
     status: 201,
     body: CreateIndex,
@@ -33,10 +34,18 @@ export const indexOperations: readonly FdOperation[] = [
       'IndexExists',
       'UniqueViolation',
     ],
-    async run(fd, { body, signal }) {
-      const { name } = await fd.createIndex(body, { signal })
+    otherReplies: { 202: { description: 'With Prefer: respond-async', reply: IndexCreated } },
+    async run(database, request) {
+      const isBackground = wantsAsync(request)
+      const { body, signal } = request
+      const { name } = await database.createIndex(body, isBackground ? { isBackground } : { signal })
       const uri = `/v1/index/${name}`
-      return { body: { name, uri }, headers: { location: uri } }
+      if (!isBackground) return { body: { name, uri }, headers: { location: uri } }
+      return {
+        status: 202,
+        body: { name, uri },
+        headers: { location: uri, 'preference-applied': 'respond-async' },
+      }
     },
   },
   {
@@ -48,7 +57,7 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(IndexRecord),
     errors: [],
-    run: async (fd) => ({ body: await fd.listIndexes() }),
+    run: async (database) => ({ body: await database.listIndexes() }),
   },
   {
     scope: 'fd',
@@ -60,7 +69,7 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: IndexRecord,
     errors: ['IndexNotFound'],
-    run: async (fd, request) => ({ body: await fd.readIndex(param(request, 'name')) }),
+    run: async (database, request) => ({ body: await database.readIndex(param(request, 'name')) }),
   },
   {
     scope: 'fd',
@@ -71,8 +80,8 @@ export const indexOperations: readonly FdOperation[] = [
     params: nameParam,
     status: 204,
     errors: ['IndexNotFound'],
-    async run(fd, request) {
-      await fd.deleteIndex(param(request, 'name'))
+    async run(database, request) {
+      await database.deleteIndex(param(request, 'name'))
       return {}
     },
   },

@@ -1,6 +1,7 @@
 /** The operations on objects (interface, 4.5; REST interface, section 4). */
-import type { Attributes } from '@ashlar/engine'
-import { type FdOperation, param } from './operation.ts'
+import { AshlarError, type Attributes, entityTagOf } from '@ashlar/engine'
+import { conditionOf, isMatch, isNotModified } from '../entity-tags.ts'
+import { type FdOperation, type FdRequest, type OperationReply, param } from './operation.ts'
 import { CreateObject, ObjectCreated, ObjectRepresentation, UpdateObject } from './wire-schemas.ts'
 
 interface ObjectBody {
@@ -21,6 +22,18 @@ const attributeErrors = [
 
 const oidParam = { oid: 'OID, such as 3-3-1-40.' }
 
+/** Throws PreconditionFailed. */
+function replyTo(request: FdRequest, body: Buffer): OperationReply {
+  const { headers } = request
+  const etag = entityTagOf(body)
+  if (headers['if-match'] !== undefined && !isMatch(headers, etag)) {
+    const message = `Object ${param(request, 'oid')} is not as the condition has it: its ETag is ${etag}.`
+    throw new AshlarError('PreconditionFailed', message)
+  }
+  if (headers['if-none-match'] !== undefined && isNotModified(headers, etag)) return { status: 304, headers: { etag } }
+  return { body, headers: { etag } }
+}
+
 export const objectOperations: readonly FdOperation[] = [
   {
     scope: 'fd',
@@ -32,9 +45,9 @@ export const objectOperations: readonly FdOperation[] = [
     body: CreateObject,
     reply: ObjectCreated,
     errors: [...attributeErrors, 'UnknownClass', 'ClassNotReferenceable'],
-    async run(fd, { body }) {
+    async run(database, { body }) {
       const { class: className, attributes } = body as ObjectBody
-      const oid = await fd.createObject(className, attributes ?? {})
+      const oid = await database.createObject(className, attributes ?? {})
       const uri = `/v1/object/${oid}`
       return { body: { __identifier__: oid, uri }, headers: { location: uri } }
     },
@@ -48,10 +61,12 @@ export const objectOperations: readonly FdOperation[] = [
     params: oidParam,
     status: 200,
     reply: ObjectRepresentation,
-    errors: ['MalformedOid', 'ObjectNotFound'],
-    run(fd, request) {
-      const found = fd.readObject(param(request, 'oid'))
-      return found instanceof Promise ? found.then((body) => ({ body })) : { body: found }
+    description: 'With an ETag. If-None-Match: 304 where the object is as the client has it.',
+    otherReplies: { 304: { description: 'The object is as the client has it' } },
+    errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
+    run(database, request) {
+      const found = database.readObject(param(request, 'oid'))
+      return found instanceof Promise ? found.then((body) => replyTo(request, body)) : replyTo(request, found)
     },
   },
   {
@@ -59,15 +74,15 @@ export const objectOperations: readonly FdOperation[] = [
     method: 'PUT',
     path: '/v1/object/:oid',
     summary: 'Update an object',
-    description: 'Attributes left out stay as they are.',
+    description: 'Attributes left out stay as they are. If-Match: 412 where the object is not as the client has it.',
     tag: 'Objects',
     params: oidParam,
     status: 204,
     body: UpdateObject,
-    errors: [...attributeErrors, 'MalformedOid', 'ObjectNotFound'],
-    async run(fd, request) {
+    errors: [...attributeErrors, 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
+    async run(database, request) {
       const { class: className, attributes } = request.body as Partial<ObjectBody>
-      await fd.updateObject(param(request, 'oid'), attributes ?? {}, className)
+      await database.updateObject(param(request, 'oid'), attributes ?? {}, className, conditionOf(request.headers))
       return {}
     },
   },
@@ -79,9 +94,10 @@ export const objectOperations: readonly FdOperation[] = [
     tag: 'Objects',
     params: oidParam,
     status: 204,
-    errors: ['MalformedOid', 'ObjectNotFound', 'TransactionContention'],
-    async run(fd, request) {
-      await fd.deleteObject(param(request, 'oid'))
+    description: 'If-Match: 412 where the object is not as the client has it.',
+    errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed', 'TransactionContention'],
+    async run(database, request) {
+      await database.deleteObject(param(request, 'oid'), conditionOf(request.headers))
       return {}
     },
   },

@@ -1,9 +1,10 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
-import type { FederatedDatabase } from '@ashlar/engine'
+import { AshlarError, type Database, type FederatedDatabase } from '@ashlar/engine'
 import type { TSchema } from 'typebox'
 import type { Limits } from '../limits.ts'
 import type { ReplyType } from '../negotiate.ts'
 import type { ProblemType } from '../server-errors.ts'
+import type { ToolRuns } from '../tools/tool-runs.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -14,6 +15,7 @@ export interface ServiceContext {
   readonly isShutdownAllowed: boolean
   /** The resources of the interface, as GET /v1 lists them. */
   readonly resources: readonly { readonly uri: string; readonly supportedMethods: readonly Method[] }[]
+  readonly toolRuns: ToolRuns
   /** Stops the server once the reply is sent. */
   stop(): void
 }
@@ -23,14 +25,25 @@ export interface OperationRequest {
   /** Parameters of the URL, as they are written there. */
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** What the client prefers of what the operation can write. */
   readonly replyType: ReplyType
   readonly service: ServiceContext
   /** Ends when the client goes away. */
   readonly signal: AbortSignal
+  /** Throws where a body is not as the schema has it. */
+  readonly check: (schema: TSchema, body: unknown) => void
+}
+
+/** Of an operation on a federated database. */
+export interface FdRequest extends OperationRequest {
+  readonly fd: FederatedDatabase
 }
 
 export interface OperationReply {
+  /** Where it is not the one that the operation's entry names. */
+  readonly status?: number
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
   /** Instead of a body, where the operation writes rows: JSON texts, joined as the reply's type has it. */
@@ -49,7 +62,7 @@ interface OperationEntry {
   readonly path: string
   readonly summary: string
   readonly description?: string
-  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes' | 'Queries'
+  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes' | 'Queries' | 'Transactions' | 'Tools'
   readonly params?: Readonly<Record<string, string>>
   /** What the URL may have beside `fdAlias`. */
   readonly queryParameters?: Readonly<Record<string, QueryParameter>>
@@ -62,12 +75,17 @@ interface OperationEntry {
   readonly takesText?: true
   /** Where the engine checks the body wholly, with better messages than a schema has. */
   readonly isBodyCheckedByEngine?: true
+  /** What else it may answer with, by status. */
+  readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: TSchema }>>
+  /** Set for those that cannot be an operation of a transaction. */
+  readonly standsAlone?: true
   readonly errors: readonly ProblemType[]
 }
 
 export interface FdOperation extends OperationEntry {
   readonly scope: 'fd'
-  run(fd: FederatedDatabase, request: OperationRequest): OperationReply | Promise<OperationReply>
+  /** `database`: the federated database, or what a transaction sees of it. */
+  run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }
 
 /** Independent of a federated database: `fdAlias` is accepted and ignored. */
@@ -81,4 +99,18 @@ export type Operation = FdOperation | ServiceOperation
 /** Text parameters of the path, by name. */
 export function param(request: OperationRequest, name: string): string {
   return request.params[name] ?? ''
+}
+
+/** A parameter of the URL; true and false may be quoted. Throws MalformedValue. */
+export function booleanParam({ query }: OperationRequest, name: string): boolean {
+  const value = query[name]
+  if (value === undefined || value === 'false' || value === '"false"') return false
+  if (value === 'true' || value === '"true"') return true
+  throw new AshlarError('MalformedValue', `The parameter ${name} is given once, as true or false.`)
+}
+
+/** `Prefer: respond-async` (RFC 7240). */
+export function wantsAsync({ headers }: OperationRequest): boolean {
+  const preferences = [headers.prefer ?? []].flat().join(',').split(',')
+  return preferences.some((preference) => preference.split(';', 1)[0]?.trim().toLowerCase() === 'respond-async')
 }

@@ -1,7 +1,7 @@
 /** The operation of the query language (REST interface, section 2). */
 import { AshlarError } from '@ashlar/engine'
 import Type from 'typebox'
-import type { FdOperation } from './operation.ts'
+import { booleanParam, type FdOperation } from './operation.ts'
 import { QueryBody, Row } from './wire-schemas.ts'
 
 interface QueryFields {
@@ -53,15 +53,19 @@ export const queryOperations: readonly FdOperation[] = [
       'IndexExists',
       'IndexNotFound',
       'ObjectNotFound',
+      'AttributeInUse',
+      'ClassInUse',
+      'ValuesWouldBeLost',
       'TransactionContention',
     ],
-    async run(fd, { body, query, replyType, signal }) {
+    async run(database, request) {
+      const { body, replyType, signal } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
-      const explain = readBoolean(query.explain, 'explain')
+      const explain = booleanParam(request, 'explain')
       const rowSeparator = replyType === 'ndjson' ? '\n' : ','
       const given = parameters === undefined ? {} : { parameters }
-      const { chunks } = await fd.query({ text, explain, rowSeparator, signal, ...given })
+      const { chunks } = await database.query({ text, explain, rowSeparator, signal, ...given })
       return { rows: chunks }
     },
   },
@@ -71,11 +75,4 @@ function checkLanguage(language = 'do'): void {
   if (language.toLowerCase() === 'do') return
   const message = `There is no query language '${language.slice(0, 60)}': it is do.`
   throw new AshlarError('MalformedRequest', message, [{ pointer: '/language', message }])
-}
-
-/** A parameter of the URL; true and false may be quoted. */
-function readBoolean(value: unknown, name: string): boolean {
-  if (value === undefined || value === 'false' || value === '"false"') return false
-  if (value === 'true' || value === '"true"') return true
-  throw new AshlarError('MalformedValue', `The parameter ${name} is given once, as true or false.`)
 }

@@ -18,6 +18,7 @@ const shutdown: Omit<ServiceOperation, 'path'> = {
   description: 'Requests under way are finished. Only where the server was started with shutdown allowed.',
   tag: 'Service',
   status: 204,
+  standsAlone: true,
   errors: ['ShutdownNotAllowed'],
   run: shutDown,
 }
@@ -59,7 +60,7 @@ export const fdOperations: readonly FdOperation[] = [
     status: 200,
     reply: FederatedDatabaseRecord,
     errors: [],
-    async run(fd, { service }) {
+    async run(_database, { fd, service }) {
       const { kind, location, isDurable } = fd.store.facts
       const counts = await fd.statistics()
       const { limits } = service

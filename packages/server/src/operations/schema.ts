@@ -1,12 +1,15 @@
 /** The operations of the schema (interface, 4.2 to 4.4). */
+import type { Database } from '@ashlar/engine'
 import Type from 'typebox'
-import { type FdOperation, type OperationReply, param } from './operation.ts'
+import { booleanParam, type FdOperation, type OperationReply, type OperationRequest, param } from './operation.ts'
 import {
+  AlterClass,
   ClassDescriptions,
   ClassesDefined,
   ClassRepresentation,
   NamespaceEntry,
   NamespaceRepresentation,
+  SchemaReport,
 } from './wire-schemas.ts'
 
 const definitionErrors = [
@@ -24,8 +27,26 @@ const definitionErrors = [
   'LimitExceeded',
 ] as const
 
+const dryRun = {
+  dryRun: {
+    description: 'true: 200 with what would change and how much it touches and loses, instead of the change.',
+    schema: Type.Boolean({ default: false }),
+  },
+}
+const reported = { 200: { description: 'With dryRun=true', reply: SchemaReport } }
+
 function defined(classNumbers: readonly string[]): OperationReply {
   return { body: { classNumbers, uris: classNumbers.map((number) => `/v1/schema/${number}`) } }
+}
+
+async function define(
+  database: Database,
+  request: OperationRequest,
+  mode: Parameters<Database['defineClasses']>[1],
+): Promise<OperationReply> {
+  const { body } = request
+  if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.planClasses(body, mode) }
+  return defined(await database.defineClasses(body, mode))
 }
 
 export const schemaOperations: readonly FdOperation[] = [
@@ -38,7 +59,7 @@ export const schemaOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(ClassRepresentation),
     errors: [],
-    run: async (fd) => ({ body: await fd.listClasses() }),
+    run: async (database) => ({ body: await database.listClasses() }),
   },
   {
     scope: 'fd',
@@ -51,8 +72,10 @@ export const schemaOperations: readonly FdOperation[] = [
     body: ClassDescriptions,
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
+    queryParameters: dryRun,
+    otherReplies: reported,
     errors: [...definitionErrors, 'ClassExists'],
-    run: async (fd, { body }) => defined(await fd.defineClasses(body, 'create')),
+    run: (database, request) => define(database, request, 'create'),
   },
   {
     scope: 'fd',
@@ -65,8 +88,10 @@ export const schemaOperations: readonly FdOperation[] = [
     body: ClassDescriptions,
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
+    queryParameters: dryRun,
+    otherReplies: reported,
     errors: definitionErrors,
-    run: async (fd, { body }) => defined(await fd.defineClasses(body, 'createOrExtend')),
+    run: (database, request) => define(database, request, 'createOrExtend'),
   },
   {
     scope: 'fd',
@@ -78,7 +103,7 @@ export const schemaOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(NamespaceEntry),
     errors: [],
-    run: async (fd) => ({ body: (await fd.listNamespaces()).map((name) => ({ name })) }),
+    run: async (database) => ({ body: (await database.listNamespaces()).map((name) => ({ name })) }),
   },
   {
     scope: 'fd',
@@ -90,7 +115,7 @@ export const schemaOperations: readonly FdOperation[] = [
     status: 200,
     reply: NamespaceRepresentation,
     errors: ['NamespaceNotFound'],
-    run: async (fd, request) => ({ body: await fd.readNamespace(param(request, 'name')) }),
+    run: async (database, request) => ({ body: await database.readNamespace(param(request, 'name')) }),
   },
   {
     scope: 'fd',
@@ -102,6 +127,73 @@ export const schemaOperations: readonly FdOperation[] = [
     status: 200,
     reply: ClassRepresentation,
     errors: ['ClassNotFound'],
-    run: async (fd, request) => ({ body: await fd.readClass(param(request, 'class')) }),
+    run: async (database, request) => ({ body: await database.readClass(param(request, 'class')) }),
+  },
+  {
+    scope: 'fd',
+    method: 'PUT',
+    path: '/v1/schema/:class',
+    summary: 'Change a class',
+    description:
+      'Either `classRename`, or any of the others, in the order attributesToDelete, attributesToRename, attributesToChange, attributesToAdd. Stored objects follow when they are read; a change costs the same however many there are, unless values have to be checked or indexes rebuilt.',
+    tag: 'Schema',
+    params: { class: 'Full name or class number.' },
+    queryParameters: {
+      ...dryRun,
+      cascade: {
+        description: 'true: indexes on a deleted attribute, and the other side of its links, are deleted with it.',
+        schema: Type.Boolean({ default: false }),
+      },
+      allowLoss: {
+        description: 'true: stored values that do not fit a changed type become the default, or only near ones.',
+        schema: Type.Boolean({ default: false }),
+      },
+    },
+    status: 201,
+    body: AlterClass,
+    isBodyCheckedByEngine: true,
+    reply: ClassesDefined,
+    otherReplies: reported,
+    errors: [
+      ...definitionErrors,
+      'ClassNotFound',
+      'ClassExists',
+      'AttributeInUse',
+      'ValuesWouldBeLost',
+      'UniqueViolation',
+      'TransactionContention',
+    ],
+    async run(database, request) {
+      const name = param(request, 'class')
+      const settings = {
+        isCascading: booleanParam(request, 'cascade'),
+        isLossAllowed: booleanParam(request, 'allowLoss'),
+      }
+      const { body } = request
+      if (booleanParam(request, 'dryRun')) {
+        return { status: 200, body: await database.planAlteration(name, body, settings) }
+      }
+      return defined([await database.alterClass(name, body, settings)])
+    },
+  },
+  {
+    scope: 'fd',
+    method: 'DELETE',
+    path: '/v1/schema/:class',
+    summary: 'Delete a class',
+    description:
+      'Its indexes, and attributes of other classes that reference it, go with it. Its number still answers, with isDeleted true; its name is free.',
+    tag: 'Schema',
+    params: { class: 'Full name or class number.' },
+    queryParameters: dryRun,
+    status: 204,
+    otherReplies: reported,
+    errors: ['ClassNotFound', 'ClassInUse', 'TransactionContention'],
+    async run(database, request) {
+      const name = param(request, 'class')
+      if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.planDeletion(name) }
+      await database.deleteClass(name)
+      return {}
+    },
   },
 ]

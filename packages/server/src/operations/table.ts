@@ -5,15 +5,21 @@ import type { Method, Operation } from './operation.ts'
 import { queryOperations } from './query.ts'
 import { fdOperations, serviceOperations } from './root.ts'
 import { schemaOperations } from './schema.ts'
+import { toolOperations, toolServiceOperations } from './tool.ts'
+import { transactionOperation } from './transaction.ts'
 
-export const operations: readonly Operation[] = [
+const single: readonly Operation[] = [
   ...serviceOperations,
   ...fdOperations,
   ...schemaOperations,
   ...objectOperations,
   ...indexOperations,
   ...queryOperations,
+  ...toolServiceOperations,
+  ...toolOperations,
 ]
+
+export const operations: readonly Operation[] = [...single, transactionOperation(single)]
 
 export interface Resource {
   /** With `{name}` for path parameters. */

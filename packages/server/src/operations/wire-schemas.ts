@@ -55,6 +55,40 @@ export const ClassDescriptions = Type.Array(
   }),
 )
 
+const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })
+
+export const AlterClass = Type.Object({
+  classRename: Type.Optional(
+    Type.String({ description: 'Without a dot in the same namespace, with a leading one in the default namespace.' }),
+  ),
+  attributesToDelete: Type.Optional(Type.Array(Type.String())),
+  attributesToRename: Type.Optional(Type.Array(AttributeRename)),
+  attributesToChange: Type.Optional(Type.Array(AttributeDefinition)),
+  attributesToAdd: Type.Optional(Type.Array(AttributeDefinition)),
+})
+
+export const SchemaReport = Type.Object({
+  classes: Type.Array(
+    Type.Object({
+      className: Type.String(),
+      change: Type.Union([Type.Literal('add'), Type.Literal('change'), Type.Literal('rename'), Type.Literal('delete')]),
+      newName: Type.Optional(Type.String()),
+      attributesAdded: Type.Array(Type.String()),
+      attributesDeleted: Type.Array(Type.String()),
+      attributesRenamed: Type.Array(AttributeRename),
+      attributesChanged: Type.Array(
+        Type.Object({ attributeName: Type.String(), from: anyObject, to: anyObject }, { description: 'Types.' }),
+      ),
+    }),
+  ),
+  indexesDropped: Type.Array(Type.String()),
+  indexesRebuilt: Type.Array(Type.String()),
+  objects: Type.Integer({ description: 'Objects whose shape would change.' }),
+  valuesLost: Type.Array(
+    Type.Object({ className: Type.String(), attributeName: Type.String(), values: Type.Integer() }),
+  ),
+})
+
 export const ClassesDefined = Type.Object({
   classNumbers: Type.Array(Type.String()),
   uris: Type.Array(Type.String()),
@@ -101,8 +135,85 @@ export const IndexRecord = Type.Object({
   indexedClass: Type.String(),
   isUnique: Type.Boolean(),
   keyAttributes: Type.Array(KeyAttribute),
-  state: Type.Union([Type.Literal('building'), Type.Literal('ready')]),
+  state: Type.Union([Type.Literal('building'), Type.Literal('ready'), Type.Literal('failed')]),
   entryCount: Type.Integer(),
+  progress: Type.Optional(
+    Type.Object(
+      { objectsDone: Type.Integer(), objectsTotal: Type.Integer() },
+      { description: 'Of a background build.' },
+    ),
+  ),
+  failure: Type.Optional(
+    Type.Object({ type: Type.String(), message: Type.String() }, { description: 'Of a background build that failed.' }),
+  ),
+})
+
+export const TransactionBody = Type.Array(
+  Type.Object({
+    method: Type.String({ description: 'In any case.' }),
+    uri: Type.String({ description: 'Path and parameters; an id in braces after a $ stands for its OID.' }),
+    body: Type.Optional(
+      Type.Unknown({
+        description:
+          'A text that is an id in braces after a $ stands for its OID; a second $ before it makes it a text.',
+      }),
+    ),
+    result: Type.Optional(
+      Type.Union([Type.Literal('keep'), Type.Literal('dispose')], {
+        description: 'dispose: carried out with the others and answered, but not kept.',
+      }),
+    ),
+    id: Type.Optional(Type.String({ description: 'A name for the object that the operation creates.' })),
+  }),
+)
+
+export const TransactionReply = Type.Array(
+  Type.Object({
+    responseCode: Type.String(),
+    result: Type.Unknown({ description: 'The body that the single request would have had; {} for none.' }),
+  }),
+)
+
+export const ToolBody = Type.Object(
+  {
+    tool: Type.String({ minLength: 1, description: 'Name of the tool, in any case.' }),
+    flags: Type.Optional(Type.Union([anyObject, Type.Null()], { description: 'By name; see GET /v1/tool.' })),
+  },
+  { additionalProperties: false },
+)
+
+const toolReply = {
+  returnCode: Type.Integer({ description: '0 where all is well.' }),
+  toolOutput: Type.String(),
+  toolError: Type.String(),
+}
+export const ToolReply = Type.Object(toolReply)
+
+export const ToolRecord = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  flags: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      type: Type.Union([Type.Literal('text'), Type.Literal('boolean'), Type.Literal('number')]),
+      description: Type.String(),
+      isRequired: Type.Boolean(),
+    }),
+  ),
+  runs: Type.Array(
+    Type.Object({
+      tool: Type.String(),
+      fdAlias: Type.String(),
+      startedAt: Type.String(),
+      state: Type.Union([Type.Literal('running'), Type.Literal('ended')]),
+      done: Type.Integer({ description: 'Objects or entries.' }),
+      total: Type.Optional(Type.Integer()),
+      returnCode: Type.Optional(toolReply.returnCode),
+      toolOutput: Type.Optional(Type.String()),
+      toolError: Type.Optional(Type.String()),
+    }),
+    { description: 'Those under way, and the last that ended since the server started.' },
+  ),
 })
 
 export const QueryBody = Type.Object(
@@ -150,5 +261,7 @@ export const ProblemBody = Type.Object({
   line: Type.Optional(Type.Integer({ description: 'Of a query: where the fault is, from 1.' })),
   column: Type.Optional(Type.Integer({ description: 'Of a query: where in the line, from 1.' })),
   text: Type.Optional(Type.String({ description: 'Of a query: the piece of text at fault.' })),
+  operation: Type.Optional(Type.Integer({ description: 'Of a transaction: which operation failed, from 1.' })),
+  valuesLost: Type.Optional(SchemaReport.properties.valuesLost),
   expected: Type.Optional(Type.Array(Type.String(), { description: 'Of a query: what could have stood there.' })),
 })

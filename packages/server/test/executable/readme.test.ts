@@ -21,7 +21,7 @@ function readSteps(readme: string): Step[] {
     const shown = [...command.matchAll(/^# ?(.*)$/gm)].map(([, line]) => (line as string).trim()).join('')
     return {
       method: /-X (\w+)/.exec(command)?.[1] ?? (body === undefined ? 'GET' : 'POST'),
-      path: /localhost:8185(\S*)/.exec(command)?.[1] ?? '',
+      path: /localhost:8185([^\s']*)/.exec(command)?.[1] ?? '',
       body,
       shown,
     }

@@ -230,7 +230,7 @@ describe('parameters, paths and methods', () => {
     }
   })
 
-  it.each(['/v2', '/v1/nothing', '/v1/object/1-2-3-4/x', '//v1', '/v1/queries', '/v1/transaction', '/v1/tool'])(
+  it.each(['/v2', '/v1/nothing', '/v1/object/1-2-3-4/x', '//v1', '/v1/queries', '/v1/transactions', '/v1/tools'])(
     'has nothing at %s',
     async (url) => {
       const { app } = await openServer()

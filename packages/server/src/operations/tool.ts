@@ -1,0 +1,64 @@
+/** The operations on administrative tools (REST interface, section 2). */
+import Type from 'typebox'
+import { readFlags } from '../tools/tool.ts'
+import { toolNamed, tools } from '../tools/tools.ts'
+import { type FdOperation, type ServiceOperation, wantsAsync } from './operation.ts'
+import { ToolBody, ToolRecord, ToolReply } from './wire-schemas.ts'
+
+export const toolServiceOperations: readonly ServiceOperation[] = [
+  {
+    scope: 'service',
+    method: 'GET',
+    path: '/v1/tool',
+    summary: 'The administrative tools, and their runs',
+    tag: 'Tools',
+    status: 200,
+    reply: Type.Array(ToolRecord),
+    standsAlone: true,
+    errors: [],
+    run: ({ service }) => ({
+      body: tools.map((tool) => ({
+        name: tool.name,
+        description: tool.description,
+        flags: Object.entries(tool.flags).map(([name, { type, description, isRequired = false }]) => {
+          return { name, type, description, isRequired }
+        }),
+        runs: service.toolRuns.of(tool),
+      })),
+    }),
+  },
+]
+
+interface ToolRequest {
+  readonly tool: string
+  readonly flags?: unknown
+}
+
+export const toolOperations: readonly FdOperation[] = [
+  {
+    scope: 'fd',
+    method: 'POST',
+    path: '/v1/tool',
+    summary: 'Run an administrative tool',
+    description:
+      'What the tool cannot do is told by a returnCode that is not 0. A client that goes away ends the run. With `Prefer: respond-async` it goes on: GET /v1/tool tells how far it has come.',
+    tag: 'Tools',
+    status: 200,
+    body: ToolBody,
+    reply: ToolReply,
+    otherReplies: { 202: { description: 'With Prefer: respond-async' } },
+    standsAlone: true,
+    errors: ['MalformedRequest', 'MalformedValue', 'UnknownField'],
+    async run(_database, request) {
+      const { body, fd, service, signal } = request
+      const { tool: name, flags } = body as ToolRequest
+      const tool = toolNamed(name)
+      const given = readFlags(tool, flags)
+      if (wantsAsync(request)) {
+        service.toolRuns.start(tool, fd, given)
+        return { status: 202, body: {}, headers: { location: '/v1/tool', 'preference-applied': 'respond-async' } }
+      }
+      return { body: await service.toolRuns.run(tool, fd, given, signal) }
+    },
+  },
+]

@@ -1,0 +1,91 @@
+/** Runs of tools: those under way with their progress, and the last ones that ended. */
+import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
+import type { Flags, Tool } from './tool.ts'
+
+export interface ToolReply {
+  readonly returnCode: number
+  readonly toolOutput: string
+  readonly toolError: string
+}
+
+export interface RunRecord extends Partial<ToolReply> {
+  readonly tool: string
+  readonly fdAlias: string
+  readonly startedAt: string
+  readonly state: 'running' | 'ended'
+  /** Objects or entries. */
+  readonly done: number
+  readonly total?: number
+}
+
+const endedRunsKept = 20
+
+export class ToolRuns {
+  private records: RunRecord[] = []
+  private readonly underWay = new Set<Promise<unknown>>()
+  private readonly stopping = new AbortController()
+  private readonly onFault: (error: unknown) => void
+
+  /** Told what fails in runs that nobody waits for. */
+  constructor(onFault: (error: unknown) => void) {
+    this.onFault = onFault
+  }
+
+  of(tool: Tool): RunRecord[] {
+    return this.records.filter((record) => record.tool === tool.name)
+  }
+
+  /** Throws our own faults, and the signal's reason; what the tool cannot do is its reply. */
+  async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: AbortSignal): Promise<ToolReply> {
+    let record: RunRecord = {
+      tool: tool.name,
+      fdAlias: fd.alias,
+      startedAt: new Date().toISOString(),
+      state: 'running',
+      done: 0,
+    }
+    this.records.push(record)
+    const change = (changed: Partial<RunRecord>): void => {
+      const next: RunRecord = { ...record, ...changed }
+      this.records = this.records.map((one) => (one === record ? next : one))
+      record = next
+    }
+    try {
+      const report = (done: number, total?: number): void => change(total === undefined ? { done } : { done, total })
+      const { output, error = '' } = await tool.run(fd, flags, { signal, report })
+      const reply = { returnCode: error === '' ? 0 : 1, toolOutput: output, toolError: error }
+      change({ state: 'ended', ...reply })
+      return reply
+    } catch (error) {
+      const toolError = error instanceof AshlarError ? error.message : 'The run was stopped, or failed.'
+      const reply = { returnCode: 1, toolOutput: '', toolError }
+      change({ state: 'ended', ...reply })
+      if (error instanceof AshlarError) return reply
+      throw error
+    } finally {
+      this.forgetOld()
+    }
+  }
+
+  /** Goes on after the reply, until it ends or the server stops. */
+  start(tool: Tool, fd: FederatedDatabase, flags: Flags): void {
+    const { signal } = this.stopping
+    const running = this.run(tool, fd, flags, signal)
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.onFault(error)
+      })
+      .finally(() => this.underWay.delete(running))
+    this.underWay.add(running)
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort(new Error('the server is stopping'))
+    await Promise.all(this.underWay)
+  }
+
+  private forgetOld(): void {
+    const ended = this.records.filter(({ state }) => state === 'ended')
+    const old = new Set(ended.slice(0, Math.max(0, ended.length - endedRunsKept)))
+    this.records = this.records.filter((record) => !old.has(record))
+  }
+}

@@ -1,0 +1,118 @@
+/** The administrative tools that the server can run. */
+import { AshlarError, type FederatedDatabase, type IndexRecord } from '@ashlar/engine'
+import type { Flags, Tool, ToolResult, ToolRun } from './tool.ts'
+
+const indexName = { type: 'text', description: 'Name of the index.', isRequired: true } as const
+
+export const tools: readonly Tool[] = [
+  {
+    name: 'AddIndex',
+    description: 'Creates an index over a class and its subclasses, the objects that exist included.',
+    flags: {
+      name: indexName,
+      class: { type: 'text', description: 'The class that is indexed.', isRequired: true },
+      attributes: {
+        type: 'text',
+        description: 'Key attributes, in order, with commas between them.',
+        isRequired: true,
+      },
+      unique: { type: 'boolean', description: 'No two objects may have the same values.' },
+    },
+    async run(fd, flags, { signal }) {
+      const keyAttributes = String(flags.attributes)
+        .split(',')
+        .map((name) => ({ attributeName: name.trim() }))
+      const { name, class: indexedClass, unique = false } = flags
+      await fd.createIndex({ name, indexedClass, isUnique: unique, keyAttributes }, { signal })
+      return { output: describeIndex(await fd.readIndex(String(name))) }
+    },
+  },
+  {
+    name: 'ListIndexes',
+    description: 'All indexes, with their key attributes, states and numbers of entries.',
+    flags: {},
+    run: async (fd) => ({ output: lines((await fd.listIndexes()).map(describeIndex)) }),
+  },
+  {
+    name: 'DropIndex',
+    description: 'Deletes an index.',
+    flags: { name: indexName },
+    async run(fd, { name }) {
+      await fd.deleteIndex(String(name))
+      return { output: `Index ${name} is deleted.` }
+    },
+  },
+  {
+    name: 'UpgradeObjects',
+    description:
+      'Rewrites objects that are stored in an earlier shape of their class. They are read right without it. Goes on where it was stopped.',
+    flags: {
+      objectsPerSecond: {
+        type: 'number',
+        description: 'At most so many; without it half of the time is left to others.',
+      },
+    },
+    run: upgrade,
+  },
+  {
+    name: 'Verify',
+    description: 'Checks that every index entry has its object, every link its mirror, and the reverse.',
+    flags: {},
+    run: verify,
+  },
+  {
+    name: 'Statistics',
+    description: 'Objects and bytes by class, and the sizes of indexes. Reads everything once.',
+    flags: {},
+    run: statistics,
+  },
+]
+
+/** Throws MalformedRequest with the names that there are. */
+export function toolNamed(name: string): Tool {
+  const found = tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase())
+  if (found !== undefined) return found
+  const known = tools.map((tool) => tool.name).join(', ')
+  const message = `There is no tool '${name.slice(0, 60)}'; there are ${known}.`
+  throw new AshlarError('MalformedRequest', message, [{ pointer: '/tool', message: 'is not a tool' }])
+}
+
+async function upgrade(fd: FederatedDatabase, flags: Flags, { signal, report }: ToolRun): Promise<ToolResult> {
+  const perSecond = flags.objectsPerSecond
+  const { objectsDone, objectsRewritten } = await fd.upgradeObjects({
+    signal,
+    ...(typeof perSecond === 'number' ? { objectsPerSecondMax: perSecond } : {}),
+    onProgress: (progress) => report(progress.objectsDone, progress.objectsTotal),
+  })
+  return { output: `${objectsDone} objects looked at, ${objectsRewritten} rewritten.` }
+}
+
+async function verify(fd: FederatedDatabase, _flags: Flags, { signal, report }: ToolRun): Promise<ToolResult> {
+  const { problems, objects, linkEntries, indexEntries } = await fd.verify({ signal, onProgress: report })
+  const seen = `${objects} objects, ${linkEntries} link entries, ${indexEntries} index entries`
+  if (problems.length === 0) return { output: `${seen}: no problem.` }
+  return { output: `${seen}: ${problems.length} problems.`, error: lines(problems) }
+}
+
+async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: ToolRun): Promise<ToolResult> {
+  const { classes, indexes, other } = await fd.detailedStatistics({ signal })
+  const earlier = (objects: number): string => (objects === 0 ? '' : `, ${objects} of earlier shapes`)
+  const output = lines([
+    ...classes.map(({ className, objects, bytes, objectsOfEarlierShapes, links }) => {
+      const held = links.entries === 0 ? '' : `, ${links.entries} link entries of ${links.bytes} bytes`
+      return `class ${className}: ${objects} objects of ${bytes} bytes${earlier(objectsOfEarlierShapes)}${held}`
+    }),
+    ...indexes.map(({ name, entries, bytes }) => `index ${name}: ${entries} entries of ${bytes} bytes`),
+    `other: ${other.entries} entries of ${other.bytes} bytes`,
+  ])
+  return { output }
+}
+
+function describeIndex({ name, indexedClass, isUnique, keyAttributes, state, entryCount }: IndexRecord): string {
+  const keys = keyAttributes.map(({ attributeName }) => attributeName).join(', ')
+  return `${isUnique ? 'unique ' : ''}index ${name} on ${indexedClass} (${keys}): ${state}, ${entryCount} entries`
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.join('\n')
+}

@@ -1,0 +1,27 @@
+/** `"${id}"` in later operations stands for the OID of an object made earlier (REST interface, section 7). */
+
+/** OIDs by the ids that are declared so far. */
+export type Ids = ReadonlyMap<string, string>
+
+const reference = /\$\{([A-Za-z_][A-Za-z0-9_-]*)\}/g
+const wholeReference = /^\$(\$?)\{([A-Za-z_][A-Za-z0-9_-]*)\}$/
+
+/** Anywhere in the text; what is not declared stays as it is. */
+export function substituteInUri(uri: string, ids: Ids): string {
+  return uri.replace(reference, (text, id: string) => ids.get(id) ?? text)
+}
+
+/** Texts that are a reference as a whole, at any depth; `"$${id}"` writes the text `${id}`. */
+export function substituteInBody(body: unknown, ids: Ids): unknown {
+  if (typeof body === 'string') return substituteText(body, ids)
+  if (Array.isArray(body)) return body.map((element) => substituteInBody(element, ids))
+  if (typeof body !== 'object' || body === null) return body
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, substituteInBody(value, ids)]))
+}
+
+function substituteText(text: string, ids: Ids): string {
+  const [, second, id = ''] = wholeReference.exec(text) ?? []
+  if (second === undefined) return text
+  if (second === '$') return ids.has(id) ? text.slice(1) : text
+  return ids.get(id) ?? text
+}

@@ -1,0 +1,95 @@
+/** ETags of objects and requests with conditions. */
+import { afterAll, beforeAll, expect } from 'vitest'
+import { classOf, FdUnderTest, list, reference } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type Reply, type ServerUnderTest, startServer } from './server-under-test.ts'
+
+let server: ServerUnderTest
+let fd: FdUnderTest
+beforeAll(async () => {
+  server = await startServer({ words: ['--fd', 'main'] })
+  fd = new FdUnderTest(server, 'main')
+  await fd.define(
+    classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),
+    classOf('Order', { number: 'integer', client: reference('Client', 'orders') }),
+    classOf('Plain', { text: 'string' }),
+  )
+})
+afterAll(() => server.remove())
+
+const send = (method: string, oid: string, headers: Record<string, string>, body?: unknown): Promise<Reply> => {
+  return server.send(method, fd.at(`/v1/object/${oid}`), { headers, ...(body === undefined ? {} : { body }) })
+}
+const tagOf = async (oid: string): Promise<string> => String((await send('GET', oid, {})).headers.etag)
+
+rule('4.1.13', 'reads carry an ETag, which changes with attributes, links and the schema that shows them', async () => {
+  const oid = await fd.create('Client', { name: 'Ann' })
+  const first = await tagOf(oid)
+  expect(first).toMatch(/^"[\w-]{20,}"$/)
+  expect(await tagOf(oid)).toBe(first)
+  expect((await send('HEAD', oid, {})).headers.etag).toBe(first)
+  await fd.update(oid, { name: 'Anna' })
+  const second = await tagOf(oid)
+  expect(second).not.toBe(first)
+  const order = await fd.create('Order', { number: 1, client: oid })
+  const third = await tagOf(oid)
+  expect(third).not.toBe(second)
+  await server.put(fd.at('/v1/schema/Order'), { attributesToRename: [{ originalName: 'number', newName: 'nr' }] })
+  expect(await tagOf(oid)).toBe(third)
+  const ofOrder = await tagOf(order)
+  await server.put(fd.at('/v1/schema/Order'), { attributesToAdd: [{ attributeName: 'more', logicalType: 'string' }] })
+  expect(await tagOf(order)).not.toBe(ofOrder)
+})
+
+rule('4.1.17', 'If-None-Match on GET', async () => {
+  const oid = await fd.create('Plain', { text: 'a' })
+  const etag = await tagOf(oid)
+  for (const given of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+    const reply = await send('GET', oid, { 'if-none-match': given })
+    expect([reply.status, reply.text, reply.headers.etag]).toEqual([304, '', etag])
+  }
+  for (const given of ['"x"', 'x', '']) expect((await send('GET', oid, { 'if-none-match': given })).status).toBe(200)
+  await fd.update(oid, { text: 'b' })
+  expect((await send('GET', oid, { 'if-none-match': etag })).status).toBe(200)
+  expectProblem(await send('GET', oid, { 'if-match': etag }), 412, 'PreconditionFailed')
+  expectProblem(await send('GET', '3-3-99-1', { 'if-none-match': '*' }), 404, 'ObjectNotFound')
+})
+
+rule('4.1.18', 'If-Match on PUT and DELETE', async () => {
+  const oid = await fd.create('Plain', { text: 'a' })
+  const etag = await tagOf(oid)
+  const body = { attributes: { text: 'b' } }
+  for (const headers of [
+    { 'if-match': '"x"' },
+    { 'if-match': `W/${etag}` },
+    { 'if-none-match': etag },
+    { 'if-none-match': '*' },
+  ]) {
+    const message = expectProblem(await send('PUT', oid, headers, body), 412, 'PreconditionFailed')
+    expect(message).toContain(etag)
+    expectProblem(await send('DELETE', oid, headers), 412, 'PreconditionFailed')
+  }
+  expect(await fd.read(oid)).toMatchObject({ text: 'a' })
+  expect((await send('PUT', oid, { 'if-match': etag }, body)).status).toBe(204)
+  expectProblem(await send('PUT', oid, { 'if-match': etag }, body), 412, 'PreconditionFailed')
+  expect((await send('PUT', oid, { 'if-match': '*' }, body)).status).toBe(204)
+  expect((await send('DELETE', oid, { 'if-match': `"x", ${await tagOf(oid)}` })).status).toBe(204)
+  expectProblem(await send('PUT', oid, { 'if-match': '*' }, body), 404, 'ObjectNotFound')
+})
+
+rule('4.1.18', 'of many who read the same version, one writes; without a condition all do', async () => {
+  const oid = await fd.create('Client', { name: 'a' })
+  const etag = await tagOf(oid)
+  const statuses = await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => {
+      return (await send('PUT', oid, { 'if-match': etag }, { attributes: { name: `n${i}` } })).status
+    }),
+  )
+  expect(statuses.filter((status) => status === 204)).toHaveLength(1)
+  expect(statuses.filter((status) => status === 412)).toHaveLength(19)
+  const plain = await Promise.all(
+    Array.from({ length: 20 }, async (_, i) => (await fd.putObject(oid, { name: `m${i}` })).status),
+  )
+  expect(new Set(plain)).toEqual(new Set([204]))
+})

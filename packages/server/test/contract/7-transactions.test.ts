@@ -1,0 +1,227 @@
+/** Several operations as one commit, over HTTP. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest'
+import { classOf, FdUnderTest, list, reference } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { type Reply, type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
+
+const aliases = Array.from({ length: 20 }, (_, i) => `fd${i}`)
+let server: ServerUnderTest
+let used = 0
+let fd: FdUnderTest
+let alias: string
+
+beforeAll(async () => {
+  server = await startServer({ words: aliases.flatMap((name) => ['--fd', name]) })
+})
+afterAll(() => server.remove())
+beforeEach(async () => {
+  alias = aliases[used++] as string
+  fd = new FdUnderTest(server, alias)
+  await fd.define(
+    classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),
+    classOf('Order', { number: 'integer', note: 'string', client: reference('Client', 'orders') }),
+  )
+  await fd.index('byNumber', 'Order', true, 'number')
+})
+
+const run = (...operations: unknown[]): Promise<Reply> => server.post(fd.at('/v1/transaction'), operations)
+const order = (number: number, more: object = {}): object => ({
+  method: 'post',
+  uri: '/v1/object',
+  body: { class: 'Order', attributes: { number, ...more } },
+})
+const client = (name: string, more: object = {}): object => ({
+  method: 'POST',
+  uri: '/v1/object',
+  body: { class: 'Client', attributes: { name } },
+  ...more,
+})
+const idOf = (id: string): string => `\${${id}}`
+const count = async (cls: string): Promise<number> => {
+  return (await server.post(fd.at('/v1/query'), { query: `FROM ${cls} RETURN COUNT() AS n` })).json[0].n
+}
+
+describe('a transaction', () => {
+  rule(['7.1.1', '7.1.5'], 'replies what the single requests would have', async () => {
+    const reply = await run(
+      client('Ann'),
+      { method: 'PUT', uri: '/v1/schema', body: [classOf('Item', { title: 'string' })] },
+      {
+        method: 'post',
+        uri: '/v1/index',
+        body: { name: 'byTitle', indexedClass: 'Item', isUnique: false, keyAttributes: [{ attributeName: 'title' }] },
+      },
+      { method: 'post', uri: '/v1/query', body: { query: 'FROM Client RETURN name' } },
+      { method: 'Get', uri: '/v1/schema/namespace/' },
+      { method: 'delete', uri: '/v1/index/byTitle' },
+    )
+    expect(reply.status, reply.text).toBe(200)
+    const [made, ...others] = reply.json
+    expect(made).toEqual({
+      responseCode: '201',
+      result: { __identifier__: expect.any(String), uri: expect.any(String) },
+    })
+    expect(others).toEqual([
+      { responseCode: '201', result: { classNumbers: ['1000002'], uris: ['/v1/schema/1000002'] } },
+      { responseCode: '201', result: { name: 'byTitle', uri: '/v1/index/byTitle' } },
+      { responseCode: '200', result: [{ name: 'Ann' }] },
+      { responseCode: '200', result: [{ name: null }] },
+      { responseCode: '204', result: {} },
+    ])
+    const read = await run({ method: 'get', uri: `/v1/object/${made.result.__identifier__}` })
+    expect(read.json[0].result).toEqual(await fd.read(made.result.__identifier__))
+    expect((await run()).json).toEqual([])
+  })
+
+  rule('7.1.2', 'is one commit, and sees its own writes', async () => {
+    const reply = await run(
+      client('Ann', { id: 'ann' }),
+      order(1, { client: idOf('ann') }),
+      { method: 'put', uri: `/v1/object/${idOf('ann')}`, body: { attributes: { name: 'Anna' } } },
+      { method: 'get', uri: `/v1/object/${idOf('ann')}` },
+      { method: 'post', uri: '/v1/query', body: { query: 'FROM Order WHERE number = 1 RETURN client.name AS who' } },
+    )
+    expect(reply.json[3].result).toMatchObject({ name: 'Anna', orders: [expect.any(String)] })
+    expect(reply.json[4].result).toEqual([{ who: 'Anna' }])
+    expectProblem(await run(order(2), client('Bob'), order(2)), 409, 'UniqueViolation')
+    expectProblem(await run(order(3), { method: 'PUT', uri: '/v1/schema', body: [classOf('X', {})] }, order(1)), 409)
+    expect([await count('Order'), await count('Client')]).toEqual([1, 1])
+    expectProblem(await server.get(fd.at('/v1/schema/X')), 404)
+  })
+
+  rule(
+    '7.1.2',
+    'of a thousand creates with links among them stands, and one that fails near its end leaves nothing',
+    async () => {
+      const many = Array.from({ length: 999 }, (_, i) => order(i + 1, { client: idOf('hub') }))
+      const failing = await run(client('Hub', { id: 'hub' }), ...many.slice(0, 997), order(5), ...many.slice(997))
+      expect(expectProblem(failing, 409, 'UniqueViolation')).toMatch(
+        /^While executing operation 999, encountered: .*number 5 is already held/,
+      )
+      expect(failing.json.operation).toBe(999)
+      expect([await count('Order'), await count('Client')]).toEqual([0, 0])
+      const reply = await run(client('Hub', { id: 'hub' }), ...many)
+      expect(reply.status, reply.text.slice(0, 300)).toBe(200)
+      const hub = await fd.read(reply.json[0].result.__identifier__)
+      expect(hub.orders).toEqual(
+        reply.json.slice(1).map(({ result }: { result: { __identifier__: string } }) => result.__identifier__),
+      )
+    },
+  )
+
+  rule('7.1.3', 'has operations of the interface, but not itself, shutdown and tools', async () => {
+    for (const uri of ['/v1/transaction', '/v1/shutdown', '/shutdown', '/v1/tool']) {
+      const message = expectProblem(await run(order(1), { method: 'post', uri, body: [] }), 400, 'MalformedRequest')
+      expect(message).toMatch(/^While executing operation 2, encountered: .*stands alone/)
+    }
+    expect((await run({ method: 'gEt', uri: '/v1' }, { method: 'get', uri: '/v1/fd' })).status).toBe(200)
+    expectProblem(await run({ method: 'get', uri: '/v1/nothing' }), 404, 'ResourceNotFound')
+    expectProblem(await run({ method: 'delete', uri: '/v1/schema' }), 405, 'MethodNotAllowed')
+    expectProblem(await run({ method: 'get', uri: '/v1/schema?all=true' }), 400, 'UnknownParameter')
+    expectProblem(
+      await run({ method: 'post', uri: '/v1/object', body: { class: 'Order', attribute: {} } }),
+      400,
+      'UnknownField',
+    )
+    expect(await count('Order')).toBe(0)
+  })
+
+  rule('7.1.4', 'is of one federated database', async () => {
+    expect((await run({ method: 'get', uri: `/v1/schema?fdAlias=${alias}` })).status).toBe(200)
+    const other = aliases.find((name) => name !== alias)
+    expectProblem(await run(order(1), { method: 'get', uri: `/v1/schema?fdAlias=${other}` }), 400, 'MalformedRequest')
+    expect(await count('Order')).toBe(0)
+  })
+
+  rule(['7.1.6', '7.1.7'], 'carries out what is disposed of, and does not keep it', async () => {
+    const reply = await run(
+      { ...order(1), result: 'dispose' },
+      order(2),
+      { method: 'post', uri: '/v1/query', body: { query: 'FROM Order ORDER BY number RETURN number' } },
+      { method: 'post', uri: '/v1/query', body: { query: 'FROM Order RETURN number' }, result: 'dispose' },
+    )
+    expect(reply.json.slice(2)).toEqual([
+      { responseCode: '200', result: [{ number: 1 }, { number: 2 }] },
+      { responseCode: '200', result: [] },
+    ])
+    const [gone, kept] = reply.json.map(({ result }: { result: { __identifier__?: string } }) => result.__identifier__)
+    expectProblem(await server.get(fd.at(`/v1/object/${gone}`)), 404, 'ObjectNotFound')
+    expect(await fd.read(kept)).toMatchObject({ number: 2 })
+    const alone = await run({ ...client('Ann', { id: 'ann' }), result: 'dispose' }, order(3, { client: idOf('ann') }))
+    expectProblem(alone, 422, 'InvalidReference')
+    expect([await count('Order'), await count('Client')]).toEqual([1, 0])
+  })
+
+  rule('7.1.8', 'names objects by ids', async () => {
+    const reply = await run(
+      client('Ann', { id: 'ann' }),
+      order(1, { client: idOf('ann'), note: `$${idOf('ann')}` }),
+      order(2, { client: idOf('ann'), note: idOf('nobody') }),
+      order(3, { note: `to ${idOf('ann')}` }),
+      {
+        method: 'post',
+        uri: '/v1/query',
+        body: { query: 'FROM Order WHERE client = $c ORDER BY number RETURN note', parameters: { c: idOf('ann') } },
+      },
+      { method: 'post', uri: '/v1/query', body: { query: 'FROM Order WHERE number = 3 RETURN note' } },
+    )
+    expect(reply.json[4].result).toEqual([{ note: idOf('ann') }, { note: idOf('nobody') }])
+    expect(reply.json[5].result).toEqual([{ note: `to ${idOf('ann')}` }])
+    expectProblem(await run(client('a', { id: 'x' }), client('b', { id: 'x' })), 400, 'MalformedRequest')
+    expectProblem(await run(client('a', { id: '5 x' })), 400, 'MalformedRequest')
+    expectProblem(await run({ method: 'get', uri: '/v1/schema', id: 'x' }), 400, 'MalformedRequest')
+    expect(await count('Client')).toBe(1)
+  })
+
+  rule(['7.1.9', '1.4.1'], 'tells which operation failed', async () => {
+    const reply = await run(client('a'), { method: 'get', uri: '/v1/object/3-3-77-1' })
+    const message = expectProblem(reply, 404, 'ObjectNotFound')
+    expect(message).toBe('While executing operation 2, encountered: There is no object 3-3-77-1.')
+    expect(reply.json.operation).toBe(2)
+    const inQuery = await run({ method: 'post', uri: '/v1/query', body: { query: 'FROM Clint RETURN *' } })
+    expect(inQuery.json).toMatchObject({ type: 'QueryError', operation: 1, line: 1, column: 6 })
+    for (const body of [
+      {},
+      'x',
+      [5],
+      [{}],
+      [{ method: 'get' }],
+      [{ method: 5, uri: '/' }],
+      [{ method: 'get', uri: '/', extra: 1 }],
+    ]) {
+      expect((await server.post(fd.at('/v1/transaction'), body)).status).toBe(400)
+    }
+    expectProblem(await server.send('POST', fd.at('/v1/transaction')), 400, 'MalformedRequest')
+  })
+})
+
+describe('limits', () => {
+  let small: ServerUnderTest
+  beforeAll(async () => {
+    const limits = { transactionOperationsMax: 5, transactionIndexObjectsMax: 3, changeReplyBytesMax: 500 }
+    const data = temporaryDirectory()
+    const config = join(data, 'ashlar.json')
+    writeFileSync(config, JSON.stringify({ limits }))
+    small = await startServer({ words: ['--config', config], data })
+  })
+  afterAll(() => small.remove())
+
+  rule(
+    ['1.5.6', '7.1.10'],
+    'operations, bytes of replies, and objects under an index that is built within',
+    async () => {
+      const within = (...operations: unknown[]): Promise<Reply> => small.post('/v1/transaction', operations)
+      expect((await small.put('/v1/schema', [classOf('A', { n: 'integer' })])).status).toBe(201)
+      const create = { method: 'post', uri: '/v1/object', body: { class: 'A' } }
+      expectProblem(await within(...Array(6).fill(create)), 422, 'LimitExceeded')
+      expectProblem(await within(...Array(4).fill({ method: 'get', uri: '/v1/schema' })), 422, 'LimitExceeded')
+      expect((await within(...Array(4).fill(create))).status).toBe(200)
+      const body = { name: 'i', indexedClass: 'A', isUnique: false, keyAttributes: [{ attributeName: 'n' }] }
+      expectProblem(await within({ method: 'post', uri: '/v1/index', body }), 422, 'LimitExceeded')
+      expect((await small.post('/v1/index', body)).status).toBe(201)
+    },
+  )
+})
