@@ -2,18 +2,17 @@
  * Measures queries over HTTP on the built server: a stream of all objects (memory, first row), equality on a unique key
  * with few and with many objects, and the questions of `flights-questions.ts` on data that `npm run demo` has loaded.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { type ChildServer, startChild } from './child-server.ts'
 import { flightsQuestions } from './flights-questions.ts'
+import { fillItems } from './items.ts'
 import { type Measured, measure } from './load.ts'
 
 const seconds = Number(process.env.BENCH_SECONDS ?? 5)
 const many = Number(process.env.BENCH_OBJECTS ?? 1_000_000)
 const few = 1_000
-const createdAtOnce = 2_000
 /** A folder that holds the flights data, as `npm run demo -- --data` was given it. */
 const flights = process.argv[2]
 
@@ -24,7 +23,7 @@ if (flights === undefined) {
 async function measureItems(objects: number): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
   try {
-    await fill(join(data, 'default'), objects)
+    await fillItems(join(data, 'default'), objects)
     const server = await startChild(['packages/server/dist/cli/main.js', 'serve', '--port', '0', '--data', data])
     try {
       await measureStream(server, objects)
@@ -36,29 +35,6 @@ async function measureItems(objects: number): Promise<void> {
   } finally {
     rmSync(data, { recursive: true, force: true })
   }
-}
-
-async function fill(directory: string, objects: number): Promise<void> {
-  mkdirSync(directory, { recursive: true })
-  const fd = await FederatedDatabase.open({ alias: 'default', store: await openStore(`lmdb:${directory}`) })
-  const attributes = [
-    { attributeName: 'number', logicalType: 'integer' },
-    { attributeName: 'name', logicalType: 'string' },
-    { attributeName: 'size', logicalType: 'real' },
-    { attributeName: 'day', logicalType: 'date' },
-  ]
-  await fd.defineClasses([{ className: 'Item', isReferenceable: true, attributes }], 'create')
-  const keyAttributes = [{ attributeName: 'number' }]
-  await fd.createIndex({ name: 'itemByNumber', indexedClass: 'Item', isUnique: true, keyAttributes })
-  for (let at = 0; at < objects; at += createdAtOnce) {
-    const count = Math.min(createdAtOnce, objects - at)
-    await fd.createObjects(Array.from({ length: count }, (_, i) => ({ class: 'Item', attributes: item(at + i) })))
-  }
-  await fd.close()
-}
-
-function item(number: number): Record<string, unknown> {
-  return { number, name: `item ${number}`, size: number / 7, day: `2024-0${1 + (number % 9)}-1${number % 10}` }
 }
 
 async function measureStream(server: ChildServer, objects: number): Promise<void> {

@@ -1,0 +1,110 @@
+/**
+ * Measures changes of a schema over HTTP on the built server, with few and with many objects: each change, first reads
+ * after it, and reads by OID while an index is built.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ChildServer, startChild } from './child-server.ts'
+import { fillItems } from './items.ts'
+import { measure } from './load.ts'
+
+const many = Number(process.env.BENCH_OBJECTS ?? 1_000_000)
+const few = 1_000
+
+interface Change {
+  readonly name: string
+  readonly body: object
+  readonly parameters?: string
+}
+
+const changes: readonly Change[] = [
+  { name: 'add', body: { attributesToAdd: [{ attributeName: 'more', logicalType: 'string' }] } },
+  { name: 'rename', body: { attributesToRename: [{ originalName: 'more', newName: 'note' }] } },
+  { name: 'delete', body: { attributesToDelete: ['note'] } },
+  { name: 'widen', body: { attributesToChange: [{ attributeName: 'day', logicalType: 'datetime' }] } },
+  { name: 'rename class', body: { classRename: 'Thing' } },
+  { name: 'rename class back', body: { classRename: 'Item' } },
+  { name: 'to text', body: { attributesToChange: [{ attributeName: 'size', logicalType: 'string' }] } },
+  { name: 'back, checked', body: { attributesToChange: [{ attributeName: 'size', logicalType: 'real' }] } },
+  {
+    name: 'dry run, checked',
+    body: { attributesToChange: [{ attributeName: 'name', logicalType: 'integer' }] },
+    parameters: '?dryRun=true',
+  },
+]
+
+/** Reads by OID of objects that are there, as the first page of the first container has them. */
+const readOne = () => ({ method: 'GET' as const, path: `/v1/object/3-3-1-${1 + Math.floor(Math.random() * 900)}` })
+
+for (const objects of [few, many]) await measureChanges(objects)
+
+async function measureChanges(objects: number): Promise<void> {
+  const data = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
+  try {
+    await fillItems(join(data, 'default'), objects)
+    const server = await startChild([
+      'packages/server/dist/cli/main.js',
+      'serve',
+      '--port',
+      '0',
+      '--data',
+      data,
+      '--log-level',
+      'warn',
+    ])
+    try {
+      const times: Record<string, string> = {}
+      let className = 'Item'
+      for (const { name, body, parameters = '' } of changes) {
+        const ms = await timed(() => send(server, 'PUT', `/v1/schema/${className}${parameters}`, body))
+        if ('classRename' in body) className = body.classRename as string
+        times[name] = `${ms.toFixed(1)} ms`
+      }
+      process.stdout.write(`${objects} objects: ${JSON.stringify(times)}\n`)
+      await measureReadsWhileBuilding(server, objects)
+      await measureUpgrade(server, objects)
+    } finally {
+      await server.stop()
+    }
+  } finally {
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+async function measureReadsWhileBuilding(server: ChildServer, objects: number): Promise<void> {
+  const scenario = { name: 'read', connections: 16, next: readOne }
+  const quiet = await measure(server, scenario, 3)
+  const keyAttributes = [{ attributeName: 'name' }, { attributeName: 'number' }]
+  const index = { name: 'byName', indexedClass: 'Item', isUnique: true, keyAttributes }
+  const building = timed(() => send(server, 'POST', '/v1/index', index))
+  const busy = await measure(server, scenario, 3)
+  const ms = await building
+  process.stdout.write(
+    `${objects} objects: index built in ${Math.round(ms)} ms under 16 readers; reads p50 ${quiet.p50Ms} and p99 ${quiet.p99Ms} ms before, p50 ${busy.p50Ms} and p99 ${busy.p99Ms} ms meanwhile\n`,
+  )
+}
+
+async function measureUpgrade(server: ChildServer, objects: number): Promise<void> {
+  const ms = await timed(() => send(server, 'POST', '/v1/tool', { tool: 'UpgradeObjects' }))
+  const again = await timed(() =>
+    send(server, 'POST', '/v1/tool', { tool: 'UpgradeObjects', flags: { objectsPerSecond: 1e9 } }),
+  )
+  process.stdout.write(
+    `${objects} objects upgraded in ${Math.round(ms)} ms; nothing left to do: ${Math.round(again)} ms\n`,
+  )
+}
+
+async function timed(act: () => Promise<unknown>): Promise<number> {
+  const started = performance.now()
+  await act()
+  return performance.now() - started
+}
+
+async function send(server: ChildServer, method: string, path: string, body: object): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' }
+  const reply = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) })
+  const text = await reply.text()
+  if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${text.slice(0, 300)}`)
+  return text
+}
