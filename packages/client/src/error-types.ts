@@ -33,6 +33,7 @@ export type ErrorType =
   | 'QueryError'
   | 'LimitExceeded'
   | 'TransactionContention'
+  | 'StoreUnavailable'
   | 'ShuttingDown'
   | 'SystemError'
   | 'FederatedDatabaseRequired'

@@ -66,6 +66,7 @@ export const errorCatalogue = {
 
   // Try again.
   TransactionContention: { kind: 'overloaded', title: 'Too many concurrent changes', isRetryable: true },
+  StoreUnavailable: { kind: 'overloaded', title: 'The database cannot be reached', isRetryable: true },
   ShuttingDown: { kind: 'overloaded', title: 'The server is shutting down', isRetryable: true },
 
   // Our own faults only.

@@ -1,8 +1,8 @@
 /** One federated database: every operation of the interface as a method. */
 
 import { runTransaction, type TransactionStep } from './batch/run-transaction.ts'
+import { catalogVersionKey } from './bytes/key-space.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
-import { catalogVersionKey } from './catalog/catalog-keys.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
 import type { CreateIndexOptions, Database } from './database.ts'
 import { type AlterSettings, strictly } from './evolution/alterations.ts'
@@ -39,6 +39,7 @@ import {
   representClass,
 } from './schema/representation.ts'
 import { when, withSnapshot } from './store/awaitable.ts'
+import { refuseUnfinishedCopy } from './store/copy-store.ts'
 import type { Awaitable, Snapshot, Store } from './store/store.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
@@ -89,6 +90,7 @@ export class FederatedDatabase implements Database {
   }
 
   static async open(options: OpenOptions): Promise<FederatedDatabase> {
+    await refuseUnfinishedCopy(options.store)
     const session = await openSession(options.store)
     await initializeCatalog(options.store, session)
     const fd = new FederatedDatabase(options, session)

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engine'
+import { defaultEngineLimits, FederatedDatabase, openStore, withoutCredentials } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
@@ -69,7 +69,7 @@ async function openAll(
     for (const fd of opened) await fd.close()
     const failed = configured[opened.length]
     throw new Error(
-      `The federated database ${failed?.alias} (${failed?.store}) cannot be opened: ${(error as Error).message}`,
+      `The federated database ${failed?.alias} (${withoutCredentials(failed?.store ?? '')}) cannot be opened: ${(error as Error).message}`,
       {
         cause: error,
       },

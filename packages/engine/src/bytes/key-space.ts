@@ -10,6 +10,9 @@ export const keySpace = {
   index: 0x05,
 } as const
 
+/** Holds the stamp of the last schema change; every commit of an object expects it as it was read. */
+export const catalogVersionKey = Buffer.from([keySpace.catalog, 0x00])
+
 /** The smallest key after every key that begins with `prefix`: the open end of its range. */
 export function prefixEnd(prefix: Uint8Array): Buffer {
   let length = prefix.length

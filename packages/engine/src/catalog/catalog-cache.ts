@@ -1,10 +1,12 @@
 /** The catalog of a snapshot: kept in memory, read again when its version has changed. */
+
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { decodeClass, decodeCounters, decodeIndex, decodeShape } from '../schema/catalog-codec.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
-import { type CatalogPart, catalogPartRange, catalogVersionKey, countersKey } from './catalog-keys.ts'
+import { type CatalogPart, catalogPartRange, countersKey } from './catalog-keys.ts'
 
 export class CatalogCache {
   private current: Catalog | undefined

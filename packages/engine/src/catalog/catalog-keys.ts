@@ -2,8 +2,6 @@
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import type { Bytes } from '../store/store.ts'
 
-/** Holds the stamp of the last schema change; every commit of an object expects it as it was read. */
-export const catalogVersionKey = Buffer.from([keySpace.catalog, 0x00])
 export const countersKey = Buffer.from([keySpace.catalog, 0x01])
 
 /**

@@ -1,5 +1,6 @@
 /** Writes a changed catalog, as part of a transaction. */
 
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { emptyCatalogState } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { changedParts, encodeClass, encodeCounters, encodeIndex, encodeShape } from '../schema/catalog-codec.ts'
@@ -9,7 +10,7 @@ import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
-import { catalogKey, catalogVersionKey, countersKey } from './catalog-keys.ts'
+import { catalogKey, countersKey } from './catalog-keys.ts'
 
 /** Puts what differs, and a new version, which fails every transaction that began under the old one. */
 export function changeCatalog(transaction: Transaction, before: Catalog, after: CatalogState, session: Session): void {

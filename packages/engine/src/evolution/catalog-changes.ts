@@ -1,6 +1,7 @@
 /** A change of the catalog as one commit, and what such changes leave to be cleared in the background. */
+
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
-import { catalogVersionKey } from '../catalog/catalog-keys.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { clearDroppedIndexes } from '../indexes/clear-entries.ts'
 import type { EngineLimits } from '../limits.ts'

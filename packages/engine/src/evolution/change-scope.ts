@@ -1,5 +1,5 @@
 /** What a transaction of several steps changes: objects and schema, each step seeing what those before it did. */
-import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { buildIndexWithin } from '../indexes/build-within.ts'

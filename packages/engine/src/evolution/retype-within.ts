@@ -2,7 +2,7 @@
  * Changes of types as part of a transaction: everything that they concern is looked at, and changed where it has to be,
  * before the commit (REST interface, section 5). The number of objects is limited; nothing may come in between.
  */
-import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { readAndExpectLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'

@@ -3,8 +3,7 @@
  * are read right without it; afterwards they are read without a conversion. Goes on where it was stopped.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { keySpace } from '../bytes/key-space.ts'
-import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { catalogVersionKey, keySpace } from '../bytes/key-space.ts'
 import { listContainers } from '../records/containers.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import {

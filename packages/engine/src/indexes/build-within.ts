@@ -2,7 +2,7 @@
  * Builds an index as part of a transaction: over the objects as the transaction sees them, and committed with the rest
  * of it. Nothing may come in between, so everything that is indexed is expected to be as it was read.
  */
-import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Container } from '../records/containers.ts'
 import { readAndExpectObjects } from '../records/expect-objects.ts'
 import { oidOfObjectKey } from '../records/object-key.ts'

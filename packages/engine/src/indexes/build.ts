@@ -3,7 +3,7 @@
  * catalog every writer keeps the entries of what it writes, so the build has only to come by each older object once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { catalogVersionKey } from '../catalog/catalog-keys.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { AshlarError } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import { listContainers } from '../records/containers.ts'

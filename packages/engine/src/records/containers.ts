@@ -102,7 +102,7 @@ export class Containers {
 
   private async leasePage(classNumber: ClassNumber): Promise<OpenPage> {
     for (;;) {
-      const snapshot = await this.store.snapshot()
+      const snapshot = await this.store.snapshot({ isNested: true })
       const row = await this.findOpenContainer(snapshot, classNumber)
       const next = row === undefined ? await snapshot.view(nextContainerKey, (value) => Buffer.from(value)) : undefined
       snapshot.release()

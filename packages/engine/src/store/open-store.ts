@@ -1,11 +1,12 @@
 /** Opens a store by its address, the one form in which configuration names stores. */
 import { openLmdbStore } from './lmdb/lmdb-store.ts'
 import { openMemoryStore } from './memory/memory-store.ts'
+import { openPostgresStore } from './postgres/postgres-store.ts'
 import type { Store } from './store.ts'
 
-const knownAddresses = 'lmdb:<directory> or memory:'
+const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
-/** Addresses are `lmdb:<directory>` and `memory:`; any other throws an `Error` with one sentence for the operator. */
+/** Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator. */
 export async function openStore(address: string): Promise<Store> {
   const colon = address.indexOf(':')
   if (colon < 0) throw new Error(`The store address '${address}' names no kind of store; use ${knownAddresses}.`)
@@ -19,7 +20,11 @@ export async function openStore(address: string): Promise<Store> {
       if (location !== '')
         throw new Error(`The store address '${address}' says too much; a store in memory is memory:.`)
       return openMemoryStore()
+    case 'postgres':
+    case 'postgresql':
+      return openPostgresStore(address)
     default:
-      throw new Error(`The store address '${address}' names an unknown kind of store; use ${knownAddresses}.`)
+      // What follows the kind could hold a password.
+      throw new Error(`The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`)
   }
 }

@@ -36,7 +36,7 @@ export interface ScanOptions {
 }
 
 /**
- * What the store held at one moment, not older than the call of `Store.snapshot`.
+ * What the store held at one moment, not older than the call of `Store.snapshot` and not younger than the first read.
  * Every read of one snapshot sees that same moment, whatever is committed meanwhile.
  */
 export interface Snapshot {
@@ -96,9 +96,17 @@ export interface StoreStats {
   readonly oldestSnapshotMs: number
 }
 
+export interface SnapshotOptions {
+  /**
+   * The work that asks holds another snapshot until it has this one. A store that can open only so many at once keeps
+   * some for such work: else those who hold one could all wait for a second.
+   */
+  readonly isNested?: boolean
+}
+
 export interface Store {
   readonly facts: StoreFacts
-  snapshot(): Awaitable<Snapshot>
+  snapshot(options?: SnapshotOptions): Awaitable<Snapshot>
   /** Resolves when the changes are durable, or when an expectation failed and nothing was changed. */
   commit(commit: Commit): Promise<CommitOutcome>
   stats(): Promise<StoreStats>

@@ -1,7 +1,7 @@
 /** Changes that meet: whichever commits first, what is left is right. */
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 import { classOf, index, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
 
 const rounds = 40
@@ -107,7 +107,7 @@ it('a list is overwritten while others add to it: each element is there or not, 
   }))
 
 it('one engine changes the schema: the next request of another sees it, and nothing lands under the old one', async () => {
-  const store = await openMemoryStore()
+  const store = await openStoreOfRun()
   const [one, other] = [
     await FederatedDatabase.open({ alias: 'one', store }),
     await FederatedDatabase.open({ alias: 'other', store }),

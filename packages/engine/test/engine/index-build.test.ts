@@ -1,8 +1,8 @@
 /** Indexes over objects that exist already: built while writes go on, and wholly or not at all. */
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 import { classOf, index, outcome, withFd } from './open-fd.ts'
 
 const small = { indexBuildBatchObjects: 20 }
@@ -91,7 +91,7 @@ function endingAfter(store: Store, commits: number): Store {
 }
 
 it('an index that a stop found building is dropped at the next start', async () => {
-  const store = await openMemoryStore()
+  const store = await openStoreOfRun()
   const first = await FederatedDatabase.open({ alias: 'first', store, limits: small })
   await first.defineClasses(classes, 'create')
   await fill(first, 200)

@@ -3,15 +3,15 @@ import { expect } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 
 export async function withFd(
   classes: readonly object[],
   use: (fd: FederatedDatabase, store: Store) => Promise<void>,
   limits: Partial<EngineLimits> = {},
 ): Promise<void> {
-  const store = await openMemoryStore()
+  const store = await openStoreOfRun()
   const fd = await FederatedDatabase.open({ alias: 'test', store, limits })
   await fd.defineClasses(classes, 'create')
   await use(fd, store)

@@ -6,12 +6,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { conversionFor } from '../../src/types/conversion.ts'
 import { codecFor, defineType } from '../../src/types/index.ts'
 import type { Codec, TypeDefinition } from '../../src/types/logical-type.ts'
 import { storeKinds } from '../query/query-database.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 import { typeSamples } from '../types/type-samples.ts'
 import { defineContext, exactJson } from '../types/type-under-test.ts'
 
@@ -398,7 +398,7 @@ async function check(
   wrap: (store: Store) => Store,
   isWithinTransaction: boolean,
 ): Promise<void> {
-  const store = wrap(await openMemoryStore())
+  const store = wrap(await openStoreOfRun())
   const fd = await FederatedDatabase.open({ alias: 'warm', store })
   const world = new World(fd, isWithinTransaction)
   await world.start()

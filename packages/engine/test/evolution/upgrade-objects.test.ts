@@ -1,8 +1,8 @@
 /** The pass that rewrites objects of earlier shapes: stopped and resumed, amid writers, embedded objects included. */
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { classOf, read, toMany, toOne, withFd } from '../engine/open-fd.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 
 const classes = [
   classOf('Part', { size: 'integer' }, { isReferenceable: false }),
@@ -43,7 +43,7 @@ it('rewrites what is of an earlier shape, and nothing else', () =>
   }))
 
 it('goes on where it was stopped, also by another server, and begins again under another schema', async () => {
-  const store = await openMemoryStore()
+  const store = await openStoreOfRun()
   const fd = await FederatedDatabase.open({ alias: 'test', store })
   await fd.defineClasses(classes, 'create')
   await fill(fd, 3_000)

@@ -8,6 +8,7 @@ import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { modelIndexes, modelSchema } from './model-schema.ts'
 import { type Operation, operation, withOids } from './operations.ts'
 import { ModelError, ReferenceModel } from './reference-model.ts'
@@ -145,16 +146,16 @@ async function inSequence(fd: FederatedDatabase, operations: readonly Operation[
 const sequences = fc.array(operation, { minLength: 5, maxLength: 45, size: 'max' })
 
 describe('in sequence, the engine answers as the model does', () => {
-  it('over a store in memory', async () => {
+  it('over the store of the run', async () => {
     const property = fc.asyncProperty(sequences, async (operations) => {
-      const fd = await openFd(await openStore('memory:'))
+      const fd = await openFd(await openStoreOfRun())
       await inSequence(fd, operations)
       await fd.close()
     })
     await fc.assert(property, { numRuns: 120 * runs, ...seed })
   })
 
-  it('over LMDB', async () => {
+  it.skipIf(isOnPostgres)('over LMDB', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'ashlar-model-'))
     let opened = 0
     const property = fc.asyncProperty(sequences, async (operations) => {
@@ -168,7 +169,7 @@ describe('in sequence, the engine answers as the model does', () => {
 
   it('where every commit fails once before it holds', async () => {
     const property = fc.asyncProperty(sequences, async (operations) => {
-      const fd = await openFd(eachCommitFailsOnce(await openStore('memory:')))
+      const fd = await openFd(eachCommitFailsOnce(await openStoreOfRun()))
       await inSequence(fd, operations)
       await fd.close()
     })
@@ -182,9 +183,9 @@ describe('at once, nothing inconsistent is left', () => {
     maxLength: 6,
   })
 
-  it('over a store in memory', async () => {
+  it('over the store of the run', async () => {
     const property = fc.asyncProperty(batches, async (given) => {
-      const fd = await openFd(await openStore('memory:'))
+      const fd = await openFd(await openStoreOfRun())
       const driver = new Driver(fd)
       for (const batch of given) {
         const created: string[] = []

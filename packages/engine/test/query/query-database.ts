@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 
 export type Row = Record<string, unknown>
@@ -66,7 +66,7 @@ export async function openQueryDatabase(
   options: Options = {},
   wrap: (store: Store) => Store = (store) => store,
 ): Promise<OpenQueryDatabase> {
-  const { store, held } = countSnapshots(wrap(await openMemoryStore()))
+  const { store, held } = countSnapshots(wrap(await openStoreOfRun()))
   const fd = await FederatedDatabase.open({ alias: 'test', store, ...options } satisfies OpenOptions)
   const db = queryDatabase(fd)
   for (const text of setUp) await db.rows(text)
@@ -115,7 +115,9 @@ function countSnapshots(store: Store): { readonly store: Store; held(): number }
   const held = new Set<Snapshot>()
   const counted = (snapshot: Snapshot): Snapshot => {
     const own: Snapshot = {
-      ...snapshot,
+      view: (key, use) => snapshot.view(key, use),
+      read: (keys, ranges) => snapshot.read(keys, ranges),
+      scan: (range, use, options) => snapshot.scan(range, use, options),
       release() {
         held.delete(own)
         snapshot.release()
@@ -128,8 +130,8 @@ function countSnapshots(store: Store): { readonly store: Store; held(): number }
     held: () => held.size,
     store: {
       ...store,
-      snapshot() {
-        const snapshot = store.snapshot()
+      snapshot(options) {
+        const snapshot = store.snapshot(options)
         return snapshot instanceof Promise ? snapshot.then(counted) : counted(snapshot)
       },
     },

@@ -68,6 +68,13 @@ export async function entriesOf(snapshot: Snapshot, of: KeyRange = {}, options: 
   return entries
 }
 
+/** A snapshot whose moment is fixed: a store may wait with that until the first read. */
+export async function pinnedSnapshot(store: Store): Promise<Snapshot> {
+  const snapshot = await store.snapshot()
+  await snapshot.view(bytes('pin'), () => undefined)
+  return snapshot
+}
+
 /** Runs `use` with a snapshot and releases it. */
 export async function withSnapshot<T>(store: Store, use: (snapshot: Snapshot) => Promise<T> | T): Promise<T> {
   const snapshot = await store.snapshot()

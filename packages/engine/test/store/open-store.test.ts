@@ -27,7 +27,6 @@ it.each([
   ['data', 'names no kind'],
   ['lmdb:', 'names no directory'],
   ['memory:data', 'says too much'],
-  ['postgres://localhost/ashlar', 'unknown kind'],
   ['C:\\data', 'unknown kind'],
 ])('refuses the address %j', async (address, reason) => {
   await expect(openStore(address)).rejects.toThrow(reason)

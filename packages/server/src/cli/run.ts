@@ -1,6 +1,7 @@
 /** The command line: one command a file. */
 import { Command } from 'commander'
 import { version } from '../version.ts'
+import { addCopyCommand } from './copy.ts'
 import { addServeCommand } from './serve.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line, and ends with exit code 1. */
@@ -10,6 +11,7 @@ export async function run(words: readonly string[]): Promise<void> {
     .version(version)
     .showHelpAfterError()
   addServeCommand(program)
+  addCopyCommand(program)
   try {
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {

@@ -29,7 +29,11 @@ export function addServeCommand(program: Command): void {
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
     .option('--port <number>', 'port to listen on; 0 = any free one (default: 8185)')
     .option('--data <dir>', 'directory below which federated databases are kept (default: ./data)')
-    .option('--fd <alias[=store]>', 'a federated database, repeatable; a store is lmdb:<dir> or memory:', collect)
+    .option(
+      '--fd <alias[=store]>',
+      'a federated database, repeatable; a store is lmdb:<dir>, postgres://<host>/<database> or memory:',
+      collect,
+    )
     .option('--default <alias>', 'the federated database that requests without fdAlias mean')
     .option('--config <file>', 'a configuration file: JSON, or the XML of the original server')
     .option('--import-dir <dir>', 'directory below which IMPORT CSV may read (default: none)')

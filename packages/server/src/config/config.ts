@@ -5,7 +5,7 @@ import type { Limits } from '../limits.ts'
 
 export interface FederatedDatabaseConfig {
   readonly alias: string
-  /** `lmdb:<directory>` or `memory:`. */
+  /** `lmdb:<directory>`, `postgres://…` or `memory:`. May hold a password: never to be printed. */
   readonly store: string
 }
 

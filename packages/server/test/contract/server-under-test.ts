@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
+import { afterAll, inject } from 'vitest'
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -130,14 +130,28 @@ export interface StartOptions {
 /** Waits for the line that says where the server listens. */
 export async function startServer(options: StartOptions = {}): Promise<ServerUnderTest> {
   const data = options.data ?? temporaryDirectory()
+  const isOwn = options.isBare === true || options.environment !== undefined
+  const given = isOwn ? (options.words ?? []) : inStoreOfRun(options.words ?? [], data)
   const place = options.isBare === true ? [] : ['--port', '0', '--data', data]
-  const words = ['serve', ...place, '--log-level', 'error', ...(options.words ?? [])]
+  const words = ['serve', ...place, '--log-level', 'error', ...given]
   const { child, stderr } = spawnServer(words, options.environment, data)
   for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
     const url = /http:\/\/[\w.:[\]]+/.exec(line)?.[0]
     if (url !== undefined) return new ServerUnderTest(url, line, child, stderr, data)
   }
   throw new Error(`the server ended before it listened: ${stderr()}`)
+}
+
+/** On PostgreSQL when the run says so: a federated database for each directory that would have held it. */
+function inStoreOfRun(words: readonly string[], data: string): string[] {
+  if (process.env.ASHLAR_TEST_STORE !== 'postgres') return [...words]
+  const isSilent = !words.some((word) => /^--(fd|config)/.test(word))
+  const named = isSilent ? [...words, '--fd', 'default'] : [...words]
+  return named.map((word, i) => {
+    if (named[i - 1] !== '--fd' || word.includes('=')) return word
+    const schema = `${basename(data)}_${word}`.toLowerCase().replace(/[^a-z0-9]/g, '_')
+    return `${word}=${inject('postgres')}?schema=${schema}&connections=4`
+  })
 }
 
 function spawnServer(words: readonly string[], environment: Record<string, string> = {}, cwd = tmpdir()) {

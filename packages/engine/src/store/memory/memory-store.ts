@@ -1,9 +1,8 @@
 /** The store in memory: the same semantics as the durable ones, for tests and for trying things out. */
-import { readdir } from 'node:fs/promises'
 import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedExpectation } from '../check-expectations.ts'
-import { openLmdbStore } from '../lmdb/lmdb-store.ts'
+import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import { type SortedTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../sorted-tree.ts'
 import type { Change, Commit, CommitOutcome, Store, StoreFacts } from '../store.ts'
@@ -22,8 +21,6 @@ const facts: StoreFacts = {
   keyBytesMax: 1_978,
   valueBytesMax: 16_777_216,
 }
-
-const backupCommitEntries = 1_000
 
 export async function openMemoryStore(): Promise<Store> {
   const lender = openLender()
@@ -63,7 +60,14 @@ export async function openMemoryStore(): Promise<Store> {
       assert(!isClosed, 'statistics are asked for before the store is closed')
       return { entries: treeSize(current), bytes, oldestSnapshotMs: snapshots.oldestMs() }
     },
-    backup: (directory) => copyToLmdb(current, directory),
+    async backup(directory) {
+      const snapshot = snapshots.add(openMemorySnapshot(current, lender, snapshots.remove))
+      try {
+        await copyToLmdb(snapshot, directory)
+      } finally {
+        snapshot.release()
+      }
+    },
     async close() {
       isClosed = true
       await lastCommit
@@ -94,23 +98,4 @@ function changed(tree: Tree, change: Change): Tree {
 
 function entryBytes(change: Change, value: Uint8Array | undefined): number {
   return value === undefined ? 0 : change.key.length + value.length
-}
-
-/** A store in memory has no files, so its copy is an LMDB store. */
-async function copyToLmdb(tree: Tree, directory: string): Promise<void> {
-  const existing = await readdir(directory).catch(() => [])
-  if (existing.length > 0) throw new Error(`The backup directory ${directory} is not empty.`)
-  const store = await openLmdbStore(directory)
-  try {
-    let changes: Change[] = []
-    for (const { key, value } of treeEntries(tree, {}, false)) {
-      changes.push({ kind: 'put', key, value })
-      if (changes.length < backupCommitEntries) continue
-      await store.commit({ changes, expectations: [] })
-      changes = []
-    }
-    await store.commit({ changes, expectations: [] })
-  } finally {
-    await store.close()
-  }
 }

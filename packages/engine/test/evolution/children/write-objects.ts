@@ -5,9 +5,9 @@
 import { createInterface } from 'node:readline'
 import { AshlarError } from '../../../src/errors.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
-import { openLmdbStore } from '../../../src/store/lmdb/lmdb-store.ts'
+import { openStore } from '../../../src/store/open-store.ts'
 
-const fd = await FederatedDatabase.open({ alias: 'child', store: await openLmdbStore(process.argv[2] ?? '') })
+const fd = await FederatedDatabase.open({ alias: 'child', store: await openStore(process.argv[2] ?? '') })
 const tell = (line: string): void => void process.stdout.write(`${line}\n`)
 const names = async (): Promise<string[]> => {
   return (await fd.readClass('Item')).attributes.map(({ attributeName }) => attributeName)

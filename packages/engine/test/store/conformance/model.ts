@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Change, Commit, Expectation, KeyRange, Snapshot, Store } from '../../../src/store/store.ts'
-import { bytes, entriesOf, text } from '../bytes.ts'
+import { bytes, entriesOf, pinnedSnapshot, text } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
 
@@ -65,7 +65,7 @@ export function modelRules(driver: Driver): void {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
       useStore(driver, async (store) => {
         const world: World = { store, isInOrder: driver.isInOrder === true, model: [], open: [] }
-        world.open.push({ snapshot: await store.snapshot(), model: [] })
+        world.open.push({ snapshot: await pinnedSnapshot(store), model: [] })
         for (const next of steps) await take(next, world)
         for (const { snapshot, model } of world.open) await compare(snapshot, model, { from: undefined, to: undefined })
       }),
@@ -79,7 +79,7 @@ async function take(next: Step, world: World): Promise<void> {
     case 'commit':
       return commitAll(next.commits, world)
     case 'open':
-      world.open.push({ snapshot: await world.store.snapshot(), model: world.model })
+      world.open.push({ snapshot: await pinnedSnapshot(world.store), model: world.model })
       return
     case 'release':
       if (world.open.length > 1) world.open.shift()!.snapshot.release()

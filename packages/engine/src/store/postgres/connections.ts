@@ -1,0 +1,129 @@
+/** The connections of one store: some read, others commit, so that neither waits for what only the other can end. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import type { PostgresAddress } from './address.ts'
+import { failureOf, storeUnavailable } from './failures.ts'
+
+/** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
+const session = `
+  SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
+  SET jit = off; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
+  SET synchronous_commit = on; SET extra_float_digits = 1;
+`
+const delayMsMax = 250
+const byteaType = 17
+
+/** What comes as text is bytes in hexadecimal digits or an integer. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser(type: number) {
+    if (type !== byteaType) return (text: string) => Number(text)
+    // Two characters, \x, stand before the digits.
+    return (text: string) => Buffer.from(text.slice(2), 'hex')
+  },
+} as pg.CustomTypesConfig
+
+/** A connection that commits, and the row by which the outcome of its last commit can be found out. */
+export interface CommitConnection {
+  readonly client: pg.PoolClient
+  readonly slot: string
+  /** Number of the last commit sent. */
+  number: number
+}
+
+export class Connections {
+  readonly address: PostgresAddress
+  private readonly readers: pg.Pool
+  /** For snapshots asked for while another is held, and for commits: what the readers wait for never waits for readers. */
+  private readonly writers: pg.Pool
+  private readonly slots = new WeakMap<pg.ClientBase, CommitConnection>()
+
+  constructor(address: PostgresAddress) {
+    this.address = address
+    this.readers = this.pool(address.connections, true)
+    this.writers = this.pool(Math.max(2, Math.ceil(address.connections / 2)), false)
+  }
+
+  /** `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. */
+  reader(isNested: boolean): Promise<pg.PoolClient> {
+    return this.patiently(() => (isNested ? this.writers : this.readers).connect())
+  }
+
+  writer(): Promise<CommitConnection> {
+    return this.patiently(async () => {
+      const client = await this.writers.connect()
+      const known = this.slots.get(client)
+      if (known !== undefined) return known
+      const slot = randomBytes(8).readBigInt64BE().toString()
+      await this.run(client, `INSERT INTO ${this.address.schema}.slot (slot) VALUES ($1)`, [slot])
+      const connection = { client, slot, number: 0 }
+      this.slots.set(client, connection)
+      return connection
+    })
+  }
+
+  /** Runs statements of the store's own upkeep, which do no harm when they are run twice. */
+  upkeep(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
+    return this.patiently(async () => {
+      const client = await this.writers.connect()
+      const result = await this.run(client, text, values)
+      client.release()
+      return result
+    })
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([this.readers.end(), this.writers.end()])
+  }
+
+  private pool(max: number, pipeline: boolean): pg.Pool {
+    const { connectionString, statementMs, patienceMs } = this.address
+    const pool = new pg.Pool({
+      connectionString,
+      application_name: 'ashlar',
+      max,
+      pipeline,
+      types,
+      keepAlive: true,
+      idleTimeoutMillis: 60_000,
+      connectionTimeoutMillis: patienceMs,
+      onConnect: async (client: pg.ClientBase) => {
+        await client.query(`${session} SET statement_timeout = ${statementMs};`)
+      },
+    } as pg.PoolConfig)
+    // Whoever uses a connection learns of its loss by the query that fails.
+    pool.on('connect', (client) => client.on('error', () => undefined))
+    // One that breaks while nobody uses it is replaced by the next that is asked for.
+    pool.on('error', () => undefined)
+    return pool
+  }
+
+  /** Drops the connection when the statement fails. */
+  private async run(client: pg.PoolClient, text: string, values: readonly unknown[]): Promise<pg.QueryResult> {
+    try {
+      return await client.query(text, [...values])
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+  }
+
+  /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
+  private async patiently<T>(work: () => Promise<T>): Promise<T> {
+    const end = performance.now() + this.address.patienceMs
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (failureOf(error) === 'refused') throw error
+        if (performance.now() >= end) throw storeUnavailable(this.address.location, error)
+        await pause(attempt)
+      }
+    }
+  }
+}
+
+/** Longer from attempt to attempt, and each time another, so that those who failed together do not try together. */
+export async function pause(attempt: number): Promise<void> {
+  await delay(Math.random() * Math.min(delayMsMax, 2 ** attempt))
+}

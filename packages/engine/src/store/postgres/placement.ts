@@ -1,0 +1,75 @@
+/**
+ * Which rows belong together: the placement of a key, by which a distributed engine splits the table. Within one space of
+ * keys the order of placements is the order of keys, so that any range can be read in key order.
+ */
+import { keySpace, prefixEnd } from '../../bytes/key-space.ts'
+import type { Bytes, KeyRange } from '../store.ts'
+
+/** Index entries lie apart from the containers of objects. */
+const firstIndexPlacement = 0x4000_0000
+const containersOfDatabase = 32_768
+
+/** Catalog, containers' rows and the like are one placement; objects and their links go by container, entries by index. */
+export function placementOf(key: Bytes): number {
+  switch (key[0]) {
+    case keySpace.object:
+    case keySpace.link:
+      return byteAt(key, 1) * 256 * containersOfDatabase + byteAt(key, 2) * containersOfDatabase + containerOf(key)
+    case keySpace.index:
+      return firstIndexPlacement + (uint32At(key, 1) % firstIndexPlacement)
+    default:
+      return 0
+  }
+}
+
+function containerOf(key: Bytes): number {
+  return Math.min(byteAt(key, 3) * 256 + byteAt(key, 4), containersOfDatabase - 1)
+}
+
+/** Absent bytes are zero: a bound that is cut is the first key that begins so. */
+function byteAt(key: Bytes, at: number): number {
+  return key[at] ?? 0
+}
+
+function uint32At(key: Bytes, at: number): number {
+  return ((byteAt(key, at) * 256 + byteAt(key, at + 1)) * 256 + byteAt(key, at + 2)) * 256 + byteAt(key, at + 3)
+}
+
+/** A part of a range in which placements ascend with keys. */
+export interface Segment {
+  readonly firstPlacement: number
+  readonly lastPlacement: number
+  readonly from: Bytes
+  /** Absent: to the end of all keys. */
+  readonly to: Bytes | undefined
+}
+
+const spread = [keySpace.object, keySpace.link, keySpace.index]
+const noKey = Buffer.alloc(0)
+
+/** The segments of a range in key order; none where it is empty. */
+export function segmentsOf({ from = noKey, to }: KeyRange): Segment[] {
+  const edges: Buffer[] = spread.flatMap((space) => {
+    const first = Buffer.from([space])
+    return [first, prefixEnd(first)]
+  })
+  const within = edges
+    .filter((edge, i) => i === 0 || Buffer.compare(edge, edges[i - 1] as Buffer) !== 0)
+    .filter((edge) => Buffer.compare(edge, from) > 0 && (to === undefined || Buffer.compare(edge, to) < 0))
+  const starts = [from, ...within]
+  return starts.flatMap((start, i) => segment(start, starts[i + 1] ?? to) ?? [])
+}
+
+function segment(from: Bytes, to: Bytes | undefined): Segment | undefined {
+  if (to !== undefined && Buffer.compare(from, to) >= 0) return undefined
+  const isSpread = from[0] !== undefined && (spread as readonly number[]).includes(from[0])
+  const firstPlacement = placementOf(from)
+  return { firstPlacement, lastPlacement: isSpread ? lastPlacementBefore(from, to) : firstPlacement, from, to }
+}
+
+/** Of the keys below `to` that are in the space of `from`. */
+function lastPlacementBefore(from: Bytes, to: Bytes | undefined): number {
+  const isSameSpace = to !== undefined && to[0] === from[0] && to.length > 1
+  if (!isSameSpace) return placementOf(Buffer.from([from[0] as number, 0xff, 0xff, 0xff, 0xff]))
+  return placementOf(to)
+}

@@ -1,0 +1,185 @@
+/** A snapshot of a store on PostgreSQL: one transaction that only reads, begun with the first read. */
+import type { PoolClient, QueryArrayConfig } from 'pg'
+import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
+import type { Connections } from './connections.ts'
+import { failureOf, thrownFor } from './failures.ts'
+import { placementOf, type Segment, segmentsOf } from './placement.ts'
+
+const batchEntriesDefault = 1_000
+/** The first page of a scan is small: many look at the first entries only. */
+const firstPageEntries = 256
+const attemptsMax = 5
+const nothing = Buffer.alloc(0)
+
+type Row = readonly Buffer[]
+type Query = QueryArrayConfig<unknown[]>
+
+export class PostgresSnapshot implements Snapshot {
+  readonly openedAtMs = performance.now()
+  private readonly connections: Connections
+  private readonly isNested: boolean
+  private readonly ended: (snapshot: PostgresSnapshot) => void
+  private client: Promise<PoolClient> | undefined
+  /** Something was read: from then on the moment is fixed, and a lost connection cannot be replaced by another. */
+  private isPinned = false
+  private isReleased = false
+
+  constructor(connections: Connections, isNested: boolean, ended: (snapshot: PostgresSnapshot) => void) {
+    this.connections = connections
+    this.isNested = isNested
+    this.ended = ended
+  }
+
+  async view<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
+    const [row] = await this.run(this.oneKey(key))
+    return row === undefined ? undefined : use(row[0] as Buffer)
+  }
+
+  async read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Promise<ReadAnswer> {
+    const [values, entries] = await Promise.all([
+      this.readKeys(keys),
+      Promise.all(ranges.map((range) => this.readRange(range))),
+    ])
+    return { values, ranges: entries }
+  }
+
+  async *scan<T>(
+    range: KeyRange,
+    use: (key: Bytes, value: Bytes) => T,
+    options: ScanOptions = {},
+  ): AsyncGenerator<T[]> {
+    const { batch, reverse = false, keysOnly = false, limit = Number.POSITIVE_INFINITY } = options
+    let left = limit
+    let size = Math.min(batch ?? firstPageEntries, left)
+    let results: T[] = []
+    for (const segment of inOrder(segmentsOf(range), reverse)) {
+      let rest: Segment | undefined = segment
+      while (rest !== undefined && left > 0) {
+        const wanted = size - results.length
+        const rows: readonly Row[] = await this.run(this.page(rest, reverse, wanted, keysOnly))
+        for (const [key, value] of rows) results.push(use(key as Buffer, keysOnly ? nothing : (value as Buffer)))
+        left -= rows.length
+        rest = rows.length < wanted ? undefined : segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
+        if (results.length < size) continue
+        yield results
+        results = []
+        size = Math.min(batch ?? batchEntriesDefault, left)
+        this.checkOpen()
+      }
+    }
+    if (results.length > 0) yield results
+  }
+
+  release(): void {
+    if (this.isReleased) return
+    this.isReleased = true
+    this.ended(this)
+    // Reads under way are answered first: what is sent on one connection is answered in order.
+    this.client?.then(endTransaction, () => undefined)
+  }
+
+  private checkOpen(): void {
+    if (this.isReleased) throw new Error('The snapshot is released and cannot be read any more.')
+  }
+
+  private async run(query: Query): Promise<readonly Row[]> {
+    this.checkOpen()
+    for (let attempt = 1; ; attempt++) {
+      const begun = this.begun()
+      try {
+        const client = await begun
+        const { rows } = await client.query<unknown[]>(query)
+        this.isPinned = true
+        return rows as unknown as Row[]
+      } catch (error) {
+        const isWorthAnother =
+          !this.isPinned && !this.isReleased && attempt < attemptsMax && failureOf(error) === 'lost'
+        if (!isWorthAnother) throw thrownFor(this.connections.address.location, error)
+        if (this.client === begun) this.client = undefined
+        begun.then((client) => client.release(true)).catch(() => undefined)
+      }
+    }
+  }
+
+  /** The connection, with the transaction begun on it: both are sent at once with the first read. */
+  private begun(): Promise<PoolClient> {
+    this.client ??= this.connections.reader(this.isNested).then((client) => {
+      // When this fails, so does the read behind it.
+      client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => undefined)
+      return client
+    })
+    return this.client
+  }
+
+  private async readKeys(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    if (keys.length === 0) return []
+    if (keys.length === 1) return [(await this.run(this.oneKey(keys[0] as Bytes)))[0]?.[0]]
+    const rows = await this.run({
+      name: 'keys',
+      rowMode: 'array',
+      text: `SELECT w.i, kv.value FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
+        JOIN ${this.connections.address.schema}.kv ON kv.placement = w.p AND kv.key = w.k`,
+      values: [keys.map(placementOf), keys],
+    })
+    const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
+    for (const [position, value] of rows as unknown as readonly (readonly [number, Buffer])[])
+      values[position - 1] = value
+    return values
+  }
+
+  private async readRange({ reverse = false, limit, ...range }: RangeRead): Promise<readonly Entry[]> {
+    const entries: Entry[] = []
+    for (const segment of inOrder(segmentsOf(range), reverse)) {
+      const left = limit === undefined ? undefined : limit - entries.length
+      if (left !== undefined && left <= 0) break
+      for (const [key, value] of await this.run(this.page(segment, reverse, left, false))) {
+        entries.push({ key: key as Buffer, value: value as Buffer })
+      }
+    }
+    return entries
+  }
+
+  private oneKey(key: Bytes): Query {
+    return {
+      name: 'key',
+      rowMode: 'array',
+      text: `SELECT value FROM ${this.connections.address.schema}.kv WHERE placement = $1 AND key = $2`,
+      values: [placementOf(key), key],
+    }
+  }
+
+  private page(segment: Segment, isReverse: boolean, limit: number | undefined, keysOnly: boolean): Query {
+    const { firstPlacement, lastPlacement, from, to } = segment
+    const isOne = firstPlacement === lastPlacement
+    const placement = isOne ? 'placement = $1 AND $1 = $2' : '(placement, key) >= ($1, $3) AND placement <= $2'
+    const order = isReverse ? 'DESC' : 'ASC'
+    return {
+      name: `page${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''} ${order}`,
+      rowMode: 'array',
+      text: `SELECT key${keysOnly ? '' : ', value'} FROM ${this.connections.address.schema}.kv
+        WHERE ${placement} AND key >= $3${to === undefined ? '' : ' AND key < $5'}
+        ORDER BY placement ${order}, key ${order} LIMIT $4`,
+      values: [firstPlacement, lastPlacement, from, limit ?? null, ...(to === undefined ? [] : [to])],
+    }
+  }
+}
+
+/** What follows the last key of a page: bounds at its placement, so that no row is passed twice. */
+function segmentBeyond(segment: Segment, last: Bytes, isReverse: boolean): Segment {
+  const placement = placementOf(last)
+  if (isReverse) return { ...segment, to: last, lastPlacement: placement }
+  return { ...segment, from: Buffer.concat([last, Buffer.of(0)]), firstPlacement: placement }
+}
+
+function inOrder(segments: readonly Segment[], isReverse: boolean): readonly Segment[] {
+  return isReverse ? segments.toReversed() : segments
+}
+
+async function endTransaction(client: PoolClient): Promise<void> {
+  try {
+    await client.query('COMMIT')
+    client.release()
+  } catch {
+    client.release(true)
+  }
+}

@@ -1,0 +1,83 @@
+/** Stands between a store and PostgreSQL, and cuts the connection of the next commit where a test says. */
+import { connect, createServer, type Socket } from 'node:net'
+
+/**
+ * `request`: before PostgreSQL sees the commit. `reply`: after it has answered. `silently`: the commit goes on its way,
+ * and only the store's side is cut: PostgreSQL does not learn of it.
+ */
+export type Cut = 'request' | 'reply' | 'silently'
+
+export interface CuttingProxy {
+  readonly address: string
+  /** Commits cut so far. */
+  readonly cuts: number
+  /** `isLasting`: from then on it refuses connections. */
+  cutNextCommit(at: Cut, isLasting?: boolean): void
+  /** Whether all connections are cut, and further ones refused. */
+  refuse(isRefusing: boolean): void
+  /** Cuts every connection there is. */
+  cutAll(): void
+  close(): Promise<void>
+}
+
+export async function openCuttingProxy(address: string): Promise<CuttingProxy> {
+  const url = new URL(address)
+  const target = { host: url.hostname, port: Number(url.port) }
+  const sockets = new Set<Socket>()
+  let next: Cut | undefined
+  let cuts = 0
+  let isLastCut = false
+  let isRefusing = false
+  const server = createServer((near) => {
+    if (isRefusing) return void near.destroy()
+    const far = connect(target)
+    let isReplyCut = false
+    const cutBoth = (): void => {
+      near.destroy()
+      far.destroy()
+    }
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
+    }
+    near.on('data', (bytes) => {
+      if (next === undefined || !bytes.includes('.commit(')) return void far.write(bytes)
+      const cut = next
+      next = undefined
+      cuts++
+      isRefusing = isLastCut
+      if (cut === 'request') return cutBoth()
+      isReplyCut = cut === 'reply'
+      far.write(bytes)
+      if (cut === 'silently') near.destroy()
+    })
+    far.on('data', (bytes) => (isReplyCut ? cutBoth() : near.write(bytes)))
+    far.on('close', () => near.destroy())
+    near.on('close', () => {
+      if (near.readableEnded) far.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url.port = String((server.address() as { port: number }).port)
+  return {
+    address: url.href,
+    get cuts() {
+      return cuts
+    },
+    cutNextCommit(at, isLasting = false) {
+      next = at
+      isLastCut = isLasting
+    },
+    refuse(isRefused) {
+      isRefusing = isRefused
+      if (isRefused) for (const socket of sockets) socket.destroy()
+    },
+    cutAll() {
+      for (const socket of sockets) socket.destroy()
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

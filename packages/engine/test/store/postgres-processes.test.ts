@@ -1,0 +1,147 @@
+/** Several processes on one PostgreSQL, some killed and PostgreSQL crashed meanwhile: nothing lost, nothing doubled. */
+import { expect, it } from 'vitest'
+import { startPostgres } from '../../../../tools/postgres-for-tests.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { type Child, startChild } from './children/child.ts'
+
+const scale = Number(process.env.ASHLAR_RUNS ?? 1)
+const clients = 16
+const operations = 40 * scale
+const processes = 4
+const hubCount = 3
+
+const classes = [
+  {
+    className: 'Hub',
+    isReferenceable: true,
+    attributes: [
+      { attributeName: 'name', logicalType: 'string' },
+      { attributeName: 'count', logicalType: 'integer' },
+      {
+        attributeName: 'items',
+        logicalType: 'list',
+        elementSpecification: { logicalType: 'reference', referencedClass: 'Item', inverseAttribute: 'hub' },
+      },
+    ],
+  },
+  {
+    className: 'Item',
+    isReferenceable: true,
+    attributes: [
+      { attributeName: 'key', logicalType: 'string' },
+      { attributeName: 'hub', logicalType: 'reference', referencedClass: 'Hub', inverseAttribute: 'items' },
+    ],
+  },
+]
+
+/** What the processes told. */
+class Told {
+  readonly created = new Map<string, string>()
+  readonly oids: string[] = []
+  readonly deletionsBegun = new Set<string>()
+  readonly deleted = new Set<string>()
+  readonly incrementsBegun = new Map<string, number>()
+  readonly increments = new Map<string, number>()
+  lines = 0
+
+  take(line: string): void {
+    this.lines++
+    const [word, first = '', second = ''] = line.split(' ')
+    if (word === 'C') {
+      this.created.set(second, first)
+      this.oids.push(second)
+    } else if (word === 'd') this.deletionsBegun.add(first)
+    else if (word === 'D') this.deleted.add(first)
+    else if (word === 'i') count(this.incrementsBegun, first)
+    else if (word === 'I') count(this.increments, first)
+  }
+}
+
+function isRunning(child: Child): boolean {
+  return child.process.exitCode === null
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+}
+
+async function rows(fd: FederatedDatabase, text: string): Promise<Record<string, unknown>[]> {
+  const { chunks } = await fd.query({ text })
+  let json = ''
+  for await (const chunk of chunks) json += chunk.toString()
+  return JSON.parse(`[${json}]`)
+}
+
+async function expectAsTold(fd: FederatedDatabase, told: Told, hubs: readonly string[]): Promise<void> {
+  expect(new Set(told.oids).size, 'no OID twice').toBe(told.oids.length)
+  const items = new Map((await rows(fd, 'FROM Item RETURN *')).map((item) => [item.__identifier__, item]))
+  for (const [oid, key] of told.created) {
+    if (told.deleted.has(oid)) expect(items.has(oid), `${oid} was deleted`).toBe(false)
+    else if (!told.deletionsBegun.has(oid)) expect(items.get(oid)?.key, `${oid} was created`).toBe(key)
+  }
+  const keys = [...items.values()].map(({ key }) => key)
+  expect(new Set(keys).size, 'no key twice').toBe(keys.length)
+  for (const hub of hubs) {
+    const { count: counted } = JSON.parse((await fd.readObject(hub)).toString()) as { count: number }
+    expect(counted, `${hub} has each increment that was acknowledged`).toBeGreaterThanOrEqual(
+      told.increments.get(hub) ?? 0,
+    )
+    expect(counted, `${hub} has no increment twice`).toBeLessThanOrEqual(told.incrementsBegun.get(hub) ?? 0)
+  }
+  expect((await fd.verify()).problems).toEqual([])
+}
+
+it.each([
+  ['at peace', false],
+  ['with two processes killed and PostgreSQL crashed twice', true],
+])(
+  'four processes with 64 clients, %s: all that was acknowledged is there, once',
+  async (_, isAtWar) => {
+    const server = await startPostgres()
+    const fd = await FederatedDatabase.open({ alias: 'shared', store: await openStore(server.address) })
+    await fd.defineClasses(classes, 'create')
+    const keyAttributes = [{ attributeName: 'key' }]
+    await fd.createIndex({ name: 'byKey', indexedClass: 'Item', isUnique: true, keyAttributes })
+    const hubs: string[] = []
+    for (let hub = 0; hub < hubCount; hub++) {
+      const oid = await fd.createObject('Hub', { count: 0 })
+      await fd.updateObject(oid, { name: oid })
+      hubs.push(oid)
+    }
+    const told = new Told()
+    const script = new URL('./children/use-database.ts', import.meta.url)
+    const children = Array.from({ length: processes }, (_, child) =>
+      startChild(script, [server.address, `p${child}`, String(clients), String(operations), ...hubs]),
+    )
+    const readings = children.map(async (child) => {
+      for await (const line of child.lines) told.take(line)
+    })
+    const share = async (part: number): Promise<void> => {
+      while (told.lines < part * processes * clients * operations && children.every(isRunning))
+        await new Promise((resolve) => setImmediate(resolve))
+    }
+    if (isAtWar) {
+      for (const [part, victim] of [
+        [0.3, 0],
+        [0.6, 1],
+      ] as const) {
+        await share(part)
+        children[victim]?.process.kill('SIGKILL')
+        await server.crash()
+      }
+    }
+    const ends = await Promise.all(children.map((child) => child.ended))
+    await Promise.all(readings)
+    for (const [child, { code, signal, errors }] of ends.entries()) {
+      const isVictim = isAtWar && child < 2
+      expect({ code, signal, errors: isVictim ? '' : errors }).toEqual(
+        isVictim ? { code: null, signal: 'SIGKILL', errors: '' } : { code: 0, signal: null, errors: '' },
+      )
+    }
+    await expectAsTold(fd, told, hubs)
+    await fd.close()
+    await server.stop()
+  },
+  120_000,
+)

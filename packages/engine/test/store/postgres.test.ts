@@ -1,0 +1,192 @@
+/** The store on PostgreSQL keeps the promises of a store, also when the way to the database breaks. */
+import pg from 'pg'
+import { describe, expect, inject, it } from 'vitest'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { absent, bytes, commitChanges, commitOf, entriesIn, put, revision, valueAt, valueIn } from './bytes.ts'
+import { storeConformance } from './conformance.ts'
+import { type Cut, type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts'
+import { freshAddress, temporaryPostgres } from './postgres-stores.ts'
+
+storeConformance('postgres', temporaryPostgres)
+
+async function withProxy(use: (store: Store, proxy: CuttingProxy, schema: string) => Promise<void>): Promise<void> {
+  const address = freshAddress()
+  const proxy = await openCuttingProxy(address)
+  // One connection of each kind would hide what happens among several.
+  const store = await openStore(`${proxy.address}&connections=4`)
+  try {
+    await use(store, proxy, new URL(address).searchParams.get('schema')!)
+  } finally {
+    await store.close()
+    await proxy.close()
+  }
+}
+
+/** Holds what `sql` locks until it is ended. */
+async function holding(sql: string): Promise<{ end(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: inject('postgres') })
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query(sql)
+  return {
+    async end() {
+      await client.query('COMMIT')
+      await client.end()
+    },
+  }
+}
+
+/** Resolves when so many connections wait for a lock within the schema. */
+async function waitingForLocks(schema: string, count: number): Promise<void> {
+  const client = new pg.Client({ connectionString: inject('postgres') })
+  await client.connect()
+  for (;;) {
+    const { rows } = await client.query(
+      `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`,
+      [`SELECT ${schema}.commit(%`],
+    )
+    if (rows[0].waiting >= count) return client.end()
+  }
+}
+
+describe('postgres: a commit whose connection is lost', () => {
+  it.each<Cut>(['request', 'reply'])('is done once, wherever it is lost: %s', (cut) =>
+    withProxy(async (store, proxy) => {
+      await commitChanges(store, put('count', '0;'))
+      for (let count = 1; count <= 5; count++) {
+        // A named statement is sent with its text only once a connection: a new store's first commits have it.
+        proxy.cutAll()
+        proxy.cutNextCommit(cut)
+        const outcome = await store.commit(commitOf([put('count', `${count};`)], [revision('count', `${count - 1};`)]))
+        expect(outcome).toEqual({ isCommitted: true })
+        expect(proxy.cuts).toBe(count)
+      }
+      expect(await entriesIn(store)).toEqual(['count=5;'])
+    }),
+  )
+
+  it('is told as refused when it was refused', () =>
+    withProxy(async (store, proxy) => {
+      await commitChanges(store, put('a', '1'))
+      proxy.cutAll()
+      proxy.cutNextCommit('reply')
+      const expectation = absent('a')
+      const outcome = await store.commit(commitOf([put('b', '1')], [expectation]))
+      expect(outcome).toEqual({ isCommitted: false, failed: expectation })
+      expect(proxy.cuts).toBe(1)
+      expect(await entriesIn(store)).toEqual(['a=1'])
+    }))
+
+  it('is not done a second time by a backend that lives on and was waiting for a lock', () =>
+    withProxy(async (store, proxy, schema) => {
+      await commitChanges(store, put('count', '0;'))
+      const held = await holding(`SELECT FROM ${schema}.kv FOR UPDATE`)
+      proxy.cutAll()
+      proxy.cutNextCommit('silently')
+      const commit = store.commit(commitOf([put('count', '1;')], [revision('count', '0;')]))
+      // The one that was cut off, and the one sent again.
+      await waitingForLocks(schema, 2)
+      await held.end()
+      expect(await commit).toEqual({ isCommitted: true })
+      expect(await entriesIn(store)).toEqual(['count=1;'])
+    }))
+})
+
+describe('postgres: a snapshot whose connection is lost', () => {
+  it('begins anew when nothing was read', () =>
+    withProxy(async (store, proxy) => {
+      await commitChanges(store, put('a', '1'))
+      expect(await valueIn(store, 'a')).toBe('1')
+      proxy.cutAll()
+      expect(await valueIn(store, 'a')).toBe('1')
+    }))
+
+  it('is an error to be tried again when something was read: its moment is gone', () =>
+    withProxy(async (store, proxy) => {
+      await commitChanges(store, put('a', '1'))
+      const snapshot = await store.snapshot()
+      expect(await valueAt(snapshot, 'a')).toBe('1')
+      proxy.cutAll()
+      await expect(snapshot.view(bytes('a'), () => true)).rejects.toMatchObject({ type: 'StoreUnavailable' })
+      snapshot.release()
+      expect(await valueIn(store, 'a')).toBe('1')
+    }))
+})
+
+describe('postgres: limits', () => {
+  it('more snapshots at once than connections are told, and work that holds one gets a second', async () => {
+    const store = await openStore(`${freshAddress()}&connections=1&patienceMs=50`)
+    await commitChanges(store, put('a', '1'))
+    const first = await store.snapshot()
+    expect(await valueAt(first, 'a')).toBe('1')
+    const second = await store.snapshot()
+    await expect(valueAt(second, 'a')).rejects.toMatchObject({ type: 'StoreUnavailable' })
+    const nested = await store.snapshot({ isNested: true })
+    expect(await valueAt(nested, 'a')).toBe('1')
+    for (const snapshot of [first, second, nested]) snapshot.release()
+    expect(await valueIn(store, 'a')).toBe('1')
+    await store.close()
+  })
+
+  it('a statement that takes longer than statementMs is given up, and nothing of it is done', async () => {
+    const address = freshAddress()
+    const store = await openStore(`${address}&statementMs=100`)
+    await commitChanges(store, put('a', '1'))
+    const held = await holding(`SELECT FROM ${new URL(address).searchParams.get('schema')}.kv FOR UPDATE`)
+    await expect(commitChanges(store, put('a', '2'))).rejects.toMatchObject({
+      type: 'StoreUnavailable',
+      message: expect.stringContaining('statementMs'),
+    })
+    await held.end()
+    expect(await entriesIn(store)).toEqual(['a=1'])
+    await store.close()
+  })
+})
+
+describe('postgres: addresses', () => {
+  const server = new URL(inject('postgres'))
+
+  it('are told without user and password, also when nothing answers or the password is wrong', async () => {
+    const store = await temporaryPostgres.open()
+    expect(store.facts.location).toBe(`postgres://${server.host}/postgres?schema=${store.facts.location.split('=')[1]}`)
+    await store.close()
+    const wrong = openStore(`postgres://ashlar:sesame@${server.host}/postgres`)
+    await expect(wrong).rejects.toThrow(`The store postgres://${server.host}/postgres cannot be opened: password`)
+    await expect(wrong).rejects.not.toThrow('sesame')
+    const closed = openStore('postgres://ashlar:sesame@127.0.0.1:9/none?patienceMs=0')
+    await expect(closed).rejects.toThrow('postgres://127.0.0.1:9/none cannot be opened')
+    await expect(closed).rejects.not.toThrow('sesame')
+  })
+
+  it.each([
+    ['postgres://a:sesame@h:no/x', 'percent-encoded'],
+    ['postgres://a:sesame@h/x?schema=A-b', "the schema 'A-b'"],
+    ['postgres://a:sesame@h/x?connections=0', "connections='0'"],
+    ['postgres://a:sesame@h/x?statementMs=soon', "statementMs='soon'"],
+    ['postgres://a:sesame@h/x?poolsize=3', "unknown parameter 'poolsize'"],
+    ['postgress://a:sesame@h/x', 'unknown kind'],
+  ])('that are wrong are refused in one sentence: %s', async (address, reason) => {
+    await expect(openStore(address)).rejects.toThrow(reason)
+    await expect(openStore(address)).rejects.not.toThrow('sesame')
+  })
+
+  it('of a database with other tables are refused', async () => {
+    const address = freshAddress()
+    const store = await openStore(address)
+    await store.close()
+    const client = new pg.Client({ connectionString: server.href })
+    await client.connect()
+    await client.query(`UPDATE ${new URL(address).searchParams.get('schema')}.storage SET version = 99`)
+    await client.end()
+    await expect(openStore(address)).rejects.toThrow('its tables have version 99')
+  })
+
+  it('many may open a new store at once', async () => {
+    const address = freshAddress()
+    const stores = await Promise.all(Array.from({ length: 6 }, () => openStore(address)))
+    await commitChanges(stores[0]!, put('a', '1'))
+    for (const store of stores) expect(await valueIn(store, 'a')).toBe('1')
+    await Promise.all(stores.map((store) => store.close()))
+  })
+})

@@ -1,0 +1,55 @@
+/** `ashlar copy`: moves a federated database between stores. */
+import { type CopyReport, copyStore, openStore, type Store } from '@ashlar/engine'
+import { SingleBar } from 'cli-progress'
+import type { Command } from 'commander'
+
+export function addCopyCommand(program: Command): void {
+  program
+    .command('copy <from> <to>')
+    .description('Copy a federated database into an empty store: lmdb:<dir> or postgres://<host>/<database>.')
+    .action((from: string, to: string) => copy(from, to))
+}
+
+async function copy(from: string, to: string): Promise<void> {
+  const interrupted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
+  const source = await openStore(from)
+  try {
+    const target = await openStore(to)
+    try {
+      const report = await copyWithBar(source, target, interrupted.signal)
+      process.stdout.write(`${told(report, source, target)}\n`)
+    } catch (error) {
+      if (!interrupted.signal.aborted) throw error
+      throw new Error('The copy was stopped; the same command goes on with it.')
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+/** The bar goes to standard error, and only where somebody looks. */
+async function copyWithBar(source: Store, target: Store, signal: AbortSignal): Promise<CopyReport> {
+  const bar = new SingleBar({ format: '{step} [{bar}] {percentage} % · {value} entries · {eta_formatted} left' })
+  let shown: string | undefined
+  try {
+    return await copyStore(source, target, {
+      signal,
+      onProgress(step, done, total) {
+        if (shown === step) bar.update(done)
+        else bar.start(Math.max(total, done), done, { step })
+        shown = step
+      },
+    })
+  } finally {
+    bar.stop()
+  }
+}
+
+function told({ entries, bytes, checksum, isResumed }: CopyReport, source: Store, target: Store): string {
+  const places = `${source.facts.location} → ${target.facts.location}`
+  const size = `${entries.toLocaleString('en')} entries, ${bytes.toLocaleString('en')} bytes`
+  return `Copied ${places}: ${size}, compared, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
+}
