@@ -28,6 +28,7 @@ import type { QueryResources } from './query/query-resources.ts'
 import { runQuery } from './query/run-query.ts'
 import { StatementPlans } from './query/statement-plans.ts'
 import { Containers } from './records/containers.ts'
+import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { DefineMode } from './schema/define-classes.ts'
 import {
@@ -43,6 +44,7 @@ import { refuseUnfinishedCopy } from './store/copy-store.ts'
 import type { Awaitable, Snapshot, Store } from './store/store.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
+import type { Transaction } from './transaction/transaction.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
 import { type VerifyOptions, type VerifyReport, verifyStore } from './verify/verify.ts'
 
@@ -168,9 +170,11 @@ export class FederatedDatabase implements Database {
    */
   readObject(oid: string): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
-    return withSnapshot(this.store, (snapshot) => {
+    const read = (snapshot: Snapshot): Awaitable<Buffer> => {
       return when(this.catalogs.at(snapshot), (catalog) => readObject(snapshot, catalog, parsed))
-    })
+    }
+    const isFar = !this.store.facts.readsAreImmediate
+    return withSnapshot(this.store, read, isFar ? [catalogVersionKey, objectKey(parsed)] : undefined)
   }
 
   /** PUT /v1/object/{oid}. */
@@ -179,7 +183,7 @@ export class FederatedDatabase implements Database {
     await this.write(async (changes) => {
       if (condition !== undefined) await checkCondition(changes, parsed, condition)
       await updateObject(changes, parsed, attributes, className)
-    })
+    }, parsed)
   }
 
   /** DELETE /v1/object/{oid}. */
@@ -188,7 +192,7 @@ export class FederatedDatabase implements Database {
     await this.write(async (changes) => {
       if (condition !== undefined) await checkCondition(changes, parsed, condition)
       await deleteObject(changes, parsed)
-    })
+    }, parsed)
   }
 
   /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
@@ -261,15 +265,18 @@ export class FederatedDatabase implements Database {
     await this.store.close()
   }
 
-  private write<T>(body: (changes: ObjectChanges) => Promise<T>): Promise<T> {
-    return transact(this.store, this.limits.transactionAttemptsMax, async (transaction) => {
+  /** `oid`: the object that is read in any case. */
+  private write<T>(body: (changes: ObjectChanges) => Promise<T>, oid?: Oid): Promise<T> {
+    const first = oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)]
+    const attempt = async (transaction: Transaction): Promise<T> => {
       const catalog = await this.catalogs.at(transaction.snapshot)
       transaction.expectRevision(catalogVersionKey, catalog.version)
       const changes = new ObjectChanges(transaction, catalog, this.containers, this.session)
       const result = await body(changes)
       await flushObjects(changes)
       return result
-    })
+    }
+    return transact(this.store, this.limits.transactionAttemptsMax, attempt, first)
   }
 
   private async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {

@@ -102,6 +102,11 @@ export interface SnapshotOptions {
    * some for such work: else those who hold one could all wait for a second.
    */
   readonly isNested?: boolean
+  /**
+   * Keys that will be read in any case, and often nothing else: a store beyond the process reads them in one statement, and
+   * begins a transaction only for further reads. Should the keys have changed until then, such a read throws MomentPassed.
+   */
+  readonly first?: readonly Bytes[]
 }
 
 export interface Store {

@@ -1,7 +1,8 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError } from '../errors.ts'
-import type { Awaitable, Expectation, Store } from '../store/store.ts'
+import { MomentPassed } from '../store/moment-passed.ts'
+import type { Awaitable, Bytes, Expectation, Store } from '../store/store.ts'
 import { type Lanes, lanesOf } from './lanes.ts'
 import { OwnWriteConflict, Tape, Transaction } from './transaction.ts'
 
@@ -10,20 +11,22 @@ const attemptsAtOnce = 3
 const delayMsMax = 32
 
 /**
- * Runs `body` on a fresh snapshot and commits what it wrote; when an expectation failed, again, up to
+ * Runs `body` on a fresh snapshot (see `SnapshotOptions.first`) and commits what it wrote; when an expectation failed, again, up to
  * `attemptsMax` times. Whatever `body` throws ends it, with nothing written. Throws TransactionContention.
  */
 export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
+  first: readonly Bytes[] = [],
 ): Promise<T> {
   const tape = new Tape()
   const line = new Line(store)
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       if (attempt > 1) await line.wait(attempt)
-      const snapshot = await store.snapshot()
+      // A careful attempt reads more than what is usual.
+      const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
       const transaction = new Transaction(snapshot, attempt > 1, tape)
       let result: T
       try {
@@ -31,6 +34,7 @@ export async function transact<T>(
       } catch (error) {
         // A careful attempt reads what this one only expected, and so tells the client what contradicts what.
         if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
+        if (error instanceof MomentPassed) continue
         throw error
       } finally {
         snapshot.release()

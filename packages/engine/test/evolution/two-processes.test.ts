@@ -9,7 +9,7 @@ import { isOnPostgres } from '../store/store-of-run.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
 
 // Every other round lets the change of type through.
-const rounds = 2 * Math.ceil(6 * Number(process.env.ASHLAR_RUNS ?? 1))
+const rounds = 2 * Math.ceil(Math.max(2, 6 * Number(process.env.ASHLAR_RUNS ?? 1)))
 const value = (attributeName: string, storage: string, encoding: string): object => {
   return { attributesToChange: [{ attributeName, logicalType: 'integer', storage, encoding }] }
 }

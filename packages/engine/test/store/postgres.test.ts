@@ -1,6 +1,7 @@
 /** The store on PostgreSQL keeps the promises of a store, also when the way to the database breaks. */
 import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
+import { MomentPassed } from '../../src/store/moment-passed.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { absent, bytes, commitChanges, commitOf, entriesIn, put, revision, valueAt, valueIn } from './bytes.ts'
@@ -114,9 +115,34 @@ describe('postgres: a snapshot whose connection is lost', () => {
     }))
 })
 
+describe('postgres: a snapshot with first keys', () => {
+  it('shows them and what is read afterwards as of one moment, or says that the moment has passed', async () => {
+    const store = await temporaryPostgres.open()
+    await commitChanges(store, put('a', '1'), put('b', '1'))
+    const open = async () => store.snapshot({ first: [bytes('a'), bytes('x')] })
+    const [still, moved, early] = [await open(), await open(), await open()]
+    for (const snapshot of [still, moved]) {
+      expect(await valueAt(snapshot, 'a')).toBe('1')
+      expect(await valueAt(snapshot, 'x')).toBeUndefined()
+    }
+    await commitChanges(store, put('b', '2'))
+    expect(await valueAt(still, 'b')).toBe('2')
+    // A read that comes before theirs fixes the moment for them too.
+    expect(await valueAt(early, 'b')).toBe('2')
+    await commitChanges(store, put('a', '3'), put('b', '3'))
+    for (const snapshot of [still, early]) {
+      expect(await valueAt(snapshot, 'b')).toBe('2')
+      expect(await valueAt(snapshot, 'a')).toBe('1')
+    }
+    await expect(valueAt(moved, 'b')).rejects.toThrow(MomentPassed)
+    for (const snapshot of [still, moved, early]) snapshot.release()
+    await store.close()
+  })
+})
+
 describe('postgres: limits', () => {
   it('more snapshots at once than connections are told, and work that holds one gets a second', async () => {
-    const store = await openStore(`${freshAddress()}&connections=1&patienceMs=50`)
+    const store = await openStore(`${freshAddress()}&connections=1&patienceMs=2000`)
     await commitChanges(store, put('a', '1'))
     const first = await store.snapshot()
     expect(await valueAt(first, 'a')).toBe('1')
@@ -131,7 +157,7 @@ describe('postgres: limits', () => {
 
   it('a statement that takes longer than statementMs is given up, and nothing of it is done', async () => {
     const address = freshAddress()
-    const store = await openStore(`${address}&statementMs=100`)
+    const store = await openStore(`${address}&statementMs=1000`)
     await commitChanges(store, put('a', '1'))
     const held = await holding(`SELECT FROM ${new URL(address).searchParams.get('schema')}.kv FOR UPDATE`)
     await expect(commitChanges(store, put('a', '2'))).rejects.toMatchObject({

@@ -13,7 +13,7 @@ let fd: FdUnderTest
 
 beforeAll(async () => {
   proxy = await openCuttingProxy(`${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`)
-  server = await startServer({ words: ['--fd', `one=${proxy.address}&patienceMs=300`] })
+  server = await startServer({ words: ['--fd', `one=${proxy.address}&patienceMs=1000`] })
   fd = new FdUnderTest(server, 'one')
   await fd.define(classOf('Part', { code: 'integer' }))
 })

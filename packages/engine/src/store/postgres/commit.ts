@@ -31,6 +31,9 @@ export async function commitTo(connections: Connections, commit: Commit): Promis
   }
 }
 
+/** $1, $2 … of the function that commits. */
+const parameters = Array.from({ length: 24 }, (_, i) => `$${i + 1}`).join(', ')
+
 async function send(
   { address }: Connections,
   { client, slot, number }: CommitConnection,
@@ -39,7 +42,7 @@ async function send(
   const { rows } = await client.query<[number]>({
     name: 'commit',
     rowMode: 'array',
-    text: `SELECT ${address.schema}.commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+    text: `SELECT ${address.schema}.commit(${parameters})`,
     values: [slot, number, ...values],
   })
   return rows[0]?.[0] as number

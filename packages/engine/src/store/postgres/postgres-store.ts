@@ -3,7 +3,7 @@ import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { Store, StoreFacts, StoreStats } from '../store.ts'
+import type { SnapshotOptions, Store, StoreFacts, StoreStats } from '../store.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { commitTo } from './commit.ts'
 import { Connections } from './connections.ts'
@@ -42,9 +42,9 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
     work.then(done, done)
     return work
   }
-  function open(isNested: boolean): PostgresSnapshot {
+  function open(options: SnapshotOptions): PostgresSnapshot {
     assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-    return snapshots.add(new PostgresSnapshot(connections, isNested, snapshots.remove))
+    return snapshots.add(new PostgresSnapshot(connections, options, snapshots.remove))
   }
   async function closeAll(): Promise<void> {
     await Promise.allSettled(underWay)
@@ -52,7 +52,7 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
     await connections.end()
   }
   async function backup(directory: string): Promise<void> {
-    const snapshot = open(false)
+    const snapshot = open({})
     try {
       await copyToLmdb(snapshot, directory)
     } finally {
@@ -62,7 +62,7 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
 
   return {
     facts: factsOf(location),
-    snapshot: ({ isNested = false } = {}) => open(isNested),
+    snapshot: (options = {}) => open(options),
     async commit(commit) {
       assert(closing === undefined, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, { keyBytesMax, valueBytesMax })

@@ -42,9 +42,11 @@ export function definitions(schema: string): string {
 
 /**
  * Keys come in order of placement and key, each once: all locks are taken in that order, so that commits never wait for
- * each other in a circle. Each key is locked as weakly as keeps others from changing what is expected of it; a row that
- * is to be new, or is expected to be absent, is inserted at once, which keeps others from inserting it. Then the
- * expectations are looked at in the order sent, then the changes made. READ COMMITTED is needed: a snapshot taken
+ * each other in a circle. Each key is locked as weakly as keeps others from changing what is expected of it. Then rows that
+ * are expected to be absent are inserted in one statement, which keeps others from inserting them; one without a value is
+ * only to be absent. Who inserts waits for others who insert only, and they go in order too. Then the
+ * expectations are looked at in the order sent, then the changes made; what is put without any expectation is neither locked nor
+ * looked at before. READ COMMITTED is needed: a snapshot taken
  * before a lock was waited for would show stale values. Returns 0, or the position of the first expectation that does
  * not hold, from 1; what was inserted is then deleted again, so that no error is written to the server's log.
  */
@@ -53,6 +55,8 @@ function commitFunction(schema: string): string {
     CREATE OR REPLACE FUNCTION ${schema}.commit(
       p_slot int8, p_number int8, p_lock int2,
       p_placements int4[], p_keys bytea[], p_wants int2[], p_lengths int4[], p_values bytea[],
+      p_new_placements int4[], p_new_keys bytea[], p_new_values bytea[],
+      p_blind_placements int4[], p_blind_keys bytea[], p_blind_values bytea[],
       p_kinds int2[], p_subjects int4[], p_prefixes bytea[], p_positions int4[],
       p_range_positions int4[], p_range_first int4[], p_range_last int4[], p_range_from bytea[], p_range_to bytea[],
       p_range_holds text[]
@@ -63,6 +67,8 @@ function commitFunction(schema: string): string {
       is_own bool[];
       heads bytea[];
       own bytea[] := '{}';
+      locked int4 := coalesce(array_length(p_keys, 1), 0);
+      is_all_new bool := true;
       v bytea;
       found_it bool;
       failed int4;
@@ -74,13 +80,35 @@ function commitFunction(schema: string): string {
         LOCK TABLE ${schema}.catalog_lock IN ACCESS SHARE MODE;
       END IF;
 ${lockKeys(schema)}
+      IF array_length(p_new_keys, 1) > 0 THEN
+        WITH inserted AS (
+          INSERT INTO ${schema}.kv SELECT p, k, coalesce(x, ''::bytea)
+            FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x)
+            ON CONFLICT (placement, key) DO NOTHING RETURNING key
+        ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new FROM inserted;
+      END IF;
 ${checkExpectations(schema)}
       IF failed IS NOT NULL THEN
         FOR r IN SELECT p, k FROM unnest(p_placements, p_keys, is_own) AS u(p, k, o) WHERE o LOOP
           DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
         END LOOP;
+        FOR r IN SELECT p, k FROM unnest(p_new_placements, p_new_keys) AS u(p, k) WHERE k = ANY (own) LOOP
+          DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
+        END LOOP;
         RETURN failed;
       END IF;
+${makeChanges(schema)}
+      UPDATE ${schema}.slot SET last = p_number, at = now() WHERE slot = p_slot AND NOT is_fenced;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedCode}';
+      END IF;
+      RETURN 0;
+    END $body$;
+  `
+}
+
+function makeChanges(schema: string): string {
+  return `
       FOR r IN SELECT p, k, w, x, o FROM unnest(p_placements, p_keys, p_wants, p_values, is_own) AS u(p, k, w, x, o)
         WHERE w & ${wants.put | wants.delete} <> 0 OR o
       LOOP
@@ -90,13 +118,13 @@ ${checkExpectations(schema)}
           UPDATE ${schema}.kv SET value = r.x WHERE placement = r.p AND key = r.k;
         END IF;
       END LOOP;
-      UPDATE ${schema}.slot SET last = p_number, at = now() WHERE slot = p_slot AND NOT is_fenced;
-      IF NOT FOUND THEN
-        RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedCode}';
-      END IF;
-      RETURN 0;
-    END $body$;
-  `
+      FOR r IN SELECT p, k FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x) WHERE x IS NULL LOOP
+        DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
+      END LOOP;
+      IF array_length(p_blind_keys, 1) > 0 THEN
+        INSERT INTO ${schema}.kv SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values) AS u(p, k, x)
+          ON CONFLICT (placement, key) DO UPDATE SET value = excluded.value;
+      END IF;`
 }
 
 function lockKeys(schema: string): string {
@@ -149,8 +177,15 @@ function lockKeys(schema: string): string {
 
 function checkExpectations(schema: string): string {
   return `
-      FOR r IN SELECT k, s, x, i FROM unnest(p_kinds, p_subjects, p_prefixes, p_positions) AS u(k, s, x, i) LOOP
-        IF is_there[r.s] = (r.k = ${expectationKind.absent})
+      FOR r IN SELECT k, s, x, i FROM unnest(p_kinds, p_subjects, p_prefixes, p_positions) AS u(k, s, x, i)
+        WHERE s <= locked OR NOT is_all_new OR k <> ${expectationKind.absent}
+      LOOP
+        IF r.s <= locked THEN
+          found_it := is_there[r.s];
+        ELSE
+          found_it := NOT p_new_keys[r.s - locked] = ANY (own);
+        END IF;
+        IF found_it = (r.k = ${expectationKind.absent})
           OR (r.k = ${expectationKind.revision} AND substr(heads[r.s], 1, length(r.x)) <> r.x)
         THEN
           failed := r.i;

@@ -8,6 +8,7 @@ interface KeyPart {
   readonly key: Bytes
   readonly placement: number
   wants: number
+  isExpected: boolean
   /** Bytes of the longest revision expected; -1 with none. */
   headBytes: number
   value: Bytes | null
@@ -23,14 +24,22 @@ export function sealedCommit({ changes, expectations }: Commit): unknown[] {
   for (const expectation of expectations) addExpectation(parts, expectation)
   const lock = lockOf(parts)
   const sorted = [...parts.values()].sort(inLockOrder)
-  const places = new Map(sorted.map(({ key }, i) => [textOf(key), i + 1]))
+  const [added, blind] = [sorted.filter(isNew), sorted.filter(isBlind)]
+  const locked = sorted.filter((part) => !isNew(part) && !isBlind(part))
+  const places = new Map([...locked, ...added].map(({ key }, i) => [textOf(key), i + 1]))
   return [
     lock,
-    sorted.map(({ placement }) => placement),
-    sorted.map(({ key }) => key),
-    sorted.map((part) => part.wants),
-    sorted.map(({ headBytes }) => headBytes),
-    sorted.map(({ value }) => value),
+    locked.map(({ placement }) => placement),
+    locked.map(({ key }) => key),
+    locked.map((part) => part.wants),
+    locked.map(({ headBytes }) => headBytes),
+    locked.map(({ value }) => value),
+    added.map(({ placement }) => placement),
+    added.map(({ key }) => key),
+    added.map(({ value }) => value),
+    blind.map(({ placement }) => placement),
+    blind.map(({ key }) => key),
+    blind.map(({ value }) => value),
     ...sealedExpectations(expectations, places),
     ...sealedRanges(expectations),
   ]
@@ -40,7 +49,7 @@ function partOf(parts: Map<string, KeyPart>, key: Bytes): KeyPart {
   const name = textOf(key)
   let part = parts.get(name)
   if (part === undefined) {
-    part = { key, placement: placementOf(key), wants: 0, headBytes: -1, value: null }
+    part = { key, placement: placementOf(key), wants: 0, isExpected: false, headBytes: -1, value: null }
     parts.set(name, part)
   }
   return part
@@ -59,6 +68,7 @@ function addExpectation(parts: Map<string, KeyPart>, expectation: Expectation): 
     return
   }
   const part = partOf(parts, expectation.key)
+  part.isExpected = true
   if (expectation.kind === 'absent') part.wants |= wants.absent
   if (expectation.kind !== 'revision') return
   part.wants |= wants.revision
@@ -74,6 +84,16 @@ function lockOf(parts: Map<string, KeyPart>): number {
   // Nothing else inserts it while this commit has the lock, and initializing puts it.
   version.wants &= ~wants.absent
   return catalogLock.shared
+}
+
+/** Expected to be absent, and nothing that would contradict it. */
+function isNew(part: KeyPart): boolean {
+  return (part.wants & ~wants.put) === wants.absent
+}
+
+/** Written whatever is there, and expected by nothing. */
+function isBlind(part: KeyPart): boolean {
+  return part.wants === wants.put && !part.isExpected
 }
 
 function inLockOrder(one: KeyPart, other: KeyPart): number {

@@ -1,6 +1,7 @@
 /** A snapshot of a store on PostgreSQL: one transaction that only reads, begun with the first read. */
 import type { PoolClient, QueryArrayConfig } from 'pg'
-import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
+import { MomentPassed } from '../moment-passed.ts'
+import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, thrownFor } from './failures.ts'
 import { placementOf, type Segment, segmentsOf } from './placement.ts'
@@ -9,6 +10,7 @@ const batchEntriesDefault = 1_000
 /** The first page of a scan is small: many look at the first entries only. */
 const firstPageEntries = 256
 const attemptsMax = 5
+const keysWrittenOutMax = 8
 const nothing = Buffer.alloc(0)
 
 type Row = readonly Buffer[]
@@ -17,25 +19,39 @@ type Query = QueryArrayConfig<unknown[]>
 export class PostgresSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
   private readonly connections: Connections
-  private readonly isNested: boolean
+  private readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
   private client: Promise<PoolClient> | undefined
   /** Something was read: from then on the moment is fixed, and a lost connection cannot be replaced by another. */
   private isPinned = false
   private isReleased = false
 
-  constructor(connections: Connections, isNested: boolean, ended: (snapshot: PostgresSnapshot) => void) {
+  /** What the first keys held, by key, read without a transaction. */
+  private readonly early = new Map<string, Bytes | undefined>()
+  private earlyRead: Promise<void> | undefined
+  private isEarlyChecked = false
+
+  constructor(connections: Connections, options: SnapshotOptions, ended: (snapshot: PostgresSnapshot) => void) {
     this.connections = connections
-    this.isNested = isNested
+    this.options = options
     this.ended = ended
+    for (const key of options.first ?? []) this.early.set(textOf(key), undefined)
   }
 
   async view<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
+    if (this.isEarly(key)) {
+      const value = await this.earlyValue(key)
+      return value === undefined ? undefined : use(value)
+    }
     const [row] = await this.run(this.oneKey(key))
     return row === undefined ? undefined : use(row[0] as Buffer)
   }
 
   async read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Promise<ReadAnswer> {
+    if (ranges.length === 0 && keys.every((key) => this.isEarly(key))) {
+      const values = await Promise.all(keys.map((key) => this.earlyValue(key)))
+      return { values: values.map((value) => value && Buffer.from(value)), ranges: [] }
+    }
     const [values, entries] = await Promise.all([
       this.readKeys(keys),
       Promise.all(ranges.map((range) => this.readRange(range))),
@@ -82,16 +98,59 @@ export class PostgresSnapshot implements Snapshot {
     if (this.isReleased) throw new Error('The snapshot is released and cannot be read any more.')
   }
 
+  /** Once a transaction has begun without them, the first keys are read within it like all others. */
+  private isEarly(key: Bytes): boolean {
+    return this.early.has(textOf(key)) && (this.earlyRead !== undefined || this.client === undefined)
+  }
+
+  private async earlyValue(key: Bytes): Promise<Bytes | undefined> {
+    this.checkOpen()
+    this.earlyRead ??= this.readEarly()
+    await this.earlyRead
+    return this.early.get(textOf(key))
+  }
+
+  /** One statement shows one moment by itself; the connection is given back at once. */
+  private async readEarly(): Promise<void> {
+    const keys = this.options.first ?? []
+    for (let attempt = 1; ; attempt++) {
+      const client = await this.connections.reader(this.options.isNested === true)
+      try {
+        const { rows } = await client.query<unknown[]>(this.severalKeys(keys))
+        client.release()
+        const values = valuesFrom(keys.length, rows)
+        for (const [i, key] of keys.entries()) this.early.set(textOf(key), values[i])
+        return
+      } catch (error) {
+        client.release(true)
+        if (attempt >= attemptsMax || failureOf(error) !== 'lost')
+          throw thrownFor(this.connections.address.location, error)
+      }
+    }
+  }
+
+  /** The transaction shows the moment of what was read before it only if that is still the same. */
+  private async checkEarly(client: PoolClient): Promise<void> {
+    if (this.earlyRead === undefined || this.isEarlyChecked) return
+    const keys = this.options.first ?? []
+    const [{ rows }] = await Promise.all([client.query<unknown[]>(this.severalKeys(keys)), this.earlyRead])
+    const isSame = (value: Bytes | undefined, i: number): boolean =>
+      isEqual(value, this.early.get(textOf(keys[i] as Bytes)))
+    if (!valuesFrom(keys.length, rows).every(isSame)) throw new MomentPassed()
+    this.isEarlyChecked = true
+  }
+
   private async run(query: Query): Promise<readonly Row[]> {
     this.checkOpen()
     for (let attempt = 1; ; attempt++) {
       const begun = this.begun()
       try {
         const client = await begun
-        const { rows } = await client.query<unknown[]>(query)
+        const [, { rows }] = await Promise.all([this.checkEarly(client), client.query<unknown[]>(query)])
         this.isPinned = true
         return rows as unknown as Row[]
       } catch (error) {
+        if (error instanceof MomentPassed) throw error
         const isWorthAnother =
           !this.isPinned && !this.isReleased && attempt < attemptsMax && failureOf(error) === 'lost'
         if (!isWorthAnother) throw thrownFor(this.connections.address.location, error)
@@ -103,7 +162,7 @@ export class PostgresSnapshot implements Snapshot {
 
   /** The connection, with the transaction begun on it: both are sent at once with the first read. */
   private begun(): Promise<PoolClient> {
-    this.client ??= this.connections.reader(this.isNested).then((client) => {
+    this.client ??= this.connections.reader(this.options.isNested === true).then((client) => {
       // When this fails, so does the read behind it.
       client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => undefined)
       return client
@@ -114,17 +173,7 @@ export class PostgresSnapshot implements Snapshot {
   private async readKeys(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     if (keys.length === 0) return []
     if (keys.length === 1) return [(await this.run(this.oneKey(keys[0] as Bytes)))[0]?.[0]]
-    const rows = await this.run({
-      name: 'keys',
-      rowMode: 'array',
-      text: `SELECT w.i, kv.value FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
-        JOIN ${this.connections.address.schema}.kv ON kv.placement = w.p AND kv.key = w.k`,
-      values: [keys.map(placementOf), keys],
-    })
-    const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
-    for (const [position, value] of rows as unknown as readonly (readonly [number, Buffer])[])
-      values[position - 1] = value
-    return values
+    return valuesFrom(keys.length, await this.run(this.severalKeys(keys)))
   }
 
   private async readRange({ reverse = false, limit, ...range }: RangeRead): Promise<readonly Entry[]> {
@@ -137,6 +186,29 @@ export class PostgresSnapshot implements Snapshot {
       }
     }
     return entries
+  }
+
+  private severalKeys(keys: readonly Bytes[]): Query {
+    const { schema } = this.connections.address
+    // Written out, few keys cost half of what a join with their list costs.
+    if (keys.length > keysWrittenOutMax) {
+      return {
+        name: 'keys',
+        rowMode: 'array',
+        text: `SELECT w.i, kv.value FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
+          JOIN ${schema}.kv ON kv.placement = w.p AND kv.key = w.k`,
+        values: [keys.map(placementOf), keys],
+      }
+    }
+    const selects = keys.map((_, i) => {
+      return `SELECT ${i + 1}, value FROM ${schema}.kv WHERE placement = $${2 * i + 1} AND key = $${2 * i + 2}`
+    })
+    return {
+      name: `keys ${keys.length}`,
+      rowMode: 'array',
+      text: selects.join(' UNION ALL '),
+      values: keys.flatMap((key) => [placementOf(key), key]),
+    }
   }
 
   private oneKey(key: Bytes): Query {
@@ -162,6 +234,22 @@ export class PostgresSnapshot implements Snapshot {
       values: [firstPlacement, lastPlacement, from, limit ?? null, ...(to === undefined ? [] : [to])],
     }
   }
+}
+
+/** From rows of position, from 1, and value. */
+function valuesFrom(count: number, rows: readonly (readonly unknown[])[]): (Bytes | undefined)[] {
+  const values: (Bytes | undefined)[] = new Array(count).fill(undefined)
+  for (const [position, value] of rows as readonly (readonly [number, Buffer])[]) values[position - 1] = value
+  return values
+}
+
+function isEqual(one: Bytes | undefined, other: Bytes | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return Buffer.compare(one, other) === 0
+}
+
+function textOf(key: Bytes): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
 }
 
 /** What follows the last key of a page: bounds at its placement, so that no row is passed twice. */
