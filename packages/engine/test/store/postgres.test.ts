@@ -181,7 +181,9 @@ describe('postgres: addresses', () => {
     await expect(wrong).rejects.toThrow(`The store postgres://${server.host}/postgres cannot be opened: password`)
     await expect(wrong).rejects.not.toThrow('sesame')
     const closed = openStore('postgres://ashlar:sesame@127.0.0.1:9/none?patienceMs=0')
-    await expect(closed).rejects.toThrow('postgres://127.0.0.1:9/none cannot be opened')
+    await expect(closed).rejects.toThrow(
+      'The store postgres://127.0.0.1:9/none cannot be used at present: connect ECONNREFUSED',
+    )
     await expect(closed).rejects.not.toThrow('sesame')
   })
 

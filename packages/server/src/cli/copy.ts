@@ -1,4 +1,5 @@
 /** `ashlar copy`: moves a federated database between stores. */
+import { existsSync } from 'node:fs'
 import { type CopyReport, copyStore, openStore, type Store } from '@ashlar/engine'
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
@@ -13,6 +14,7 @@ export function addCopyCommand(program: Command): void {
 async function copy(from: string, to: string): Promise<void> {
   const interrupted = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
+  refuseMissing(from)
   const source = await openStore(from)
   try {
     const target = await openStore(to)
@@ -28,6 +30,13 @@ async function copy(from: string, to: string): Promise<void> {
   } finally {
     await source.close()
   }
+}
+
+/** Opening an LMDB store makes its directory, which a mistyped source must not. */
+function refuseMissing(from: string): void {
+  const directory = /^lmdb:(.+)$/.exec(from)?.[1]
+  if (directory === undefined || existsSync(directory)) return
+  throw new Error(`There is no store to copy in ${directory}.`)
 }
 
 /** The bar goes to standard error, and only where somebody looks. */

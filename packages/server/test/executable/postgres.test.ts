@@ -1,6 +1,6 @@
 /** The program on PostgreSQL, as the documents print it: one line of configuration, many servers, copies there and back. */
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AshlarClient } from '@ashlar/client'
 import { describe, expect, inject, it } from 'vitest'
@@ -79,6 +79,12 @@ describe('on PostgreSQL', () => {
     expect(await new AshlarClient({ baseUrl: await again.url }).readObject(oid)).toMatchObject({ name: 'moved' })
     again.child.kill('SIGTERM')
     await again.ended
+    const missing = await start(['copy', `lmdb:${join(directory, 'typo')}`, `lmdb:${join(directory, 'new')}`]).ended
+    expect(missing).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^ashlar: There is no store to copy in .*typo\.\n$/),
+    })
+    for (const made of ['typo', 'new']) expect(existsSync(join(directory, made))).toBe(false)
     const refused = await start(['copy', places[0]!, places[2]!]).ended
     expect(refused).toMatchObject({
       code: 1,

@@ -1,5 +1,5 @@
 /** The store on PostgreSQL, or on what speaks its protocol: shared by any number of processes on any machines. */
-import { assert } from '../../errors.ts'
+import { AshlarError, assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
@@ -26,6 +26,7 @@ export async function openPostgresStore(address: string): Promise<Store> {
     await prepare(connections)
   } catch (error) {
     await connections.end()
+    if (error instanceof AshlarError) throw error
     throw new Error(`The store ${parsed.location} cannot be opened: ${(error as Error).message}`, { cause: error })
   }
   return storeOn(connections, parsed)
