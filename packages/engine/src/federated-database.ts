@@ -10,8 +10,10 @@ import { CatalogChanges } from './evolution/catalog-changes.ts'
 import { type DetailedStatistics, detailedStatistics } from './evolution/detailed-statistics.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './evolution/dry-run.ts'
 import { IndexBuilds } from './evolution/index-builds.ts'
+import { Recovery } from './evolution/recovery.ts'
 import { SchemaChanges } from './evolution/schema-changes.ts'
 import type { SchemaReport } from './evolution/schema-report.ts'
+import { SignOfLife } from './evolution/sign-of-life.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './evolution/upgrade-objects.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
@@ -74,7 +76,9 @@ export class FederatedDatabase implements Database {
   private readonly catalogs = new CatalogCache()
   private readonly containers: Containers
   private readonly changes: CatalogChanges
+  private readonly sign: SignOfLife
   private readonly builds: IndexBuilds
+  private readonly recovery: Recovery
   private readonly schema: SchemaChanges
   private readonly plans = new StatementPlans()
   private readonly importDirectory: string | undefined
@@ -86,8 +90,10 @@ export class FederatedDatabase implements Database {
     this.session = session
     this.containers = new Containers(options.store)
     this.changes = new CatalogChanges(options.store, session, this.catalogs, this.limits, options.onFault ?? rethrow)
-    this.builds = new IndexBuilds(this.changes)
-    this.schema = new SchemaChanges(this.changes, this.containers, this.builds)
+    this.sign = new SignOfLife(options.store, session.number, this.limits.signOfLifeMs)
+    this.builds = new IndexBuilds(this.changes, this.sign)
+    this.schema = new SchemaChanges(this.changes, this.containers, this.builds, this.sign)
+    this.recovery = new Recovery(this.changes, this.builds)
     this.importDirectory = options.importDir
   }
 
@@ -96,7 +102,7 @@ export class FederatedDatabase implements Database {
     const session = await openSession(options.store)
     await initializeCatalog(options.store, session)
     const fd = new FederatedDatabase(options, session)
-    await fd.schema.recover()
+    await fd.recovery.start()
     return fd
   }
 
@@ -260,8 +266,10 @@ export class FederatedDatabase implements Database {
   }
 
   async close(): Promise<void> {
+    await this.recovery.stop()
     await this.builds.stop()
     await this.changes.settle()
+    await this.sign.end()
     await this.store.close()
   }
 

@@ -10,6 +10,8 @@ export interface EngineLimits {
   readonly transactionAttemptsMax: number
   /** Objects that an index build reads and commits at a time. */
   readonly indexBuildBatchObjects: number
+  /** How often a process that builds an index or changes a type shows that it lives; unchanged thrice, it is taken for gone. */
+  readonly signOfLifeMs: number
   /** How long a text of statements may run. */
   readonly statementMsMax: number
   /** Characters of a text of statements. */
@@ -37,6 +39,7 @@ export const defaultEngineLimits: EngineLimits = {
   indexKeyAttributesMax: 16,
   transactionAttemptsMax: 50,
   indexBuildBatchObjects: 500,
+  signOfLifeMs: 2_000,
   statementMsMax: 60_000,
   queryCharactersMax: 1_000_000,
   sortedRowsMax: 1_000_000,

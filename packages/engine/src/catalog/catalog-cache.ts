@@ -11,6 +11,11 @@ import { type CatalogPart, catalogPartRange, countersKey } from './catalog-keys.
 export class CatalogCache {
   private current: Catalog | undefined
 
+  /** As it was last read; by now there may be another. */
+  get latest(): Catalog | undefined {
+    return this.current
+  }
+
   /** The catalog as of exactly the snapshot's moment. The FD must have been initialized. */
   at(snapshot: Snapshot): Awaitable<Catalog> {
     const { current } = this

@@ -1,5 +1,5 @@
 /** PUT and DELETE /v1/schema/{class} while others go on working (REST interface, section 5). */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { type AlterOptions, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
 import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
@@ -9,6 +9,7 @@ import { withSnapshot } from '../store/awaitable.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import { type AttributeLoss, countLosses } from './count-losses.ts'
+import type { SignOfLife } from './sign-of-life.ts'
 
 export interface AlterSettings {
   /** `?cascade=true`: indexes and partners of links go with a deleted attribute. */
@@ -34,6 +35,7 @@ interface Begun {
  */
 export async function alterOnline(
   changes: CatalogChanges,
+  sign: SignOfLife,
   nameOrNumber: string,
   body: unknown,
   settings: AlterSettings,
@@ -43,34 +45,52 @@ export async function alterOnline(
     attributesMax: changes.limits.classAttributesMax,
     isCascading: settings.isCascading,
   }
-  const begun = await begin(changes, nameOrNumber, request, options, settings)
-  if (begun === undefined) return undefined
-  if (begun.retypes.length === 0) {
-    changes.clearInBackground()
-    return begun.cls
+  const begin = (isShown: boolean): Promise<Beginning> => {
+    return beginning(changes, nameOrNumber, request, options, settings.isLossAllowed, isShown)
   }
+  const begun = await begin(false)
+  if (begun === 'online') {
+    return sign.during(async () => prepareAndFinish(changes, request, options, settings, await begin(true)))
+  }
+  changes.clearInBackground()
+  return begun?.cls
+}
+
+async function prepareAndFinish(
+  changes: CatalogChanges,
+  request: AlterRequest,
+  options: AlterOptions,
+  { isLossAllowed }: AlterSettings,
+  begun: Beginning,
+): Promise<ClassNumber | undefined> {
+  assert(begun !== 'online', 'a change that others see shows a sign of life')
   try {
-    if (!settings.isLossAllowed) await refuseLosses(changes, begun.retypes)
-    for (const index of begun.replacements) await buildIndexEntries(buildContext(changes), index, undefined)
+    if (begun === undefined || begun.retypes.length === 0) return begun?.cls
+    if (!isLossAllowed) await refuseLosses(changes, begun.retypes)
+    await buildReplacements(changes, begun)
     await finish(changes, request, options, begun)
+    return begun.cls
   } catch (error) {
-    await giveUp(changes, begun)
+    if (begun !== undefined) await giveUp(changes, begun)
     throw error
   } finally {
     changes.clearInBackground()
   }
-  return begun.cls
 }
 
-/** Without retypes: it is done. Undefined: it takes a transaction. */
-function begin(
+/** `online`: it takes preparation, of which others would have to be told. Undefined: it takes a transaction. */
+type Beginning = Begun | 'online' | undefined
+
+/** `isShown`: this process shows a sign of life, so that it may tell others what it prepares. Without retypes: it is done. */
+function beginning(
   changes: CatalogChanges,
   nameOrNumber: string,
   request: AlterRequest,
   options: AlterOptions,
-  { isLossAllowed }: AlterSettings,
-): Promise<Begun | undefined> {
-  return changes.change<Begun | undefined>((catalog) => {
+  isLossAllowed: boolean,
+  isShown: boolean,
+): Promise<Beginning> {
+  return changes.change<Beginning>((catalog) => {
     const cls = classOfPath(catalog, nameOrNumber)
     const { state, retypes } = alterClass(catalog, cls, request, options)
     const preparing = retypes.filter((retype) => needsPreparation(catalog, retype))
@@ -78,7 +98,8 @@ function begin(
     if (preparing.some(({ work }) => work.kind !== 'convert')) {
       return { state: catalog.state, result: undefined }
     }
-    const pending = withPending(catalog, preparing, isLossAllowed)
+    if (!isShown) return { state: catalog.state, result: 'online' }
+    const pending = withPending(catalog, preparing, isLossAllowed, changes.session.number)
     return {
       state: pending.state,
       result: { cls: cls.number, retypes: preparing, replacements: pending.replacements },
@@ -107,6 +128,20 @@ export function valuesWouldBeLost(losses: readonly AttributeLoss[]): AshlarError
   )
 }
 
+/** A replacement is missing only where this process was taken for gone, and its change for given up. */
+async function buildReplacements(changes: CatalogChanges, { retypes, replacements }: Begun): Promise<void> {
+  try {
+    for (const index of replacements) await buildIndexEntries(buildContext(changes), index, undefined)
+  } catch (error) {
+    if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
+    throw changedMeanwhile(retypes[0]?.name)
+  }
+}
+
+function changedMeanwhile(attributeName: string | undefined): AshlarError {
+  return new AshlarError('AttributeInUse', `Attribute ${attributeName} was changed by another request meanwhile.`)
+}
+
 /** Others may have changed the class meanwhile, in what this change does not touch. */
 async function finish(
   changes: CatalogChanges,
@@ -117,7 +152,7 @@ async function finish(
   await changes.change((catalog) => {
     for (const { attribute, name } of retypes) {
       if (catalog.attribute(attribute)?.becoming !== undefined) continue
-      throw new AshlarError('AttributeInUse', `Attribute ${name} was changed by another request meanwhile.`)
+      throw changedMeanwhile(name)
     }
     const { state } = alterClass(catalog, classOfPath(catalog, String(cls)), request, { ...options, isPrepared: true })
     return { state: withReplacements(state, replacements), result: undefined }

@@ -15,7 +15,7 @@ import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
-import { defineIndex, readIndexRequest, withIndexState, withoutIndex } from '../schema/index-definition.ts'
+import { defineIndex, readIndexRequest, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
 import { indexesToRebuild, needsPreparation, withRebuiltIndexes } from '../schema/pending-retype.ts'
 import { shownText } from '../schema/request-body.ts'
 import type { Session } from '../transaction/session.ts'
@@ -93,6 +93,7 @@ export class ChangeScope {
       transaction: this.transaction,
       catalog,
       containers,
+      session,
       objectsMax: limits.transactionIndexObjectsMax,
       objects: () => new ObjectChanges(this.transaction, catalog, containers, session),
     }
@@ -116,8 +117,11 @@ export class ChangeScope {
   /** Throws what POST /v1/index does, and LimitExceeded where there are too many objects. */
   async createIndex(body: unknown): Promise<string> {
     const { indexKeyAttributesMax } = this.resources.limits
-    const { definition, state } = defineIndex(this.current, readIndexRequest(body), indexKeyAttributesMax)
-    await this.putCatalog(withIndexState(state, definition.number, 'ready'))
+    const { definition, state } = defineIndex(this.current, readIndexRequest(body), indexKeyAttributesMax, {
+      session: this.resources.session.number,
+      isBackground: false,
+    })
+    await this.putCatalog(withReadyIndex(state, definition.number))
     await this.buildWithin(definition.number)
     return definition.name
   }

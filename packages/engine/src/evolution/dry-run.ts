@@ -57,7 +57,12 @@ export async function reportAlteration(
   const transaction = new Transaction(snapshot, true, new Tape())
   const objectsMax = limits.transactionIndexObjectsMax
   const objects = (): ObjectChanges => new ObjectChanges(transaction, catalog, containers, session)
-  const { losses } = await prepareRetypes({ transaction, catalog, containers, objectsMax, objects }, cls, eager, false)
+  const { losses } = await prepareRetypes(
+    { transaction, catalog, containers, session, objectsMax, objects },
+    cls,
+    eager,
+    false,
+  )
   return report(context, { ...alteration, losses })
 }
 
@@ -77,13 +82,13 @@ interface PlannedChange {
 }
 
 async function report(
-  { snapshot, catalog: before, containers }: DryRunContext,
+  { snapshot, catalog: before, containers, session }: DryRunContext,
   { state, droppedIndexes, retypes, losses }: PlannedChange,
 ): Promise<SchemaReport> {
   const after = buildCatalog(state, before.version)
   const young = containers.known()
   const lossy = retypes.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
-  const changing = buildCatalog(withPending(before, lossy, false).state, before.version)
+  const changing = buildCatalog(withPending(before, lossy, false, session.number).state, before.version)
   const attributes = lossy.map(({ attribute }) => attribute)
   const converted = lossy.length === 0 ? [] : await countLosses(snapshot, changing, attributes, young)
   const touched = new Set(reshapedObjects(before, after).map(({ number }) => number))

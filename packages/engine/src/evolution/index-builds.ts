@@ -5,19 +5,22 @@ import { buildIndexEntries } from '../indexes/build.ts'
 import { encodeProgress, progressOf, readProgress, type StoredProgress } from '../indexes/build-progress.ts'
 import { countObjects } from '../records/scan-objects.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
-import { withFailedIndex, withIndexState } from '../schema/index-definition.ts'
+import { withFailedIndex, withReadyIndex } from '../schema/index-definition.ts'
 import { withSnapshot } from '../store/awaitable.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { buildContext } from './alterations.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
+import type { SignOfLife } from './sign-of-life.ts'
 
 export class IndexBuilds {
   private readonly changes: CatalogChanges
+  private readonly sign: SignOfLife
   private readonly underWay = new Map<IndexNumber, Promise<void>>()
   private readonly stopping = new AbortController()
 
-  constructor(changes: CatalogChanges) {
+  constructor(changes: CatalogChanges, sign: SignOfLife) {
     this.changes = changes
+    this.sign = sign
   }
 
   /** Throws UniqueViolation, IndexNotFound where the index is deleted meanwhile, and the signal's reason. */
@@ -29,7 +32,10 @@ export class IndexBuilds {
   /** Goes on where it was before a stop. What becomes of it is told by the index's record. */
   startInBackground(index: IndexDefinition): void {
     if (this.underWay.has(index.number)) return
-    const building = this.buildInBackground(index).finally(() => this.underWay.delete(index.number))
+    const building = this.sign
+      .during(() => this.buildInBackground(index))
+      .catch(this.changes.onFault)
+      .finally(() => this.underWay.delete(index.number))
     this.underWay.set(index.number, building)
   }
 
@@ -78,7 +84,7 @@ export class IndexBuilds {
       if (catalog.indexByNumber(number) === undefined) {
         throw new AshlarError('IndexNotFound', `Index '${name}' was deleted while it was being built.`)
       }
-      return { state: withIndexState(catalog.state, number, 'ready'), result: undefined }
+      return { state: withReadyIndex(catalog.state, number), result: undefined }
     })
   }
 

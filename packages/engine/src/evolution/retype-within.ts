@@ -20,6 +20,7 @@ import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { withPending } from '../schema/pending-retype.ts'
 import { classesHolding, referenceSpecOf } from '../schema/retype.ts'
+import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -29,6 +30,7 @@ export interface RetypeContext {
   readonly transaction: Transaction
   readonly catalog: Catalog
   readonly containers: Containers
+  readonly session: Session
   readonly objectsMax: number
   /** A working set under the catalog as it is. */
   objects(): ObjectChanges
@@ -100,13 +102,13 @@ export async function putMoved(changes: ObjectChanges, moved: readonly MovedElem
 }
 
 async function countConversions(
-  { transaction, catalog }: RetypeContext,
+  { transaction, catalog, session }: RetypeContext,
   retypes: readonly Retype[],
   young: readonly Container[],
 ): Promise<AttributeLoss[]> {
   const lossy = retypes.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
   if (lossy.length === 0) return []
-  const changing = buildCatalog(withPending(catalog, lossy, false).state, catalog.version)
+  const changing = buildCatalog(withPending(catalog, lossy, false, session.number).state, catalog.version)
   return countLosses(
     transaction.overlay(),
     changing,

@@ -4,8 +4,7 @@ import type { Containers } from '../records/containers.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
-import { defineIndex, readIndexRequest, withoutIndex } from '../schema/index-definition.ts'
-import { withoutAnyPending } from '../schema/pending-retype.ts'
+import { defineIndex, type IndexRequest, readIndexRequest, withoutIndex } from '../schema/index-definition.ts'
 import { shownText } from '../schema/request-body.ts'
 import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -13,16 +12,19 @@ import { type AlterSettings, alterOnline } from './alterations.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import { ChangeScope } from './change-scope.ts'
 import type { IndexBuilds } from './index-builds.ts'
+import type { SignOfLife } from './sign-of-life.ts'
 
 export class SchemaChanges {
   private readonly changes: CatalogChanges
   private readonly containers: Containers
   private readonly builds: IndexBuilds
+  private readonly sign: SignOfLife
 
-  constructor(changes: CatalogChanges, containers: Containers, builds: IndexBuilds) {
+  constructor(changes: CatalogChanges, containers: Containers, builds: IndexBuilds, sign: SignOfLife) {
     this.changes = changes
     this.builds = builds
     this.containers = containers
+    this.sign = sign
   }
 
   /** POST and PUT /v1/schema: all classes or none. Returns a class number a description, in request order. */
@@ -37,7 +39,7 @@ export class SchemaChanges {
 
   /** PUT /v1/schema/{class}. */
   async alter(nameOrNumber: string, body: unknown, settings: AlterSettings): Promise<ClassNumber> {
-    const done = await alterOnline(this.changes, nameOrNumber, body, settings)
+    const done = await alterOnline(this.changes, this.sign, nameOrNumber, body, settings)
     return done ?? this.within((scope) => scope.alterClass(nameOrNumber, body, settings))
   }
 
@@ -53,39 +55,36 @@ export class SchemaChanges {
    */
   async createIndex(body: unknown, isBackground: boolean, signal?: AbortSignal): Promise<IndexDefinition> {
     const request = readIndexRequest(body)
-    const { indexKeyAttributesMax } = this.changes.limits
-    const definition = await this.changes.change((catalog) => {
-      const { state, definition } = defineIndex(catalog, request, indexKeyAttributesMax, isBackground)
+    return this.sign.during(async () => {
+      const definition = await this.announceIndex(request, isBackground)
+      if (isBackground) this.builds.startInBackground(definition)
+      else await this.buildOrDrop(definition, signal)
+      return definition
+    })
+  }
+
+  private announceIndex(request: IndexRequest, isBackground: boolean): Promise<IndexDefinition> {
+    const { limits, session } = this.changes
+    const builder = { session: session.number, isBackground }
+    return this.changes.change((catalog) => {
+      const { state, definition } = defineIndex(catalog, request, limits.indexKeyAttributesMax, builder)
       return { state, result: definition }
     })
-    if (isBackground) {
-      this.builds.startInBackground(definition)
-      return definition
-    }
+  }
+
+  private async buildOrDrop(definition: IndexDefinition, signal: AbortSignal | undefined): Promise<void> {
     try {
       await this.builds.build(definition, signal)
     } catch (error) {
       await this.drop((index) => index.number === definition.number)
       throw error
     }
-    return definition
   }
 
   /** DELETE /v1/index/{name}. Throws IndexNotFound. */
   async deleteIndex(name: string): Promise<void> {
     const dropped = await this.drop((index) => index.name === name)
     if (dropped === 0) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
-  }
-
-  /** What a stop left behind: indexes whose build nobody waits for any more, changes of types, entries of what is gone. */
-  async recover(): Promise<void> {
-    await this.changes.change(({ state }) => ({ state: withoutAnyPending(state), result: undefined }))
-    await this.drop((index) => index.state === 'building' && index.isBackground !== true)
-    const unfinished = await this.changes.change(({ state, indexes }) => {
-      return { state, result: indexes.filter((index) => index.state === 'building') }
-    })
-    for (const index of unfinished) this.builds.startInBackground(index)
-    this.changes.clearInBackground()
   }
 
   private async drop(isDropped: (index: IndexDefinition) => boolean): Promise<number> {

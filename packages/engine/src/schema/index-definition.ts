@@ -121,7 +121,7 @@ export function defineIndex(
   catalog: Catalog,
   request: IndexRequest,
   keyAttributesMax: number,
-  isBackground = false,
+  builder: { readonly session: number; readonly isBackground: boolean },
 ): { definition: IndexDefinition; state: CatalogState } {
   checkIndexName(request.name)
   const cls = indexedClassOf(catalog, request.indexedClass)
@@ -152,17 +152,28 @@ export function defineIndex(
     isUnique: request.isUnique,
     keyAttributes,
     state: 'building',
-    ...(isBackground ? { isBackground } : {}),
+    session: builder.session,
+    ...(builder.isBackground ? { isBackground: true } : {}),
   }
   const counters = { ...state.counters, index: state.counters.index + 1 }
   return { definition, state: { ...state, counters, indexes: [...state.indexes, definition] } }
 }
 
-export function withIndexState(state: CatalogState, number: IndexNumber, to: IndexDefinition['state']): CatalogState {
-  return {
-    ...state,
-    indexes: state.indexes.map((index) => (index.number === number ? { ...index, state: to } : index)),
-  }
+export function withReadyIndex(state: CatalogState, number: IndexNumber): CatalogState {
+  return withIndexAs(state, number, ({ session: _, ...index }) => ({ ...index, state: 'ready' }))
+}
+
+/** Built by the process of another session from now on. */
+export function withIndexOf(state: CatalogState, number: IndexNumber, session: number): CatalogState {
+  return withIndexAs(state, number, (index) => ({ ...index, session }))
+}
+
+function withIndexAs(
+  state: CatalogState,
+  number: IndexNumber,
+  changed: (index: IndexDefinition) => IndexDefinition,
+): CatalogState {
+  return { ...state, indexes: state.indexes.map((index) => (index.number === number ? changed(index) : index)) }
 }
 
 /** Under a number of its own: the entries that there are belong to the old one, and are cleared. */
@@ -177,7 +188,9 @@ export function withFailedIndex(
     ...state,
     counters: { ...counters, index: counters.index + 1 },
     indexes: state.indexes.map((index): IndexDefinition => {
-      return index.number === number ? { ...index, number: failed, state: 'failed', failure } : index
+      if (index.number !== number) return index
+      const { session: _, ...rest } = index
+      return { ...rest, number: failed, state: 'failed', failure }
     }),
   }
 }

@@ -43,16 +43,23 @@ export interface Pending {
   readonly replacements: readonly IndexNumber[]
 }
 
-export function withPending(catalog: Catalog, retypes: readonly Retype[], isLossAllowed: boolean): Pending {
+/** `session`: of the process that makes the change. */
+export function withPending(
+  catalog: Catalog,
+  retypes: readonly Retype[],
+  isLossAllowed: boolean,
+  session: number,
+): Pending {
   const { state } = catalog
   const byNumber = new Map(retypes.map((retype) => [retype.attribute, retype]))
   const classes = mapAttributes(state.classes, (attribute) => {
     const retype = byNumber.get(attribute.number)
-    return retype === undefined ? attribute : { ...attribute, becoming: { spec: retype.to, isLossAllowed } }
+    return retype === undefined ? attribute : { ...attribute, becoming: { spec: retype.to, isLossAllowed, session } }
   })
   let next = state.counters.index
   const replacements = indexesToRebuild(catalog, retypes).map((index): IndexDefinition => {
-    return { ...asReplaced(index, retypes), number: next++ as IndexNumber, state: 'building', replaces: index.number }
+    const number = next++ as IndexNumber
+    return { ...asReplaced(index, retypes), number, state: 'building', session, replaces: index.number }
   })
   return {
     state: {
@@ -115,7 +122,7 @@ export function withoutPending(
 export function withReplacements(state: CatalogState, replacements: readonly IndexNumber[]): CatalogState {
   const isReplaced = new Set<IndexNumber>()
   const settled = state.indexes.flatMap((index): IndexDefinition[] => {
-    const { replaces, ...rest } = index
+    const { replaces, session: _, ...rest } = index
     if (replaces === undefined || !replacements.includes(index.number)) return [index]
     if (!state.indexes.some(({ number }) => number === replaces)) return []
     isReplaced.add(replaces)
@@ -124,10 +131,20 @@ export function withReplacements(state: CatalogState, replacements: readonly Ind
   return { ...state, indexes: settled.filter(({ number }) => !isReplaced.has(number)) }
 }
 
-/** What a stop left of changes that did not come about. */
-export function withoutAnyPending(state: CatalogState): CatalogState {
-  const attributes = state.classes.flatMap((cls) => cls.attributes.filter(({ becoming }) => becoming !== undefined))
-  const replacements = state.indexes.filter(({ replaces }) => replaces !== undefined)
+/** Of the processes that change types; 0 where it is not known. */
+export function pendingSessions({ classes }: CatalogState): number[] {
+  const attributes = classes.flatMap((cls) => cls.attributes)
+  return attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
+}
+
+/** Without the changes of types that processes which are gone have left. */
+export function withoutPendingOf(state: CatalogState, sessions: ReadonlySet<number>): CatalogState {
+  const attributes = state.classes.flatMap((cls) =>
+    cls.attributes.filter(({ becoming }) => becoming !== undefined && sessions.has(becoming.session ?? 0)),
+  )
+  const replacements = state.indexes.filter(
+    ({ replaces, session = 0 }) => replaces !== undefined && sessions.has(session),
+  )
   if (attributes.length === 0 && replacements.length === 0) return state
   return withoutPending(
     state,

@@ -14,7 +14,7 @@ import {
   encodeShape,
 } from '../../src/schema/catalog-codec.ts'
 import type { CatalogState } from '../../src/schema/class-definition.ts'
-import { withIndexState, withoutIndex } from '../../src/schema/index-definition.ts'
+import { withoutIndex, withReadyIndex } from '../../src/schema/index-definition.ts'
 import { classOf, SchemaUnderTest } from './schema-under-test.ts'
 
 const fleet = JSON.parse(readFileSync(new URL('./rental-fleet-schema.json', import.meta.url), 'utf8'))
@@ -74,7 +74,7 @@ it('a whole schema is new to an empty state', () => {
 
 it('indexes that change state, and those that go', () => {
   const { state } = given().catalog
-  const ready = withIndexState(state, 1 as never, 'ready')
+  const ready = withReadyIndex(state, 1 as never)
   expect(changedParts(state, ready)).toMatchObject({
     indexes: [{ name: 'byCity', state: 'ready' }],
     counters: undefined,
@@ -85,5 +85,5 @@ it('indexes that change state, and those that go', () => {
     removedIndexes: [1],
     counters: undefined,
   })
-  expect(withIndexState(state, 9 as never, 'ready').indexes).toEqual(state.indexes)
+  expect(withReadyIndex(state, 9 as never).indexes).toEqual(state.indexes)
 })

@@ -4,8 +4,8 @@ import {
   defineIndex,
   readIndexRequest,
   representIndex,
-  withIndexState,
   withoutIndex,
+  withReadyIndex,
 } from '../../src/schema/index-definition.ts'
 import {
   catalogOf,
@@ -155,8 +155,9 @@ const given = () => {
   )
   return schema
 }
+const builder = { session: 1, isBackground: false }
 const define = (schema: SchemaUnderTest, more: object) => {
-  return defineIndex(schema.catalog, readIndexRequest({ ...base, indexedClass: 'Car', ...more }), 16)
+  return defineIndex(schema.catalog, readIndexRequest({ ...base, indexedClass: 'Car', ...more }), 16, builder)
 }
 const shown = (schema: SchemaUnderTest, attributeName: string) => {
   const definition = schema.index('i', 'Car', attributeName)
@@ -290,7 +291,7 @@ describe('the record', () => {
       ],
     }
     expect(representIndex(definition, schema.catalog)).toEqual({ ...record, state: 'building' })
-    const ready = catalogOf(withIndexState(schema.catalog.state, definition.number, 'ready'))
+    const ready = catalogOf(withReadyIndex(schema.catalog.state, definition.number))
     expect(representIndex(ready.indexByName('i') as typeof definition, ready)).toEqual({ ...record, state: 'ready' })
   })
 

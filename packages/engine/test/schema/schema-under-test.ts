@@ -70,7 +70,7 @@ export class SchemaUnderTest {
   index(name: string, indexedClass: string, ...attributeNames: string[]): IndexDefinition {
     const keyAttributes = attributeNames.map((attributeName) => ({ attributeName }))
     const request = readIndexRequest({ name, indexedClass, isUnique: false, keyAttributes })
-    const { definition, state } = defineIndex(this.catalog, request, 16)
+    const { definition, state } = defineIndex(this.catalog, request, 16, { session: 1, isBackground: false })
     this.catalog = catalogOf(state)
     return definition
   }

@@ -1,0 +1,89 @@
+/** What a process shows of itself while it works on what others could take for a leftover, and how they tell that it is gone. */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { keySpace } from '../bytes/key-space.ts'
+import type { Bytes, Store } from '../store/store.ts'
+
+interface Sign {
+  /** Greater each time; what counts is that it changes. */
+  readonly beat: number
+  readonly pid: number
+  /** Where process numbers mean the same; absent where that cannot be told. */
+  readonly place?: string
+}
+
+const partOfSigns = 0x03
+
+export function signKey(session: number): Buffer {
+  const key = Buffer.from([keySpace.store, partOfSigns, 0, 0, 0])
+  key.writeUIntBE(session, 2, 3)
+  return key
+}
+
+export class SignOfLife {
+  private readonly store: Store
+  private readonly key: Buffer
+  private readonly intervalMs: number
+  private beat = 0
+  private works = 0
+  private timer: NodeJS.Timeout | undefined
+
+  /** `intervalMs`: how often the sign changes while there is work. */
+  constructor(store: Store, session: number, intervalMs: number) {
+    this.store = store
+    this.key = signKey(session)
+    this.intervalMs = intervalMs
+  }
+
+  /** The sign is there before the work begins, and changes until it ends. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.works++
+    try {
+      await this.show()
+      this.timer ??= setInterval(() => void this.show().catch(ignoreUntilNextTime), this.intervalMs).unref()
+      return await work()
+    } finally {
+      if (--this.works === 0) {
+        clearInterval(this.timer)
+        this.timer = undefined
+      }
+    }
+  }
+
+  /** What is not done then, is for others to take over at once. */
+  async end(): Promise<void> {
+    clearInterval(this.timer)
+    if (this.beat > 0) await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], expectations: [] })
+  }
+
+  private async show(): Promise<void> {
+    const sign: Sign = { beat: ++this.beat, pid: process.pid, ...(place === undefined ? {} : { place }) }
+    const value = Buffer.from(JSON.stringify(sign))
+    await this.store.commit({ changes: [{ kind: 'put', key: this.key, value }], expectations: [] })
+  }
+}
+
+/** A store that fails is told of by the work itself. */
+function ignoreUntilNextTime(): void {}
+
+/** True where the process certainly is no more, false where that is not known. */
+export function isGone(stored: Bytes): boolean {
+  const sign = JSON.parse(Buffer.from(stored).toString()) as Sign
+  if (place === undefined || sign.place !== place) return false
+  try {
+    process.kill(sign.pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}
+
+/** This start of this machine, and the process numbers that are seen here: containers have their own. */
+const place = placeHere()
+
+function placeHere(): string | undefined {
+  try {
+    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,171 @@
+/** What one process has begun and another finds: left alone while the first lives, taken over when it is gone. */
+import { expect, it } from 'vitest'
+import { keySpace } from '../../src/bytes/key-space.ts'
+import { signKey } from '../../src/evolution/sign-of-life.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import type { Commit, Store } from '../../src/store/store.ts'
+import { classOf, index, outcome } from '../engine/open-fd.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+
+const limits = { indexBuildBatchObjects: 20, signOfLifeMs: 10 }
+const objects = 100
+const narrower = {
+  attributesToChange: [{ attributeName: 'year', logicalType: 'integer', storage: 'b16', encoding: 'signed' }],
+}
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A process's view of the store: its commits of index entries, or all of them, can be held up. */
+class HeldUp implements Store {
+  readonly facts: Store['facts']
+  held: 'nothing' | 'entries' | 'everything' = 'entries'
+  private readonly store: Store
+
+  constructor(store: Store) {
+    this.store = store
+    this.facts = store.facts
+  }
+
+  async commit(commit: Commit) {
+    while (this.held === 'everything' || (this.held === 'entries' && hasEntries(commit))) await turn()
+    return this.store.commit(commit)
+  }
+
+  snapshot(...options: Parameters<Store['snapshot']>) {
+    return this.store.snapshot(...options)
+  }
+  stats = () => this.store.stats()
+  backup = (directory: string) => this.store.backup(directory)
+  async close() {}
+}
+
+function hasEntries({ changes }: Commit): boolean {
+  return changes.some(({ key }) => key[0] === keySpace.index)
+}
+
+interface Begun {
+  readonly store: Store
+  readonly first: HeldUp
+  readonly firstFd: FederatedDatabase
+  readonly second: FederatedDatabase
+  /** How the first fares with what it has begun. */
+  readonly work: Promise<string>
+}
+
+/** The first begins what takes it some time; then the second comes, and at the end all is well. */
+async function withTwo(
+  begin: (fd: FederatedDatabase) => Promise<string>,
+  use: (begun: Begun) => Promise<void>,
+): Promise<void> {
+  const store = await openStoreOfRun()
+  const first = new HeldUp(store)
+  const firstFd = await FederatedDatabase.open({ alias: 'first', store: first, limits })
+  await firstFd.defineClasses([classOf('Car', { license: 'string', year: 'integer' })], 'create')
+  const requests = Array.from({ length: objects }, (_, i) => {
+    return { class: 'Car', attributes: { license: `L${i}`, year: i } }
+  })
+  await firstFd.createObjects(requests)
+  const work = begin(firstFd)
+  const second = await FederatedDatabase.open({ alias: 'second', store, limits })
+  await use({ store, first, firstFd, second, work })
+  expect((await second.verify()).problems).toEqual([])
+  first.held = 'nothing'
+  await work
+  await firstFd.close()
+  await second.close()
+}
+
+async function signsShown(store: Store, count: number): Promise<void> {
+  let last = ''
+  for (let seen = 0; seen < count; ) {
+    const snapshot = await store.snapshot()
+    const [sign] = (await snapshot.read([signKey(1)])).values
+    snapshot.release()
+    const now = Buffer.from(sign ?? []).toString()
+    if (now !== last) seen++
+    last = now
+    await turn()
+  }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await turn()
+}
+
+const stateOf = async (fd: FederatedDatabase, name: string): Promise<string | undefined> => {
+  return (await fd.listIndexes()).find((one) => one.name === name)?.state
+}
+
+it('a living process keeps the index that it builds for a client, however long it takes', async () => {
+  await withTwo(
+    (fd) => outcome(fd.createIndex(index('byYear', 'Car', false, 'year'))),
+    async ({ store, first, second, work }) => {
+      await signsShown(store, 8)
+      expect(await stateOf(second, 'byYear')).toBe('building')
+      first.held = 'nothing'
+      expect(await work).toBe('ok')
+      expect(await second.readIndex('byYear')).toMatchObject({ state: 'ready', entryCount: objects })
+    },
+  )
+})
+
+it('a living process keeps the change of a type that it prepares', async () => {
+  await withTwo(
+    async (fd) => {
+      await fd.createIndex(index('byYear', 'Car', false, 'year'))
+      return outcome(fd.alterClass('Car', narrower))
+    },
+    async ({ store, first, second, work }) => {
+      first.held = 'nothing'
+      await until(async () => (await stateOf(second, 'byYear')) === 'ready')
+      first.held = 'entries'
+      await signsShown(store, 8)
+      first.held = 'nothing'
+      expect(await work).toBe('ok')
+      expect(await outcome(second.createObject('Car', { year: 40_000 }))).toBe('ValueNotAllowed')
+    },
+  )
+})
+
+it('what a process that is gone was building for a client is dropped, by whoever is there', async () => {
+  await withTwo(
+    (fd) => outcome(fd.createIndex(index('byYear', 'Car', true, 'year'))),
+    async ({ first, second }) => {
+      first.held = 'everything'
+      await until(async () => (await stateOf(second, 'byYear')) === undefined)
+      expect(await outcome(second.createIndex(index('byYear', 'Car', true, 'year')))).toBe('ok')
+    },
+  )
+})
+
+it('a build in the background goes on elsewhere when its process is gone', async () => {
+  await withTwo(
+    (fd) => outcome(fd.createIndex(index('byYear', 'Car', true, 'year'), { isBackground: true })),
+    async ({ first, second }) => {
+      first.held = 'everything'
+      await until(async () => (await stateOf(second, 'byYear')) === 'ready')
+      expect(await second.readIndex('byYear')).toMatchObject({ state: 'ready', entryCount: objects })
+    },
+  )
+})
+
+it('a process that was taken for gone, and comes back, is told so, and leaves nothing behind', async () => {
+  await withTwo(
+    (fd) => outcome(fd.createIndex(index('byYear', 'Car', true, 'year'))),
+    async ({ first, firstFd, second, work }) => {
+      first.held = 'everything'
+      await until(async () => (await stateOf(second, 'byYear')) === undefined)
+      first.held = 'nothing'
+      expect(await work).toBe('IndexNotFound')
+      await firstFd.createIndex(index('byYear', 'Car', false, 'year'))
+
+      first.held = 'entries'
+      const change = outcome(firstFd.alterClass('Car', narrower))
+      await until(async () => (await outcome(second.createObject('Car', { year: 40_000 }))) === 'ValueNotAllowed')
+      first.held = 'everything'
+      await until(async () => (await outcome(second.createObject('Car', { year: 40_000 }))) === 'ok')
+      first.held = 'nothing'
+      expect(await change).toBe('AttributeInUse')
+      expect(await outcome(firstFd.createObject('Car', { year: 40_000 }))).toBe('ok')
+    },
+  )
+})
