@@ -17,6 +17,7 @@ import { logRequests, OneLineARequest } from './request-log.ts'
 import { collectPaths, registerOperations } from './routes.ts'
 import type { ServerError } from './server-errors.ts'
 import { ToolRuns } from './tools/tool-runs.ts'
+import { noSiblings, type Siblings } from './workers/siblings.ts'
 
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
@@ -24,6 +25,8 @@ export interface ServerOptions {
   readonly limits: Limits
   readonly isShutdownAllowed: boolean
   readonly logger: Logger
+  /** Other processes on the same port, if any. */
+  readonly siblings?: Siblings
   /** Asked for by POST /shutdown. */
   onStop(): void
   /** From then on new requests are refused. */
@@ -67,13 +70,16 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   await app.register(compress, compression)
   const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
+  const { siblings = noSiblings } = options
+  siblings.answerWith(() => toolRuns.all())
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias)
   registerOperations(app, fds, {
     limits,
-    startedAt: performance.now(),
+    startedAt: (siblings.upSince ?? Date.now()) - performance.timeOrigin,
     isShutdownAllowed: options.isShutdownAllowed,
     resources,
     toolRuns,
+    siblings,
     stop: options.onStop,
   })
   registerHealth(app, fds, options.isStopping)

@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import { defaultServerLimits } from './limits.ts'
 import { buildServer } from './server.ts'
+import type { Worker } from './workers/worker.ts'
 
 export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
@@ -19,8 +20,11 @@ export interface RunningServer {
   readonly stopped: Promise<void>
 }
 
-/** Throws an Error that says which federated database cannot be opened, or why it cannot listen. */
-export async function startServer(config: Config, logger: Logger): Promise<RunningServer> {
+/**
+ * `worker`: where this process is one of several. Throws an Error that says which federated database cannot be opened, or why it cannot
+ * listen.
+ */
+export async function startServer(config: Config, logger: Logger, worker?: Worker): Promise<RunningServer> {
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const fds = await openAll(config, limits, (alias, err) => {
     logger.error({ err, fdAlias: alias }, 'work in the background failed')
@@ -39,7 +43,8 @@ export async function startServer(config: Config, logger: Logger): Promise<Runni
       limits,
       isShutdownAllowed: config.allowShutdown,
       logger,
-      onStop: () => setImmediate(() => void stop()),
+      ...(worker === undefined ? {} : { siblings: worker }),
+      onStop: worker?.stopAll ?? (() => setImmediate(() => void stop())),
       isStopping: () => stopping !== undefined,
     })
     await app.listen({ host: config.host, port: config.port })

@@ -1,12 +1,13 @@
 /** The configuration that the environment gives: ASHLAR_HOST and the like. */
 import { ConfigError, type ConfigSource } from './config.ts'
-import { nearSetting, readBoolean, readFdOption, readPort, readText } from './read-value.ts'
+import { nearSetting, readBoolean, readFdOption, readPort, readText, readWorkers } from './read-value.ts'
 
 const prefix = 'ASHLAR_'
 const readers: Readonly<Record<string, (value: string, name: string) => ConfigSource>> = {
   ASHLAR_HOST: (value, name) => ({ host: readText(value, name) }),
   ASHLAR_PORT: (value, name) => ({ port: readPort(value, name) }),
   ASHLAR_DATA: (value, name) => ({ data: readText(value, name) }),
+  ASHLAR_WORKERS: (value, name) => ({ workers: readWorkers(value, name) }),
   ASHLAR_DEFAULT: (value, name) => ({ default: readText(value, name) }),
   /** Several are separated by commas. */
   ASHLAR_FD: (value) => ({ federatedDatabases: value.split(',').map((fd) => readFdOption(fd.trim())) }),

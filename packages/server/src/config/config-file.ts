@@ -4,7 +4,7 @@ import { defaultEngineLimits } from '@ashlar/engine'
 import { defaultServerLimits, type Limits } from '../limits.ts'
 import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
-import { nearSetting, readBoolean, readPort, readText } from './read-value.ts'
+import { nearSetting, readBoolean, readPort, readText, readWorkers } from './read-value.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -12,6 +12,7 @@ const readers: Readonly<Record<string, (value: unknown, name: string) => ConfigS
   host: (value, name) => ({ host: readText(value, name) }),
   port: (value, name) => ({ port: readPort(value, name) }),
   data: (value, name) => ({ data: readText(value, name) }),
+  workers: (value, name) => ({ workers: readWorkers(value, name) }),
   default: (value, name) => ({ default: readText(value, name) }),
   federatedDatabases: (value, name) => ({ federatedDatabases: readFds(value, name) }),
   limits: (value, name) => ({ limits: readLimits(value, name) }),

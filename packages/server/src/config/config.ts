@@ -13,6 +13,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly data: string
+  /** Processes that answer on the port, together. */
+  readonly workers: number
   /** Alias of the federated database that a request without fdAlias means. */
   readonly default: string | undefined
   readonly federatedDatabases: readonly FederatedDatabaseConfig[]
@@ -30,6 +32,7 @@ export interface ConfigSource {
   readonly host?: string
   readonly port?: number
   readonly data?: string
+  readonly workers?: number
   readonly default?: string
   readonly federatedDatabases?: readonly { readonly alias: string; readonly store?: string }[]
   readonly limits?: Partial<Limits>
@@ -47,6 +50,7 @@ export interface ConfigFile {
 }
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
+const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 const loopback = /^(127(\.\d{1,3}){3}|localhost|::1)$/
 
@@ -63,6 +67,7 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
     host: merged.host ?? '127.0.0.1',
     port: merged.port ?? 8185,
     data,
+    workers: merged.workers ?? 1,
     default: merged.default,
     federatedDatabases,
     limits: merged.limits ?? {},
@@ -80,6 +85,7 @@ function check(config: Config): void {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new ConfigError(`'${port}' is not a port (0 to 65535).`)
   if (federatedDatabases.length === 0) throw new ConfigError('At least one federated database is needed.')
+  checkWorkers(config)
   const aliases = new Set<string>()
   for (const { alias } of federatedDatabases) {
     if (!aliasForm.test(alias)) {
@@ -103,6 +109,16 @@ function check(config: Config): void {
       `Listening on ${host} lets others on the network read and change everything, since there is no authentication; if that is meant, say --allow-remote.`,
     )
   }
+}
+
+function checkWorkers({ workers, federatedDatabases }: Config): void {
+  if (!Number.isInteger(workers) || workers < 1 || workers > workersMax)
+    throw new ConfigError(`'${workers}' is not a number of workers (1 to ${workersMax}).`)
+  const inMemory = federatedDatabases.find(({ store }) => store === 'memory:')
+  if (workers === 1 || inMemory === undefined) return
+  throw new ConfigError(
+    `The federated database ${inMemory.alias} is kept in memory, which ${workers} workers cannot share.`,
+  )
 }
 
 function checkImportDir(importDir: string | undefined): void {

@@ -8,6 +8,12 @@ export function readPort(value: unknown, name: string): number {
   throw new ConfigError(`${name} is a port (0 to 65535), not ${JSON.stringify(value)}.`)
 }
 
+export function readWorkers(value: unknown, name: string): number {
+  const isDigits = typeof value === 'string' && /^\d{1,5}$/.test(value)
+  if (typeof value === 'number' || isDigits) return Number(value)
+  throw new ConfigError(`${name} is a number of workers, not ${JSON.stringify(value)}.`)
+}
+
 export function readBoolean(value: unknown, name: string): boolean {
   if (value === true || value === 'true' || value === '1') return true
   if (value === false || value === 'false' || value === '0') return false

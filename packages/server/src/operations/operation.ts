@@ -5,6 +5,7 @@ import type { Limits } from '../limits.ts'
 import type { ReplyType } from '../negotiate.ts'
 import type { ProblemType } from '../server-errors.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
+import type { Siblings } from '../workers/siblings.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -16,6 +17,7 @@ export interface ServiceContext {
   /** The resources of the interface, as GET /v1 lists them. */
   readonly resources: readonly { readonly uri: string; readonly supportedMethods: readonly Method[] }[]
   readonly toolRuns: ToolRuns
+  readonly siblings: Siblings
   /** Stops the server once the reply is sent. */
   stop(): void
 }
@@ -91,7 +93,7 @@ export interface FdOperation extends OperationEntry {
 /** Independent of a federated database: `fdAlias` is accepted and ignored. */
 export interface ServiceOperation extends OperationEntry {
   readonly scope: 'service'
-  run(request: OperationRequest): OperationReply
+  run(request: OperationRequest): OperationReply | Promise<OperationReply>
 }
 
 export type Operation = FdOperation | ServiceOperation

@@ -1,6 +1,7 @@
 /** The operations on administrative tools (REST interface, section 2). */
 import Type from 'typebox'
-import { readFlags } from '../tools/tool.ts'
+import { readFlags, type Tool } from '../tools/tool.ts'
+import type { RunRecord } from '../tools/tool-runs.ts'
 import { toolNamed, tools } from '../tools/tools.ts'
 import { type FdOperation, type ServiceOperation, wantsAsync } from './operation.ts'
 import { ToolBody, ToolRecord, ToolReply } from './wire-schemas.ts'
@@ -16,18 +17,25 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
     reply: Type.Array(ToolRecord),
     standsAlone: true,
     errors: [],
-    run: ({ service }) => ({
-      body: tools.map((tool) => ({
-        name: tool.name,
-        description: tool.description,
-        flags: Object.entries(tool.flags).map(([name, { type, description, isRequired = false }]) => {
-          return { name, type, description, isRequired }
-        }),
-        runs: service.toolRuns.of(tool),
-      })),
-    }),
+    async run({ service }) {
+      const runs = [...service.toolRuns.all(), ...(await service.siblings.toolRuns())]
+      return { body: tools.map((tool) => describe(tool, runs)) }
+    },
   },
 ]
+
+function describe(tool: Tool, runs: readonly RunRecord[]): object {
+  return {
+    name: tool.name,
+    description: tool.description,
+    flags: Object.entries(tool.flags).map(([name, { type, description, isRequired = false }]) => {
+      return { name, type, description, isRequired }
+    }),
+    runs: runs
+      .filter((run) => run.tool === tool.name)
+      .sort((one, other) => one.startedAt.localeCompare(other.startedAt)),
+  }
+}
 
 interface ToolRequest {
   readonly tool: string

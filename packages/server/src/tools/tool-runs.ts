@@ -31,8 +31,8 @@ export class ToolRuns {
     this.onFault = onFault
   }
 
-  of(tool: Tool): RunRecord[] {
-    return this.records.filter((record) => record.tool === tool.name)
+  all(): readonly RunRecord[] {
+    return this.records
   }
 
   /** Throws our own faults, and the signal's reason; what the tool cannot do is its reply. */

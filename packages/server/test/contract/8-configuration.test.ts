@@ -181,6 +181,24 @@ rule('8.1.6', 'any free port, and one line that says where', async () => {
   await server.remove()
 })
 
+rule('8.1.14', 'several workers answer on one port, and share what each has changed', async () => {
+  const server = await startServer({ words: ['--workers', '2', '--fd', 'fleet'] })
+  expect(server.startLine).toContain('2 workers')
+  const fd = new FdUnderTest(server, 'fleet')
+  await fd.define(classOf('Car', { license: 'string' }))
+  const oids = new Set<string>()
+  for (let nth = 0; nth < 20; nth++) {
+    const oid = await fd.create('Car', { license: `A${nth}` })
+    expect((await fd.read(oid)).license).toBe(`A${nth}`)
+    oids.add(oid)
+  }
+  expect(oids.size).toBe(20)
+  expect(await server.end()).toBe(0)
+  const inMemory = await runToEnd(['serve', '--workers', '2', '--fd', 'fleet=memory:', '--port', '0'])
+  expect(inMemory).toMatchObject({ code: 1, stderr: expect.stringMatching(/fleet is kept in memory.*\n$/) })
+  await server.remove()
+})
+
 rule('8.1.7', 'what was acknowledged is there after a restart', async () => {
   const first = await startServer({ words: ['--fd', 'fleet'] })
   const fd = new FdUnderTest(first, 'fleet')

@@ -13,6 +13,8 @@ export interface Started {
   readonly child: ChildProcess
   /** Where it listens; rejects where it ends before it does. */
   readonly url: Promise<string>
+  /** What it has written to standard error so far. */
+  log(): string
   /** Resolves when it has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>
 }
@@ -51,5 +53,5 @@ export function start(
     void ended.then(() => reject(new Error(`ended before it listened: ${stderr}`)))
   })
   url.catch(() => undefined)
-  return { child, url, ended }
+  return { child, url, ended, log: () => stderr }
 }

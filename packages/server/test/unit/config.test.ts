@@ -16,6 +16,7 @@ describe('mergeConfig', () => {
       host: '127.0.0.1',
       port: 8185,
       data: './data',
+      workers: 1,
       default: undefined,
       federatedDatabases: [{ alias: 'default', store: `lmdb:${join('data', 'default')}` }],
       limits: {},
@@ -99,6 +100,7 @@ describe('configFromEnvironment', () => {
       ASHLAR_HOST: '::1',
       ASHLAR_PORT: '0',
       ASHLAR_DATA: '/d',
+      ASHLAR_WORKERS: '2',
       ASHLAR_DEFAULT: 'b',
       ASHLAR_FD: 'a, b=memory:',
       ASHLAR_ALLOW_SHUTDOWN: 'true',
@@ -111,6 +113,7 @@ describe('configFromEnvironment', () => {
       host: '::1',
       port: 0,
       data: '/d',
+      workers: 2,
       default: 'b',
       federatedDatabases: [{ alias: 'a' }, { alias: 'b', store: 'memory:' }],
       allowShutdown: true,
@@ -128,6 +131,7 @@ describe('configFromEnvironment', () => {
     [{ ASHLAR_PORT: 'x' }, /ASHLAR_PORT is a port/],
     [{ ASHLAR_ALLOW_SHUTDOWN: 'yes' }, /ASHLAR_ALLOW_SHUTDOWN is true or false/],
     [{ ASHLAR_FD: 'a=' }, /no store/],
+    [{ ASHLAR_WORKERS: 'all' }, /ASHLAR_WORKERS is a number of workers/],
   ])('refuses %j', (environment, words) => {
     expect(() => configFromEnvironment(environment)).toThrow(mistake(words))
   })
@@ -141,6 +145,7 @@ describe('configFromJson', () => {
       host: '127.0.0.1',
       port: 8185,
       data: './data',
+      workers: 4,
       default: 'fleet',
       federatedDatabases: [{ alias: 'fleet', store: 'lmdb:./data/fleet' }, { alias: 'big' }],
       limits: { bodyBytesMax: 1_000, classAttributesMax: 5, statementMsMax: 100, sortedRowsMax: 7 },

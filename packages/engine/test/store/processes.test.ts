@@ -1,9 +1,10 @@
-/** Several processes on one PostgreSQL, some killed and PostgreSQL crashed meanwhile: nothing lost, nothing doubled. */
+/** Several processes on one store, some killed and PostgreSQL crashed meanwhile: nothing lost, nothing doubled. */
 import { expect, it } from 'vitest'
 import { startPostgres } from '../../../../tools/postgres-for-tests.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { type Child, startChild } from './children/child.ts'
+import { temporaryDirectory } from './temporary-stores.ts'
 
 const scale = Number(process.env.ASHLAR_RUNS ?? 1)
 const clients = 16
@@ -92,13 +93,26 @@ async function expectAsTold(fd: FederatedDatabase, told: Told, hubs: readonly st
   expect((await fd.verify()).problems).toEqual([])
 }
 
+interface Shared {
+  readonly address: string
+  crash(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** LMDB has no process of its own that could crash. */
+async function onLmdb(): Promise<Shared> {
+  return { address: `lmdb:${await temporaryDirectory()}`, crash: async () => undefined, stop: async () => undefined }
+}
+
 it.each([
-  ['at peace', false],
-  ['with two processes killed and PostgreSQL crashed twice', true],
+  ['LMDB', 'at peace', onLmdb, false],
+  ['LMDB', 'with two of them killed', onLmdb, true],
+  ['PostgreSQL', 'at peace', () => startPostgres(), false],
+  ['PostgreSQL', 'with two of them killed and PostgreSQL crashed twice', () => startPostgres(), true],
 ])(
-  'four processes with 64 clients, %s: all that was acknowledged is there, once',
-  async (_, isAtWar) => {
-    const server = await startPostgres()
+  'on %s, four processes with 64 clients, %s: all that was acknowledged is there, once',
+  async (_store, _how, open, isAtWar) => {
+    const server = await open()
     const fd = await FederatedDatabase.open({ alias: 'shared', store: await openStore(server.address) })
     await fd.defineClasses(classes, 'create')
     const keyAttributes = [{ attributeName: 'key' }]

@@ -1,0 +1,141 @@
+/** The process that starts the workers, keeps up their number, and stops them; it serves no request itself. */
+import cluster, { type Worker as Child } from 'node:cluster'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { type ServedStore, type ToPrimary, tellWorker } from './messages.ts'
+import { RunQuestions } from './run-questions.ts'
+
+const firstDelayMs = 100
+const delayMsMax = 10_000
+/** After what a worker itself takes to stop. */
+const moreToStopMs = 5_000
+
+export interface Served {
+  readonly url: string
+  readonly stores: readonly ServedStore[]
+}
+
+export class Primary {
+  /** Resolves once it has stopped, for whatever reason: whether every worker ended as it should. */
+  readonly stopped: Promise<boolean>
+  private readonly config: Config
+  private readonly logger: Logger
+  private readonly stopMsMax: number
+  private readonly children = new Set<Child>()
+  private readonly listening = new Set<Child>()
+  private readonly questions = new RunQuestions()
+  /** Set once all serve: whoever ends from then on is replaced. */
+  private served: Served | undefined
+  /** Workers share a port by the number that they ask for, so all ask for the same: 0 where the first did. */
+  private port: number
+  /** In a row, since the last worker that came to serve. */
+  private failures = 0
+  private stopping: Promise<void> | undefined
+  private readonly endOfDelays = new AbortController()
+  private hasStopped: (isWell: boolean) => void = () => undefined
+
+  /** `stopMsMax`: how long a worker may take to end its requests. */
+  constructor(config: Config, logger: Logger, stopMsMax: number) {
+    this.config = config
+    this.logger = logger
+    this.stopMsMax = stopMsMax
+    this.port = config.port
+    this.stopped = new Promise((resolve) => {
+      this.hasStopped = resolve
+    })
+    cluster.setupPrimary({ serialization: 'advanced' })
+  }
+
+  /** The first worker alone, for it makes what is not there yet; then the others. Undefined where one ends instead, having said why. */
+  async start(): Promise<Served | undefined> {
+    const first = await this.startOne()
+    if (first === undefined) return undefined
+    const others = Array.from({ length: this.config.workers - 1 }, () => this.startOne())
+    if ((await Promise.all(others)).includes(undefined)) {
+      await this.stop()
+      return undefined
+    }
+    this.served = first
+    for (let missing = this.config.workers - this.children.size; missing > 0; missing--) void this.replace()
+    return first
+  }
+
+  /** Asked again, waits for the same. */
+  readonly stop = (): Promise<void> => {
+    this.stopping ??= this.stopAll()
+    return this.stopping
+  }
+
+  private startOne(): Promise<Served | undefined> {
+    const child = cluster.fork()
+    this.children.add(child)
+    return new Promise((resolve) => {
+      child.on('message', (message: ToPrimary) => {
+        if (message.kind === 'ready') this.startWork(child)
+        else if (message.kind === 'listening') resolve(this.serves(child, message))
+        else if (message.kind === 'stopAll') void this.stop()
+        else if (message.kind === 'runs') this.questions.answer(child, message.id, message.runs)
+        else this.questions.ask(child, message.id, this.othersThan(child))
+      })
+      child.on('exit', (code, signal) => {
+        resolve(undefined)
+        this.ended(child, code, signal)
+      })
+    })
+  }
+
+  private startWork(child: Child): void {
+    const config = { ...this.config, port: this.port }
+    tellWorker(child, { kind: 'start', config, upSince: Math.round(performance.timeOrigin) })
+  }
+
+  private serves(child: Child, { url, stores }: Served): Served {
+    const { pid } = child.process
+    // It asked for any port while the last that had the right one ended.
+    if (this.served !== undefined && this.served.url !== url) child.process.kill('SIGKILL')
+    this.failures = 0
+    this.listening.add(child)
+    this.logger.info({ worker: child.id, pid }, 'a worker serves')
+    return { url, stores }
+  }
+
+  private othersThan(child: Child): Child[] {
+    return [...this.listening].filter((other) => other !== child)
+  }
+
+  private ended(child: Child, code: number | null, signal: string | null): void {
+    this.children.delete(child)
+    this.listening.delete(child)
+    this.questions.forget(child)
+    if (this.stopping !== undefined || this.served === undefined) return
+    // The port that was shared is free again: the next has to ask for it by its number.
+    if (this.listening.size === 0) this.port = Number(new URL(this.served.url).port)
+    const { pid } = child.process
+    this.logger.error({ worker: child.id, pid, code, signal }, 'a worker ended; another takes its place')
+    void this.replace()
+  }
+
+  private async replace(): Promise<void> {
+    const { signal } = this.endOfDelays
+    const delayMs = Math.min(delayMsMax, firstDelayMs * 2 ** this.failures++)
+    const isTime = await delay(delayMs, true, { signal }).catch(() => false)
+    if (isTime) await this.startOne()
+  }
+
+  private async stopAll(): Promise<void> {
+    this.endOfDelays.abort()
+    const timeout = setTimeout(() => this.killAll(), this.stopMsMax + moreToStopMs)
+    const codes = [...this.children].map((child) => {
+      tellWorker(child, { kind: 'stop' })
+      return new Promise<number | null>((resolve) => child.once('exit', resolve))
+    })
+    const isWell = (await Promise.all(codes)).every((code) => code === 0)
+    clearTimeout(timeout)
+    this.hasStopped(isWell)
+  }
+
+  private killAll(): void {
+    for (const child of this.children) child.process.kill('SIGKILL')
+  }
+}

@@ -1,0 +1,211 @@
+/** Several processes behind one port: they see each other's changes at once, replace who dies, and end together. */
+import { randomBytes } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { describe, expect, inject, it } from 'vitest'
+import { type Started, start } from './process.ts'
+
+const gadget = {
+  className: 'Gadget',
+  isReferenceable: true,
+  attributes: [{ attributeName: 'name', logicalType: 'string' }],
+}
+const byName = { name: 'byName', indexedClass: 'Gadget', isUnique: true, keyAttributes: [{ attributeName: 'name' }] }
+
+// biome-ignore lint/suspicious/noExplicitAny: what the server answers is what is tested
+type Loose = any
+
+interface Answer {
+  readonly status: number
+  readonly body: Loose
+}
+
+/** A connection of its own: connections go to the workers in turn. */
+class Connection {
+  private readonly url: string
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+  constructor(url: string) {
+    this.url = url
+  }
+
+  send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const type = body === undefined ? {} : { 'content-type': 'application/json' }
+      const options = { method, agent: this.agent, headers: { ...type, ...headers } }
+      const sent = request(`${this.url}${path}`, options, async (response) => {
+        const hasBody = response.headers['content-length'] !== '0' && response.statusCode !== 204
+        const answer = hasBody ? await json(response).catch(reject) : response.resume() && undefined
+        resolve({ status: response.statusCode ?? 0, body: answer })
+      })
+      sent.on('error', reject)
+      sent.end(body === undefined ? undefined : JSON.stringify(body))
+    })
+  }
+}
+
+interface LogLine {
+  readonly msg: string
+  readonly worker?: number
+  readonly pid?: number
+}
+
+function logOf(text: string): LogLine[] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as LogLine)
+}
+
+/** By number, as the log tells it. */
+async function workersOf({ log }: Started, count: number): Promise<Map<number, number>> {
+  for (;;) {
+    const serving = logOf(log()).filter(({ msg }) => msg === 'a worker serves')
+    if (serving.length >= count) return new Map(serving.map(({ worker = 0, pid = 0 }) => [worker, pid]))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function gone(pids: Iterable<number>): Promise<void> {
+  for (const pid of pids) while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe.each([
+  ['LMDB', () => [] as string[]],
+  ['PostgreSQL', () => ['--fd', `default=${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`]],
+])('workers on %s', (_, place) => {
+  const startWorkers = (...words: string[]): Started => start(['--port', '0', '--workers', '2', ...place(), ...words])
+
+  it('each sees at once what the other has changed, objects and schema; no OID and no unique key comes twice', async () => {
+    const server = startWorkers()
+    const url = await server.url
+    const [one, other] = [new Connection(url), new Connection(url)]
+    expect((await one.send('PUT', '/v1/schema', [gadget])).status).toBe(201)
+    expect((await other.send('GET', '/v1/schema/Gadget')).body.className).toBe('Gadget')
+    expect((await other.send('POST', '/v1/index', byName)).status).toBe(201)
+    const oids = new Set<string>()
+    for (let nth = 0; nth < 200; nth++) {
+      const [writer, reader] = nth % 2 === 0 ? [one, other] : [other, one]
+      const name = `n${nth}`
+      const created = await writer.send('POST', '/v1/object', { class: 'Gadget', attributes: { name } })
+      expect(created.status).toBe(201)
+      const oid = created.body.__identifier__ as string
+      oids.add(oid)
+      expect((await reader.send('GET', `/v1/object/${oid}`)).body).toMatchObject({ name })
+      const again = await reader.send('POST', '/v1/object', { class: 'Gadget', attributes: { name } })
+      expect([again.status, again.body.type]).toEqual([409, 'UniqueViolation'])
+    }
+    expect(oids.size).toBe(200)
+    const more = { attributesToAdd: [{ attributeName: 'more', logicalType: 'integer' }] }
+    expect((await one.send('PUT', '/v1/schema/Gadget', more)).status).toBe(201)
+    expect((await other.send('GET', `/v1/object/${[...oids][0]}`)).body).toMatchObject({ more: 0 })
+    server.child.kill('SIGTERM')
+    const { code, stdout, stderr } = await server.ended
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Ashlar [^\n]+ · 2 workers · FDs: default [^\n]+\n$/)
+    const busy = new Set(
+      logOf(stderr)
+        .filter(({ msg }) => msg === 'request')
+        .map(({ worker }) => worker),
+    )
+    expect([...busy].sort()).toEqual([1, 2])
+  })
+
+  it('one that is killed is replaced; nothing that was acknowledged is lost, the port stays', async () => {
+    const server = startWorkers()
+    const url = await server.url
+    await new Connection(url).send('PUT', '/v1/schema', [gadget])
+    const acknowledged: string[] = []
+    for (let killed = 1; killed <= 3; killed++) {
+      for (let nth = 0; nth < 20; nth++) {
+        const attributes = { name: `${killed} ${nth}` }
+        const created = await new Connection(url).send('POST', '/v1/object', { class: 'Gadget', attributes })
+        acknowledged.push(created.body.__identifier__)
+      }
+      const workers = await workersOf(server, killed + 1)
+      process.kill(workers.get(killed) ?? 0, 'SIGKILL')
+      await workersOf(server, killed + 2)
+    }
+    for (const oid of acknowledged)
+      expect((await new Connection(url).send('GET', `/v1/object/${oid}`)).status).toBe(200)
+    expect(new Set(acknowledged).size).toBe(60)
+    const verified = await new Connection(url).send('POST', '/v1/tool', { tool: 'Verify' })
+    expect(verified.body).toMatchObject({ returnCode: 0 })
+    server.child.kill('SIGTERM')
+    expect((await server.ended).code).toBe(0)
+  })
+})
+
+const startTwo = (...words: string[]): Started => start(['--port', '0', '--workers', '2', ...words])
+
+it('the port stays also when all workers are killed at once', async () => {
+  const server = startTwo()
+  const url = await server.url
+  for (const pid of (await workersOf(server, 2)).values()) process.kill(pid, 'SIGKILL')
+  await workersOf(server, 4)
+  expect((await new Connection(url).send('GET', '/')).body).toMatchObject({ versions: ['v1'] })
+  server.child.kill('SIGTERM')
+  expect((await server.ended).code).toBe(0)
+})
+
+it('a run of a tool is told by every worker', async () => {
+  const server = startTwo()
+  const url = await server.url
+  const asked = await new Connection(url).send('POST', '/v1/tool', { tool: 'Verify' }, { prefer: 'respond-async' })
+  expect(asked.status).toBe(202)
+  for (let nth = 0; nth < 4; nth++) {
+    const tools = (await new Connection(url).send('GET', '/v1/tool')).body as Loose[]
+    expect(tools.find(({ name }) => name === 'Verify').runs).toMatchObject([{ tool: 'Verify', fdAlias: 'default' }])
+  }
+  server.child.kill('SIGTERM')
+  expect((await server.ended).code).toBe(0)
+})
+
+it('they tell one uptime, and end together by POST /shutdown to any of them', async () => {
+  const server = startTwo('--allow-shutdown')
+  const url = await server.url
+  const workers = await workersOf(server, 2)
+  const ups: number[] = []
+  for (let nth = 0; nth < 4; nth++) ups.push((await new Connection(url).send('GET', '/')).body.uptime)
+  expect(ups).toEqual([...ups].sort((one, other) => one - other))
+  expect((await new Connection(url).send('POST', '/shutdown')).status).toBe(204)
+  expect((await server.ended).code).toBe(0)
+  await gone(workers.values())
+})
+
+it('they end when the process that started them is killed', async () => {
+  const server = startTwo()
+  await server.url
+  const workers = await workersOf(server, 2)
+  server.child.kill('SIGKILL')
+  await gone(workers.values())
+  expect((await server.ended).code).toBe(null)
+})
+
+it.each([
+  [['--fd', 'a=memory:'], /^ashlar: The federated database a is kept in memory, which 2 workers cannot share\.\n$/],
+  [['--workers', '0'], /^ashlar: '0' is not a number of workers \(1 to 256\)\.\n$/],
+  [['--workers', 'many'], /^ashlar: --workers is a number of workers, not "many"\.\n$/],
+  [['--fd', 'a=other:x'], /^ashlar: The federated database a \(other:x\) cannot be opened: [^\n]*\n$/],
+])('where %j, it says why in one line, and ends with 1', async (words, message) => {
+  const { code, stdout, stderr } = await startTwo('--log-level', 'silent', ...words).ended
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(message)
+})
+
+it('a port in use is told in one line', async () => {
+  const first = startTwo()
+  const { port } = new URL(await first.url)
+  const { code, stderr } = await start(['--port', port, '--workers', '2', '--log-level', 'silent']).ended
+  expect([code, stderr]).toEqual([1, `ashlar: Port ${port} of 127.0.0.1 is in use; choose another with --port.\n`])
+  first.child.kill('SIGTERM')
+  expect((await first.ended).code).toBe(0)
+})
