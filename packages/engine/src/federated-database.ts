@@ -43,6 +43,7 @@ import {
 } from './schema/representation.ts'
 import { when, withSnapshot } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-store.ts'
+import { MomentPassed } from './store/moment-passed.ts'
 import type { Awaitable, Snapshot, Store } from './store/store.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
@@ -277,14 +278,27 @@ export class FederatedDatabase implements Database {
   private write<T>(body: (changes: ObjectChanges) => Promise<T>, oid?: Oid): Promise<T> {
     const first = oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)]
     const attempt = async (transaction: Transaction): Promise<T> => {
-      const catalog = await this.catalogs.at(transaction.snapshot)
+      const assumed = oid === undefined && !transaction.isCareful ? this.assumedCatalog() : undefined
+      const catalog = assumed ?? (await this.catalogs.at(transaction.snapshot))
       transaction.expectRevision(catalogVersionKey, catalog.version)
       const changes = new ObjectChanges(transaction, catalog, this.containers, this.session)
-      const result = await body(changes)
-      await flushObjects(changes)
-      return result
+      try {
+        const result = await body(changes)
+        await flushObjects(changes)
+        return result
+      } catch (error) {
+        // What contradicts an earlier catalog may be right by the one that there is.
+        if (assumed !== undefined && (await this.catalogs.at(transaction.snapshot)) !== assumed)
+          throw new MomentPassed()
+        throw error
+      }
     }
     return transact(this.store, this.limits.transactionAttemptsMax, attempt, first)
+  }
+
+  /** Where reading the version would be a trip of its own, a first attempt takes the catalog as it was last: its commit expects the version. */
+  private assumedCatalog(): Catalog | undefined {
+    return this.store.facts.readsAreImmediate ? undefined : this.catalogs.latest
   }
 
   private async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {

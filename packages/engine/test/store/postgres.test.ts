@@ -45,7 +45,7 @@ async function waitingForLocks(schema: string, count: number): Promise<void> {
   for (;;) {
     const { rows } = await client.query(
       `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`,
-      [`SELECT ${schema}.commit(%`],
+      [`SELECT array_to_string(${schema}.commit(%`],
     )
     if (rows[0].waiting >= count) return client.end()
   }

@@ -1,16 +1,20 @@
-/** Commits on PostgreSQL: one round trip each, tried again where that helps, and never done twice or lost unseen. */
-import type { Commit, CommitOutcome, Expectation } from '../store.ts'
+/** One call of the function that commits: one round trip, tried again where that helps, and never done twice or lost unseen. */
+import type { CommitOutcome } from '../store.ts'
+import type { CommitGroup } from './commit-group.ts'
 import { type CommitConnection, type Connections, pause } from './connections.ts'
 import { codeOf, failureOf, storeUnavailable, thrownFor } from './failures.ts'
 import { fencedCode } from './schema.ts'
-import { sealedCommit } from './seal-commit.ts'
 
 /** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
 const attemptsMax = 10
 
-/** Throws StoreUnavailable when the database stays out of reach: then, and only then, the outcome may be unknown. */
-export async function commitTo(connections: Connections, commit: Commit): Promise<CommitOutcome> {
-  const values = sealedCommit(commit)
+/** Throws StoreUnavailable when the database stays out of reach: then, and only then, the outcomes may be unknown. */
+export async function commitTogether(
+  connections: Connections,
+  group: CommitGroup,
+  isByRow: boolean,
+): Promise<CommitOutcome[]> {
+  const values = group.sealed(isByRow)
   const { location } = connections.address
   for (let attempt = 1; ; attempt++) {
     const connection = await connections.writer()
@@ -18,46 +22,57 @@ export async function commitTo(connections: Connections, commit: Commit): Promis
     try {
       const failed = await send(connections, connection, values)
       connection.client.release()
-      return failed === 0
-        ? { isCommitted: true }
-        : { isCommitted: false, failed: commit.expectations[failed - 1] as Expectation }
+      return group.outcomes(failed)
     } catch (error) {
       const failure = codeOf(error) === fencedCode ? 'fenced' : failureOf(error)
       connection.client.release(failure === 'lost' || failure === 'fenced')
-      if (failure === 'lost' && (await isCommitted(connections, connection, error))) return { isCommitted: true }
+      const failed = failure === 'lost' ? await foundOut(connections, connection, error) : undefined
+      if (failed !== undefined) return group.outcomes(failed)
       if (failure === 'refused' || attempt >= attemptsMax) throw thrownFor(location, error)
       await pause(attempt)
     }
   }
 }
 
+const parameterCount = 30
 /** $1, $2 … of the function that commits. */
-const parameters = Array.from({ length: 24 }, (_, i) => `$${i + 1}`).join(', ')
+const parameters = Array.from({ length: parameterCount }, (_, i) => `$${i + 1}`).join(', ')
 
+/** The positions of expectations that do not hold. */
 async function send(
   { address }: Connections,
   { client, slot, number }: CommitConnection,
   values: unknown[],
-): Promise<number> {
-  const { rows } = await client.query<[number]>({
+): Promise<readonly number[]> {
+  const { rows } = await client.query<[string]>({
     name: 'commit',
     rowMode: 'array',
-    text: `SELECT ${address.schema}.commit(${parameters})`,
+    text: `SELECT array_to_string(${address.schema}.commit(${parameters}), ',')`,
     values: [slot, number, ...values],
   })
-  return rows[0]?.[0] as number
+  return positionsIn(rows[0]?.[0])
+}
+
+function positionsIn(text: string | undefined): number[] {
+  return text === undefined || text === '' ? [] : text.split(',').map(Number)
 }
 
 /**
- * Whether the commit last sent on a lost connection was done. The connection is fenced first: should its backend live
- * on, cut off from us, then its commit either has the row of the slot already, and is waited for, or fails at it.
+ * What the call last sent on a lost connection has returned; undefined where it was not done. The connection is fenced first: should
+ * its backend live on, cut off from us, then its call either has the row of the slot already, and is waited for, or fails at it.
  */
-async function isCommitted(connections: Connections, lost: CommitConnection, error: unknown): Promise<boolean> {
+async function foundOut(
+  connections: Connections,
+  lost: CommitConnection,
+  error: unknown,
+): Promise<readonly number[] | undefined> {
   const { schema, location } = connections.address
   try {
-    const fence = `UPDATE ${schema}.slot SET is_fenced = true WHERE slot = $1 RETURNING last`
+    const fence = `UPDATE ${schema}.slot SET is_fenced = true WHERE slot = $1
+      RETURNING last, array_to_string(failed, ',') AS failed`
     const { rows } = await connections.upkeep(fence, [lost.slot])
-    if (rows.length > 0) return (rows[0] as { last: number }).last === lost.number
+    const [row] = rows as { last: number; failed: string }[]
+    if (row !== undefined) return row.last === lost.number ? positionsIn(row.failed) : undefined
   } catch {
     // What is worth telling is why the connection was lost.
   }

@@ -8,15 +8,17 @@ import { failureOf, storeUnavailable } from './failures.ts'
 /** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
 const session = `
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
-  SET jit = off; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
+  SET jit = off; SET plan_cache_mode = force_generic_plan; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
   SET synchronous_commit = on; SET extra_float_digits = 1;
 `
 const delayMsMax = 250
 const byteaType = 17
+const textType = 25
 
-/** What comes as text is bytes in hexadecimal digits or an integer. */
+/** What comes is bytes in hexadecimal digits, text, or an integer. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(type: number) {
+    if (type === textType) return (text: string) => text
     if (type !== byteaType) return (text: string) => Number(text)
     // Two characters, \x, stand before the digits.
     return (text: string) => Buffer.from(text.slice(2), 'hex')
@@ -33,6 +35,7 @@ export interface CommitConnection {
 
 export class Connections {
   readonly address: PostgresAddress
+  readonly writersMax: number
   private readonly readers: pg.Pool
   /** For snapshots asked for while another is held, and for commits: what the readers wait for never waits for readers. */
   private readonly writers: pg.Pool
@@ -41,7 +44,8 @@ export class Connections {
   constructor(address: PostgresAddress) {
     this.address = address
     this.readers = this.pool(address.connections, true)
-    this.writers = this.pool(Math.max(2, Math.ceil(address.connections / 2)), false)
+    this.writersMax = Math.max(2, Math.ceil(address.connections / 2))
+    this.writers = this.pool(this.writersMax, false)
   }
 
   /** `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. */

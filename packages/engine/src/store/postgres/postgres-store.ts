@@ -5,9 +5,10 @@ import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { SnapshotOptions, Store, StoreFacts, StoreStats } from '../store.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
-import { commitTo } from './commit.ts'
 import { Connections } from './connections.ts'
 import { codeOf, thrownFor } from './failures.ts'
+import { GroupCommits } from './group-commits.ts'
+import { GroupReads } from './group-reads.ts'
 import { definitions, storageVersion } from './schema.ts'
 import { PostgresSnapshot } from './snapshot.ts'
 
@@ -34,6 +35,8 @@ export async function openPostgresStore(address: string): Promise<Store> {
 
 function storeOn(connections: Connections, { location }: PostgresAddress): Store {
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
+  const commits = new GroupCommits(connections, false)
+  const reads = new GroupReads(connections)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -45,7 +48,7 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
   }
   function open(options: SnapshotOptions): PostgresSnapshot {
     assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-    return snapshots.add(new PostgresSnapshot(connections, options, snapshots.remove))
+    return snapshots.add(new PostgresSnapshot(connections, reads, options, snapshots.remove))
   }
   async function closeAll(): Promise<void> {
     await Promise.allSettled(underWay)
@@ -67,7 +70,7 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
     async commit(commit) {
       assert(closing === undefined, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, { keyBytesMax, valueBytesMax })
-      return tracked(commitTo(connections, commit))
+      return tracked(commits.commit(commit))
     },
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')

@@ -4,13 +4,13 @@ import { MomentPassed } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, thrownFor } from './failures.ts'
+import { type GroupReads, severalKeys, valuesFrom } from './group-reads.ts'
 import { placementOf, type Segment, segmentsOf } from './placement.ts'
 
 const batchEntriesDefault = 1_000
 /** The first page of a scan is small: many look at the first entries only. */
 const firstPageEntries = 256
 const attemptsMax = 5
-const keysWrittenOutMax = 8
 const nothing = Buffer.alloc(0)
 
 type Row = readonly Buffer[]
@@ -19,6 +19,7 @@ type Query = QueryArrayConfig<unknown[]>
 export class PostgresSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
   private readonly connections: Connections
+  private readonly reads: GroupReads
   private readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
   private client: Promise<PoolClient> | undefined
@@ -31,8 +32,14 @@ export class PostgresSnapshot implements Snapshot {
   private earlyRead: Promise<void> | undefined
   private isEarlyChecked = false
 
-  constructor(connections: Connections, options: SnapshotOptions, ended: (snapshot: PostgresSnapshot) => void) {
+  constructor(
+    connections: Connections,
+    reads: GroupReads,
+    options: SnapshotOptions,
+    ended: (snapshot: PostgresSnapshot) => void,
+  ) {
     this.connections = connections
+    this.reads = reads
     this.options = options
     this.ended = ended
     for (const key of options.first ?? []) this.early.set(textOf(key), undefined)
@@ -110,30 +117,17 @@ export class PostgresSnapshot implements Snapshot {
     return this.early.get(textOf(key))
   }
 
-  /** One statement shows one moment by itself; the connection is given back at once. */
   private async readEarly(): Promise<void> {
     const keys = this.options.first ?? []
-    for (let attempt = 1; ; attempt++) {
-      const client = await this.connections.reader(this.options.isNested === true)
-      try {
-        const { rows } = await client.query<unknown[]>(this.severalKeys(keys))
-        client.release()
-        const values = valuesFrom(keys.length, rows)
-        for (const [i, key] of keys.entries()) this.early.set(textOf(key), values[i])
-        return
-      } catch (error) {
-        client.release(true)
-        if (attempt >= attemptsMax || failureOf(error) !== 'lost')
-          throw thrownFor(this.connections.address.location, error)
-      }
-    }
+    const values = await this.reads.read(keys)
+    for (const [i, key] of keys.entries()) this.early.set(textOf(key), values[i])
   }
 
   /** The transaction shows the moment of what was read before it only if that is still the same. */
   private async checkEarly(client: PoolClient): Promise<void> {
     if (this.earlyRead === undefined || this.isEarlyChecked) return
     const keys = this.options.first ?? []
-    const [{ rows }] = await Promise.all([client.query<unknown[]>(this.severalKeys(keys)), this.earlyRead])
+    const [{ rows }] = await Promise.all([client.query<unknown[]>(this.several(keys)), this.earlyRead])
     const isSame = (value: Bytes | undefined, i: number): boolean =>
       isEqual(value, this.early.get(textOf(keys[i] as Bytes)))
     if (!valuesFrom(keys.length, rows).every(isSame)) throw new MomentPassed()
@@ -173,7 +167,7 @@ export class PostgresSnapshot implements Snapshot {
   private async readKeys(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     if (keys.length === 0) return []
     if (keys.length === 1) return [(await this.run(this.oneKey(keys[0] as Bytes)))[0]?.[0]]
-    return valuesFrom(keys.length, await this.run(this.severalKeys(keys)))
+    return valuesFrom(keys.length, await this.run(this.several(keys)))
   }
 
   private async readRange({ reverse = false, limit, ...range }: RangeRead): Promise<readonly Entry[]> {
@@ -188,27 +182,8 @@ export class PostgresSnapshot implements Snapshot {
     return entries
   }
 
-  private severalKeys(keys: readonly Bytes[]): Query {
-    const { schema } = this.connections.address
-    // Written out, few keys cost half of what a join with their list costs.
-    if (keys.length > keysWrittenOutMax) {
-      return {
-        name: 'keys',
-        rowMode: 'array',
-        text: `SELECT w.i, kv.value FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
-          JOIN ${schema}.kv ON kv.placement = w.p AND kv.key = w.k`,
-        values: [keys.map(placementOf), keys],
-      }
-    }
-    const selects = keys.map((_, i) => {
-      return `SELECT ${i + 1}, value FROM ${schema}.kv WHERE placement = $${2 * i + 1} AND key = $${2 * i + 2}`
-    })
-    return {
-      name: `keys ${keys.length}`,
-      rowMode: 'array',
-      text: selects.join(' UNION ALL '),
-      values: keys.flatMap((key) => [placementOf(key), key]),
-    }
+  private several(keys: readonly Bytes[]): Query {
+    return severalKeys(this.connections.address.schema, keys)
   }
 
   private oneKey(key: Bytes): Query {
@@ -234,13 +209,6 @@ export class PostgresSnapshot implements Snapshot {
       values: [firstPlacement, lastPlacement, from, limit ?? null, ...(to === undefined ? [] : [to])],
     }
   }
-}
-
-/** From rows of position, from 1, and value. */
-function valuesFrom(count: number, rows: readonly (readonly unknown[])[]): (Bytes | undefined)[] {
-  const values: (Bytes | undefined)[] = new Array(count).fill(undefined)
-  for (const [position, value] of rows as readonly (readonly [number, Buffer])[]) values[position - 1] = value
-  return values
 }
 
 function isEqual(one: Bytes | undefined, other: Bytes | undefined): boolean {

@@ -1,0 +1,71 @@
+/** Puts commits that wait into calls of the function that commits, and answers each for itself. */
+import type { Commit, CommitOutcome } from '../store.ts'
+import { commitTogether } from './commit.ts'
+import { CommitGroup } from './commit-group.ts'
+import { type CommitParts, commitParts } from './commit-parts.ts'
+import type { Connections } from './connections.ts'
+
+/** While one call is made, the next is on its way; what comes meanwhile is the one after. */
+const callsAtOnce = 2
+/** Calls that wait for locks of others do not hold everybody up: after so long another is sent beside them. */
+const patienceMs = 5
+
+interface Waiting {
+  readonly parts: CommitParts
+  resolve(outcome: CommitOutcome): void
+  reject(error: unknown): void
+}
+
+export class GroupCommits {
+  private readonly connections: Connections
+  private readonly isByRow: boolean
+  private waiting: Waiting[] = []
+  private underWay = 0
+  private gathering: NodeJS.Immediate | undefined
+  private timer: NodeJS.Timeout | undefined
+
+  /** `isByRow`: the table is distributed. */
+  constructor(connections: Connections, isByRow: boolean) {
+    this.connections = connections
+    this.isByRow = isByRow
+  }
+
+  /** Throws StoreUnavailable. */
+  commit(commit: Commit): Promise<CommitOutcome> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ parts: commitParts(commit), resolve, reject })
+      // Those that are ready in the same turn go together.
+      this.gathering ??= setImmediate(() => {
+        this.gathering = undefined
+        this.sendSome(callsAtOnce)
+      })
+    })
+  }
+
+  private sendSome(callsMax: number): void {
+    while (this.waiting.length > 0 && this.underWay < callsMax) void this.sendOne()
+    if (this.waiting.length === 0 || this.timer !== undefined) return
+    this.timer = setTimeout(() => {
+      this.timer = undefined
+      this.sendSome(Math.min(this.underWay + 1, this.connections.writersMax))
+    }, patienceMs)
+  }
+
+  private async sendOne(): Promise<void> {
+    const group = new CommitGroup()
+    const members: Waiting[] = []
+    const left: Waiting[] = []
+    for (const waiting of this.waiting) (group.add(waiting.parts) ? members : left).push(waiting)
+    this.waiting = left
+    this.underWay++
+    try {
+      const outcomes = await commitTogether(this.connections, group, this.isByRow)
+      for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
+    } catch (error) {
+      for (const member of members) member.reject(error)
+    } finally {
+      this.underWay--
+      this.sendSome(callsAtOnce)
+    }
+  }
+}
