@@ -4,7 +4,18 @@ import { describe, expect, inject, it } from 'vitest'
 import { MomentPassed } from '../../src/store/moment-passed.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { absent, bytes, commitChanges, commitOf, entriesIn, put, revision, valueAt, valueIn } from './bytes.ts'
+import {
+  absent,
+  bytes,
+  commitChanges,
+  commitOf,
+  entriesIn,
+  entriesOf,
+  put,
+  revision,
+  valueAt,
+  valueIn,
+} from './bytes.ts'
 import { storeConformance } from './conformance.ts'
 import { type Cut, type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts'
 import { freshAddress, temporaryPostgres } from './postgres-stores.ts'
@@ -113,6 +124,28 @@ describe('postgres: a snapshot whose connection is lost', () => {
       snapshot.release()
       expect(await valueIn(store, 'a')).toBe('1')
     }))
+})
+
+describe('postgres: snapshots that begin together', () => {
+  it('read one moment, each until it is released, and are answered what they asked for before', async () => {
+    const store = await temporaryPostgres.open()
+    await commitChanges(store, put('a', '1'), put('b', '1'))
+    const snapshots = [await store.snapshot(), await store.snapshot(), await store.snapshot()] as const
+    const [one, two, three] = snapshots
+    expect(await Promise.all(snapshots.map((snapshot) => valueAt(snapshot, 'a')))).toEqual(['1', '1', '1'])
+    await commitChanges(store, put('a', '2'), put('b', '2'))
+    const late = await store.snapshot()
+    expect(await valueAt(late, 'a')).toBe('2')
+    one.release()
+    const asked = valueAt(two, 'b')
+    two.release()
+    expect(await asked).toBe('1')
+    await expect(async () => valueAt(two, 'b')).rejects.toThrow('released')
+    expect(await entriesOf(three)).toEqual(['a=1', 'b=1'])
+    three.release()
+    late.release()
+    await store.close()
+  })
 })
 
 describe('postgres: a snapshot with first keys', () => {

@@ -1,17 +1,19 @@
 /** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
 import type { Bytes, Commit, CommitOutcome, Expectation } from '../store.ts'
 import { byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
-import { type CommitParts, isBlind, isNew, isShared, type KeyPart, textOf } from './commit-parts.ts'
+import { type CommitParts, isBlind, isNew, isShared, type KeyPart } from './commit-parts.ts'
 import { segmentsOf } from './placement.ts'
 import { expectationKind, steps, wants } from './schema.ts'
 
 type RangeExpectation = Extract<Expectation, { kind: 'range' }>
+type KeyExpectation = Exclude<Expectation, RangeExpectation>
 
 /** An expectation, where it stands among all of the group, from 1, and whose it is. */
 interface Placed<T extends Expectation = Expectation> {
   readonly expectation: T
   readonly position: number
   readonly owner: number
+  readonly part: KeyPart
 }
 
 // A call holds its locks until it is done, and is given up as a whole.
@@ -30,9 +32,14 @@ export class CommitGroup {
     this.members.push(member)
     this.bytes += member.bytes
     const owner = this.members.length
-    for (const [name, part] of member.parts) this.merge(name, part, owner)
-    for (const expectation of member.commit.expectations) {
-      if (expectation !== member.catalog) this.placed.push({ expectation, position: this.placed.length + 1, owner })
+    for (const part of member.parts.values()) this.merge(part, owner)
+    for (const { expectation, part } of member.expected) {
+      this.placed.push({
+        expectation,
+        position: this.placed.length + 1,
+        owner,
+        part: this.parts.get(part.name) ?? part,
+      })
     }
     return true
   }
@@ -46,7 +53,7 @@ export class CommitGroup {
     const sorted = [...this.parts.values()].sort(inLockOrder)
     const [added, blind] = [sorted.filter(isNew), sorted.filter(isBlind)]
     const locked = sorted.filter((part) => !isNew(part) && !isBlind(part))
-    const places = new Map([...locked, ...added].map(({ key }, i) => [textOf(key), i + 1]))
+    for (const [i, part] of [...locked, ...added].entries()) part.place = i + 1
     const first = this.members[0]
     const does = isByRow ? steps.byRow : lockStep(locked) | changeSteps(locked, added, blind)
     return [
@@ -64,7 +71,7 @@ export class CommitGroup {
         byteaArray(parts.map(({ value }) => value)),
         int4Array(parts.map(({ owner }) => owner)),
       ]),
-      ...sealedExpectations(this.placed, places),
+      ...sealedExpectations(this.placed),
       ...sealedRanges(this.placed),
     ]
   }
@@ -93,10 +100,11 @@ export class CommitGroup {
     return true
   }
 
-  private merge(name: string, part: KeyPart, owner: number): void {
-    const other = this.parts.get(name)
+  private merge(part: KeyPart, owner: number): void {
+    const other = this.parts.get(part.name)
     if (other === undefined) {
-      this.parts.set(name, { ...part, owner: isShared(part) ? 0 : owner })
+      part.owner = isShared(part) ? 0 : owner
+      this.parts.set(part.name, part)
       return
     }
     other.wants |= part.wants
@@ -139,17 +147,19 @@ function changeSteps(locked: readonly KeyPart[], added: readonly KeyPart[], blin
   return does
 }
 
-function sealedExpectations(placed: readonly Placed[], places: ReadonlyMap<string, number>): Buffer[] {
-  const ofKeys = placed.flatMap(({ expectation, ...place }) => {
-    return expectation.kind === 'range' ? [] : [{ ...place, expectation }]
-  })
+function sealedExpectations(placed: readonly Placed[]): Buffer[] {
+  const ofKeys = placed.filter(isOfKey)
   return [
     int2Array(ofKeys.map(({ expectation }) => expectationKind[expectation.kind])),
-    int4Array(ofKeys.map(({ expectation }) => places.get(textOf(expectation.key)) ?? 0)),
+    int4Array(ofKeys.map(({ part }) => part.place)),
     byteaArray(ofKeys.map(({ expectation }) => (expectation.kind === 'revision' ? expectation.prefix : null))),
     int4Array(ofKeys.map(({ position }) => position)),
     int4Array(ofKeys.map(({ owner }) => owner)),
   ]
+}
+
+function isOfKey(placed: Placed): placed is Placed<KeyExpectation> {
+  return placed.expectation.kind !== 'range'
 }
 
 function sealedRanges(placed: readonly Placed[]): Buffer[] {

@@ -5,6 +5,7 @@ import { placementOf } from './placement.ts'
 import { wants } from './schema.ts'
 
 export interface KeyPart {
+  readonly name: string
   readonly key: Bytes
   readonly placement: number
   wants: number
@@ -16,12 +17,22 @@ export interface KeyPart {
   value: Bytes | null
   /** The number of the commit, from 1; 0 where several expect the key alike. */
   owner: number
+  /** Where it is among the keys sent, from 1. */
+  place: number
+}
+
+/** Of a range, the part is that of its guard. */
+export interface ExpectedKey {
+  readonly expectation: Expectation
+  readonly part: KeyPart
 }
 
 export interface CommitParts {
   readonly commit: Commit
   /** By key. */
   readonly parts: ReadonlyMap<string, KeyPart>
+  /** All but the one below. */
+  readonly expected: readonly ExpectedKey[]
   /** The version of the catalog that is expected, and not changed; it is looked at for a whole group at once. */
   readonly catalog: Extract<Expectation, { kind: 'revision' }> | undefined
   /** It changes the version of the catalog. */
@@ -32,19 +43,24 @@ export interface CommitParts {
 
 const catalogName = textOf(catalogVersionKey)
 
+function isCatalogVersion(key: Bytes): boolean {
+  return key.length === catalogVersionKey.length && catalogVersionKey.equals(key)
+}
+
 export function commitParts(commit: Commit): CommitParts {
   const parts = new Map<string, KeyPart>()
+  const expected: ExpectedKey[] = []
   let catalog: CommitParts['catalog']
   for (const change of commit.changes) addChange(parts, change)
   const isExclusive = parts.has(catalogName)
   for (const expectation of commit.expectations) {
-    const isOfCatalog = expectation.kind === 'revision' && !isExclusive && textOf(expectation.key) === catalogName
+    const isOfCatalog = expectation.kind === 'revision' && !isExclusive && isCatalogVersion(expectation.key)
     if (isOfCatalog && catalog === undefined) catalog = expectation
-    else addExpectation(parts, expectation)
+    else expected.push({ expectation, part: addExpectation(parts, expectation) })
   }
   let bytes = 0
   for (const { key, value } of parts.values()) bytes += key.length + (value?.length ?? 0)
-  return { commit, parts, catalog, isExclusive, bytes }
+  return { commit, parts, expected, catalog, isExclusive, bytes }
 }
 
 /** Whether others may expect the same of the key, in one call. */
@@ -62,7 +78,7 @@ export function isBlind(part: KeyPart): boolean {
   return !part.isExpected && (part.wants === wants.put || part.wants === wants.delete)
 }
 
-export function textOf(bytes: Bytes): string {
+function textOf(bytes: Bytes): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
@@ -71,6 +87,7 @@ function partOf(parts: Map<string, KeyPart>, key: Bytes): KeyPart {
   let part = parts.get(name)
   if (part === undefined) {
     part = {
+      name,
       key,
       placement: placementOf(key),
       wants: 0,
@@ -79,6 +96,7 @@ function partOf(parts: Map<string, KeyPart>, key: Bytes): KeyPart {
       headBytes: -1,
       value: null,
       owner: 0,
+      place: 0,
     }
     parts.set(name, part)
   }
@@ -93,16 +111,18 @@ function addChange(parts: Map<string, KeyPart>, change: Change): void {
   part.value = isPut ? change.value : null
 }
 
-function addExpectation(parts: Map<string, KeyPart>, expectation: Expectation): void {
+function addExpectation(parts: Map<string, KeyPart>, expectation: Expectation): KeyPart {
   if (expectation.kind === 'range') {
-    partOf(parts, expectation.guard).wants |= wants.guard
-    return
+    const guard = partOf(parts, expectation.guard)
+    guard.wants |= wants.guard
+    return guard
   }
   const part = partOf(parts, expectation.key)
   part.isExpected = true
   if (expectation.kind === 'absent') part.wants |= wants.absent
   else part.hasToExist = true
-  if (expectation.kind !== 'revision') return
+  if (expectation.kind !== 'revision') return part
   part.wants |= wants.revision
   part.headBytes = Math.max(part.headBytes, expectation.prefix.length)
+  return part
 }

@@ -9,6 +9,7 @@ import { Connections } from './connections.ts'
 import { codeOf, thrownFor } from './failures.ts'
 import { GroupCommits } from './group-commits.ts'
 import { GroupReads } from './group-reads.ts'
+import { ReadTransactions } from './read-transaction.ts'
 import { definitions, storageVersion } from './schema.ts'
 import { PostgresSnapshot } from './snapshot.ts'
 
@@ -36,7 +37,7 @@ export async function openPostgresStore(address: string): Promise<Store> {
 function storeOn(connections: Connections, { location }: PostgresAddress): Store {
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
   const commits = new GroupCommits(connections, false)
-  const reads = new GroupReads(connections)
+  const ways = { location, reads: new GroupReads(connections), transactions: new ReadTransactions(connections) }
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -48,7 +49,7 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
   }
   function open(options: SnapshotOptions): PostgresSnapshot {
     assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-    return snapshots.add(new PostgresSnapshot(connections, reads, options, snapshots.remove))
+    return snapshots.add(new PostgresSnapshot(ways, options, snapshots.remove))
   }
   async function closeAll(): Promise<void> {
     await Promise.allSettled(underWay)

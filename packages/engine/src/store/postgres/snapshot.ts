@@ -1,11 +1,11 @@
-/** A snapshot of a store on PostgreSQL: one transaction that only reads, begun with the first read. */
-import type { PoolClient, QueryArrayConfig } from 'pg'
+/** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
 import { MomentPassed } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
-import type { Connections } from './connections.ts'
 import { failureOf, thrownFor } from './failures.ts'
-import { type GroupReads, severalKeys, valuesFrom } from './group-reads.ts'
+import type { GroupReads } from './group-reads.ts'
 import { placementOf, type Segment, segmentsOf } from './placement.ts'
+import type { Page } from './read-pages.ts'
+import type { ReadTransaction, ReadTransactions, Row } from './read-transaction.ts'
 
 const batchEntriesDefault = 1_000
 /** The first page of a scan is small: many look at the first entries only. */
@@ -13,16 +13,20 @@ const firstPageEntries = 256
 const attemptsMax = 5
 const nothing = Buffer.alloc(0)
 
-type Row = readonly Buffer[]
-type Query = QueryArrayConfig<unknown[]>
+/** How the snapshots of one store read. */
+export interface ReadWays {
+  /** For people to read. */
+  readonly location: string
+  readonly reads: GroupReads
+  readonly transactions: ReadTransactions
+}
 
 export class PostgresSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
-  private readonly connections: Connections
-  private readonly reads: GroupReads
+  private readonly ways: ReadWays
   private readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
-  private client: Promise<PoolClient> | undefined
+  private transaction: ReadTransaction | undefined
   /** Something was read: from then on the moment is fixed, and a lost connection cannot be replaced by another. */
   private isPinned = false
   private isReleased = false
@@ -32,14 +36,8 @@ export class PostgresSnapshot implements Snapshot {
   private earlyRead: Promise<void> | undefined
   private isEarlyChecked = false
 
-  constructor(
-    connections: Connections,
-    reads: GroupReads,
-    options: SnapshotOptions,
-    ended: (snapshot: PostgresSnapshot) => void,
-  ) {
-    this.connections = connections
-    this.reads = reads
+  constructor(ways: ReadWays, options: SnapshotOptions, ended: (snapshot: PostgresSnapshot) => void) {
+    this.ways = ways
     this.options = options
     this.ended = ended
     for (const key of options.first ?? []) this.early.set(textOf(key), undefined)
@@ -50,8 +48,8 @@ export class PostgresSnapshot implements Snapshot {
       const value = await this.earlyValue(key)
       return value === undefined ? undefined : use(value)
     }
-    const [row] = await this.run(this.oneKey(key))
-    return row === undefined ? undefined : use(row[0] as Buffer)
+    const [value] = await this.readKeys([key])
+    return value === undefined ? undefined : use(value)
   }
 
   async read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Promise<ReadAnswer> {
@@ -60,7 +58,7 @@ export class PostgresSnapshot implements Snapshot {
       return { values: values.map((value) => value && Buffer.from(value)), ranges: [] }
     }
     const [values, entries] = await Promise.all([
-      this.readKeys(keys),
+      keys.length === 0 ? [] : this.readKeys(keys),
       Promise.all(ranges.map((range) => this.readRange(range))),
     ])
     return { values, ranges: entries }
@@ -79,7 +77,12 @@ export class PostgresSnapshot implements Snapshot {
       let rest: Segment | undefined = segment
       while (rest !== undefined && left > 0) {
         const wanted = size - results.length
-        const rows: readonly Row[] = await this.run(this.page(rest, reverse, wanted, keysOnly))
+        const rows: readonly Row[] = await this.readPage({
+          segment: rest,
+          isReverse: reverse,
+          limit: wanted,
+          keysOnly,
+        })
         for (const [key, value] of rows) results.push(use(key as Buffer, keysOnly ? nothing : (value as Buffer)))
         left -= rows.length
         rest = rows.length < wanted ? undefined : segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
@@ -97,8 +100,8 @@ export class PostgresSnapshot implements Snapshot {
     if (this.isReleased) return
     this.isReleased = true
     this.ended(this)
-    // Reads under way are answered first: what is sent on one connection is answered in order.
-    this.client?.then(endTransaction, () => undefined)
+    this.transaction?.leave()
+    this.transaction = undefined
   }
 
   private checkOpen(): void {
@@ -107,7 +110,7 @@ export class PostgresSnapshot implements Snapshot {
 
   /** Once a transaction has begun without them, the first keys are read within it like all others. */
   private isEarly(key: Bytes): boolean {
-    return this.early.has(textOf(key)) && (this.earlyRead !== undefined || this.client === undefined)
+    return this.early.has(textOf(key)) && (this.earlyRead !== undefined || this.transaction === undefined)
   }
 
   private async earlyValue(key: Bytes): Promise<Bytes | undefined> {
@@ -119,55 +122,45 @@ export class PostgresSnapshot implements Snapshot {
 
   private async readEarly(): Promise<void> {
     const keys = this.options.first ?? []
-    const values = await this.reads.read(keys)
+    const values = await this.ways.reads.read(keys)
     for (const [i, key] of keys.entries()) this.early.set(textOf(key), values[i])
   }
 
   /** The transaction shows the moment of what was read before it only if that is still the same. */
-  private async checkEarly(client: PoolClient): Promise<void> {
+  private async checkEarly(transaction: ReadTransaction): Promise<void> {
     if (this.earlyRead === undefined || this.isEarlyChecked) return
     const keys = this.options.first ?? []
-    const [{ rows }] = await Promise.all([client.query<unknown[]>(this.several(keys)), this.earlyRead])
+    const [values] = await Promise.all([transaction.read(keys), this.earlyRead])
     const isSame = (value: Bytes | undefined, i: number): boolean =>
       isEqual(value, this.early.get(textOf(keys[i] as Bytes)))
-    if (!valuesFrom(keys.length, rows).every(isSame)) throw new MomentPassed()
+    if (!values.every(isSame)) throw new MomentPassed()
     this.isEarlyChecked = true
   }
 
-  private async run(query: Query): Promise<readonly Row[]> {
+  private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
     this.checkOpen()
     for (let attempt = 1; ; attempt++) {
-      const begun = this.begun()
+      this.transaction ??= this.ways.transactions.join(this.options.isNested === true)
+      const { transaction } = this
       try {
-        const client = await begun
-        const [, { rows }] = await Promise.all([this.checkEarly(client), client.query<unknown[]>(query)])
+        const [, answer] = await Promise.all([this.checkEarly(transaction), read(transaction)])
         this.isPinned = true
-        return rows as unknown as Row[]
+        return answer
       } catch (error) {
         if (error instanceof MomentPassed) throw error
         const isWorthAnother =
           !this.isPinned && !this.isReleased && attempt < attemptsMax && failureOf(error) === 'lost'
-        if (!isWorthAnother) throw thrownFor(this.connections.address.location, error)
-        if (this.client === begun) this.client = undefined
-        begun.then((client) => client.release(true)).catch(() => undefined)
+        if (!isWorthAnother) throw thrownFor(this.ways.location, error)
+        // Another read of this snapshot may have left it already.
+        if (this.transaction !== transaction) continue
+        transaction.leave(true)
+        this.transaction = undefined
       }
     }
   }
 
-  /** The connection, with the transaction begun on it: both are sent at once with the first read. */
-  private begun(): Promise<PoolClient> {
-    this.client ??= this.connections.reader(this.options.isNested === true).then((client) => {
-      // When this fails, so does the read behind it.
-      client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => undefined)
-      return client
-    })
-    return this.client
-  }
-
-  private async readKeys(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    if (keys.length === 0) return []
-    if (keys.length === 1) return [(await this.run(this.oneKey(keys[0] as Bytes)))[0]?.[0]]
-    return valuesFrom(keys.length, await this.run(this.several(keys)))
+  private readKeys(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    return this.run((transaction) => transaction.read(keys))
   }
 
   private async readRange({ reverse = false, limit, ...range }: RangeRead): Promise<readonly Entry[]> {
@@ -175,39 +168,20 @@ export class PostgresSnapshot implements Snapshot {
     for (const segment of inOrder(segmentsOf(range), reverse)) {
       const left = limit === undefined ? undefined : limit - entries.length
       if (left !== undefined && left <= 0) break
-      for (const [key, value] of await this.run(this.page(segment, reverse, left, false))) {
+      for (const [key, value] of await this.readPage({
+        segment,
+        isReverse: reverse,
+        limit: left,
+        keysOnly: false,
+      })) {
         entries.push({ key: key as Buffer, value: value as Buffer })
       }
     }
     return entries
   }
 
-  private several(keys: readonly Bytes[]): Query {
-    return severalKeys(this.connections.address.schema, keys)
-  }
-
-  private oneKey(key: Bytes): Query {
-    return {
-      name: 'key',
-      rowMode: 'array',
-      text: `SELECT value FROM ${this.connections.address.schema}.kv WHERE placement = $1 AND key = $2`,
-      values: [placementOf(key), key],
-    }
-  }
-
-  private page(segment: Segment, isReverse: boolean, limit: number | undefined, keysOnly: boolean): Query {
-    const { firstPlacement, lastPlacement, from, to } = segment
-    const isOne = firstPlacement === lastPlacement
-    const placement = isOne ? 'placement = $1 AND $1 = $2' : '(placement, key) >= ($1, $3) AND placement <= $2'
-    const order = isReverse ? 'DESC' : 'ASC'
-    return {
-      name: `page${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''} ${order}`,
-      rowMode: 'array',
-      text: `SELECT key${keysOnly ? '' : ', value'} FROM ${this.connections.address.schema}.kv
-        WHERE ${placement} AND key >= $3${to === undefined ? '' : ' AND key < $5'}
-        ORDER BY placement ${order}, key ${order} LIMIT $4`,
-      values: [firstPlacement, lastPlacement, from, limit ?? null, ...(to === undefined ? [] : [to])],
-    }
+  private readPage(page: Page): Promise<readonly Row[]> {
+    return this.run((transaction) => transaction.readPage(page))
   }
 }
 
@@ -229,13 +203,4 @@ function segmentBeyond(segment: Segment, last: Bytes, isReverse: boolean): Segme
 
 function inOrder(segments: readonly Segment[], isReverse: boolean): readonly Segment[] {
   return isReverse ? segments.toReversed() : segments
-}
-
-async function endTransaction(client: PoolClient): Promise<void> {
-  try {
-    await client.query('COMMIT')
-    client.release()
-  } catch {
-    client.release(true)
-  }
 }

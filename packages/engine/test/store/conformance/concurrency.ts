@@ -1,6 +1,21 @@
 /** Many commits at once: no lost update, no half commit to be seen. */
 import { describe, expect, it } from 'vitest'
-import { commitChanges, commitOf, entriesOf, put, revision, valueAt, valueIn, withSnapshot } from '../bytes.ts'
+import type { Expectation } from '../../../src/store/store.ts'
+import {
+  absent,
+  commitChanges,
+  commitOf,
+  entriesIn,
+  entriesOf,
+  holds,
+  present,
+  put,
+  remove,
+  revision,
+  valueAt,
+  valueIn,
+  withSnapshot,
+} from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
 
@@ -47,6 +62,39 @@ export function concurrencyRules(driver: Driver): void {
         }
         await Promise.all([write(), watch(), watch()])
         expect(await valueIn(store, 'z')).toBe('200')
+      }))
+
+    it('answers each of many commits made at once for itself, and makes each wholly or not at all', () =>
+      useStore(driver, async (store) => {
+        const commits = 60
+        const wrong = (nth: number): Expectation[] => [
+          absent(`old${nth}`),
+          present(`none${nth}`),
+          revision(`old${nth}`, 'w'),
+          holds(`old${nth}`, `old${nth}~`, [], `old${nth}`),
+        ]
+        const numbers = Array.from({ length: commits }, (_, nth) => nth)
+        await commitChanges(
+          store,
+          put('hub', '1'),
+          ...numbers.flatMap((nth) => [put(`old${nth}`, 'v'), put(`gone${nth}`, 'g')]),
+        )
+        const wanted = numbers.map((nth) => {
+          const right = [absent(`new${nth}`), present('hub'), revision(`old${nth}`, 'v')]
+          const changes = [put(`new${nth}`, 'n'), put(`old${nth}`, 'v2'), put(`blind${nth}`, 'b'), remove(`gone${nth}`)]
+          return commitOf(changes, [...right, ...wrong(nth).slice(nth % 5, (nth % 5) + 1)])
+        })
+        const outcomes = await Promise.all(wanted.map((commit) => store.commit(commit)))
+        const entries = await entriesIn(store)
+        for (const [nth, outcome] of outcomes.entries()) {
+          const failed = wanted[nth]?.expectations[3]
+          expect(outcome).toEqual(failed === undefined ? { isCommitted: true } : { isCommitted: false, failed })
+          const left = ['new', 'old', 'blind', 'gone'].flatMap((name) =>
+            entries.filter((one) => one.startsWith(`${name}${nth}=`)),
+          )
+          const made = [`new${nth}=n`, `old${nth}=v2`, `blind${nth}=b`]
+          expect(left).toEqual(failed === undefined ? made : [`old${nth}=v`, `gone${nth}=g`])
+        }
       }))
 
     it('shows a commit to every snapshot asked for after its answer', () =>

@@ -1,0 +1,59 @@
+/** Statements that read entries in key order: a page of one segment, or pages of several at once. */
+import type { QueryArrayConfig } from 'pg'
+import type { Bytes } from '../store.ts'
+import { byteaArray, int4Array } from './binary-array.ts'
+import type { Segment } from './placement.ts'
+
+export interface Page {
+  readonly segment: Segment
+  readonly isReverse: boolean
+  /** Entries, at most. */
+  readonly limit: number | undefined
+  readonly keysOnly: boolean
+}
+
+/** A page whose entries have one placement, from lower to upper bound. */
+export interface PlainPage extends Page {
+  readonly segment: Segment & { readonly to: Bytes }
+}
+
+/** Others go in statements of their own. */
+export function isPlain({ segment, isReverse, keysOnly }: Page): boolean {
+  return segment.firstPlacement === segment.lastPlacement && segment.to !== undefined && !isReverse && !keysOnly
+}
+
+/** Gives rows of key and, unless only keys are asked for, value. */
+export function readPage(schema: string, { segment, isReverse, limit, keysOnly }: Page): QueryArrayConfig<unknown[]> {
+  const { firstPlacement, lastPlacement, from, to } = segment
+  const isOne = firstPlacement === lastPlacement
+  const placement = isOne ? 'placement = $1 AND $1 = $2' : '(placement, key) >= ($1, $3) AND placement <= $2'
+  const order = isReverse ? 'DESC' : 'ASC'
+  return {
+    name: `page${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''} ${order}`,
+    rowMode: 'array',
+    text: `SELECT key${keysOnly ? '' : ', value'} FROM ${schema}.kv
+      WHERE ${placement} AND key >= $3${to === undefined ? '' : ' AND key < $5'}
+      ORDER BY placement ${order}, key ${order} LIMIT $4`,
+    values: [firstPlacement, lastPlacement, from, limit ?? null, ...(to === undefined ? [] : [to])],
+  }
+}
+
+const noLimit = 2_147_483_647
+
+/** Gives rows of the page's position, from 1, key and value. */
+export function readPages(schema: string, pages: readonly PlainPage[]): QueryArrayConfig<unknown[]> {
+  return {
+    name: 'pages',
+    rowMode: 'array',
+    text: `SELECT w.i, e.key, e.value FROM unnest($1::int4[], $2::bytea[], $3::bytea[], $4::int4[]) WITH ORDINALITY AS w(p, f, t, l, i)
+      CROSS JOIN LATERAL (
+        SELECT key, value FROM ${schema}.kv WHERE placement = w.p AND key >= w.f AND key < w.t ORDER BY key LIMIT w.l
+      ) AS e ORDER BY w.i, e.key`,
+    values: [
+      int4Array(pages.map(({ segment }) => segment.firstPlacement)),
+      byteaArray(pages.map(({ segment }) => segment.from)),
+      byteaArray(pages.map(({ segment }) => segment.to)),
+      int4Array(pages.map(({ limit }) => limit ?? noLimit)),
+    ],
+  }
+}
