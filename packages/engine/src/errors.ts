@@ -106,7 +106,14 @@ export class AshlarError extends Error {
   }
 }
 
-/** Fails loudly when something that we promise ourselves does not hold; answered as `SystemError`. */
+/** What we promise ourselves does not hold; answered as `SystemError`. */
+export class AssertionFailed extends Error {
+  constructor(promise: string) {
+    super(`assertion failed: ${promise}`)
+  }
+}
+
+/** Throws AssertionFailed. */
 export function assert(condition: unknown, promise: string): asserts condition {
-  if (!condition) throw new Error(`assertion failed: ${promise}`)
+  if (!condition) throw new AssertionFailed(promise)
 }

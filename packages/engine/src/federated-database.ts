@@ -180,8 +180,9 @@ export class FederatedDatabase implements Database {
     const read = (snapshot: Snapshot): Awaitable<Buffer> => {
       return when(this.catalogs.at(snapshot), (catalog) => readObject(snapshot, catalog, parsed))
     }
-    const isFar = !this.store.facts.readsAreImmediate
-    return withSnapshot(this.store, read, isFar ? [catalogVersionKey, objectKey(parsed)] : undefined)
+    const { readsAreImmediate } = this.store.facts
+    if (readsAreImmediate) return withSnapshot(this.store, read)
+    return withSnapshot(this.store, read, { first: [catalogVersionKey, objectKey(parsed)], purpose: 'reading' })
   }
 
   /** PUT /v1/object/{oid}. */
@@ -240,9 +241,13 @@ export class FederatedDatabase implements Database {
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     await this.changes.settle()
-    return withSnapshot(this.store, async (snapshot) => {
+    const verify = async (snapshot: Snapshot): Promise<VerifyReport> => {
       return verifyStore(snapshot, await this.catalogs.at(snapshot), options)
-    })
+    }
+    const report = await withSnapshot(this.store, verify, { purpose: 'reading' })
+    if (report.problems.length === 0 || this.store.facts.snapshotsAreWhole) return report
+    // What looks wrong may only have been read at several moments.
+    return withSnapshot(this.store, verify, { purpose: 'whole' })
   }
 
   /**
@@ -311,7 +316,8 @@ export class FederatedDatabase implements Database {
   }
 
   private async readWithCatalog<T>(read: (snapshot: Snapshot, catalog: Catalog) => Promise<T>): Promise<T> {
-    return withSnapshot(this.store, async (snapshot) => read(snapshot, await this.catalogs.at(snapshot)))
+    const readAt = async (snapshot: Snapshot): Promise<T> => read(snapshot, await this.catalogs.at(snapshot))
+    return withSnapshot(this.store, readAt, { purpose: 'reading' })
   }
 
   private resources(): QueryResources {

@@ -2,7 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { when } from '../store/awaitable.ts'
+import { isOfSeveralMoments, when } from '../store/awaitable.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
@@ -97,11 +97,13 @@ async function read(
   state: TextState,
   resources: QueryResources,
   separator: string,
+  purpose: 'reading' | 'whole' = 'reading',
 ): Promise<AsyncIterable<Buffer>> {
-  const snapshot = await resources.store.snapshot()
+  const snapshot = await resources.store.snapshot({ purpose })
   try {
     const catalog = await resources.catalogs.at(snapshot)
-    const answer = await new TextRun(resources, texts, snapshot, catalog, state, undefined).runAll(statements)
+    const attempt = { ...state, variables: new Map(state.variables) }
+    const answer = await new TextRun(resources, texts, snapshot, catalog, attempt, undefined).runAll(statements)
     const chunks = answer(separator)[Symbol.asyncIterator]()
     const first = await chunks.next()
     if (first.done === true) {
@@ -111,7 +113,8 @@ async function read(
     return streamed(first.value, chunks, () => snapshot.release())
   } catch (error) {
     snapshot.release()
-    throw error
+    if (purpose === 'whole' || !isOfSeveralMoments(resources.store, error)) throw error
+    return read(statements, texts, state, resources, separator, 'whole')
   }
 }
 

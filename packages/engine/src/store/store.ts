@@ -84,6 +84,8 @@ export interface StoreFacts {
   readonly location: string
   readonly isDurable: boolean
   readonly readsAreImmediate: boolean
+  /** A snapshot shows one moment of all keys; else, unless it is locking, only of those that lie together. Commits are exact in any case. */
+  readonly snapshotsAreWhole: boolean
   readonly isSharedBetweenProcesses: boolean
   readonly keyBytesMax: number
   readonly valueBytesMax: number
@@ -107,6 +109,11 @@ export interface SnapshotOptions {
    * begins a transaction only for further reads. Should the keys have changed until then, such a read throws MomentPassed.
    */
   readonly first?: readonly Bytes[]
+  /**
+   * Nothing is committed by the work until it has released the snapshot. `whole`: a store whose snapshots are not whole makes
+   * this one so, by keeping commits out while it is open; `reading`: where it is configured to.
+   */
+  readonly purpose?: 'reading' | 'whole'
 }
 
 export interface Store {

@@ -1,6 +1,7 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError } from '../errors.ts'
+import { isOfSeveralMoments } from '../store/awaitable.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
 import type { Awaitable, Bytes, Expectation, Store } from '../store/store.ts'
 import { type Lanes, lanesOf } from './lanes.ts'
@@ -35,6 +36,7 @@ export async function transact<T>(
         // A careful attempt reads what this one only expected, and so tells the client what contradicts what.
         if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
         if (error instanceof MomentPassed) continue
+        if (isOfSeveralMoments(store, error) && attempt < attemptsMax) continue
         throw error
       } finally {
         snapshot.release()

@@ -5,6 +5,7 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { type Child, startChild } from './children/child.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
+import { startThreeNodes } from './three-nodes.ts'
 
 const scale = Number(process.env.ASHLAR_RUNS ?? 1)
 const clients = 16
@@ -104,9 +105,28 @@ async function onLmdb(): Promise<Shared> {
   return { address: `lmdb:${await temporaryDirectory()}`, crash: async () => undefined, stop: async () => undefined }
 }
 
+async function onThreeNodes(): Promise<Shared> {
+  const nodes = await startThreeNodes()
+  const address = await nodes.freshAddress('shared')
+  return { address, crash: async () => undefined, stop: () => nodes.stop() }
+}
+
+/** Reads across everything until told to stop: whatever the moment, what is shown fits together. */
+async function readAlong(fd: FederatedDatabase, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const shown = await rows(fd, 'FROM Item RETURN key, hub.name AS hub')
+    for (const { key, hub } of shown) expect([typeof key, typeof hub]).toEqual(['string', 'string'])
+    await rows(fd, 'FROM Hub RETURN *')
+    await rows(fd, "FROM Item WHERE key = 'shared-7' RETURN *")
+    // A store that answers at once would leave no turn for what the processes tell.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
 it.each([
   ['LMDB', 'at peace', onLmdb, false],
   ['LMDB', 'with two of them killed', onLmdb, true],
+  ['three nodes', 'at peace', onThreeNodes, false],
   ['PostgreSQL', 'at peace', () => startPostgres(), false],
   ['PostgreSQL', 'with two of them killed and PostgreSQL crashed twice', () => startPostgres(), true],
 ])(
@@ -135,6 +155,8 @@ it.each([
       while (told.lines < part * processes * clients * operations && children.every(isRunning))
         await new Promise((resolve) => setImmediate(resolve))
     }
+    let isOver = false
+    const along = isAtWar ? undefined : readAlong(fd, () => isOver)
     if (isAtWar) {
       for (const [part, victim] of [
         [0.3, 0],
@@ -147,6 +169,8 @@ it.each([
     }
     const ends = await Promise.all(children.map((child) => child.ended))
     await Promise.all(readings)
+    isOver = true
+    await along
     for (const [child, { code, signal, errors }] of ends.entries()) {
       const isVictim = isAtWar && child < 2
       expect({ code, signal, errors: isVictim ? '' : errors }).toEqual(

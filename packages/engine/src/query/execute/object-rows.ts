@@ -19,6 +19,8 @@ import type { StatementContext } from './statement-context.ts'
 
 /** Below so many candidates an access is taken without looking at the others any closer. */
 const fewCandidates = 64
+/** Where each look is a trip of its own, a few more spare the next looks. */
+const fewCandidatesAfar = 256
 /** An access by OIDs reads here and there; one after the other is faster when it is more than a part of all. */
 const extentShare = 8
 const candidatesMin = 1_000
@@ -42,8 +44,9 @@ export async function chooseAccess(
   }
   const exact = accesses.find(isAtMostOne)
   if (exact !== undefined) return { access: exact, estimated: 1 }
-  const few = await cheapest(accesses, run, context, fewCandidates)
-  if (few !== undefined && few.estimated < fewCandidates) return few
+  const fewMax = context.isFar ? fewCandidatesAfar : fewCandidates
+  const few = await cheapest(accesses, run, context, fewMax)
+  if (few !== undefined && few.estimated < fewMax) return few
   const extent = await estimateExtent(plan, context)
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
   const best = few === undefined ? undefined : await cheapest(accesses, run, context, max)

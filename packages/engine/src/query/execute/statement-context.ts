@@ -44,6 +44,11 @@ export class StatementContext {
     return listContainers(this.snapshot, classes, this.youngContainers)
   }
 
+  /** Each read is a trip of its own. */
+  get isFar(): boolean {
+    return !this.texts.facts.readsAreImmediate
+  }
+
   /** To be asked between batches. Throws LimitExceeded, or the reason for which the client went away. */
   check(): void {
     this.reader.trim()

@@ -54,6 +54,7 @@ function lmdbFacts(location: string): StoreFacts {
     location,
     isDurable: true,
     readsAreImmediate: true,
+    snapshotsAreWhole: true,
     isSharedBetweenProcesses: true,
     keyBytesMax: lmdbKeyBytesMax,
     valueBytesMax: lmdbValueBytesMax,

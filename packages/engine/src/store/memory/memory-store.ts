@@ -17,6 +17,7 @@ const facts: StoreFacts = {
   location: 'memory',
   isDurable: false,
   readsAreImmediate: true,
+  snapshotsAreWhole: true,
   isSharedBetweenProcesses: false,
   keyBytesMax: 1_978,
   valueBytesMax: 16_777_216,

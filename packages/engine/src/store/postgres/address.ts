@@ -1,6 +1,13 @@
 /** Addresses of stores on PostgreSQL: `postgres://…`, with parameters of ours among those of the protocol. */
 
-const defaults = { schema: 'ashlar', connections: 20, statementMs: 30_000, patienceMs: 10_000 }
+const defaults = {
+  schema: 'ashlar',
+  connections: 20,
+  statementMs: 30_000,
+  patienceMs: 10_000,
+  reads: 'plain',
+  distribute: 'no',
+}
 const connectionsMax = 1_000
 
 /** Parameters that say how to connect; what they mean is what they mean to every client of PostgreSQL. */
@@ -18,6 +25,10 @@ export interface PostgresAddress {
   readonly connections: number
   /** How long one statement may take before it is given up; 0: for ever. */
   readonly statementMs: number
+  /** On a distributed table: whether reads keep commits out, so as to see one moment of all placements. */
+  readonly areReadsLocking: boolean
+  /** Whether Citus is to distribute a table that is made. */
+  readonly isDistributed: boolean
   /** How long the database may be out of reach, and how long a free connection is waited for. */
   readonly patienceMs: number
 }
@@ -35,12 +46,17 @@ export function parsePostgresAddress(address: string): PostgresAddress {
     if (name === 'schema') own.schema = checkedSchema(value, location)
     else if (name === 'connections') own.connections = wholeNumber(name, value, 1, connectionsMax, location)
     else if (name === 'statementMs') own.statementMs = wholeNumber(name, value, 0, 86_400_000, location)
+    else if (name === 'reads') own.reads = oneOf(name, value, ['plain', 'locking'], location)
+    else if (name === 'distribute') own.distribute = oneOf(name, value, ['no', 'citus'], location)
     else if (name === 'patienceMs') own.patienceMs = wholeNumber(name, value, 0, 86_400_000, location)
     else throw new Error(`The store address ${location} has an unknown parameter '${name}'; use ${knownParameters()}.`)
     url.searchParams.delete(name)
   }
+  const { reads, distribute, ...numbers } = own
   return {
-    ...own,
+    ...numbers,
+    areReadsLocking: reads === 'locking',
+    isDistributed: distribute === 'citus',
     location: own.schema === defaults.schema ? location : `${location}?schema=${own.schema}`,
     ...{ connectionString: url.href },
   }
@@ -70,6 +86,11 @@ function checkedSchema(value: string, location: string): string {
   throw new Error(
     `The store address ${location} names the schema '${value}'; a schema is 1 to 63 characters of a-z, 0-9 and _, not beginning with a digit.`,
   )
+}
+
+function oneOf(name: string, value: string, words: readonly string[], location: string): string {
+  if (words.includes(value)) return value
+  throw new Error(`The store address ${location} has ${name}='${value}'; it is ${words.join(' or ')}.`)
 }
 
 function wholeNumber(name: string, value: string, min: number, max: number, location: string): number {

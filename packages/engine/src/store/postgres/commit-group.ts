@@ -48,11 +48,12 @@ export class CommitGroup {
     return this.members.map(({ commit }) => commit)
   }
 
-  /** In the order of the function's parameters after slot and number. */
+  /** In the order of the function's parameters after slot and number. `isByRow`: the table is distributed. */
   sealed(isByRow: boolean): unknown[] {
     const sorted = [...this.parts.values()].sort(inLockOrder)
-    const [added, blind] = [sorted.filter(isNew), sorted.filter(isBlind)]
-    const locked = sorted.filter((part) => !isNew(part) && !isBlind(part))
+    const added = isByRow ? [] : sorted.filter(isNew)
+    const blind = isByRow ? [] : sorted.filter(isBlind)
+    const locked = isByRow ? sorted : sorted.filter((part) => !isNew(part) && !isBlind(part))
     for (const [i, part] of [...locked, ...added].entries()) part.place = i + 1
     const first = this.members[0]
     const does = isByRow ? steps.byRow : lockStep(locked) | changeSteps(locked, added, blind)

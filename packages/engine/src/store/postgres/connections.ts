@@ -43,9 +43,9 @@ export class Connections {
 
   constructor(address: PostgresAddress) {
     this.address = address
-    this.readers = this.pool(address.connections, true)
+    this.readers = this.pool(address.connections, true, 'reads')
     this.writersMax = Math.max(2, Math.ceil(address.connections / 2))
-    this.writers = this.pool(this.writersMax, false)
+    this.writers = this.pool(this.writersMax, false, 'commits')
   }
 
   /** `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. */
@@ -80,11 +80,12 @@ export class Connections {
     await Promise.all([this.readers.end(), this.writers.end()])
   }
 
-  private pool(max: number, pipeline: boolean): pg.Pool {
+  /** `work`: what the database's own statistics are to tell of the connections. */
+  private pool(max: number, pipeline: boolean, work: string): pg.Pool {
     const { connectionString, statementMs, patienceMs } = this.address
     const pool = new pg.Pool({
       connectionString,
-      application_name: 'ashlar',
+      fallback_application_name: `ashlar ${work}`,
       max,
       pipeline,
       types,

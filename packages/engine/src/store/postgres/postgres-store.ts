@@ -3,41 +3,48 @@ import { AshlarError, assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { SnapshotOptions, Store, StoreFacts, StoreStats } from '../store.ts'
+import type { SnapshotOptions, Store, StoreFacts } from '../store.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { Connections } from './connections.ts'
-import { codeOf, thrownFor } from './failures.ts'
 import { GroupCommits } from './group-commits.ts'
 import { GroupReads } from './group-reads.ts'
+import { type Prepared, prepare } from './prepare.ts'
 import { ReadTransactions } from './read-transaction.ts'
-import { definitions, storageVersion } from './schema.ts'
-import { PostgresSnapshot } from './snapshot.ts'
+import { PostgresSnapshot, type ReadWays } from './snapshot.ts'
+import { tableStats } from './table-stats.ts'
 
 // The limits of LMDB, so that what is stored here can be moved there.
 const keyBytesMax = 1_978
 const valueBytesMax = 16_777_216
 
-/** Up to so many entries are counted; of more, the database's own estimate is told. */
-const countedEntriesMax = 100_000
-
 /** Opens the store and makes what it needs in the database if need be. Throws an `Error` for the operator when it cannot. */
 export async function openPostgresStore(address: string): Promise<Store> {
   const parsed = parsePostgresAddress(address)
   const connections = new Connections(parsed)
+  let prepared: Prepared
   try {
-    await prepare(connections)
+    prepared = await prepare(connections)
   } catch (error) {
     await connections.end()
     if (error instanceof AshlarError) throw error
     throw new Error(`The store ${parsed.location} cannot be opened: ${(error as Error).message}`, { cause: error })
   }
-  return storeOn(connections, parsed)
+  return storeOn(connections, parsed, prepared)
 }
 
-function storeOn(connections: Connections, { location }: PostgresAddress): Store {
+function storeOn(connections: Connections, address: PostgresAddress, { isDistributed }: Prepared): Store {
+  const { location, areReadsLocking } = address
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
-  const commits = new GroupCommits(connections, false)
-  const ways = { location, reads: new GroupReads(connections), transactions: new ReadTransactions(connections) }
+  const commits = new GroupCommits(connections, isDistributed)
+  const transactions = (isLocking: boolean) => new ReadTransactions(connections, { isDistributed, isLocking })
+  const ways: ReadWays = {
+    location,
+    // A statement over several nodes shows no one moment by itself.
+    reads: isDistributed ? undefined : new GroupReads(connections),
+    transactions: transactions(false),
+    lockingTransactions: transactions(true),
+    areReadsLocking,
+  }
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -66,7 +73,7 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
   }
 
   return {
-    facts: factsOf(location),
+    facts: factsOf(location, isDistributed),
     snapshot: (options = {}) => open(options),
     async commit(commit) {
       assert(closing === undefined, 'a commit reaches the store before it is closed')
@@ -88,66 +95,15 @@ function storeOn(connections: Connections, { location }: PostgresAddress): Store
   }
 }
 
-function factsOf(location: string): StoreFacts {
+function factsOf(location: string, isDistributed: boolean): StoreFacts {
   return {
     kind: 'postgres',
     location,
     isDurable: true,
     readsAreImmediate: false,
+    snapshotsAreWhole: !isDistributed,
     isSharedBetweenProcesses: true,
     keyBytesMax,
     valueBytesMax,
-  }
-}
-
-async function prepare(connections: Connections): Promise<void> {
-  const { schema } = connections.address
-  // A user without the right to define may still use what an administrator has defined.
-  if (!(await isPrepared(connections))) await define(connections)
-  const { rows } = await connections.upkeep(`SELECT version FROM ${schema}.storage`)
-  const version = (rows[0] as { version: number } | undefined)?.version
-  if (version !== storageVersion) {
-    throw new Error(`its tables have version ${version}; this program reads and writes version ${storageVersion}`)
-  }
-  await connections.upkeep(`DELETE FROM ${schema}.slot WHERE at < now() - interval '1 day'`)
-}
-
-async function isPrepared(connections: Connections): Promise<boolean> {
-  const { rows } = await connections.upkeep('SELECT to_regclass($1)::text AS storage', [
-    `${connections.address.schema}.storage`,
-  ])
-  return (rows[0] as { storage: unknown }).storage !== null
-}
-
-/** Those who start at once define one after the other; the lock ends with the transaction. */
-async function define(connections: Connections): Promise<void> {
-  const { schema } = connections.address
-  try {
-    await connections.upkeep(`
-      BEGIN;
-      SELECT pg_advisory_xact_lock(hashtext('ashlar'));
-      CREATE SCHEMA IF NOT EXISTS ${schema};
-      ${definitions(schema)}
-      COMMIT;
-    `)
-  } catch (error) {
-    if (codeOf(error) !== '42501') throw error
-    throw new Error(`the user may not define the schema ${schema} and its tables`, { cause: error })
-  }
-}
-
-async function tableStats(connections: Connections): Promise<Omit<StoreStats, 'oldestSnapshotMs'>> {
-  const { schema, location } = connections.address
-  try {
-    const { rows } = await connections.upkeep(
-      `SELECT (SELECT count(*) FROM (SELECT 1 FROM ${schema}.kv LIMIT ${countedEntriesMax + 1}) AS few) AS counted,
-        (SELECT reltuples::int8 FROM pg_class WHERE oid = $1::regclass) AS estimated,
-        pg_total_relation_size($1::regclass) AS bytes`,
-      [`${schema}.kv`],
-    )
-    const { counted, estimated, bytes } = rows[0] as { counted: number; estimated: number; bytes: number }
-    return { entries: counted <= countedEntriesMax ? counted : Math.max(counted, estimated), bytes }
-  } catch (error) {
-    throw thrownFor(location, error)
   }
 }

@@ -23,8 +23,16 @@ interface AskedPage {
   reject(error: unknown): void
 }
 
+export interface TransactionKind {
+  /** Statements are for one node each where that can be. */
+  readonly isDistributed: boolean
+  /** It keeps commits out. */
+  readonly isLocking: boolean
+}
+
 export class ReadTransaction {
   private readonly connections: Connections
+  private readonly kind: TransactionKind
   private readonly isNested: boolean
   private readonly askedKeys = new AskedKeys()
   private askedPages: AskedPage[] = []
@@ -35,8 +43,9 @@ export class ReadTransaction {
   private isBegun = false
   private isBroken = false
 
-  constructor(connections: Connections, isNested: boolean) {
+  constructor(connections: Connections, kind: TransactionKind, isNested: boolean) {
     this.connections = connections
+    this.kind = kind
     this.isNested = isNested
   }
 
@@ -49,13 +58,15 @@ export class ReadTransaction {
 
   /** The bytes belong to the caller. */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    if (this.kind.isDistributed) return this.counted(Promise.all(keys.map((key) => this.readOne(key))))
     this.gather()
     return this.counted(this.askedKeys.ask(keys))
   }
 
   /** Rows of key and value; of the key alone where only that is asked for. */
   readPage(page: Page): Promise<readonly Row[]> {
-    if (!isPlain(page)) return this.counted(this.send(readPage(this.connections.address.schema, page)))
+    if (this.kind.isDistributed || !isPlain(page))
+      return this.counted(this.send(readPage(this.connections.address.schema, page)))
     this.gather()
     return this.counted(
       new Promise((resolve, reject) => this.askedPages.push({ page: page as PlainPage, resolve, reject })),
@@ -86,6 +97,12 @@ export class ReadTransaction {
       while (!this.askedKeys.isEmpty) this.sendKeys()
       while (this.askedPages.length > 0) this.sendPages()
     })
+  }
+
+  /** By its placement alone, so that one node answers. */
+  private async readOne(key: Bytes): Promise<Bytes | undefined> {
+    const [row] = await this.send(readKeys(this.connections.address.schema, [key]))
+    return row?.[1]
   }
 
   private sendKeys(): void {
@@ -138,6 +155,10 @@ export class ReadTransaction {
     this.isBegun = true
     // When this fails, so does the read behind it.
     client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => undefined)
+    // The moment comes with the first statement that reads: by then no commit is under way, and none begins before the end.
+    if (this.kind.isLocking) {
+      client.query(`LOCK TABLE ${this.connections.address.schema}.catalog_lock IN SHARE MODE`).catch(() => undefined)
+    }
     return client
   }
 
@@ -162,13 +183,15 @@ async function endTransaction(client: PoolClient): Promise<void> {
 /** Hands out the transaction that is about to begin. */
 export class ReadTransactions {
   private readonly connections: Connections
+  private readonly kind: TransactionKind
   private readonly next: { plain: ReadTransaction | undefined; nested: ReadTransaction | undefined } = {
     plain: undefined,
     nested: undefined,
   }
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, kind: TransactionKind) {
     this.connections = connections
+    this.kind = kind
   }
 
   /** The caller leaves it when it is done. */
@@ -176,7 +199,7 @@ export class ReadTransactions {
     const kind = isNested ? 'nested' : 'plain'
     const next = this.next[kind]
     if (next?.join() === true) return next
-    const fresh = new ReadTransaction(this.connections, isNested)
+    const fresh = new ReadTransaction(this.connections, this.kind, isNested)
     fresh.join()
     this.next[kind] = fresh
     return fresh

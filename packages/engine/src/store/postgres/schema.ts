@@ -23,7 +23,7 @@ export const steps = {
   absentOnly: 128,
   blindPut: 256,
   blindDelete: 512,
-  /** Each row is found by its placement and key alone, as a distributed table needs it. */
+  /** The table is distributed: all keys are among those that are locked, and each row is found by its placement and key alone. */
   byRow: 1_024,
 } as const
 
@@ -33,11 +33,14 @@ export const expectationKind = { absent: 0, present: 1, revision: 2 } as const
 export const fencedCode = 'ASH01'
 
 /**
- * Within a PostgreSQL schema of this (quoted) name; to be run in one transaction, again and again without harm.
+ * Within a PostgreSQL schema of this name: to be run in one transaction, again and again without harm.
+ * `isDistributed`: Citus is to distribute the table.
  * `catalog_lock` has no rows: it is what commits lock. `slot` tells for each connection the
  * number of its last call of the function, and what that has returned.
  */
-export function definitions(schema: string): string {
+export function definitions(schema: string, isDistributed: boolean): string {
+  const distribution = `SELECT create_distributed_table('${schema}.kv', 'placement')
+      WHERE NOT EXISTS (SELECT FROM ${schema}.storage);`
   return `
     CREATE TABLE IF NOT EXISTS ${schema}.kv (
       placement int4 NOT NULL,
@@ -55,6 +58,7 @@ export function definitions(schema: string): string {
       at timestamptz NOT NULL DEFAULT now()
     );
     CREATE TABLE IF NOT EXISTS ${schema}.storage (id int2 PRIMARY KEY, version int4 NOT NULL);
+    ${isDistributed ? distribution : ''}
     INSERT INTO ${schema}.storage VALUES (1, ${storageVersion}) ON CONFLICT DO NOTHING;
     ${commitFunction(schema)}
   `
@@ -203,22 +207,11 @@ function lockOneByOne(schema: string): string {
 
 function insertNew(schema: string): string {
   return `
-        IF p_steps & ${steps.byRow} = 0 THEN
-          WITH inserted AS (
-            INSERT INTO ${schema}.kv SELECT p, k, coalesce(x, ''::bytea)
-              FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x) ON CONFLICT DO NOTHING RETURNING key
-          ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new
-            FROM inserted;
-        ELSE
-          FOR r IN SELECT p, k, x FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x) LOOP
-            INSERT INTO ${schema}.kv VALUES (r.p, r.k, coalesce(r.x, ''::bytea)) ON CONFLICT DO NOTHING;
-            IF FOUND THEN
-              own := own || r.k;
-            ELSE
-              is_all_new := false;
-            END IF;
-          END LOOP;
-        END IF;`
+        WITH inserted AS (
+          INSERT INTO ${schema}.kv SELECT p, k, coalesce(x, ''::bytea)
+            FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x) ON CONFLICT DO NOTHING RETURNING key
+        ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new
+          FROM inserted;`
 }
 
 function checkKeys(): string {
@@ -243,15 +236,20 @@ function checkKeys(): string {
 
 /** Of one commit, an expectation of a range may come before one of a key that has failed already: it is then the first. */
 function checkRanges(schema: string): string {
+  const held = (placement: string): string => `
+            SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${schema}.kv
+              WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
   return `
         FOR r IN SELECT i, c, f, l, a, b, h
           FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
             AS u(i, c, f, l, a, b, h)
         LOOP
           CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
-          SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${schema}.kv
-            WHERE (placement, key) >= (r.f, r.a) AND placement <= r.l AND key >= r.a AND (r.b IS NULL OR key < r.b)
-              AND NOT key = ANY (own);
+          IF r.f = r.l THEN
+            ${held('placement = r.f')};
+          ELSE
+            ${held('(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
+          END IF;
           IF held <> r.h THEN
             IF r.c = ANY (losers) THEN
               lost[array_position(losers, r.c)] := r.i;
@@ -304,25 +302,16 @@ ${changeByRow(schema)}
       END IF;`
 }
 
+/** A row that was expected by nobody, and was not there, has been inserted with its lock. */
 function changeByRow(schema: string): string {
   return `
-        FOR r IN SELECT p, k, x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
-            WHERE (w & ${wants.put | wants.delete} <> 0 AND NOT (o AND w & ${wants.put} <> 0) OR o AND w & ${wants.put} = 0)
-              AND NOT c = ANY (losers)
-          UNION ALL SELECT p, k, x FROM unnest(p_new_placements, p_new_keys, p_new_values, p_new_owners) AS u(p, k, x, c)
-            WHERE x IS NULL AND NOT c = ANY (losers)
-          UNION ALL SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
-            WHERE NOT c = ANY (losers)
+        FOR r IN SELECT p, k, w, x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
+          WHERE w & ${wants.put | wants.delete | wants.absent} <> 0 AND NOT (o AND w & ${wants.put} <> 0) AND NOT c = ANY (losers)
         LOOP
-          IF r.x IS NULL THEN
-            DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
+          IF r.w & ${wants.put} <> 0 THEN
+            UPDATE ${schema}.kv SET value = r.x WHERE placement = r.p AND key = r.k;
           ELSE
-            LOOP
-              UPDATE ${schema}.kv SET value = r.x WHERE placement = r.p AND key = r.k;
-              EXIT WHEN FOUND;
-              INSERT INTO ${schema}.kv VALUES (r.p, r.k, r.x) ON CONFLICT DO NOTHING;
-              EXIT WHEN FOUND;
-            END LOOP;
+            DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
           END IF;
         END LOOP;`
 }

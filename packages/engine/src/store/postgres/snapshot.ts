@@ -17,8 +17,13 @@ const nothing = Buffer.alloc(0)
 export interface ReadWays {
   /** For people to read. */
   readonly location: string
-  readonly reads: GroupReads
+  /** Absent where one statement does not show one moment. */
+  readonly reads: GroupReads | undefined
   readonly transactions: ReadTransactions
+  /** Keep commits out while they are open. */
+  readonly lockingTransactions: ReadTransactions
+  /** Whether all snapshots that only read are locking. */
+  readonly areReadsLocking: boolean
 }
 
 export class PostgresSnapshot implements Snapshot {
@@ -40,6 +45,7 @@ export class PostgresSnapshot implements Snapshot {
     this.ways = ways
     this.options = options
     this.ended = ended
+    if (ways.reads === undefined) return
     for (const key of options.first ?? []) this.early.set(textOf(key), undefined)
   }
 
@@ -122,7 +128,7 @@ export class PostgresSnapshot implements Snapshot {
 
   private async readEarly(): Promise<void> {
     const keys = this.options.first ?? []
-    const values = await this.ways.reads.read(keys)
+    const values = (await this.ways.reads?.read(keys)) ?? []
     for (const [i, key] of keys.entries()) this.early.set(textOf(key), values[i])
   }
 
@@ -137,10 +143,18 @@ export class PostgresSnapshot implements Snapshot {
     this.isEarlyChecked = true
   }
 
+  private join(): ReadTransaction {
+    const { purpose, isNested = false } = this.options
+    const { ways } = this
+    const isLocking =
+      ways.reads === undefined && (purpose === 'whole' || (purpose === 'reading' && ways.areReadsLocking))
+    return (isLocking ? ways.lockingTransactions : ways.transactions).join(isNested)
+  }
+
   private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
     this.checkOpen()
     for (let attempt = 1; ; attempt++) {
-      this.transaction ??= this.ways.transactions.join(this.options.isNested === true)
+      this.transaction ??= this.join()
       const { transaction } = this
       try {
         const [, answer] = await Promise.all([this.checkEarly(transaction), read(transaction)])

@@ -1,0 +1,67 @@
+/** What a database needs before it is a store: made when it is first opened, looked at each time. */
+import type { Connections } from './connections.ts'
+import { codeOf } from './failures.ts'
+import { definitions, storageVersion } from './schema.ts'
+
+export interface Prepared {
+  /** The table is split over several nodes, each of which shows moments of its own. */
+  readonly isDistributed: boolean
+}
+
+/** Throws an `Error` for the operator. */
+export async function prepare(connections: Connections): Promise<Prepared> {
+  const { schema, isDistributed: isWanted } = connections.address
+  // A user without the right to define may still use what an administrator has defined.
+  if (!(await isDefined(connections))) await define(connections)
+  const { rows } = await connections.upkeep(`SELECT version FROM ${schema}.storage`)
+  const version = (rows[0] as { version: number } | undefined)?.version
+  if (version !== storageVersion) {
+    throw new Error(`its tables have version ${version}; this program reads and writes version ${storageVersion}`)
+  }
+  const isDistributed = await isTableDistributed(connections)
+  if (isWanted && !isDistributed) {
+    throw new Error(
+      'its table is there already, and is not distributed; copy it into a new schema with distribute=citus',
+    )
+  }
+  await connections.upkeep(`DELETE FROM ${schema}.slot WHERE at < now() - interval '1 day'`)
+  return { isDistributed }
+}
+
+async function isDefined(connections: Connections): Promise<boolean> {
+  return isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', `${connections.address.schema}.storage`)
+}
+
+/** Those who start at once define one after the other; the lock ends with the transaction. */
+async function define(connections: Connections): Promise<void> {
+  const { schema, isDistributed } = connections.address
+  const distributes = `SELECT EXISTS (SELECT FROM pg_proc WHERE proname = $1)`
+  if (isDistributed && !(await isTrue(connections, distributes, 'create_distributed_table'))) {
+    throw new Error('the database has no extension citus; make it with CREATE EXTENSION citus, or leave out distribute')
+  }
+  try {
+    await connections.upkeep(`
+      BEGIN;
+      SELECT pg_advisory_xact_lock(hashtext('ashlar'));
+      CREATE SCHEMA IF NOT EXISTS ${schema};
+      ${definitions(schema, isDistributed)}
+      COMMIT;
+    `)
+  } catch (error) {
+    if (codeOf(error) !== '42501') throw error
+    throw new Error(`the user may not define the schema ${schema} and its tables`, { cause: error })
+  }
+}
+
+/** By Citus, or into partitions that may be on other nodes. */
+async function isTableDistributed(connections: Connections): Promise<boolean> {
+  const table = `${connections.address.schema}.kv`
+  if (await isTrue(connections, `SELECT relkind = 'p' FROM pg_class WHERE oid = $1::regclass`, table)) return true
+  if (!(await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', 'pg_catalog.pg_dist_partition'))) return false
+  return isTrue(connections, 'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass)', table)
+}
+
+async function isTrue(connections: Connections, text: string, value: string): Promise<boolean> {
+  const { rows } = await connections.upkeep(`SELECT (${text})::int AS is_true`, [value])
+  return (rows[0] as { is_true: number } | undefined)?.is_true === 1
+}

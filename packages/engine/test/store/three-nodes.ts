@@ -1,0 +1,152 @@
+/**
+ * Three PostgreSQL nodes that behave as a distributed one does: the first is told what to do, and has a third of the table; the
+ * other two have the rest, each with moments of its own. Its functions have the names of those of Citus, and split a table into
+ * partitions that are foreign tables on the other nodes. What commits is READ COMMITTED there, as on Citus, and not REPEATABLE
+ * READ, which foreign tables ask for: a relay before each node changes the words.
+ */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import pg from 'pg'
+import { type RunningPostgres, startPostgres } from '../../../../tools/postgres-for-tests.ts'
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+
+export interface ThreeNodes {
+  /** The address of a new store, in a schema of its own. */
+  freshAddress(schema: string): Promise<string>
+  /** How many rows each node has of the table of a store. */
+  rows(schema: string): Promise<number[]>
+  stop(): Promise<void>
+}
+
+const asked = Buffer.from('ISOLATION LEVEL REPEATABLE READ')
+const given = Buffer.from('ISOLATION LEVEL READ COMMITTED ')
+
+/** Connections say in their first words whether they are for commits. */
+const nameOfCommits = Buffer.from('ashlar commits')
+
+export async function startThreeNodes(): Promise<ThreeNodes> {
+  const nodes = [await startPostgres(), await startPostgres(), await startPostgres()] as const
+  const [first, ...others] = nodes
+  const relays = await Promise.all(others.map(startRelay))
+  await run(first, distribution(relays.map(({ port }) => port)))
+  return {
+    async freshAddress(schema) {
+      const address = `${first.address}?schema=${schema}&distribute=citus`
+      await (await openPostgresStore(address)).close()
+      // This PostgreSQL breaks down over plans that leave to the execution which foreign tables they change.
+      const { rows } = await run(first, `SELECT '${schema}.commit'::regproc::regprocedure::text AS signature`)
+      await run(first, `ALTER FUNCTION ${rows[0]?.signature} SET plan_cache_mode = 'force_custom_plan'`)
+      return address
+    },
+    async rows(schema) {
+      const counts: number[] = []
+      for (const [i, node] of nodes.entries()) {
+        const { rows } = await run(node, `SELECT count(*)::int AS count FROM ${schema}.kv_${i}`)
+        counts.push(rows[0]?.count ?? 0)
+      }
+      return counts
+    },
+    async stop() {
+      await first.stop()
+      for (const relay of relays) relay.stop()
+      for (const node of others) await node.stop()
+    },
+  }
+}
+
+async function run(node: RunningPostgres, sql: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: node.address })
+  await client.connect()
+  try {
+    return await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+/** `ports`: of the nodes beside the first. */
+function distribution(ports: readonly number[]): string {
+  const servers = ports.map((port, i) => {
+    return `CREATE SERVER node_${i + 1} FOREIGN DATA WRAPPER postgres_fdw
+        OPTIONS (host '127.0.0.1', port '${port}', dbname 'postgres', application_name '%a', fdw_startup_cost '1');
+      CREATE USER MAPPING FOR PUBLIC SERVER node_${i + 1} OPTIONS (user 'ashlar', password 'granite');`
+  })
+  const columns = 'placement int4 NOT NULL, key bytea NOT NULL, value bytea STORAGE EXTERNAL NOT NULL'
+  return `
+    CREATE EXTENSION postgres_fdw;
+    CREATE EXTENSION dblink;
+    ${servers.join('\n')}
+    CREATE FUNCTION create_distributed_table(rel regclass, col text) RETURNS void LANGUAGE plpgsql AS $body$
+    DECLARE
+      place text := split_part(rel::text, '.', 1);
+    BEGIN
+      EXECUTE format('DROP TABLE %s', rel);
+      EXECUTE format('CREATE TABLE %I.kv (${columns}) PARTITION BY HASH (%I)', place, col);
+      EXECUTE format('CREATE TABLE %I.kv_0 PARTITION OF %I.kv (PRIMARY KEY (placement, key))
+        FOR VALUES WITH (MODULUS ${ports.length + 1}, REMAINDER 0)', place, place);
+      FOR node IN 1 .. ${ports.length} LOOP
+        PERFORM dblink_exec('node_' || node, format('CREATE SCHEMA %I;
+          CREATE TABLE %I.kv_%s (${columns}, PRIMARY KEY (placement, key))', place, place, node));
+        EXECUTE format('CREATE FOREIGN TABLE %I.kv_%s PARTITION OF %I.kv
+          FOR VALUES WITH (MODULUS ${ports.length + 1}, REMAINDER %s) SERVER node_%s OPTIONS (schema_name %L, table_name %L)',
+          place, node, place, node, node, place, 'kv_' || node);
+      END LOOP;
+    END $body$;
+    CREATE FUNCTION citus_total_relation_size(rel regclass) RETURNS int8 LANGUAGE plpgsql AS $body$
+    DECLARE
+      place text := split_part(rel::text, '.', 1);
+      total int8 := pg_total_relation_size(format('%I.kv_0', place)::regclass);
+    BEGIN
+      FOR node IN 1 .. ${ports.length} LOOP
+        total := total + (SELECT size FROM dblink('node_' || node,
+          format('SELECT pg_total_relation_size(%L)', format('%I.kv_%s', place, node))) AS t(size int8));
+      END LOOP;
+      RETURN total;
+    END $body$;
+  `
+}
+
+interface Relay {
+  readonly port: number
+  stop(): void
+}
+
+async function startRelay(node: RunningPostgres): Promise<Relay> {
+  const target = Number(new URL(node.address).port)
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((near) => {
+    const far = connect(target, '127.0.0.1')
+    let isForCommits = false
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        near.destroy()
+        far.destroy()
+      })
+    }
+    near.on('data', (bytes) => {
+      isForCommits ||= bytes.includes(nameOfCommits)
+      far.write(isForCommits ? withOtherWords(bytes) : bytes)
+    })
+    far.on('data', (bytes) => near.write(bytes))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+/** A statement that begins a transaction is sent alone, and so is in one piece. */
+function withOtherWords(bytes: Buffer): Buffer {
+  const at = bytes.indexOf(asked)
+  if (at < 0) return bytes
+  const changed = Buffer.from(bytes)
+  given.copy(changed, at)
+  return changed
+}
