@@ -2,9 +2,15 @@
 import type { KeyRange, Snapshot } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 
-/** In the order of the index, in batches. */
-export function readIndexOids(snapshot: Snapshot, range: KeyRange, isReverse: boolean): AsyncIterable<Oid[]> {
-  return snapshot.scan(range, (_key, value) => oidFromBytes(value, 0), { reverse: isReverse })
+/** In the order of the index, in batches; up to `limit`, if there is one. */
+export function readIndexOids(
+  snapshot: Snapshot,
+  range: KeyRange,
+  isReverse: boolean,
+  limit?: number,
+): AsyncIterable<Oid[]> {
+  const options = { reverse: isReverse, ...(limit === undefined ? {} : { limit: Math.max(1, limit) }) }
+  return snapshot.scan(range, (_key, value) => oidFromBytes(value, 0), options)
 }
 
 export interface IndexEntry {

@@ -180,6 +180,7 @@ describe('the definition', () => {
       indexedClass: 1_000_004,
       isUnique: true,
       state: 'building',
+      session: 1,
       keyAttributes: [{ path: [name], maxStoredStringLength: 24 }, { path: [n] }],
     })
     expect(state).toEqual({

@@ -1,23 +1,16 @@
 /** Classes changed and deleted under stored objects, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest'
-import { classOf, embedded, FdUnderTest, list, reference } from './class-of.ts'
+import { describe, expect } from 'vitest'
+import { classOf, embedded, type FdUnderTest, list, reference } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
+import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
-import { type Reply, type ServerUnderTest, startServer } from './server-under-test.ts'
+import type { Reply, ServerUnderTest } from './server-under-test.ts'
 
-const aliases = Array.from({ length: 30 }, (_, i) => `fd${i}`)
 let server: ServerUnderTest
-let used = 0
 let fd: FdUnderTest
-let alias: string
 
-beforeAll(async () => {
-  server = await startServer({ words: aliases.flatMap((name) => ['--fd', name]) })
-})
-afterAll(() => server.remove())
-beforeEach(async () => {
-  alias = aliases[used++] as string
-  fd = new FdUnderTest(server, alias)
+useFdPerTest(30, async (given) => {
+  ;({ server, fd } = given)
   await fd.define(
     classOf('Shop.Address', { city: 'string', zip: 'integer' }, embedded),
     classOf('Shop.Client', {

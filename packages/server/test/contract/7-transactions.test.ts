@@ -1,25 +1,19 @@
 /** Several operations as one commit, over HTTP. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest'
-import { classOf, FdUnderTest, list, reference } from './class-of.ts'
+import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { classOf, type FdUnderTest, list, reference } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
+import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
 import { type Reply, type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
 
-const aliases = Array.from({ length: 20 }, (_, i) => `fd${i}`)
 let server: ServerUnderTest
-let used = 0
 let fd: FdUnderTest
 let alias: string
 
-beforeAll(async () => {
-  server = await startServer({ words: aliases.flatMap((name) => ['--fd', name]) })
-})
-afterAll(() => server.remove())
-beforeEach(async () => {
-  alias = aliases[used++] as string
-  fd = new FdUnderTest(server, alias)
+useFdPerTest(20, async (given) => {
+  ;({ server, fd, alias } = given)
   await fd.define(
     classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),
     classOf('Order', { number: 'integer', note: 'string', client: reference('Client', 'orders') }),
@@ -131,7 +125,7 @@ describe('a transaction', () => {
 
   rule('7.1.4', 'is of one federated database', async () => {
     expect((await run({ method: 'get', uri: `/v1/schema?fdAlias=${alias}` })).status).toBe(200)
-    const other = aliases.find((name) => name !== alias)
+    const other = alias === 'fd0' ? 'fd1' : 'fd0'
     expectProblem(await run(order(1), { method: 'get', uri: `/v1/schema?fdAlias=${other}` }), 400, 'MalformedRequest')
     expect(await count('Order')).toBe(0)
   })

@@ -1,7 +1,7 @@
 /** OIDs by an access path that is not the extent: from OIDs, index entries, and back over references. */
 
 import { type IndexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
-import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
+import { countLimited } from '../../indexes/lookup.ts'
 import { linkKind, linkRange, targetOfKey } from '../../links/link-keys.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
@@ -102,7 +102,7 @@ async function* entriesOf(
   context: StatementContext,
   plan: OperatorPlan,
 ): AsyncGenerator<Oid[]> {
-  for await (const oids of readIndexOids(context.snapshot, range, isReverse)) {
+  for await (const oids of context.entries(range, isReverse)) {
     plan.examined += oids.length
     context.check()
     yield oids
@@ -180,7 +180,7 @@ export async function estimate(access: Access, run: Run, context: StatementConte
     case 'index': {
       let count = 0
       for (const range of await indexRanges(access, run, context)) {
-        count += await countLimited(context.snapshot, range, max - count)
+        count += await context.countEntries(range, max - count)
         if (count >= max) return max
       }
       return count

@@ -44,7 +44,7 @@ export async function chooseAccess(
   }
   const exact = accesses.find(isAtMostOne)
   if (exact !== undefined) return { access: exact, estimated: 1 }
-  const fewMax = context.isFar ? fewCandidatesAfar : fewCandidates
+  const fewMax = context.isFar && ordered === undefined ? fewCandidatesAfar : fewCandidates
   const few = await cheapest(accesses, run, context, fewMax)
   if (few !== undefined && few.estimated < fewMax) return few
   const extent = await estimateExtent(plan, context)

@@ -1,10 +1,12 @@
 /** What a statement is carried out with: its snapshot and catalog, its limits, and who may end it. */
 import { AshlarError } from '../../errors.ts'
+import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
 import type { EngineLimits } from '../../limits.ts'
 import { type Container, listContainers } from '../../records/containers.ts'
 import type { Catalog } from '../../schema/catalog.ts'
-import type { Snapshot, StoreFacts } from '../../store/store.ts'
+import type { Bytes, KeyRange, Snapshot, StoreFacts } from '../../store/store.ts'
 import { openTimeSlice } from '../../store/time-slice.ts'
+import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
@@ -29,6 +31,8 @@ export class StatementContext {
   private heldRows = 0
   private heldBytes = 0
 
+  /** The entries of ranges that were counted, by range. */
+  private readonly counted = new Map<string, Oid[]>()
   private readonly youngContainers: readonly Container[]
 
   /** `youngContainers`: those in which a transaction may have new objects. */
@@ -47,6 +51,23 @@ export class StatementContext {
   /** Each read is a trip of its own. */
   get isFar(): boolean {
     return !this.texts.facts.readsAreImmediate
+  }
+
+  /** How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. */
+  async countEntries(range: KeyRange, max: number): Promise<number> {
+    if (!this.isFar) return countLimited(this.snapshot, range, max)
+    // Few are read at once instead: whoever wants them has them then, without another trip.
+    const oids: Oid[] = []
+    for await (const batch of readIndexOids(this.snapshot, range, false, max)) oids.push(...batch)
+    if (oids.length < max) this.counted.set(nameOf(range), oids)
+    return oids.length
+  }
+
+  /** In the order of the index, in batches. */
+  async *entries(range: KeyRange, isReverse: boolean): AsyncGenerator<Oid[]> {
+    const counted = isReverse ? undefined : this.counted.get(nameOf(range))
+    if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse)
+    else if (counted.length > 0) yield counted
   }
 
   /** To be asked between batches. Throws LimitExceeded, or the reason for which the client went away. */
@@ -100,4 +121,10 @@ export function checkText({ signal, endsAtMs, limits }: TextContext): void {
     'LimitExceeded',
     `The statements ran for more than ${limits.statementMsMax / 1_000} s (statementMsMax).`,
   )
+}
+
+function nameOf({ from, to }: KeyRange): string {
+  const text = (bound: Bytes | undefined): string => (bound === undefined ? '' : Buffer.from(bound).toString('latin1'))
+  const lower = text(from)
+  return `${lower.length} ${lower}${text(to)}`
 }

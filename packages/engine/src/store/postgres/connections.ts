@@ -43,9 +43,9 @@ export class Connections {
 
   constructor(address: PostgresAddress) {
     this.address = address
-    this.readers = this.pool(address.connections, true, 'reads')
+    this.readers = this.pool(address.connections, 'reads')
     this.writersMax = Math.max(2, Math.ceil(address.connections / 2))
-    this.writers = this.pool(this.writersMax, false, 'commits')
+    this.writers = this.pool(this.writersMax, 'commits')
   }
 
   /** `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. */
@@ -81,13 +81,14 @@ export class Connections {
   }
 
   /** `work`: what the database's own statistics are to tell of the connections. */
-  private pool(max: number, pipeline: boolean, work: string): pg.Pool {
+  private pool(max: number, work: string): pg.Pool {
     const { connectionString, statementMs, patienceMs } = this.address
     const pool = new pg.Pool({
       connectionString,
       fallback_application_name: `ashlar ${work}`,
       max,
-      pipeline,
+      // What is sent does not wait for the answer to what was sent before.
+      pipeline: true,
       types,
       keepAlive: true,
       idleTimeoutMillis: 60_000,
