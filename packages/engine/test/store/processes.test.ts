@@ -181,5 +181,5 @@ it.each([
     await fd.close()
     await server.stop()
   },
-  120_000,
+  120_000 * Math.max(1, scale),
 )

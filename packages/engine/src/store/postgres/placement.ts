@@ -2,7 +2,7 @@
  * Which rows belong together: the placement of a key, by which a distributed engine splits the table. Within one space of
  * keys the order of placements is the order of keys, so that any range can be read in key order.
  */
-import { keySpace, prefixEnd } from '../../bytes/key-space.ts'
+import { keySpace } from '../../bytes/key-space.ts'
 import type { Bytes, KeyRange } from '../store.ts'
 
 /** Index entries lie apart from the containers of objects. */
@@ -47,15 +47,15 @@ export interface Segment {
 const spread = [keySpace.object, keySpace.link, keySpace.index]
 const noKey = Buffer.alloc(0)
 
+/** The first keys of these spaces, and of what follows them. */
+const edges = [...new Set(spread.flatMap((space) => [space, space + 1]))].map((space) => Buffer.from([space]))
+
 /** The segments of a range in key order; none where it is empty. */
 export function segmentsOf({ from = noKey, to }: KeyRange): Segment[] {
-  const edges: Buffer[] = spread.flatMap((space) => {
-    const first = Buffer.from([space])
-    return [first, prefixEnd(first)]
-  })
-  const within = edges
-    .filter((edge, i) => i === 0 || Buffer.compare(edge, edges[i - 1] as Buffer) !== 0)
-    .filter((edge) => Buffer.compare(edge, from) > 0 && (to === undefined || Buffer.compare(edge, to) < 0))
+  const isWithinSpace = from.length > 0 && to !== undefined && to[0] === from[0]
+  const within = isWithinSpace
+    ? []
+    : edges.filter((edge) => Buffer.compare(edge, from) > 0 && (to === undefined || Buffer.compare(edge, to) < 0))
   const starts = [from, ...within]
   return starts.flatMap((start, i) => segment(start, starts[i + 1] ?? to) ?? [])
 }
