@@ -14,16 +14,18 @@ beforeEach(() => {
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
     `import { countReporter } from ${JSON.stringify(reporter)}
-export default { test: { include: ['*.test.mjs'], exclude: [], reporters: ['default', countReporter] } }`,
+export default { test: { include: ['*.test.mjs'], exclude: [], globalSetup: ['set-up.mjs'], reporters: ['default', countReporter] } }`,
   )
 })
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-function run(tests: Record<string, string>): { status: number | null; last: string | undefined } {
+/** `setUp`: what a global set-up of the run does. */
+function run(tests: Record<string, string>, setUp = ''): { status: number | null; last: string | undefined } {
   for (const [name, text] of Object.entries(tests)) {
     writeFileSync(join(folder, `${name}.test.mjs`), `import { expect, it, describe, beforeAll } from 'vitest'\n${text}`)
   }
+  writeFileSync(join(folder, 'set-up.mjs'), `export function setup() { ${setUp} }`)
   const script = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   const result = spawnSync(process.execPath, [script, 'run', '--root', folder], { encoding: 'utf8' })
   return { status: result.status, last: result.stdout.trimEnd().split('\n').at(-1) }
@@ -33,6 +35,14 @@ describe('the closing line', () => {
   it('counts what passed', () => {
     const tests = `it('a', () => {})\nit('b', () => {})\nit.skip('c', () => {})`
     expect(run({ good: tests })).toEqual({ status: 0, last: '2 passed, 0 failed' })
+  })
+
+  it('makes the run fail, also where somebody else would end it as a good one', () => {
+    const bad = `it('a', () => expect(1).toBe(2))`
+    expect(run({ bad }, `process.on('beforeExit', () => process.exit(0))`)).toEqual({
+      status: 1,
+      last: '0 passed, 1 failed',
+    })
   })
 
   it('counts failed tests, hooks and files', () => {
