@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
+import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 import { classOf, index, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
 
 const rounds = 40
@@ -19,6 +20,23 @@ it('40 creations with one unique key: one succeeds, 39 are refused', () =>
     expect(outcomes.filter((one) => one === 'ok')).toHaveLength(1)
     expect(outcomes.filter((one) => one === 'UniqueViolation')).toHaveLength(39)
   }))
+
+it('a creation by what another process has just defined is made, though the process knew an earlier schema', async () => {
+  const store = sometimesLater(await openStoreOfRun(), 7)
+  const [one, other] = [
+    await FederatedDatabase.open({ alias: 'one', store }),
+    await FederatedDatabase.open({ alias: 'other', store }),
+  ]
+  await one.defineClasses([classOf('Car', { license: 'string' })], 'create')
+  for (let round = 0; round < 10; round++) {
+    expect(await other.listClasses()).toHaveLength(round + 1)
+    await one.defineClasses([classOf(`Car${round}`, { license: 'string' })], 'create')
+    const oid = await other.createObject(`Car${round}`, { license: 'A' })
+    expect(await read(one, oid)).toMatchObject({ license: 'A' })
+    expect(await outcome(other.createObject('Lorry', {}))).toBe('UnknownClass')
+  }
+  await store.close()
+})
 
 it('a truncated unique key: the other object is created while this one is updated to the same full value', () =>
   withFd(fleet, async (fd) => {

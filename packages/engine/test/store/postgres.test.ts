@@ -1,9 +1,12 @@
 /** The store on PostgreSQL keeps the promises of a store, also when the way to the database breaks. */
+import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
+import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { MomentPassed } from '../../src/store/moment-passed.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import type { Store } from '../../src/store/store.ts'
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import type { Commit, CommitOutcome, Expectation, Store } from '../../src/store/store.ts'
 import {
   absent,
   bytes,
@@ -11,6 +14,8 @@ import {
   commitOf,
   entriesIn,
   entriesOf,
+  holds,
+  present,
   put,
   revision,
   valueAt,
@@ -105,6 +110,49 @@ describe('postgres: a commit whose connection is lost', () => {
     }))
 })
 
+describe('postgres: a commit under way', () => {
+  /** The first commit has its locks but for the last, which somebody holds, when the second comes, from another store. */
+  async function second(first: Commit, then: Commit): Promise<{ isWaiting: boolean; outcomes: CommitOutcome[] }> {
+    const schema = `test_${randomBytes(8).toString('hex')}`
+    const address = `${inject('postgres')}?schema=${schema}`
+    const [one, other] = [await openPostgresStore(address), await openPostgresStore(address)]
+    await commitChanges(one, put('guard', '1'), put('z', '1'), {
+      kind: 'put',
+      key: catalogVersionKey,
+      value: bytes('v1'),
+    })
+    const held = await holding(`SELECT FROM ${schema}.kv WHERE key = 'z' FOR UPDATE`)
+    const begun = one.commit(first)
+    await waitingForLocks(schema, 1)
+    const following = other.commit(then)
+    const isWaiting = await Promise.race([following.then(() => false), waitingForLocks(schema, 2).then(() => true)])
+    await held.end()
+    const outcomes = await Promise.all([begun, following])
+    for (const store of [one, other]) await store.close()
+    return { isWaiting, outcomes }
+  }
+
+  it('keeps whoever expects a range from passing by while it adds to that range', async () => {
+    const adds = commitOf([put('in range', '1'), put('z', '2')], [present('guard'), absent('in range'), present('z')])
+    const expectation = holds('in', 'io', [], 'guard')
+    const expects = commitOf([put('other', '1')], [revision('guard', '1'), expectation])
+    expect(await second(adds, expects)).toEqual({
+      isWaiting: true,
+      outcomes: [{ isCommitted: true }, { isCommitted: false, failed: expectation }],
+    })
+  })
+
+  it('keeps a change of the schema waiting, which none that expects the schema before may follow', async () => {
+    const catalog: Expectation = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
+    const writes = commitOf([put('z', '2')], [catalog, present('z')])
+    const changes = commitOf([{ kind: 'put', key: catalogVersionKey, value: bytes('v2') }], [catalog])
+    expect(await second(writes, changes)).toEqual({
+      isWaiting: true,
+      outcomes: [{ isCommitted: true }, { isCommitted: true }],
+    })
+  })
+})
+
 describe('postgres: a snapshot whose connection is lost', () => {
   it('begins anew when nothing was read', () =>
     withProxy(async (store, proxy) => {
@@ -143,7 +191,12 @@ describe('postgres: snapshots that begin together', () => {
     await expect(async () => valueAt(two, 'b')).rejects.toThrow('released')
     expect(await entriesOf(three)).toEqual(['a=1', 'b=1'])
     three.release()
-    late.release()
+    // The last of its transaction: what it asked for is of its moment still.
+    const last = late
+    await commitChanges(store, put('b', '3'))
+    const askedLast = valueAt(last, 'b')
+    last.release()
+    expect(await askedLast).toBe('2')
     await store.close()
   })
 })
