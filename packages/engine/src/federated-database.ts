@@ -89,7 +89,7 @@ export class FederatedDatabase implements Database {
     this.store = options.store
     this.limits = { ...defaultEngineLimits, ...options.limits }
     this.session = session
-    this.containers = new Containers(options.store)
+    this.containers = new Containers(options.store, session.number)
     this.changes = new CatalogChanges(options.store, session, this.catalogs, this.limits, options.onFault ?? rethrow)
     this.sign = new SignOfLife(options.store, session.number, this.limits.signOfLifeMs)
     this.builds = new IndexBuilds(this.changes, this.sign)

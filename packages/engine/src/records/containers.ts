@@ -16,6 +16,8 @@ export interface Container {
 interface ContainerRow extends Container {
   /** The page to be leased next; one past `pageMax` when the container is full. */
   readonly nextPage: number
+  /** Who leases pages of it; 0: everybody. */
+  readonly lane: number
   readonly stored: Bytes
 }
 
@@ -47,19 +49,25 @@ export async function listContainers(
   return [...rows, ...young].sort((one, other) => one.database - other.database || one.container - other.container)
 }
 
+/** Where containers lie on different nodes: of each class so many are open at once, each for some of the processes. */
+const lanes = 16
+
 /**
  * Gives out OIDs: a page is leased by one small commit, then its slots come from memory, so that creating objects
  * never contends. What a process left unused of its pages stays unused: OIDs are never reused.
  */
 export class Containers {
   private readonly store: Store
+  private readonly lane: number
   private readonly pages = new Map<ClassNumber, OpenPage>()
   private readonly leases = new Map<ClassNumber, Promise<OpenPage>>()
   /** A container belongs to one class for good, so what was read once stays true. */
   private readonly classes = new Map<number, ClassNumber>()
 
-  constructor(store: Store) {
+  /** `session`: processes with different ones write to different nodes, where the store has several. */
+  constructor(store: Store, session: number) {
     this.store = store
+    this.lane = store.facts.snapshotsAreWhole ? 0 : 1 + (session % lanes)
   }
 
   allocate(classNumber: ClassNumber): Awaitable<Oid> {
@@ -117,7 +125,9 @@ export class Containers {
 
   private async findOpenContainer(snapshot: Snapshot, classNumber: ClassNumber): Promise<ContainerRow | undefined> {
     for await (const batch of snapshot.scan(allContainers, decodeRow, { reverse: true })) {
-      for (const row of batch) if (row.classNumber === classNumber && row.nextPage <= pageMax) return row
+      for (const row of batch) {
+        if (row.classNumber === classNumber && row.lane === this.lane && row.nextPage <= pageMax) return row
+      }
     }
     return undefined
   }
@@ -127,7 +137,7 @@ export class Containers {
   ): Promise<{ database: number; container: number; page: number } | undefined> {
     const key = containerKey(row.database, row.container)
     const outcome = await this.store.commit({
-      changes: [{ kind: 'put', key, value: encodeRow(row.classNumber, row.nextPage + 1) }],
+      changes: [{ kind: 'put', key, value: encodeRow(row.classNumber, row.nextPage + 1, row.lane) }],
       expectations: [{ kind: 'revision', key, prefix: row.stored }],
     })
     return outcome.isCommitted ? { database: row.database, container: row.container, page: row.nextPage } : undefined
@@ -152,7 +162,7 @@ export class Containers {
     const outcome = await this.store.commit({
       changes: [
         { kind: 'put', key: nextContainerKey, value: following },
-        { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2) },
+        { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2, this.lane) },
       ],
       expectations: [expected],
     })
@@ -160,10 +170,14 @@ export class Containers {
   }
 }
 
-function encodeRow(classNumber: ClassNumber, nextPage: number): Buffer {
-  const value = Buffer.alloc(8)
+const rowBytes = 8
+
+/** A lane is written where there is one only: other stores have rows without. */
+function encodeRow(classNumber: ClassNumber, nextPage: number, lane: number): Buffer {
+  const value = Buffer.alloc(lane === 0 ? rowBytes : rowBytes + 1)
   value.writeUInt32BE(classNumber, 0)
   value.writeUInt32BE(nextPage, 4)
+  if (lane > 0) value.writeUInt8(lane, rowBytes)
   return value
 }
 
@@ -175,6 +189,7 @@ function decodeRow(key: Bytes, value: Bytes): ContainerRow {
     container: keyBytes.readUInt16BE(3),
     classNumber: readClassNumber(stored),
     nextPage: stored.readUInt32BE(4),
+    lane: stored.length > rowBytes ? stored.readUInt8(rowBytes) : 0,
     stored,
   }
 }

@@ -1,6 +1,7 @@
 /** A table split by placement over three nodes: commits are exact, reads of one placement are, and all reads where that is asked for. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import type { Bytes, Store } from '../../src/store/store.ts'
 import { storeConformance } from './conformance.ts'
@@ -54,6 +55,26 @@ describe('three nodes', () => {
     expect(rows.reduce((sum, count) => sum + count)).toBe(changes.length)
     expect(store.facts.snapshotsAreWhole).toBe(false)
     await store.close()
+  })
+
+  it('get the objects of one class on several of them, since each process writes into containers of its own', async () => {
+    const schema = freshSchema()
+    const address = await nodes.freshAddress(schema)
+    const fds: FederatedDatabase[] = []
+    for (let nth = 0; nth < 6; nth++)
+      fds.push(await FederatedDatabase.open({ alias: `fd${nth}`, store: await openAt(address) }))
+    const [first] = fds
+    await first?.defineClasses([{ className: 'Car', isReferenceable: true, attributes: [] }], 'create')
+    const containersOf = async (): Promise<string[]> => {
+      const oids = await Promise.all(fds.map((fd) => fd.createObject('Car', {})))
+      return oids.map((oid) => oid.split('-', 2).join('-'))
+    }
+    const used = await containersOf()
+    expect(new Set(used).size).toBe(fds.length)
+    expect(await containersOf()).toEqual(used)
+    expect((await first?.verify())?.problems).toEqual([])
+    for (const fd of fds) await fd.close()
+    expect((await nodes.rows(schema)).every((count) => count > 0)).toBe(true)
   })
 
   it('let no write skew through: of two commits that each expect the other not to be there, one at most is made', async () => {
