@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import { defaultServerLimits } from './limits.ts'
 import { buildServer } from './server.ts'
-import type { Worker } from './workers/worker.ts'
+import type { Siblings } from './workers/siblings.ts'
 
 export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
@@ -21,10 +21,10 @@ export interface RunningServer {
 }
 
 /**
- * `worker`: where this process is one of several. Throws an Error that says which federated database cannot be opened, or why it cannot
+ * `siblings`: where this process is one of several. Throws an Error that says which federated database cannot be opened, or why it cannot
  * listen.
  */
-export async function startServer(config: Config, logger: Logger, worker?: Worker): Promise<RunningServer> {
+export async function startServer(config: Config, logger: Logger, siblings?: Siblings): Promise<RunningServer> {
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const fds = await openAll(config, limits, (alias, err) => {
     logger.error({ err, fdAlias: alias }, 'work in the background failed')
@@ -43,8 +43,8 @@ export async function startServer(config: Config, logger: Logger, worker?: Worke
       limits,
       isShutdownAllowed: config.allowShutdown,
       logger,
-      ...(worker === undefined ? {} : { siblings: worker }),
-      onStop: worker?.stopAll ?? (() => setImmediate(() => void stop())),
+      ...(siblings === undefined ? {} : { siblings }),
+      onStop: () => (siblings?.stopAll === undefined ? setImmediate(() => void stop()) : siblings.stopAll()),
       isStopping: () => stopping !== undefined,
     })
     await app.listen({ host: config.host, port: config.port })

@@ -6,6 +6,8 @@ export interface Siblings {
   readonly upSince?: number
   /** The runs of tools that they know of. */
   toolRuns(): Promise<readonly RunRecord[]>
+  /** Stops all of them, this process too. */
+  stopAll?(): void
   /** `ownRuns`: what this process tells them when they ask. */
   answerWith(ownRuns: () => readonly RunRecord[]): void
 }

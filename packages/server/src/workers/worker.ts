@@ -41,8 +41,9 @@ export class Worker implements Siblings {
     tell({ kind: 'listening', url, stores })
   }
 
-  /** The request to stop the server, which concerns all. */
-  readonly stopAll = (): void => tell({ kind: 'stopAll' })
+  stopAll(): void {
+    tell({ kind: 'stopAll' })
+  }
 
   toolRuns(): Promise<readonly RunRecord[]> {
     const id = ++this.asked

@@ -1,9 +1,9 @@
 /** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
 import type { Bytes, Commit, CommitOutcome, Expectation } from '../store.ts'
 import { byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
+import { expectationKind, steps, wants } from './commit-function.ts'
 import { type CommitParts, isBlind, isNew, isShared, type KeyPart } from './commit-parts.ts'
 import { segmentsOf } from './placement.ts'
-import { expectationKind, steps, wants } from './schema.ts'
 
 type RangeExpectation = Extract<Expectation, { kind: 'range' }>
 type KeyExpectation = Exclude<Expectation, RangeExpectation>

@@ -1,9 +1,9 @@
 /** One call of the function that commits: one round trip, tried again where that helps, and never done twice or lost unseen. */
 import type { CommitOutcome } from '../store.ts'
+import { fencedCode } from './commit-function.ts'
 import type { CommitGroup } from './commit-group.ts'
 import { type CommitConnection, type Connections, pause } from './connections.ts'
 import { codeOf, failureOf, storeUnavailable, thrownFor } from './failures.ts'
-import { fencedCode } from './schema.ts'
 
 /** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
 const attemptsMax = 10

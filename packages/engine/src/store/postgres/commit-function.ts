@@ -1,0 +1,281 @@
+/** The function in the database that makes commits, and what its parameters mean. */
+import { catalogVersionKey } from '../../bytes/key-space.ts'
+
+/** What a key is to a commit, as bits. */
+export const wants = { absent: 1, revision: 2, put: 4, delete: 8, guard: 16 } as const
+
+/** What a call of the function has to do, as bits: each spares a statement where it is not needed. */
+export const steps = {
+  /** It changes the schema: it is alone. */
+  exclusive: 1,
+  /** All locks are of one strength, and are taken by one statement. */
+  lockPresent: 2,
+  lockRevision: 4,
+  lockPut: 8,
+  lockDelete: 16,
+  put: 32,
+  delete: 64,
+  /** Some keys are only to be absent. */
+  absentOnly: 128,
+  blindPut: 256,
+  blindDelete: 512,
+  /** The table is distributed: all keys are among those that are locked, and each row is found by its placement and key alone. */
+  byRow: 1_024,
+} as const
+
+export const expectationKind = { absent: 0, present: 1, revision: 2 } as const
+
+/** The error of a commit whose connection was declared dead meanwhile: nothing of it was done. */
+export const fencedCode = 'ASH01'
+
+/**
+ * Makes several commits, each wholly or not at all, that have no key in common which one of them changes or keeps others from
+ * changing. Keys come in order of placement and key, each once: all locks are taken in that order, so that calls never wait for
+ * each other in a circle. Each key is locked as weakly as keeps others from changing what is expected of it. Then rows that
+ * are expected to be absent are inserted, which keeps others from inserting them; one without a value is only to be absent. Who
+ * inserts waits for others who insert only, and they go in order too. Then expectations are looked at in the order sent, what
+ * losing commits have inserted is deleted again, so that no error is written to the server's log, and the changes of the others
+ * are made; what is put or deleted without any expectation is neither locked nor looked at before. READ COMMITTED is needed: a
+ * snapshot taken before a lock was waited for would show stale values. Owners are the numbers of commits, from 1. Returns the
+ * positions of expectations that do not hold, the first of each commit that failed; 0 stands for the version of the catalog,
+ * which all expect alike.
+ */
+export function commitFunction(schema: string): string {
+  return `
+    CREATE OR REPLACE FUNCTION ${schema}.commit(
+      p_slot int8, p_number int8, p_steps int4, p_catalog bytea,
+      p_placements int4[], p_keys bytea[], p_wants int2[], p_lengths int4[], p_values bytea[], p_owners int4[],
+      p_new_placements int4[], p_new_keys bytea[], p_new_values bytea[], p_new_owners int4[],
+      p_blind_placements int4[], p_blind_keys bytea[], p_blind_values bytea[], p_blind_owners int4[],
+      p_kinds int2[], p_subjects int4[], p_prefixes bytea[], p_positions int4[], p_expecters int4[],
+      p_range_positions int4[], p_range_owners int4[], p_range_first int4[], p_range_last int4[],
+      p_range_from bytea[], p_range_to bytea[], p_range_holds text[]
+    ) RETURNS int4[] LANGUAGE plpgsql AS $body$
+    DECLARE
+      r record;
+      is_there bool[];
+      is_own bool[];
+      heads bytea[];
+      own bytea[] := '{}';
+      locked int4 := coalesce(array_length(p_keys, 1), 0);
+      is_all_new bool := true;
+      v bytea;
+      found_it bool;
+      lost int4[] := '{}';
+      losers int4[] := '{}';
+      held text;
+    BEGIN
+      IF p_steps & ${steps.exclusive} <> 0 THEN
+        LOCK TABLE ${schema}.catalog_lock IN ACCESS EXCLUSIVE MODE;
+      ELSE
+        LOCK TABLE ${schema}.catalog_lock IN ROW EXCLUSIVE MODE;
+      END IF;
+      IF p_catalog IS NOT NULL THEN
+        SELECT value INTO v FROM ${schema}.kv WHERE placement = 0 AND key = '\\x${catalogVersionKey.toString('hex')}'::bytea;
+        IF v IS NULL OR substr(v, 1, length(p_catalog)) <> p_catalog THEN
+          RETURN ARRAY[0];
+        END IF;
+      END IF;
+      IF locked > 0 THEN
+${lockKeys(schema)}
+      END IF;
+      IF array_length(p_new_keys, 1) > 0 THEN
+${insertNew(schema)}
+      END IF;
+      IF locked > 0 OR NOT is_all_new THEN
+${checkKeys()}
+      END IF;
+      IF array_length(p_range_positions, 1) > 0 THEN
+${checkRanges(schema)}
+      END IF;
+      IF losers <> '{}' THEN
+${undoInserted(schema)}
+      END IF;
+${makeChanges(schema)}
+      UPDATE ${schema}.slot SET last = p_number, failed = lost, at = now() WHERE slot = p_slot AND NOT is_fenced;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedCode}';
+      END IF;
+      RETURN lost;
+    END $body$;
+  `
+}
+
+/** By one statement where all are of one strength; else one by one, as strongly as each has to be. */
+function lockKeys(schema: string): string {
+  const lockAll = (strength: string): string => `
+        FOR r IN SELECT u.i, u.n, kv.value FROM unnest(p_placements, p_keys, p_lengths) WITH ORDINALITY AS u(p, k, n, i)
+          JOIN ${schema}.kv ON kv.placement = u.p AND kv.key = u.k ORDER BY u.i FOR ${strength} OF kv
+        LOOP
+          is_there[r.i] := true;
+          IF r.n >= 0 THEN
+            heads[r.i] := substr(r.value, 1, r.n);
+          END IF;
+        END LOOP;`
+  return `
+        is_own := array_fill(false, ARRAY[locked]);
+        is_there := is_own;
+        IF p_steps & ${steps.lockPut} <> 0 THEN ${lockAll('NO KEY UPDATE')}
+        ELSIF p_steps & ${steps.lockPresent} <> 0 THEN ${lockAll('KEY SHARE')}
+        ELSIF p_steps & ${steps.lockDelete} <> 0 THEN ${lockAll('UPDATE')}
+        ELSIF p_steps & ${steps.lockRevision} <> 0 THEN ${lockAll('SHARE')}
+        ELSE ${lockOneByOne(schema)}
+        END IF;`
+}
+
+function lockOneByOne(schema: string): string {
+  const row = `SELECT value INTO v FROM ${schema}.kv WHERE placement = r.p AND key = r.k`
+  const insert = (value: string): string =>
+    `INSERT INTO ${schema}.kv VALUES (r.p, r.k, ${value}) ON CONFLICT DO NOTHING`
+  return `
+          FOR r IN SELECT p, k, w, n, x, i
+            FROM unnest(p_placements, p_keys, p_wants, p_lengths, p_values) WITH ORDINALITY AS u(p, k, w, n, x, i)
+          LOOP
+            LOOP
+              IF r.w & ${wants.absent} <> 0 THEN
+                ${insert("coalesce(r.x, ''::bytea)")};
+                IF FOUND THEN
+                  is_own[r.i] := true;
+                  EXIT;
+                END IF;
+              END IF;
+              IF r.w & ${wants.delete | wants.guard} <> 0 THEN
+                ${row} FOR UPDATE;
+              ELSIF r.w & ${wants.put} <> 0 THEN
+                ${row} FOR NO KEY UPDATE;
+              ELSIF r.w & ${wants.revision} <> 0 THEN
+                ${row} FOR SHARE;
+              ELSE
+                ${row} FOR KEY SHARE;
+              END IF;
+              found_it := FOUND;
+              EXIT WHEN found_it OR r.w & ${wants.put | wants.absent} = 0;
+              IF r.w & ${wants.absent} = 0 THEN
+                ${insert('r.x')};
+                IF FOUND THEN
+                  is_own[r.i] := true;
+                  EXIT;
+                END IF;
+              END IF;
+            END LOOP;
+            IF is_own[r.i] THEN
+              own := own || r.k;
+            ELSE
+              is_there[r.i] := found_it;
+              IF r.n >= 0 THEN
+                heads[r.i] := substr(v, 1, r.n);
+              END IF;
+            END IF;
+          END LOOP;`
+}
+
+function insertNew(schema: string): string {
+  return `
+        WITH inserted AS (
+          INSERT INTO ${schema}.kv SELECT p, k, coalesce(x, ''::bytea)
+            FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x) ON CONFLICT DO NOTHING RETURNING key
+        ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new
+          FROM inserted;`
+}
+
+function checkKeys(): string {
+  return `
+        FOR r IN SELECT k, s, x, i, c FROM unnest(p_kinds, p_subjects, p_prefixes, p_positions, p_expecters) AS u(k, s, x, i, c)
+          WHERE s <= locked OR NOT is_all_new OR k <> ${expectationKind.absent}
+        LOOP
+          CONTINUE WHEN r.c = ANY (losers);
+          IF r.s <= locked THEN
+            found_it := is_there[r.s];
+          ELSE
+            found_it := NOT p_new_keys[r.s - locked] = ANY (own);
+          END IF;
+          IF found_it = (r.k = ${expectationKind.absent})
+            OR (r.k = ${expectationKind.revision} AND substr(heads[r.s], 1, length(r.x)) <> r.x)
+          THEN
+            lost := lost || r.i;
+            losers := losers || r.c;
+          END IF;
+        END LOOP;`
+}
+
+/** Of one commit, an expectation of a range may come before one of a key that has failed already: it is then the first. */
+function checkRanges(schema: string): string {
+  const held = (placement: string): string => `
+            SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${schema}.kv
+              WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
+  return `
+        FOR r IN SELECT i, c, f, l, a, b, h
+          FROM unnest(p_range_positions, p_range_owners, p_range_first, p_range_last, p_range_from, p_range_to, p_range_holds)
+            AS u(i, c, f, l, a, b, h)
+        LOOP
+          CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
+          IF r.f = r.l THEN
+            ${held('placement = r.f')};
+          ELSE
+            ${held('(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
+          END IF;
+          IF held <> r.h THEN
+            IF r.c = ANY (losers) THEN
+              lost[array_position(losers, r.c)] := r.i;
+            ELSE
+              lost := lost || r.i;
+              losers := losers || r.c;
+            END IF;
+          END IF;
+        END LOOP;`
+}
+
+function undoInserted(schema: string): string {
+  return `
+        FOR r IN SELECT p, k FROM unnest(p_placements, p_keys, is_own, p_owners) AS u(p, k, o, c) WHERE o AND c = ANY (losers)
+          UNION ALL SELECT p, k FROM unnest(p_new_placements, p_new_keys, p_new_owners) AS u(p, k, c)
+            WHERE c = ANY (losers) AND k = ANY (own)
+        LOOP
+          DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
+        END LOOP;`
+}
+
+function makeChanges(schema: string): string {
+  return `
+      IF p_steps & ${steps.byRow} <> 0 THEN
+${changeByRow(schema)}
+      ELSE
+        IF p_steps & ${steps.put} <> 0 THEN
+          UPDATE ${schema}.kv SET value = x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
+            WHERE placement = p AND key = k AND w & ${wants.put} <> 0 AND NOT o AND NOT c = ANY (losers);
+        END IF;
+        IF p_steps & ${steps.delete} <> 0 THEN
+          DELETE FROM ${schema}.kv USING unnest(p_placements, p_keys, p_wants, p_owners, is_own) AS u(p, k, w, c, o)
+            WHERE placement = p AND key = k AND (w & ${wants.delete} <> 0 OR o AND w & ${wants.put} = 0)
+              AND NOT c = ANY (losers);
+        END IF;
+        IF p_steps & ${steps.absentOnly} <> 0 THEN
+          DELETE FROM ${schema}.kv USING unnest(p_new_placements, p_new_keys, p_new_values, p_new_owners) AS u(p, k, x, c)
+            WHERE placement = p AND key = k AND x IS NULL AND NOT c = ANY (losers);
+        END IF;
+        IF p_steps & ${steps.blindDelete} <> 0 THEN
+          DELETE FROM ${schema}.kv USING unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
+            WHERE placement = p AND key = k AND x IS NULL AND NOT c = ANY (losers);
+        END IF;
+        IF p_steps & ${steps.blindPut} <> 0 THEN
+          INSERT INTO ${schema}.kv
+            SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
+            WHERE x IS NOT NULL AND NOT c = ANY (losers)
+            ON CONFLICT (placement, key) DO UPDATE SET value = excluded.value;
+        END IF;
+      END IF;`
+}
+
+/** A row that was expected by nobody, and was not there, has been inserted with its lock. */
+function changeByRow(schema: string): string {
+  return `
+        FOR r IN SELECT p, k, w, x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
+          WHERE w & ${wants.put | wants.delete | wants.absent} <> 0 AND NOT (o AND w & ${wants.put} <> 0) AND NOT c = ANY (losers)
+        LOOP
+          IF r.w & ${wants.put} <> 0 THEN
+            UPDATE ${schema}.kv SET value = r.x WHERE placement = r.p AND key = r.k;
+          ELSE
+            DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
+          END IF;
+        END LOOP;`
+}
