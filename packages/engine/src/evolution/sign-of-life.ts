@@ -1,6 +1,7 @@
 /** What a process shows of itself while it works on what others could take for a leftover, and how they tell that it is gone. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { keySpace } from '../bytes/key-space.ts'
+import { AshlarError } from '../errors.ts'
 import type { Bytes, Store } from '../store/store.ts'
 
 interface Sign {
@@ -52,7 +53,13 @@ export class SignOfLife {
   /** What is not done then, is for others to take over at once. */
   async end(): Promise<void> {
     clearInterval(this.timer)
-    if (this.beat > 0) await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], expectations: [] })
+    if (this.beat === 0) return
+    try {
+      await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], expectations: [] })
+    } catch (error) {
+      // What was left in a store out of reach, others take over once the sign has stayed the same.
+      if (!(error instanceof AshlarError && error.type === 'StoreUnavailable')) throw error
+    }
   }
 
   private async show(): Promise<void> {

@@ -254,6 +254,20 @@ describe('postgres: limits', () => {
     expect(await entriesIn(store)).toEqual(['a=1'])
     await store.close()
   })
+
+  it('a commit that waits in vain does not take along those that go with it', async () => {
+    const address = freshAddress()
+    const store = await openStore(`${address}&statementMs=1000`)
+    await commitChanges(store, put('a', '1'), put('b', '1'))
+    const held = await holding(
+      `SELECT FROM ${new URL(address).searchParams.get('schema')}.kv WHERE key = 'a' FOR UPDATE`,
+    )
+    const outcomes = await Promise.allSettled(['a', 'b', 'c'].map((key) => commitChanges(store, put(key, '2'))))
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+    await held.end()
+    expect(await entriesIn(store)).toEqual(['a=1', 'b=2', 'c=2'])
+    await store.close()
+  })
 })
 
 describe('postgres: addresses', () => {

@@ -1,5 +1,5 @@
 /** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
-import type { Bytes, Commit, CommitOutcome, Expectation } from '../store.ts'
+import type { Bytes, CommitOutcome, Expectation } from '../store.ts'
 import { byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
 import { expectationKind, steps, wants } from './commit-function.ts'
 import { type CommitParts, isBlind, isNew, isShared, type KeyPart } from './commit-parts.ts'
@@ -44,8 +44,8 @@ export class CommitGroup {
     return true
   }
 
-  get commits(): readonly Commit[] {
-    return this.members.map(({ commit }) => commit)
+  get size(): number {
+    return this.members.length
   }
 
   /** In the order of the function's parameters after slot and number. `isByRow`: the table is distributed. */

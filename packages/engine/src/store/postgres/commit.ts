@@ -3,12 +3,18 @@ import type { CommitOutcome } from '../store.ts'
 import { fencedCode } from './commit-function.ts'
 import type { CommitGroup } from './commit-group.ts'
 import { type CommitConnection, type Connections, pause } from './connections.ts'
-import { codeOf, failureOf, storeUnavailable, thrownFor } from './failures.ts'
+import { codeOf, failureOf, statementTimedOut, storeUnavailable, thrownFor } from './failures.ts'
 
 /** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
 const attemptsMax = 10
 
-/** Throws StoreUnavailable when the database stays out of reach: then, and only then, the outcomes may be unknown. */
+/** One of several commits may have waited in vain for somebody else's lock: nothing was done, and each is to be tried alone. */
+export class TookTooLong extends Error {}
+
+/**
+ * Throws TookTooLong, and StoreUnavailable when the database stays out of reach: then, and only then, the outcomes may be
+ * unknown.
+ */
 export async function commitTogether(
   connections: Connections,
   group: CommitGroup,
@@ -28,6 +34,7 @@ export async function commitTogether(
       connection.client.release(failure === 'lost' || failure === 'fenced')
       const failed = failure === 'lost' ? await foundOut(connections, connection, error) : undefined
       if (failed !== undefined) return group.outcomes(failed)
+      if (codeOf(error) === statementTimedOut && group.size > 1) throw new TookTooLong()
       if (failure === 'refused' || attempt >= attemptsMax) throw thrownFor(location, error)
       await pause(attempt)
     }

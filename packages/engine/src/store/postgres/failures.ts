@@ -3,7 +3,8 @@ import { AshlarError } from '../../errors.ts'
 
 /** Deadlock, serialization failure, lock not available: the same statement may go through a moment later. */
 const passing = new Set(['40P01', '40001', '55P03'])
-const statementTimedOut = '57014'
+/** A statement took longer than it may: nothing of it was done. */
+export const statementTimedOut = '57014'
 /** The server ends, starts, or has no connection left. */
 const comingBack = /^(57P0[0-9]|53300|08)/
 const outOfReach = new Set([

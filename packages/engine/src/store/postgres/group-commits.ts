@@ -1,6 +1,6 @@
 /** Puts commits that wait into calls of the function that commits, and answers each for itself. */
 import type { Commit, CommitOutcome } from '../store.ts'
-import { commitTogether } from './commit.ts'
+import { commitTogether, TookTooLong } from './commit.ts'
 import { CommitGroup } from './commit-group.ts'
 import { type CommitParts, commitParts } from './commit-parts.ts'
 import type { Connections } from './connections.ts'
@@ -12,6 +12,8 @@ const patienceMs = 5
 
 interface Waiting {
   readonly parts: CommitParts
+  /** Together with others it took too long. */
+  readonly isAlone: boolean
   resolve(outcome: CommitOutcome): void
   reject(error: unknown): void
 }
@@ -33,7 +35,7 @@ export class GroupCommits {
   /** Throws StoreUnavailable. */
   commit(commit: Commit): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ parts: commitParts(commit), resolve, reject })
+      this.waiting.push({ parts: commitParts(commit), isAlone: false, resolve, reject })
       // Those that are ready in the same turn go together.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -55,14 +57,19 @@ export class GroupCommits {
     const group = new CommitGroup()
     const members: Waiting[] = []
     const left: Waiting[] = []
-    for (const waiting of this.waiting) (group.add(waiting.parts) ? members : left).push(waiting)
+    for (const waiting of this.waiting) {
+      const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
+      if (goesAlong && group.add(waiting.parts)) members.push(waiting)
+      else left.push(waiting)
+    }
     this.waiting = left
     this.underWay++
     try {
       const outcomes = await commitTogether(this.connections, group, this.isByRow)
       for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
     } catch (error) {
-      for (const member of members) member.reject(error)
+      if (error instanceof TookTooLong) this.waiting.unshift(...members.map((member) => ({ ...member, isAlone: true })))
+      else for (const member of members) member.reject(error)
     } finally {
       this.underWay--
       this.sendSome(callsAtOnce)
