@@ -27,11 +27,14 @@ import { freshAddress, temporaryPostgres } from './postgres-stores.ts'
 
 storeConformance('postgres', temporaryPostgres)
 
-async function withProxy(use: (store: Store, proxy: CuttingProxy, schema: string) => Promise<void>): Promise<void> {
+async function withProxy(
+  use: (store: Store, proxy: CuttingProxy, schema: string) => Promise<void>,
+  more = '',
+): Promise<void> {
   const address = freshAddress()
   const proxy = await openCuttingProxy(address)
   // One connection of each kind would hide what happens among several.
-  const store = await openStore(`${proxy.address}&connections=4`)
+  const store = await openStore(`${proxy.address}&connections=4${more}`)
   try {
     await use(store, proxy, new URL(address).searchParams.get('schema')!)
   } finally {
@@ -197,6 +200,44 @@ describe('postgres: snapshots that begin together', () => {
     const askedLast = valueAt(last, 'b')
     last.release()
     expect(await askedLast).toBe('2')
+    await store.close()
+  })
+})
+
+describe('postgres: snapshots that begin together where something fails', () => {
+  it('leave nothing behind that those after them would fail by', () =>
+    withProxy(async (store, proxy) => {
+      await commitChanges(store, put('a', '1'))
+      let last = await store.snapshot()
+      // There is always one that has not left yet when the next one comes.
+      const read = async (): Promise<string | undefined> => {
+        const next = await store.snapshot()
+        const reading = valueAt(next, 'a').catch(({ type }) => type as string)
+        last.release()
+        last = next
+        return reading
+      }
+      expect(await read()).toBe('1')
+      proxy.refuse(true)
+      for (let nth = 0; nth < 3; nth++) expect(await read()).toBe('StoreUnavailable')
+      proxy.refuse(false)
+      expect(await read()).toBe('1')
+      last.release()
+    }, '&patienceMs=0'))
+
+  it('are all told that the store cannot be used when the statement of one takes too long', async () => {
+    const address = freshAddress()
+    const store = await openStore(`${address}&statementMs=500`)
+    await commitChanges(store, put('a', '1'))
+    const schema = new URL(address).searchParams.get('schema')
+    const held = await holding(`LOCK TABLE ${schema}.kv IN ACCESS EXCLUSIVE MODE`)
+    const snapshots = [await store.snapshot(), await store.snapshot()] as const
+    const reads = [valueAt(snapshots[0], 'a'), entriesOf(snapshots[1], {}, { reverse: true })]
+    for (const read of await Promise.allSettled(reads))
+      expect(read).toMatchObject({ status: 'rejected', reason: { type: 'StoreUnavailable' } })
+    for (const snapshot of snapshots) snapshot.release()
+    await held.end()
+    expect(await valueIn(store, 'a')).toBe('1')
     await store.close()
   })
 })

@@ -3,6 +3,8 @@ import { AshlarError } from '../../errors.ts'
 
 /** Deadlock, serialization failure, lock not available: the same statement may go through a moment later. */
 const passing = new Set(['40P01', '40001', '55P03'])
+/** The transaction, which others may share, has ended by a statement that failed: it is of no more use than its connection. */
+const transactionFailed = '25P02'
 /** A statement took longer than it may: nothing of it was done. */
 export const statementTimedOut = '57014'
 /** The server ends, starts, or has no connection left. */
@@ -31,6 +33,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof AshlarError) return 'refused'
   const code = codeOf(error)
   if (code !== undefined && passing.has(code)) return 'passing'
+  if (code === transactionFailed) return 'lost'
   if (code === undefined || comingBack.test(code) || outOfReach.has(code)) return 'lost'
   return /^[0-9A-Z]{5}$/.test(code) ? 'refused' : 'lost'
 }

@@ -151,8 +151,10 @@ export class ReadTransaction {
 
   private async begin(): Promise<PoolClient> {
     await new Promise(setImmediate)
-    const client = await this.connections.reader(this.isNested)
-    this.isBegun = true
+    const client = await this.connections.reader(this.isNested).finally(() => {
+      // Also where there is none: whoever comes later tries anew.
+      this.isBegun = true
+    })
     // When this fails, so does the read behind it.
     client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => undefined)
     // The moment comes with the first statement that reads: by then no commit is under way, and none begins before the end.
