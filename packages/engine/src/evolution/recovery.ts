@@ -31,6 +31,7 @@ export class Recovery {
   private seen = new Map<number, Seen>()
   private timer: NodeJS.Timeout | undefined
   private looking: Promise<void> = Promise.resolve()
+  private isLooking = false
   private isStopped = false
 
   constructor(changes: CatalogChanges, builds: IndexBuilds) {
@@ -53,12 +54,16 @@ export class Recovery {
     await this.looking
   }
 
+  /** Not while a look is under way still, which a store out of reach makes long. */
   private lookAgain(): void {
-    const { onFault } = this.changes
-    this.looking = this.looking
-      .then(() => this.look())
+    if (this.isLooking) return
+    this.isLooking = true
+    this.looking = this.look()
       .catch((error) => {
-        if (!isOutOfReach(error)) onFault(error)
+        if (!isOutOfReach(error)) this.changes.onFault(error)
+      })
+      .finally(() => {
+        this.isLooking = false
       })
   }
 

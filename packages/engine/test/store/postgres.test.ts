@@ -145,6 +145,17 @@ describe('postgres: a commit under way', () => {
     })
   })
 
+  it('keeps whoever has the version of the catalog as guard of a range waiting', async () => {
+    const catalog: Expectation = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
+    const adds = commitOf([put('in range', '1'), put('z', '2')], [catalog, absent('in range'), present('z')])
+    const range = { from: bytes('in'), to: bytes('io') }
+    const expectation: Expectation = { kind: 'range', range, holds: [], guard: catalogVersionKey }
+    expect(await second(adds, commitOf([put('other', '1')], [catalog, expectation]))).toEqual({
+      isWaiting: true,
+      outcomes: [{ isCommitted: true }, { isCommitted: false, failed: expectation }],
+    })
+  })
+
   it('keeps a change of the schema waiting, which none that expects the schema before may follow', async () => {
     const catalog: Expectation = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
     const writes = commitOf([put('z', '2')], [catalog, present('z')])

@@ -35,13 +35,17 @@ export interface CommitParts {
   readonly expected: readonly ExpectedKey[]
   /** The version of the catalog that is expected, and not changed; it is looked at for a whole group at once. */
   readonly catalog: Extract<Expectation, { kind: 'revision' }> | undefined
-  /** It changes the version of the catalog. */
+  /** It changes the version of the catalog, or has it as the guard of a range. */
   readonly isExclusive: boolean
   /** Of keys and values. */
   readonly bytes: number
 }
 
 const catalogName = textOf(catalogVersionKey)
+
+function isGuardedByCatalog(expectation: Expectation): boolean {
+  return expectation.kind === 'range' && isCatalogVersion(expectation.guard)
+}
 
 function isCatalogVersion(key: Bytes): boolean {
   return key.length === catalogVersionKey.length && catalogVersionKey.equals(key)
@@ -52,7 +56,7 @@ export function commitParts(commit: Commit): CommitParts {
   const expected: ExpectedKey[] = []
   let catalog: CommitParts['catalog']
   for (const change of commit.changes) addChange(parts, change)
-  const isExclusive = parts.has(catalogName)
+  const isExclusive = parts.has(catalogName) || commit.expectations.some(isGuardedByCatalog)
   for (const expectation of commit.expectations) {
     const isOfCatalog = expectation.kind === 'revision' && !isExclusive && isCatalogVersion(expectation.key)
     if (isOfCatalog && catalog === undefined) catalog = expectation

@@ -8,7 +8,7 @@ import type { Connections } from './connections.ts'
 /** While one call is made, the next is on its way; what comes meanwhile is the one after. */
 const callsAtOnce = 2
 /** Calls that wait for locks of others do not hold everybody up: after so long another is sent beside them. */
-const patienceMs = 5
+const stalledMs = 5
 
 interface Waiting {
   readonly parts: CommitParts
@@ -50,7 +50,7 @@ export class GroupCommits {
     this.timer = setTimeout(() => {
       this.timer = undefined
       this.sendSome(Math.min(this.underWay + 1, this.connections.writersMax))
-    }, patienceMs)
+    }, stalledMs)
   }
 
   private async sendOne(): Promise<void> {
