@@ -78,6 +78,9 @@ async function rows(fd: FederatedDatabase, text: string): Promise<Record<string,
 async function expectAsTold(fd: FederatedDatabase, told: Told, hubs: readonly string[]): Promise<void> {
   expect(new Set(told.oids).size, 'no OID twice').toBe(told.oids.length)
   const items = new Map((await rows(fd, 'FROM Item RETURN *')).map((item) => [item.__identifier__, item]))
+  const missing = [...told.created.keys()].filter((oid) => !told.deletionsBegun.has(oid) && !items.has(oid))
+  const shown = { missing: missing.length, first: missing[0], last: missing.at(-1), seen: items.size }
+  expect(shown, `of ${told.created.size} created`).toMatchObject({ missing: 0 })
   for (const [oid, key] of told.created) {
     if (told.deleted.has(oid)) expect(items.has(oid), `${oid} was deleted`).toBe(false)
     else if (!told.deletionsBegun.has(oid)) expect(items.get(oid)?.key, `${oid} was created`).toBe(key)
@@ -118,8 +121,8 @@ async function readAlong(fd: FederatedDatabase, isOver: () => boolean): Promise<
     for (const { key, hub } of shown) expect([typeof key, typeof hub]).toEqual(['string', 'string'])
     await rows(fd, 'FROM Hub RETURN *')
     await rows(fd, "FROM Item WHERE key = 'shared-7' RETURN *")
-    // A store that answers at once would leave no turn for what the processes tell.
-    await new Promise((resolve) => setImmediate(resolve))
+    // A store that answers at once would leave no time for what the processes tell.
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 

@@ -10,7 +10,19 @@ import { openStore } from '../../../src/store/open-store.ts'
 
 const [address = '', name = '', clients = '0', operations = '0', ...hubs] = process.argv.slice(2)
 const fd = await FederatedDatabase.open({ alias: 'shared', store: await openStore(address) })
-const tell = (...words: string[]): void => void writeSync(1, `${words.join(' ')}\n`)
+
+/** Whoever reads may be busy for a while: then the pipe is full. */
+function tell(...words: string[]): void {
+  const line = Buffer.from(`${words.join(' ')}\n`)
+  for (let written = 0; written < line.length; ) {
+    try {
+      written += writeSync(1, line, written)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+    }
+  }
+}
 
 async function create(key: string, hub: string): Promise<string | undefined> {
   tell('c', key, hub)
