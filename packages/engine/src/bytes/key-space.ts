@@ -1,7 +1,7 @@
-/** The first byte of every key: which space of the store it belongs to. Part of the storage format. */
+/** The first byte of every key: which space of the store it belongs to; `key-layout.ts` has their parts. Part of the storage format. */
 
 export const keySpace = {
-  /** The storage format's version and the session counter. */
+  /** What the store knows of itself: its format's version, its sessions and what they have under way. */
   store: 0x00,
   catalog: 0x01,
   container: 0x02,

@@ -1,22 +1,15 @@
 /** The keys of the catalog. Part of the storage format. */
+import { catalogPart } from '../bytes/key-layout.ts'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import type { Bytes } from '../store/store.ts'
 
-export const countersKey = Buffer.from([keySpace.catalog, 0x01])
+export const countersKey = Buffer.from([keySpace.catalog, catalogPart.counters])
 
 /**
- * `garbage`: by number of a dropped index. `linkGarbage`: by number of a deleted attribute that was kept as links.
- * `progress`: how far the background build of an index has come.
+ * The parts with many keys. `garbage`: by number of a dropped index. `linkGarbage`: by number of a deleted attribute that was
+ * kept as links. `progress`: how far the background build of an index has come.
  */
-export const catalogPart = {
-  class: 0x02,
-  shape: 0x03,
-  index: 0x04,
-  garbage: 0x05,
-  linkGarbage: 0x06,
-  progress: 0x07,
-} as const
-export type CatalogPart = keyof typeof catalogPart
+export type CatalogPart = Exclude<keyof typeof catalogPart, 'version' | 'counters'>
 
 export function catalogKey(part: CatalogPart, number: number): Buffer {
   const key = Buffer.allocUnsafe(6)

@@ -1,5 +1,6 @@
 /** What a process shows of itself while it works on what others could take for a leftover, and how they tell that it is gone. */
 import { readFileSync, readlinkSync } from 'node:fs'
+import { storePart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { AshlarError } from '../errors.ts'
 import type { Bytes, Store } from '../store/store.ts'
@@ -12,10 +13,8 @@ interface Sign {
   readonly place?: string
 }
 
-const partOfSigns = 0x03
-
 export function signKey(session: number): Buffer {
-  const key = Buffer.from([keySpace.store, partOfSigns, 0, 0, 0])
+  const key = Buffer.from([keySpace.store, storePart.signOfLife, 0, 0, 0])
   key.writeUIntBE(session, 2, 3)
   return key
 }

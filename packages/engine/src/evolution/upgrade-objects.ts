@@ -3,7 +3,8 @@
  * are read right without it; afterwards they are read without a conversion. Goes on where it was stopped.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { catalogVersionKey, keySpace } from '../bytes/key-space.ts'
+import { soleKey } from '../bytes/key-layout.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { listContainers } from '../records/containers.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import {
@@ -36,7 +37,7 @@ export interface UpgradeOptions {
 }
 
 /** Where a pass has come to, for the schema as it was: with another one it begins again. */
-const positionKey = Buffer.from([keySpace.store, 0x02])
+const positionKey = soleKey('upgradePosition')
 
 interface Position extends UpgradeProgress {
   /** Of the catalog, in hexadecimal. */

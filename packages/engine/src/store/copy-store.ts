@@ -1,10 +1,10 @@
 /** Copies a store into another one, of whatever kind: resumable, and compared entry by entry before it counts as done. */
 import { createHash, type Hash } from 'node:crypto'
-import { keySpace } from '../bytes/key-space.ts'
+import { isCopied, soleKey } from '../bytes/key-layout.ts'
 import type { Bytes, Change, Entry, Snapshot, Store } from './store.ts'
 
 /** Is there while a copy is unfinished; its value is the last key copied. */
-const unfinishedKey = Buffer.from([keySpace.store, 0x03])
+const unfinishedKey = soleKey('unfinishedCopy')
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576
@@ -27,8 +27,12 @@ export interface CopyReport {
   readonly isResumed: boolean
 }
 
-/** Throws an `Error` for the operator when the source holds nothing or keeps changing, or the target holds something else. */
+/**
+ * Throws an `Error` for the operator when the source holds nothing, keeps changing or is an unfinished copy itself, or the target holds
+ * something else. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
+ */
 export async function copyStore(source: Store, target: Store, options: CopyOptions = {}): Promise<CopyReport> {
+  await refuseUnfinishedCopy(source)
   const last = await unfinishedCopy(target)
   if (await isEmpty(source)) throw new Error(`The store ${source.facts.location} holds nothing to copy.`)
   if (last === undefined) await begin(target)
@@ -97,7 +101,7 @@ async function copyEntries(
     const from = last === undefined || last.length === 0 ? {} : { from: Buffer.concat([last, Buffer.of(0)]) }
     for await (const batch of snapshot.scan(from, copied)) {
       for (const { key, value } of batch) {
-        if (isMarker(key)) continue
+        if (!isCopied(key)) continue
         signal?.throwIfAborted()
         await writer.add({ kind: 'put', key, value }, key)
       }
@@ -189,15 +193,11 @@ async function* paired(
 }
 
 async function* entriesOf(snapshot: Snapshot): AsyncGenerator<Entry> {
-  for await (const batch of snapshot.scan({}, copied)) for (const entry of batch) if (!isMarker(entry.key)) yield entry
+  for await (const batch of snapshot.scan({}, copied)) for (const entry of batch) if (isCopied(entry.key)) yield entry
 }
 
 function copied(key: Bytes, value: Bytes): Entry {
   return { key: Buffer.from(key), value: Buffer.from(value) }
-}
-
-function isMarker(key: Bytes): boolean {
-  return Buffer.compare(key, unfinishedKey) === 0
 }
 
 function addTo(hash: Hash, { key, value }: Entry): void {

@@ -1,10 +1,10 @@
 /** What makes stamps and link positions of one open store unique without coordination: its session number. */
 
-import { keySpace } from '../bytes/key-space.ts'
+import { soleKey } from '../bytes/key-layout.ts'
 import { assert } from '../errors.ts'
 import type { Bytes, Store } from '../store/store.ts'
 
-const sessionCounterKey = Buffer.from([keySpace.store, 0x01])
+const sessionCounterKey = soleKey('session')
 const sessionMax = 0xff_ffff
 export const stampBytes = 8
 export const positionBytes = 12

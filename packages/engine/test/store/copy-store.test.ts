@@ -1,9 +1,11 @@
 /** A store is copied into one of another kind: whole, resumed where it was stopped, and never used before it is done. */
 import { describe, expect, it } from 'vitest'
+import { soleKey, type storePart } from '../../src/bytes/key-layout.ts'
+import { signKey } from '../../src/evolution/sign-of-life.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { copyStore } from '../../src/store/copy-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Change, Store } from '../../src/store/store.ts'
 import { commitChanges, entriesIn, put, remove } from './bytes.ts'
 import type { Driver } from './conformance.ts'
 import { temporaryPostgres } from './postgres-stores.ts'
@@ -66,6 +68,35 @@ describe('a copy', () => {
     await expect(copyStore(full, full)).rejects.toThrow('holds something')
     await expect(copyStore(empty, full)).rejects.toThrow('holds nothing')
     expect(await entriesIn(empty)).toEqual([])
+  })
+
+  it('leaves behind what belongs to the processes that serve the source', async () => {
+    const [source, target] = [await openMemoryStore(), await openMemoryStore()]
+    const fd = await FederatedDatabase.open({ alias: 'source', store: source })
+    const entry = (kind: keyof typeof storePart): Change => ({
+      kind: 'put',
+      key: soleKey(kind),
+      value: Buffer.from('{}'),
+    })
+    const heartbeat: Change = { kind: 'put', key: signKey(7), value: Buffer.from('{"beat":1,"pid":1}') }
+    await source.commit({ changes: [entry('upgradePosition'), heartbeat], expectations: [] })
+    const { entries: copied } = await copyStore(source, target)
+    expect(copied).toBe((await source.stats()).entries - 2)
+    const found = await target.snapshot()
+    const { values } = await found.read([soleKey('upgradePosition'), signKey(7), soleKey('unfinishedCopy')])
+    expect(values).toEqual([undefined, undefined, undefined])
+    expect((await found.read([soleKey('session')])).values[0]).toBeDefined()
+    found.release()
+    await Promise.all([fd.close(), target.close()])
+  })
+
+  it('of a copy that is not finished is refused', async () => {
+    const [half, target] = [await openMemoryStore(), await openMemoryStore()]
+    const unfinished: Change = { kind: 'put', key: soleKey('unfinishedCopy'), value: Buffer.from('a') }
+    await half.commit({ changes: [unfinished], expectations: [] })
+    await expect(copyStore(half, target)).rejects.toThrow('is not finished')
+    expect(await entriesIn(target)).toEqual([])
+    await Promise.all([half.close(), target.close()])
   })
 
   it('of a federated database has the same objects, OIDs and indexes, and creates others', async () => {

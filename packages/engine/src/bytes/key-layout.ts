@@ -1,0 +1,100 @@
+/** The parts of all spaces of keys in one table: what lies under which first bytes, and what a copy of a store takes along. */
+import { keySpace } from './key-space.ts'
+
+/** The second byte of the keys of the space `store`. A number is never used for something else. */
+export const storePart = {
+  /** Reserved for the version of the storage format: the first key of a store. */
+  formatVersion: 0x00,
+  session: 0x01,
+  upgradePosition: 0x02,
+  signOfLife: 0x03,
+  unfinishedCopy: 0x04,
+} as const
+
+/** The second byte of the keys of the space `catalog`. A number is never used for something else. */
+export const catalogPart = {
+  version: 0x00,
+  counters: 0x01,
+  class: 0x02,
+  shape: 0x03,
+  index: 0x04,
+  garbage: 0x05,
+  linkGarbage: 0x06,
+  progress: 0x07,
+} as const
+
+interface KeyPart {
+  /** The bytes that all keys of the part begin with. */
+  readonly prefix: readonly number[]
+  /** What follows the prefix in a key; absent where the prefix is the key. */
+  readonly rest?: string
+  readonly holds: string
+  /**
+   * False for what belongs to the processes that serve this very store: a copy has processes of its own, which would
+   * take the entry for one of theirs.
+   */
+  readonly isCopied: boolean
+}
+
+const { store, catalog, container, object, link, index } = keySpace
+const classOrIndex = 'number (4)'
+
+/** Every part, in key order. */
+export const keyLayout: readonly KeyPart[] = [
+  { prefix: [store, storePart.formatVersion], holds: 'the version of the storage format', isCopied: true },
+  // A session of the copy must not give a stamp that a record has already.
+  { prefix: [store, storePart.session], holds: 'the last session number given', isCopied: true },
+  { prefix: [store, storePart.upgradePosition], holds: 'how far UpgradeObjects has come', isCopied: false },
+  { prefix: [store, storePart.signOfLife], rest: 'session (3)', holds: 'the heartbeat of a session', isCopied: false },
+  { prefix: [store, storePart.unfinishedCopy], holds: 'the last key of an unfinished copy', isCopied: false },
+  { prefix: [catalog, catalogPart.version], holds: 'the version of the catalog', isCopied: true },
+  { prefix: [catalog, catalogPart.counters], holds: 'the next class, shape and index numbers', isCopied: true },
+  { prefix: [catalog, catalogPart.class], rest: classOrIndex, holds: 'a class', isCopied: true },
+  { prefix: [catalog, catalogPart.shape], rest: classOrIndex, holds: 'a shape', isCopied: true },
+  { prefix: [catalog, catalogPart.index], rest: classOrIndex, holds: 'an index', isCopied: true },
+  {
+    prefix: [catalog, catalogPart.garbage],
+    rest: classOrIndex,
+    holds: 'a dropped index to be cleared',
+    isCopied: true,
+  },
+  {
+    prefix: [catalog, catalogPart.linkGarbage],
+    rest: 'attribute (4)',
+    holds: 'a deleted attribute whose links are to be cleared',
+    isCopied: true,
+  },
+  // A build in the background goes on in the copy.
+  {
+    prefix: [catalog, catalogPart.progress],
+    rest: classOrIndex,
+    holds: 'how far an index build has come',
+    isCopied: true,
+  },
+  {
+    prefix: [container],
+    rest: 'nothing, or database (2), container (2)',
+    holds: 'the next container, or what a container holds',
+    isCopied: true,
+  },
+  { prefix: [object], rest: 'OID (8)', holds: 'the record of an object', isCopied: true },
+  {
+    prefix: [link],
+    rest: 'owner (8), attribute (4), kind (1), position (12) or target (8) or map key',
+    holds: 'a link',
+    isCopied: true,
+  },
+  { prefix: [index], rest: 'index (4), key', holds: 'an index entry', isCopied: true },
+]
+
+/** The key of a part that has but one. */
+export function soleKey(part: keyof typeof storePart): Buffer {
+  return Buffer.from([store, storePart[part]])
+}
+
+const leftBehind = keyLayout.filter((part) => !part.isCopied)
+
+/** Whether a copy of the store takes the entry along. A key of no known part is copied: a later version may know it. */
+export function isCopied(key: Uint8Array): boolean {
+  return !leftBehind.some(({ prefix }) => prefix.every((byte, i) => key[i] === byte))
+}
