@@ -8,14 +8,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import pg from 'pg'
 import { type RunningPostgres, startPostgres } from '../../../../tools/postgres-for-tests.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
-
-export interface ThreeNodes {
-  /** The address of a new store, in a schema of its own. */
-  freshAddress(schema: string): Promise<string>
-  /** How many rows each node has of the table of a store. */
-  rows(schema: string): Promise<number[]>
-  stop(): Promise<void>
-}
+import type { DistributedNodes } from './distributed-rules.ts'
 
 const asked = Buffer.from('ISOLATION LEVEL REPEATABLE READ')
 const given = Buffer.from('ISOLATION LEVEL READ COMMITTED ')
@@ -23,7 +16,7 @@ const given = Buffer.from('ISOLATION LEVEL READ COMMITTED ')
 /** Connections say in their first words whether they are for commits. */
 const nameOfCommits = Buffer.from('ashlar commits')
 
-export async function startThreeNodes(): Promise<ThreeNodes> {
+export async function startThreeNodes(): Promise<DistributedNodes> {
   const nodes = [await startPostgres(), await startPostgres(), await startPostgres()] as const
   const [first, ...others] = nodes
   const relays = await Promise.all(others.map(startRelay))

@@ -8,9 +8,12 @@ import { failureOf, storeUnavailable } from './failures.ts'
 /** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
 const session = `
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
-  SET jit = off; SET plan_cache_mode = force_generic_plan; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
+  SET jit = off; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
   SET synchronous_commit = on; SET extra_float_digits = 1;
 `
+
+/** How the server plans prepared statements: Citus cannot plan one over several shards without the values of its parameters. */
+export type PlanCacheMode = 'auto' | 'force_generic_plan'
 const delayMsMax = 250
 const byteaType = 17
 const textType = 25
@@ -40,9 +43,11 @@ export class Connections {
   /** For snapshots asked for while another is held, and for commits: what the readers wait for never waits for readers. */
   private readonly writers: pg.Pool
   private readonly slots = new WeakMap<pg.ClientBase, CommitConnection>()
+  private readonly planCacheMode: PlanCacheMode
 
-  constructor(address: PostgresAddress) {
+  constructor(address: PostgresAddress, planCacheMode: PlanCacheMode) {
     this.address = address
+    this.planCacheMode = planCacheMode
     this.readers = this.pool(address.connections, 'reads')
     this.writersMax = Math.max(2, Math.ceil(address.connections / 2))
     this.writers = this.pool(this.writersMax, 'commits')
@@ -94,7 +99,9 @@ export class Connections {
       idleTimeoutMillis: 60_000,
       connectionTimeoutMillis: patienceMs,
       onConnect: async (client: pg.ClientBase) => {
-        await client.query(`${session} SET statement_timeout = ${statementMs};`)
+        await client.query(
+          `${session} SET statement_timeout = ${statementMs}; SET plan_cache_mode = ${this.planCacheMode};`,
+        )
       },
     } as pg.PoolConfig)
     // Whoever uses a connection learns of its loss by the query that fails.

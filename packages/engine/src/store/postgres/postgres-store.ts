@@ -20,15 +20,18 @@ const valueBytesMax = 16_777_216
 /** Opens the store and makes what it needs in the database if need be. Throws an `Error` for the operator when it cannot. */
 export async function openPostgresStore(address: string): Promise<Store> {
   const parsed = parsePostgresAddress(address)
-  const connections = new Connections(parsed)
+  // How sessions are set up depends on what is found out, so these connections serve nothing else.
+  const first = new Connections(parsed, 'auto')
   let prepared: Prepared
   try {
-    prepared = await prepare(connections)
+    prepared = await prepare(first)
   } catch (error) {
-    await connections.end()
     if (error instanceof AshlarError) throw error
     throw new Error(`The store ${parsed.location} cannot be opened: ${(error as Error).message}`, { cause: error })
+  } finally {
+    await first.end()
   }
+  const connections = new Connections(parsed, prepared.isDistributed ? 'auto' : 'force_generic_plan')
   return storeOn(connections, parsed, prepared)
 }
 
