@@ -24,6 +24,9 @@ const foreignWords: readonly [RegExp, string][] = [
   [/\bregistry\.(npmjs|yarnpkg|npmmirror)\b/, 'names a registry host'],
 ]
 
+/** The one file that makes failed assertions: elsewhere `assert` and `unreachable` do, by whose class they are known. */
+const assertions = 'packages/engine/src/errors.ts'
+
 const packageSource = /^packages\/[^/]+\/src\/.*\.(ts|tsx|mts)$/
 const code = /\.(ts|tsx|mts|mjs|js)$/
 
@@ -41,7 +44,7 @@ export function checkRules(files: ProjectFiles, allowed = longFunctions): CheckR
       findings.push({ file, line: 1, message: 'begin with /** what this file is responsible for */' })
     }
     const source = parseSource(file, text)
-    findings.push(...todoFindings(file, source), ...anyFindings(file, source))
+    findings.push(...todoFindings(file, source), ...anyFindings(file, source), ...assertionFindings(file, source))
     for (const [name, length] of functionLengths(file, source)) {
       longest.set(name, Math.max(length.lines, longest.get(name) ?? 0))
       const limit = allowed.get(name)?.lines ?? functionLinesMax
@@ -90,6 +93,24 @@ function anyFindings(file: string, source: Source): Finding[] {
   return [...nodesOf(source.program)]
     .filter(({ type }) => type === 'TSAnyKeyword')
     .map(({ start }) => ({ file, line: source.lineOf(start), message: 'no `any`: name the type, or take `unknown`' }))
+}
+
+/** Whoever throws another error with the words of a failed assertion hides it from those who look for its class. */
+function assertionFindings(file: string, source: Source): Finding[] {
+  if (!packageSource.test(file) || file === assertions) return []
+  return [...nodesOf(source.program)]
+    .filter((node) => isNewAssertionFailed(node) || /^assertion failed/i.test(textOf(node)))
+    .map(({ start }) => ({ file, line: source.lineOf(start), message: 'use assert or unreachable of errors.ts' }))
+}
+
+function isNewAssertionFailed({ type, callee }: SyntaxNode): boolean {
+  return type === 'NewExpression' && (callee as { name?: unknown }).name === 'AssertionFailed'
+}
+
+/** Of a string, or of a piece of a template; empty for other nodes. */
+function textOf({ type, value }: SyntaxNode): string {
+  if (type === 'Literal' && typeof value === 'string') return value
+  return type === 'TemplateElement' ? String((value as { raw?: unknown }).raw) : ''
 }
 
 /** The lines of each function that has a body, its signature included, as `path#name`. */

@@ -84,6 +84,17 @@ describe('words', () => {
     expect(messages({ [path]: `${first}export const any = 1 // any\n` })).toEqual([])
   })
 
+  it('refuses failed assertions that are not made by assert or unreachable', () => {
+    const refused = ['use assert or unreachable of errors.ts']
+    expect(messages({ [path]: `${first}throw new Error('assertion failed: x')\n` })).toEqual(refused)
+    expect(messages({ [path]: `${first}throw new Error(\`assertion failed: ${'$'}{1}\`)\n` })).toEqual(refused)
+    expect(messages({ [path]: `${first}throw new AssertionFailed('x')\n` })).toEqual(refused)
+    expect(messages({ [path]: `${first}// assertion failed\nassert(true, 'the assertion failed')\n` })).toEqual([])
+    const errors = 'packages/engine/src/errors.ts'
+    expect(messages({ [errors]: `${first}throw new AssertionFailed('assertion failed')\n` })).toEqual([])
+    expect(messages({ 'packages/engine/test/a.ts': `${first}throw new Error('assertion failed')\n` })).toEqual([])
+  })
+
   it('refuses what ties the project to one place, in any file', () => {
     // Put together here, so that this file itself stays free of them.
     const words = [

@@ -117,3 +117,8 @@ export class AssertionFailed extends Error {
 export function assert(condition: unknown, promise: string): asserts condition {
   if (!condition) throw new AssertionFailed(promise)
 }
+
+/** For code that is never reached while we keep our own promises. Throws AssertionFailed. */
+export function unreachable(promise: string): never {
+  throw new AssertionFailed(promise)
+}

@@ -41,10 +41,11 @@ import {
   readNamespace,
   representClass,
 } from './schema/representation.ts'
-import { when, withSnapshot } from './store/awaitable.ts'
+import { when } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-store.ts'
 import { MomentPassed } from './store/moment-passed.ts'
 import type { Awaitable, Snapshot, Store } from './store/store.ts'
+import { withSnapshot } from './store/with-snapshot.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'

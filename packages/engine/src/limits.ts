@@ -66,6 +66,12 @@ export const containerMax = 32_767
 export const pageMax = 65_535
 export const slotMax = 65_535
 
+/**
+ * How often a change whose reads contradict each other is tried again on a store that may read two keys as of two points in
+ * time: read skew passes, a fault of ours does not.
+ */
+export const readSkewRetriesMax = 5
+
 /** Superclasses above a class: all that is inherited is written out in every catalog. */
 export const inheritanceDepthMax = 250
 /** Embeddable classes within each other; deeper values would not fit into the depth of a JSON body. */

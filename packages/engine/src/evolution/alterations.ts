@@ -5,7 +5,7 @@ import { type AlterOptions, alterClass, classOfPath, type Retype } from '../sche
 import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import { needsPreparation, withoutPending, withPending, withReplacements } from '../schema/pending-retype.ts'
-import { withSnapshot } from '../store/awaitable.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import { type AttributeLoss, countLosses } from './count-losses.ts'

@@ -6,7 +6,7 @@ import { encodeProgress, progressOf, readProgress, type StoredProgress } from '.
 import { countObjects } from '../records/scan-objects.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { withFailedIndex, withReadyIndex } from '../schema/index-definition.ts'
-import { withSnapshot } from '../store/awaitable.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { buildContext } from './alterations.ts'
 import type { CatalogChanges } from './catalog-changes.ts'

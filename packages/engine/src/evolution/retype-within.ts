@@ -2,7 +2,9 @@
  * Changes of types as part of a transaction: everything that they concern is looked at, and changed where it has to be,
  * before the commit (REST interface, section 5). The number of objects is limited; nothing may come in between.
  */
+
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import { assert } from '../errors.ts'
 import { readAndExpectLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
@@ -125,7 +127,7 @@ async function narrow(
   isApplied: boolean,
 ): Promise<number> {
   const wanted = referenceSpecOf(to)?.referencedClass
-  if (wanted === undefined) throw new Error('assertion failed: references are narrowed')
+  assert(wanted !== undefined, 'references are narrowed')
   const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
   const formats = recordFormats(context.catalog)
   let misfits = 0

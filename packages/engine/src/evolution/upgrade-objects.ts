@@ -17,8 +17,8 @@ import {
 import { recordFormats } from '../records/record-formats.ts'
 import { countObjects } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { withSnapshot } from '../store/awaitable.ts'
 import type { Change, Entry, Expectation } from '../store/store.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 

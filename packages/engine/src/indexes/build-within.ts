@@ -2,7 +2,9 @@
  * Builds an index as part of a transaction: over the objects as the transaction sees them, and committed with the rest
  * of it. Nothing may come in between, so everything that is indexed is expected to be as it was read.
  */
+
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import { assert } from '../errors.ts'
 import type { Container } from '../records/containers.ts'
 import { readAndExpectObjects } from '../records/expect-objects.ts'
 import { oidOfObjectKey } from '../records/object-key.ts'
@@ -40,7 +42,7 @@ export async function buildIndexWithin(
     const oid = oidOfObjectKey(recordKey)
     const format = formats.ofShape(shapeNumberOf(record))
     const keyFormat = indexFormatsOf(format).find((candidate) => candidate.index.number === index.number)
-    if (keyFormat === undefined) throw new Error(`assertion failed: index ${index.name} covers object ${oid}`)
+    assert(keyFormat !== undefined, `index ${index.name} covers object ${oid}`)
     const { values } = decodeRecord(format, record)
     const { key } = makeIndexKey(keyFormat, values, oid)
     const text = key.toString('latin1')

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import { listContainers } from '../records/containers.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
@@ -186,7 +186,7 @@ function entryOf(
 ): { key: Buffer; isExclusive: boolean; format: ClassFormat } {
   const format = recordFormats(catalog).ofShape(shapeNumberOf(record))
   const keyFormat = indexFormatsOf(format).find(({ index }) => index.number === definition.number)
-  if (keyFormat === undefined) throw new Error(`assertion failed: index ${definition.name} covers object ${oid}`)
+  assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)
   return { ...makeIndexKey(keyFormat, decodeRecord(format, record).values, oid), format }
 }
 
@@ -199,7 +199,7 @@ function duplicate(
   holder: Oid,
 ): AshlarError {
   const keyFormat = indexFormatsOf(format).find(({ index }) => index.number === definition.number)
-  if (keyFormat === undefined) throw new Error(`assertion failed: index ${definition.name} covers object ${oid}`)
+  assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)
   const { values } = decodeRecord(recordFormats(catalog).ofShape(shapeNumberOf(record)), record)
   return uniqueViolationError(keyFormat, format.cls.name, values, holder)
 }

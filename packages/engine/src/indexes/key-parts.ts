@@ -1,4 +1,5 @@
 /** The parts within the key of an index entry: where a text was cut, which is as far as the index orders. */
+import { unreachable } from '../errors.ts'
 import type { IndexKeyFormat } from './index-key.ts'
 import { indexKeyHeaderBytes } from './index-key.ts'
 
@@ -33,7 +34,7 @@ function textEnd(key: Uint8Array, start: number): number {
     else if (key[at + 1] === nulEscape) at += 2
     else return at + 2
   }
-  throw new Error('assertion failed: a text in an index key ends')
+  unreachable('a text in an index key ends')
 }
 
 /** What follows the marker of a value that is no text. */

@@ -1,5 +1,5 @@
 /** Changes of to-many attributes that are kept as link entries: override, add and remove (REST interface, section 4). */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { CollectionAction, MapPair } from '../records/collection-change.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
@@ -57,7 +57,7 @@ export async function putPairs(
   pairs: readonly MapPair[],
 ): Promise<void> {
   const { spec } = attribute.attribute
-  if (spec.logicalType !== 'map') throw new Error('assertion failed: pairs are of a map')
+  assert(spec.logicalType === 'map', 'pairs are of a map')
   const present = await presentPairs(changes, state, attribute, action, pairs)
   if (action === 'override') for (const { key } of present) changes.transaction.delete(key)
   changes.expectObject(state.oid)

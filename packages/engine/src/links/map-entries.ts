@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { KeyWriter } from '../bytes/key-writer.ts'
-import { assert } from '../errors.ts'
+import { assert, unreachable } from '../errors.ts'
 import { keyBytesMax, keyDigestBytes } from '../limits.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { Entry } from '../store/store.ts'
@@ -17,7 +17,7 @@ const keyCodecs = new WeakMap<AttributeFormat, Codec>()
 /** Map keys are texts or references: nothing that embeds, so no context is needed. */
 const noContext: CodecContext = {
   embedded: () => {
-    throw new Error('assertion failed: a map key is no embedded object')
+    unreachable('a map key is no embedded object')
   },
 }
 

@@ -2,7 +2,9 @@
 import { AshlarError } from '../errors.ts'
 import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { isOfSeveralMoments, when } from '../store/awaitable.ts'
+import { when } from '../store/awaitable.ts'
+import type { SnapshotOptions } from '../store/store.ts'
+import { snapshotToReadAgain } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
@@ -97,9 +99,9 @@ async function read(
   state: TextState,
   resources: QueryResources,
   separator: string,
-  purpose: 'reading' | 'whole' = 'reading',
+  options: SnapshotOptions = { purpose: 'reading' },
 ): Promise<AsyncIterable<Buffer>> {
-  const snapshot = await resources.store.snapshot({ purpose })
+  const snapshot = await resources.store.snapshot(options)
   try {
     const catalog = await resources.catalogs.at(snapshot)
     const attempt = { ...state, variables: new Map(state.variables) }
@@ -113,8 +115,9 @@ async function read(
     return streamed(first.value, chunks, () => snapshot.release())
   } catch (error) {
     snapshot.release()
-    if (purpose === 'whole' || !isOfSeveralMoments(resources.store, error)) throw error
-    return read(statements, texts, state, resources, separator, 'whole')
+    const next = snapshotToReadAgain(resources.store, options, error)
+    if (next === undefined) throw error
+    return read(statements, texts, state, resources, separator, next)
   }
 }
 

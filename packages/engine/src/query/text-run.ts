@@ -1,5 +1,7 @@
 /** The statements of one text, one after the other: their variables, and what each sees and changes. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { assert } from '../errors.ts'
 import type { ChangeScope } from '../evolution/change-scope.ts'
 import { flushObjects } from '../objects/flush.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -207,7 +209,7 @@ export class TextRun {
   }
 
   private changeScope(): ChangeScope {
-    if (this.scope === undefined) throw new Error('assertion failed: a text that changes something has a transaction')
+    assert(this.scope !== undefined, 'a text that changes something has a transaction')
     return this.scope
   }
 

@@ -1,7 +1,7 @@
 /** How objects of one class are read and written under one catalog, whatever shape their bytes have. */
 import { isDeepStrictEqual } from 'node:util'
 import { JsonWriter } from '../bytes/json-writer.ts'
-import { assert } from '../errors.ts'
+import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
@@ -272,7 +272,7 @@ function layoutCodec(spec: TypeSpec, context: CodecContext): Codec {
 }
 
 const unread = (): never => {
-  throw new Error('assertion failed: a deleted attribute is not read')
+  unreachable('a deleted attribute is not read')
 }
 const unreadCodec: Codec = {
   fixedBytes: undefined,

@@ -1,7 +1,9 @@
 /** The codec of embedded objects: a shape number and a body, as in a record. */
+
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
+import { unreachable } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Codec } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
@@ -44,7 +46,7 @@ function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, jso
 }
 
 function unreachableLinks(): never {
-  throw new Error('assertion failed: embedded objects keep all their values in the record')
+  unreachable('embedded objects keep all their values in the record')
 }
 
 function embeddedToJson(format: ClassFormat, values: readonly unknown[]): unknown {

@@ -1,9 +1,10 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError } from '../errors.ts'
-import { isOfSeveralMoments } from '../store/awaitable.ts'
+import { readSkewRetriesMax } from '../limits.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
 import type { Awaitable, Bytes, Expectation, Store } from '../store/store.ts'
+import { mayBeReadSkew } from '../store/with-snapshot.ts'
 import { type Lanes, lanesOf } from './lanes.ts'
 import { OwnWriteConflict, Tape, Transaction } from './transaction.ts'
 
@@ -23,6 +24,7 @@ export async function transact<T>(
 ): Promise<T> {
   const tape = new Tape()
   const line = new Line(store)
+  let skewRetries = 0
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       if (attempt > 1) await line.wait(attempt)
@@ -36,7 +38,7 @@ export async function transact<T>(
         // A careful attempt reads what this one only expected, and so tells the client what contradicts what.
         if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
         if (error instanceof MomentPassed) continue
-        if (isOfSeveralMoments(store, error) && attempt < attemptsMax) continue
+        if (mayBeReadSkew(store, error) && attempt < attemptsMax && ++skewRetries <= readSkewRetriesMax) continue
         throw error
       } finally {
         snapshot.release()

@@ -1,5 +1,7 @@
 /** How stored values follow a change of their attribute's type (REST interface, section 5). Pure: what a value becomes. */
+
 import { isDeepStrictEqual } from 'node:util'
+import { unreachable } from '../errors.ts'
 import { ticksPerDay, ticksPerSecond } from './calendar.ts'
 import type { OffsetDateTime } from './datetime.ts'
 import { codecFor } from './index.ts'
@@ -38,7 +40,7 @@ export function conversionFor(from: TypeSpec, to: TypeSpec): Conversion | undefi
 
 const noContext: CodecContext = {
   embedded: () => {
-    throw new Error('assertion failed: single values embed nothing')
+    unreachable('single values embed nothing')
   },
 }
 

@@ -1,4 +1,5 @@
 /** Functions, aggregates, and what works on collections (DO, section 4, Operators). */
+import { assert } from '../../errors.ts'
 import type { CallExpression, Expression, Span } from '../ast.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
 import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'
@@ -174,7 +175,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
 }
 
 function fold(name: AggregateName, collection: Bound, { start, end }: Span, binding: Binding): Bound {
-  if (!isMany(collection.type)) throw new Error('assertion failed: a fold is over elements')
+  assert(isMany(collection.type), 'a fold is over elements')
   const element: Bound = {
     kind: 'constant',
     value: null,

@@ -1,6 +1,6 @@
 /** UPDATE, DELETE and UPSERT: what is changed, and to what (DO, sections 3 and 4). */
 
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, assert } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import { resolveKeyPath } from '../../schema/key-path.ts'
@@ -176,7 +176,7 @@ function isSameText(one: Expression, other: Expression, { text }: Binding): bool
 /** Elements one by one, or collections of them. */
 function bindElementsOf(target: BoundTarget, elements: readonly Expression[], scope: Scope, binding: Binding): Bound[] {
   const { type } = target
-  if (type.kind !== 'collection') throw new Error('assertion failed: elements are of a collection')
+  assert(type.kind === 'collection', 'elements are of a collection')
   return elements.map((element) => {
     const bound = binding.bind(element, scope)
     const what = `an element of ${target.text}`

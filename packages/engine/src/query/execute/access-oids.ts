@@ -1,5 +1,6 @@
 /** OIDs by an access path that is not the extent: from OIDs, index entries, and back over references. */
 
+import { assert } from '../../errors.ts'
 import { type IndexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
 import { countLimited } from '../../indexes/lookup.ts'
 import { linkKind, linkRange, targetOfKey } from '../../links/link-keys.ts'
@@ -33,7 +34,7 @@ export async function* oidsOf(
       return
     case 'union':
       for (const [i, part] of access.parts.entries()) {
-        if (part.kind === 'extent') throw new Error('assertion failed: a union has no extent')
+        assert(part.kind !== 'extent', 'a union has no extent')
         const input = plan.inputs[i] as OperatorPlan
         for await (const oids of oidsOf(part, run, context, input)) {
           plan.examined += oids.length
@@ -116,7 +117,7 @@ async function* reverseOids(
   plan: OperatorPlan,
 ): AsyncGenerator<Oid[]> {
   const { inner } = access
-  if (inner.kind === 'extent') throw new Error('assertion failed: what is found first is found by an index')
+  assert(inner.kind !== 'extent', 'what is found first is found by an index')
   const found = plan.inputs[0] as OperatorPlan
   for await (const far of oidsOf(inner, run, context, found)) {
     found.returned += far.length

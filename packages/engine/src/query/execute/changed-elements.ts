@@ -1,6 +1,6 @@
 /** Elements of a collection that are set, cleared or removed: the collection as it is afterwards, as a request body. */
 import { isDeepStrictEqual } from 'node:util'
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { linkHeaderBytes, linkRange } from '../../links/link-keys.ts'
 import type { ObjectState } from '../../records/working-set.ts'
 import { noOid, oidFromBytes } from '../../types/oid.ts'
@@ -113,7 +113,7 @@ function withField(json: unknown, [name, ...rest]: readonly string[], change: (h
 }
 
 function keyJson({ changes }: Changing, { attribute }: TargetPlan, key: unknown, value: unknown): unknown {
-  if (attribute.type.kind !== 'map') throw new Error('assertion failed: only maps have keys')
+  assert(attribute.type.kind === 'map', 'only maps have keys')
   return { action: 'add', pairs: [{ key: toJson(attribute.type.key, key, changes.catalog), value }] }
 }
 
@@ -157,7 +157,7 @@ function positionsIn(present: readonly unknown[], choice: ElementChoice, target:
     case 'positions':
       return choice.positions
     default:
-      throw new Error('assertion failed: elements are chosen by place')
+      unreachable('elements are chosen by place')
   }
 }
 
@@ -184,7 +184,7 @@ function rangeIn(
 async function presentElements({ changes }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
   const attribute: BoundAttribute = target.inner.at(-1) ?? target.attribute
   const { type } = attribute
-  if (type.kind !== 'collection') throw new Error('assertion failed: elements are of a list or set')
+  assert(type.kind === 'collection', 'elements are of a list or set')
   const format = state.format.attribute(target.attribute.number)
   if (format.linkForm !== undefined) {
     const range = linkRange(state.oid, target.attribute.number, shownKind(format))

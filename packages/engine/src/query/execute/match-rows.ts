@@ -1,4 +1,5 @@
 /** MATCH carried out: from the vertex with the fewest candidates along the edges, depth first, one row a match. */
+import { assert } from '../../errors.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import { type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
@@ -130,7 +131,7 @@ async function cheapestVertex({
     const chosen = await chooseAccess(objects, run, context, undefined)
     if (best === undefined || chosen.estimated < best.chosen.estimated) best = { vertex, chosen }
   }
-  if (best === undefined) throw new Error('assertion failed: a pattern without edges left has a vertex left')
+  assert(best !== undefined, 'a pattern without edges left has a vertex left')
   return best
 }
 

@@ -1,4 +1,5 @@
 /** MATCH: the vertices with their access paths, the edges, and the predicates with what each of them needs. */
+import { assert } from '../../errors.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundEdge, BoundMatch, BoundPattern, BoundVertex } from '../bind/bind-match.ts'
@@ -74,7 +75,7 @@ function planVertex(vertex: BoundVertex, predicates: readonly Bound[], planning:
   }
   const classes = planning.formats.catalog.classes.filter(({ isReferenceable }) => isReferenceable)
   const [first] = classes
-  if (first === undefined) throw new Error('assertion failed: a pattern with edges is over classes')
+  assert(first !== undefined, 'a pattern with edges is over classes')
   const source = { kind: 'class', cls: first, classes } as const
   const objects = planObjects(source, slot, { ...nothingElse, where }, planning)
   return { slot, name, cls, objects: { ...objects, cls: { name: 'any' }, accesses: [] } }

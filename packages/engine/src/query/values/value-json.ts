@@ -1,5 +1,7 @@
 /** Values as JSON: text for replies, and plain data for what a change gives to an object. */
+
 import type { JsonWriter } from '../../bytes/json-writer.ts'
+import { unreachable } from '../../errors.ts'
 import type { MapPair } from '../../records/collection-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { codecFor } from '../../types/index.ts'
@@ -9,7 +11,7 @@ import { type ScalarKind, type ScalarType, specOfKind, typeOfSpec, type ValueTyp
 
 const noContext: CodecContext = {
   embedded: () => {
-    throw new Error('assertion failed: scalars embed nothing')
+    unreachable('scalars embed nothing')
   },
 }
 const codecs = new Map<string, Codec>()

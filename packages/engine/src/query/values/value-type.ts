@@ -1,4 +1,5 @@
 /** The types of expressions. Every value has one before the first row is read; `null` belongs to each of them. */
+import { assert } from '../../errors.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import type { ScalarSpec, TypeSpec } from '../../types/type-spec.ts'
 
@@ -96,7 +97,7 @@ export function typeOfSpec(spec: TypeSpec, catalog: Catalog): ValueType {
       return { kind: 'reference', cls: catalog.classByNumber(spec.referencedClass) ?? null }
     case 'object': {
       const cls = catalog.classByNumber(spec.class)
-      if (cls === undefined) throw new Error('assertion failed: an embedded class is in the catalog')
+      assert(cls !== undefined, 'an embedded class is in the catalog')
       return { kind: 'embedded', cls }
     }
     case 'list':
