@@ -6,8 +6,13 @@ import type { Store } from './store.ts'
 
 const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
+export interface OpenStoreOptions {
+  /** The store is only read, as by a copy. Only so an LMDB store of an earlier version is opened; it makes no new one. */
+  readonly isReadOnly?: boolean
+}
+
 /** Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator. */
-export async function openStore(address: string): Promise<Store> {
+export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<Store> {
   const colon = address.indexOf(':')
   if (colon < 0) throw new Error(`The store address '${address}' names no kind of store; use ${knownAddresses}.`)
   const kind = address.slice(0, colon)
@@ -15,7 +20,7 @@ export async function openStore(address: string): Promise<Store> {
   switch (kind) {
     case 'lmdb':
       if (location === '') throw new Error(`The store address '${address}' names no directory; use lmdb:<directory>.`)
-      return openLmdbStore(location)
+      return openLmdbStore(location, options)
     case 'memory':
       if (location !== '')
         throw new Error(`The store address '${address}' says too much; a store in memory is memory:.`)

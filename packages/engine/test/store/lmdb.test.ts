@@ -10,8 +10,13 @@ storeConformance('lmdb', temporaryLmdb)
 describe('lmdb: a group of commits', () => {
   it('leaves nothing behind when it breaks in the middle, and the next group goes through', async () => {
     const store = await temporaryLmdb.open()
-    // Looks like bytes to whoever only asks for its length; lmdb-js throws when it is to be written.
-    const broken = { length: 3 } as unknown as Bytes
+    // Looks like bytes to whoever only asks for its length, and throws when it is to be written.
+    const broken = {
+      length: 3,
+      get 0() {
+        throw new Error('broken bytes')
+      },
+    } as unknown as Bytes
     const settled = await Promise.allSettled([
       store.commit(commitOf([put('a', '1')])),
       store.commit(commitOf([put('b', '1'), { kind: 'put', key: bytes('c'), value: broken }])),

@@ -15,7 +15,7 @@ async function copy(from: string, to: string): Promise<void> {
   const interrupted = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
   refuseMissing(from)
-  const source = await openStore(from)
+  const source = await openStore(from, { isReadOnly: true })
   try {
     const target = await openStore(to)
     try {

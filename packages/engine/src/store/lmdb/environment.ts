@@ -3,15 +3,16 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { open } from 'lmdb'
 import type { Bytes } from '../store.ts'
+import { checksumBytes } from './entry-checksum.ts'
+import { type LaidOut, openEntries, openEntriesToRead, type RootDatabase } from './storage-layout.ts'
 
 /** The longest key that LMDB takes with pages of 4 KiB. */
 export const lmdbKeyBytesMax = 1_978
 /** lmdb-js reads larger values through windows into its memory map; up to here they are copied into one reused buffer. */
-export const lmdbValueBytesMax = 16_777_216
+export const lmdbValueBytesMax = 16_777_216 - checksumBytes
 
 const readersMax = 2_048
 const databasesMax = 4
-const databaseName = 'entries'
 
 export interface ReadTransaction {
   done(): void
@@ -32,10 +33,9 @@ export interface LmdbRange {
  * Inside the callback of `childTransaction` every read sees the transaction's own writes.
  */
 export interface Environment {
-  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentBytes`. */
+  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentValue`. */
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
   getRange(range: LmdbRange): Iterable<{ key: Buffer; value: Buffer }>
-  getKeys(range: LmdbRange): Iterable<Buffer>
   put(key: Bytes, value: Bytes): unknown
   remove(key: Bytes): unknown
   childTransaction<T>(action: () => T): Promise<T>
@@ -48,35 +48,55 @@ export interface Environment {
   close(): Promise<void>
 }
 
+const settings = {
+  // A directory named `data.v2` must not be taken for a file.
+  noSubdir: false,
+  // Else a commit is readable before it is durable, and a process killed with -9 takes its siblings along.
+  overlappingSync: false,
+  // Else lmdb-js makes a promise that nobody awaits, whose rejection on a full disk ends the process.
+  eventTurnBatching: false,
+  maxReaders: readersMax,
+  maxDbs: databasesMax,
+  keyEncoding: 'binary',
+  encoding: 'binary',
+} as const
+
 /** Opens, or makes, the environment in a directory. Throws an `Error` with one sentence when that is not possible. */
 export function openEnvironment(directory: string): Environment {
-  try {
+  return opening(directory, () => {
     mkdirSync(directory, { recursive: true })
-    const environment = open(directory, {
-      // A directory named `data.v2` must not be taken for a file.
-      noSubdir: false,
-      // Else a commit is readable before it is durable, and a process killed with -9 takes its siblings along.
-      overlappingSync: false,
-      // Else lmdb-js makes a promise that nobody awaits, whose rejection on a full disk ends the process.
-      eventTurnBatching: false,
-      maxReaders: readersMax,
-      maxDbs: databasesMax,
-      name: databaseName,
-      keyEncoding: 'binary',
-      encoding: 'binary',
-    }) as unknown as Environment
+    const root = open(directory, settings) as unknown as RootDatabase
+    const { environment } = orClosed(root, () => openEntries(root, directory))
     syncDirectory(directory)
     syncDirectory(dirname(directory))
     return environment
+  })
+}
+
+/** Opens the environment of an existing store, of this or the earlier layout, and never writes to it. Throws like `openEnvironment`. */
+export function openEnvironmentToRead(directory: string): LaidOut {
+  return opening(directory, () => {
+    const root = open(directory, { ...settings, readOnly: true }) as unknown as RootDatabase
+    return orClosed(root, () => openEntriesToRead(root))
+  })
+}
+
+function orClosed<T>(root: RootDatabase, action: () => T): T {
+  try {
+    return action()
+  } catch (error) {
+    void root.close()
+    throw error
+  }
+}
+
+function opening<T>(directory: string, action: () => T): T {
+  try {
+    return action()
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new Error(`The LMDB store in ${directory} cannot be opened: ${reason}`, { cause })
   }
-}
-
-/** The value as a view of its true size; the buffer itself is larger than its property `length` says. */
-export function lentBytes(value: Buffer): Buffer {
-  return value.subarray(0, value.length)
 }
 
 /** A new file is durable only when its directory is. */

@@ -2,8 +2,10 @@
 import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedExpectation } from '../check-expectations.ts'
-import type { Commit, CommitOutcome } from '../store.ts'
-import { type Environment, lentBytes, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
+import type { Bytes, Commit, CommitOutcome } from '../store.ts'
+import { lentValue, visitEntries } from './checked-entries.ts'
+import { withChecksum } from './entry-checksum.ts'
+import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { lmdbRange } from './lmdb-range.ts'
 import { type StorageFailure, storageFailure } from './storage-failure.ts'
 
@@ -97,7 +99,7 @@ function applyCommit(environment: Environment, commit: Commit): CommitOutcome {
   const failed = failedExpectation(commit.expectations, currentState(environment))
   if (failed !== undefined) return { isCommitted: false, failed }
   for (const change of commit.changes) {
-    if (change.kind === 'put') environment.put(change.key, change.value)
+    if (change.kind === 'put') environment.put(change.key, withChecksum(change.key, change.value))
     else environment.remove(change.key)
   }
   return { isCommitted: true }
@@ -108,11 +110,13 @@ function currentState(environment: Environment): CurrentState {
   return {
     get(key) {
       const value = environment.getBinaryFast(key)
-      return value === undefined ? undefined : lentBytes(value)
+      return value === undefined ? undefined : lentValue(key, value, 'checked')
     },
     keys(range, limit) {
       const bounds = lmdbRange(range, false, limit)
-      return bounds === undefined ? [] : environment.getKeys(bounds)
+      const keys: Bytes[] = []
+      if (bounds !== undefined) visitEntries(environment, bounds, 'checked', (key) => keys.push(key))
+      return keys
     },
   }
 }

@@ -4,15 +4,33 @@ import { join, resolve } from 'node:path'
 import { assert } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { Store, StoreFacts, StoreStats } from '../store.ts'
-import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax, openEnvironment } from './environment.ts'
-import { openGroupCommit } from './group-commit.ts'
+import {
+  type Environment,
+  lmdbKeyBytesMax,
+  lmdbValueBytesMax,
+  openEnvironment,
+  openEnvironmentToRead,
+} from './environment.ts'
+import { type GroupCommit, openGroupCommit } from './group-commit.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 
-/** Opens the store in a directory, and makes both if need be. Throws an `Error` for the operator when it cannot. */
-export async function openLmdbStore(directory: string): Promise<Store> {
+export interface LmdbStoreOptions {
+  /** The store is only read, as by a copy. One of an earlier version, without checksums, can be opened in no other way. */
+  readonly isReadOnly?: boolean
+}
+
+/**
+ * Opens the store in a directory, and makes both if need be. Throws an `Error` for the operator when it cannot. A read of
+ * an entry whose checksum does not fit, or which is not at its place, throws DamagedEntry; so does a commit whose
+ * expectations read one, and it changes nothing.
+ */
+export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<Store> {
   const location = resolve(directory)
-  const environment = openEnvironment(location)
-  const group = openGroupCommit(environment)
+  const { environment, layout } =
+    options.isReadOnly === true
+      ? openEnvironmentToRead(location)
+      : { environment: openEnvironment(location), layout: 'checked' as const }
+  const group = options.isReadOnly === true ? readOnly(location) : openGroupCommit(environment)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
@@ -28,7 +46,7 @@ export async function openLmdbStore(directory: string): Promise<Store> {
     facts: lmdbFacts(location),
     snapshot() {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-      return snapshots.add(new LmdbSnapshot(environment, snapshots.remove))
+      return snapshots.add(new LmdbSnapshot(environment, layout, snapshots.remove))
     },
     commit: group.commit,
     async stats() {
@@ -45,6 +63,15 @@ export async function openLmdbStore(directory: string): Promise<Store> {
       closing ??= closeAll()
       return closing
     },
+  }
+}
+
+function readOnly(location: string): GroupCommit {
+  return {
+    async commit() {
+      throw new Error(`The LMDB store in ${location} is open for reading only.`)
+    },
+    async close() {},
   }
 }
 

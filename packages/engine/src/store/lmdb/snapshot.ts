@@ -1,8 +1,10 @@
 /** A snapshot of an LMDB store: one pinned read transaction. */
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
-import { type Environment, type LmdbRange, lentBytes, type ReadTransaction } from './environment.ts'
+import { lentValue, visitEntries } from './checked-entries.ts'
+import type { Environment, LmdbRange, ReadTransaction } from './environment.ts'
 import { lmdbRange, rangeAfter } from './lmdb-range.ts'
+import type { StorageLayout } from './storage-layout.ts'
 
 const batchEntriesDefault = 256
 const batchBytesMax = 1_048_576
@@ -25,25 +27,27 @@ function pinNow(environment: Environment): Pin {
 export class LmdbSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
   private readonly environment: Environment
+  private readonly layout: StorageLayout
   private readonly ended: (snapshot: LmdbSnapshot) => void
   private pin: Pin | undefined
 
-  constructor(environment: Environment, ended: (snapshot: LmdbSnapshot) => void) {
+  constructor(environment: Environment, layout: StorageLayout, ended: (snapshot: LmdbSnapshot) => void) {
     this.environment = environment
+    this.layout = layout
     this.ended = ended
     this.pin = pinNow(environment)
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
     const value = this.environment.getBinaryFast(key, this.openPin())
-    return value === undefined ? undefined : use(lentBytes(value))
+    return value === undefined ? undefined : use(lentValue(key, value, this.layout))
   }
 
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): ReadAnswer {
     const pin = this.openPin()
     const values = keys.map((key) => {
       const value = this.environment.getBinaryFast(key, pin)
-      return value === undefined ? undefined : Buffer.from(lentBytes(value))
+      return value === undefined ? undefined : Buffer.from(lentValue(key, value, this.layout))
     })
     return { values, ranges: ranges.map((range) => this.readRange(range)) }
   }
@@ -84,8 +88,10 @@ export class LmdbSnapshot implements Snapshot {
   private readRange(read: RangeRead): readonly Entry[] {
     const range = lmdbRange(read, read.reverse === true, read.limit ?? Number.POSITIVE_INFINITY)
     if (range === undefined) return []
-    // lmdb-js copies what a range yields, so the bytes may be given away.
-    return Array.from(this.environment.getRange({ ...range, ...this.openPin() }))
+    const entries: Entry[] = []
+    const pinned = { ...range, ...this.openPin() }
+    visitEntries(this.environment, pinned, this.layout, (key, value) => entries.push({ key, value }))
+    return entries
   }
 
   /** Appends the results of one batch; the last key, or undefined when the range is at its end. */
@@ -98,19 +104,13 @@ export class LmdbSnapshot implements Snapshot {
     const pinned = { ...range, ...this.openPin() }
     let last: Bytes | undefined
     let bytes = 0
-    if (keysOnly) {
-      for (const key of this.environment.getKeys(pinned)) {
-        last = key
-        results.push(use(key, nothing))
-      }
-    } else {
-      for (const { key, value } of this.environment.getRange(pinned)) {
-        last = key
-        results.push(use(key, value))
-        bytes += value.length
-        if (bytes >= batchBytesMax) return last
-      }
-    }
+    visitEntries(this.environment, pinned, this.layout, (key, value) => {
+      last = key
+      results.push(use(key, keysOnly ? nothing : value))
+      bytes += value.length
+      return bytes < batchBytesMax
+    })
+    if (bytes >= batchBytesMax) return last
     return results.length < range.limit ? undefined : last
   }
 }

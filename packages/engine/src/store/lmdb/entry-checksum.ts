@@ -1,0 +1,89 @@
+/** The checksum that follows each stored value: CRC-32 over key and value, in four bytes. */
+import { crc32 } from 'node:zlib'
+import { DamagedEntry } from '../damaged-entry.ts'
+import type { Bytes } from '../store.ts'
+
+export const checksumBytes = 4
+
+// Calling zlib costs more than the sum of so few bytes does in JavaScript; see docs/decisions/0007-damage.md.
+const nativeBytesMin = 320
+
+const [t0, t1, t2, t3, t4, t5, t6, t7] = slicingTables() as [T, T, T, T, T, T, T, T]
+type T = Int32Array
+
+/** The value followed by its checksum, in a buffer of its own. */
+export function withChecksum(key: Bytes, value: Bytes): Buffer {
+  const { length } = value
+  const stored = Buffer.allocUnsafe(length + checksumBytes)
+  stored.set(value)
+  const sum = checksum(key, stored, length)
+  stored[length] = sum >>> 24
+  stored[length + 1] = (sum >>> 16) & 0xff
+  stored[length + 2] = (sum >>> 8) & 0xff
+  stored[length + 3] = sum & 0xff
+  return stored
+}
+
+/** The length of the value that is stored with a checksum. Throws DamagedEntry when they do not fit the key. */
+export function checkedLength(key: Bytes, stored: Bytes, storedLength: number): number {
+  const length = storedLength - checksumBytes
+  if (length < 0) throw new DamagedEntry(key, 'it is shorter than its checksum')
+  const sum =
+    ((stored[length] as number) << 24) |
+    ((stored[length + 1] as number) << 16) |
+    ((stored[length + 2] as number) << 8) |
+    (stored[length + 3] as number)
+  if (checksum(key, stored, length) !== sum) throw new DamagedEntry(key, 'its checksum does not fit')
+  return length
+}
+
+/** Of the key and the first `length` bytes of `value`, as a signed number of 32 bits. */
+export function checksum(key: Bytes, value: Bytes, length: number): number {
+  const ofKey = addBytes(~0, key, key.length)
+  if (length < nativeBytesMin) return ~addBytes(ofKey, value, length)
+  return crc32(value.subarray(0, length), ~ofKey >>> 0) | 0
+}
+
+/** Eight bytes a step: a table for each of their places. */
+function addBytes(sum: number, bytes: Bytes, length: number): number {
+  let at = 0
+  let crc = sum
+  for (; at + 8 <= length; at += 8) {
+    crc ^= byte(bytes, at) | (byte(bytes, at + 1) << 8) | (byte(bytes, at + 2) << 16) | (byte(bytes, at + 3) << 24)
+    crc =
+      entry(t7, crc & 0xff) ^
+      entry(t6, (crc >>> 8) & 0xff) ^
+      entry(t5, (crc >>> 16) & 0xff) ^
+      entry(t4, crc >>> 24) ^
+      entry(t3, byte(bytes, at + 4)) ^
+      entry(t2, byte(bytes, at + 5)) ^
+      entry(t1, byte(bytes, at + 6)) ^
+      entry(t0, byte(bytes, at + 7))
+  }
+  for (; at < length; at++) crc = entry(t0, (crc ^ byte(bytes, at)) & 0xff) ^ (crc >>> 8)
+  return crc
+}
+
+function byte(bytes: Bytes, at: number): number {
+  return bytes[at] as number
+}
+
+function entry(table: T, at: number): number {
+  return table[at] as number
+}
+
+/** Table n tells what a byte does to the sum when n more bytes follow it. */
+function slicingTables(): T[] {
+  const polynomial = 0xedb88320
+  const first = new Int32Array(256)
+  for (let value = 0; value < 256; value++) {
+    let crc = value
+    for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ polynomial : crc >>> 1
+    first[value] = crc
+  }
+  const tables = [first]
+  for (let n = 1; n < 8; n++) {
+    tables.push((tables[n - 1] as T).map((crc) => (crc >>> 8) ^ entry(first, crc & 0xff)))
+  }
+  return tables
+}

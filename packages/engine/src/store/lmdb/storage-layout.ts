@@ -1,0 +1,67 @@
+/** Which layout the entries of an environment have: with checksums, or plain as in stores of earlier versions. */
+import type { Environment } from './environment.ts'
+
+const entriesName = 'entries.v2'
+const plainEntriesName = 'entries'
+/** LMDB keeps the zero that ends the name. */
+const plainEntriesKey = Buffer.from(`${plainEntriesName}\0`)
+/** An earlier version finds it where it expects its database, and fails to open that instead of making a new one. */
+const marker = Buffer.from('The entries of this store have checksums; a newer version of Ashlar opens it.')
+
+/** The nameless database of an environment, which lists the named ones. */
+export interface RootDatabase {
+  getBinaryFast(key: Uint8Array): Buffer | undefined
+  putSync(key: Uint8Array, value: Uint8Array): boolean
+  transactionSync<T>(action: () => T): T
+  openDB(name: string, options: object): Environment | undefined
+  close(): Promise<void>
+}
+
+/** `plain`: values without checksums, which are only read. */
+export type StorageLayout = 'checked' | 'plain'
+
+export interface LaidOut {
+  readonly environment: Environment
+  readonly layout: StorageLayout
+}
+
+// Closing this database closes the environment.
+const options = { keyEncoding: 'binary', encoding: 'binary', isRoot: true }
+
+/** Opens the entries for reading and writing, and makes them where there are none. Throws where they are plain. */
+export function openEntries(root: RootDatabase, location: string): LaidOut {
+  root.transactionSync(() => {
+    const layout = layoutOf(root)
+    if (layout === undefined) root.putSync(plainEntriesKey, marker)
+    if (layout === 'plain') throw new Error(plainRefusal(location))
+  })
+  return { environment: opened(root, entriesName, {}), layout: 'checked' }
+}
+
+/** Opens entries of either layout; writes nothing. Throws where there are none. */
+export function openEntriesToRead(root: RootDatabase): LaidOut {
+  const layout = layoutOf(root)
+  if (layout === undefined) throw new Error('it is not a store of Ashlar, or an empty one')
+  const name = layout === 'plain' ? plainEntriesName : entriesName
+  return { environment: opened(root, name, { create: false }), layout }
+}
+
+/** Undefined where there are no entries yet. */
+function layoutOf(root: RootDatabase): StorageLayout | undefined {
+  const found = root.getBinaryFast(plainEntriesKey)
+  if (found === undefined) return undefined
+  return Buffer.compare(found.subarray(0, found.length), marker) === 0 ? 'checked' : 'plain'
+}
+
+function opened(root: RootDatabase, name: string, more: object): Environment {
+  const environment = root.openDB(name, { ...options, ...more })
+  if (environment === undefined) throw new Error(`it has no database ${name}`)
+  return environment
+}
+
+function plainRefusal(location: string): string {
+  return (
+    `it was written by an earlier version, without checksums; ` +
+    `bring it over with: ashlar copy lmdb:${location} lmdb:<new directory>`
+  )
+}
