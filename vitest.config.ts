@@ -8,6 +8,7 @@ import { countReporter } from './tools/count-reporter.ts'
 export default defineConfig({
   test: {
     globalSetup: ['tools/postgres-for-tests.ts'],
+    runner: './tools/test-runner.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default', countReporter],

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { FederatedDatabase } from '../packages/engine/src/federated-database.ts'
 import { openStore } from '../packages/engine/src/store/open-store.ts'
-import { startPostgres } from '../tools/postgres-for-tests.ts'
+import { startPostgres } from '../tools/temporary-postgres.ts'
 
 const inFlight = 32
 const connections = 20

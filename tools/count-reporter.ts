@@ -1,22 +1,29 @@
-/** A vitest reporter that ends the run with the plain line `N passed, N failed`, which any runner can read. */
+/** A vitest reporter that ends the run with the plain line `N passed, N failed`, which any runner can read, and before it what was not tested. */
 import { writeSync } from 'node:fs'
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
 
 const counts = { passed: 0, failed: 0 }
+let run: Vitest | undefined
 
 export const countReporter: Reporter = {
   // At exit, so that nothing follows it; and a run that ends badly without a failed test is not told as a good one.
-  onInit() {
+  onInit(vitest) {
+    run = vitest
     process.on('exit', (code) => {
       const failed = code !== 0 && counts.failed === 0 ? 1 : counts.failed
       writeSync(1, `${counts.passed} passed, ${failed} failed\n`)
-      // Whoever else has something to do at the end may have ended the run as a good one: what starts PostgreSQL does.
+      // Whoever else has something to do at the end may have ended the run as a good one.
       if (failed > 0) process.exitCode = 1
     })
   },
   onTestRunEnd(modules, errors) {
     Object.assign(counts, countTests(modules))
     counts.failed += errors.length
+    const missing = run?.projects.map((project) => project.getProvidedContext().postgresMissing).find(Boolean)
+    if (missing === undefined) return
+    writeSync(2, `\n${missing}\n`)
+    // Where nobody reads along, a run that leaves out a store must not pass for a whole one.
+    if (process.env.CI) counts.failed++
   },
 }
 

@@ -1,7 +1,7 @@
 /** Tests that the closing count is that of the run: a file that does not load, and one without a failure, told apart. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -11,35 +11,47 @@ beforeEach(() => {
   // Below node_modules/.cache, where `vitest` resolves and git does not look.
   folder = mkdtempSync(join(root, 'node_modules', '.ashlar-count-'))
   const reporter = join(root, 'tools', 'count-reporter.ts')
+  const runner = join(root, 'tools', 'test-runner.ts')
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
     `import { countReporter } from ${JSON.stringify(reporter)}
-export default { test: { include: ['*.test.mjs'], exclude: [], globalSetup: ['set-up.mjs'], reporters: ['default', countReporter] } }`,
+export default { test: { include: ['**/*.test.mjs'], exclude: [], server: { deps: { inline: true } }, globalSetup: ['set-up.mjs'],
+  runner: ${JSON.stringify(runner)}, reporters: ['default', countReporter] } }`,
   )
 })
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
+interface Run {
+  readonly status: number | null
+  readonly last: string | undefined
+  readonly errors: string
+}
+
 /** `setUp`: what a global set-up of the run does. */
-function run(tests: Record<string, string>, setUp = ''): { status: number | null; last: string | undefined } {
+function run(tests: Record<string, string>, setUp = '', env: NodeJS.ProcessEnv = { CI: '' }): Run {
   for (const [name, text] of Object.entries(tests)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, `${name}.test.mjs`), `import { expect, it, describe, beforeAll } from 'vitest'\n${text}`)
   }
-  writeFileSync(join(folder, 'set-up.mjs'), `export function setup() { ${setUp} }`)
+  writeFileSync(join(folder, 'set-up.mjs'), `export function setup(project) { ${setUp} }`)
   const script = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-  const result = spawnSync(process.execPath, [script, 'run', '--root', folder], { encoding: 'utf8' })
-  return { status: result.status, last: result.stdout.trimEnd().split('\n').at(-1) }
+  const result = spawnSync(process.execPath, [script, 'run', '--root', folder], {
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  })
+  return { status: result.status, last: result.stdout.trimEnd().split('\n').at(-1), errors: result.stderr }
 }
 
 describe('the closing line', () => {
   it('counts what passed', () => {
     const tests = `it('a', () => {})\nit('b', () => {})\nit.skip('c', () => {})`
-    expect(run({ good: tests })).toEqual({ status: 0, last: '2 passed, 0 failed' })
+    expect(run({ good: tests })).toMatchObject({ status: 0, last: '2 passed, 0 failed' })
   })
 
   it('makes the run fail, also where somebody else would end it as a good one', () => {
     const bad = `it('a', () => expect(1).toBe(2))`
-    expect(run({ bad }, `process.on('beforeExit', () => process.exit(0))`)).toEqual({
+    expect(run({ bad }, `process.on('beforeExit', () => process.exit(0))`)).toMatchObject({
       status: 1,
       last: '0 passed, 1 failed',
     })
@@ -53,6 +65,29 @@ describe('the closing line', () => {
   })
 
   it('does not tell a run without tests as a good one', () => {
-    expect(run({})).toEqual({ status: 1, last: '0 passed, 1 failed' })
+    expect(run({})).toMatchObject({ status: 1, last: '0 passed, 1 failed' })
+  })
+})
+
+describe('where no PostgreSQL can be started', () => {
+  const setUp = `project.provide('postgresMissing', 'None here, for this reason.')`
+  const asking = JSON.stringify(join(root, 'tools', 'postgres-of-run.ts'))
+  const tests = {
+    both: `import { postgresOfRun } from ${asking}\nit('a', () => postgresOfRun())\nit('b', () => {})`,
+    // Named as one that is on PostgreSQL as a whole: its hook would fail.
+    'store/postgres': `beforeAll(() => { throw new Error('not reached') })\nit('c', () => {})`,
+  }
+
+  it('what needs it is skipped, the rest is tested, and the reason is told last', () => {
+    const { status, last, errors } = run(tests, setUp)
+    expect([status, last, errors.trimEnd().split('\n').at(-1)]).toEqual([
+      0,
+      '1 passed, 0 failed',
+      'None here, for this reason.',
+    ])
+  })
+
+  it('a run that nobody watches fails', () => {
+    expect(run(tests, setUp, { CI: 'true' })).toMatchObject({ status: 1, last: '1 passed, 1 failed' })
   })
 })

@@ -1,6 +1,6 @@
 /** Stores on the PostgreSQL of this run, each in a schema of its own. */
 import { randomBytes } from 'node:crypto'
-import { inject } from 'vitest'
+import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Driver } from './conformance.ts'
@@ -8,7 +8,7 @@ import type { Driver } from './conformance.ts'
 const addresses = new WeakMap<Store, string>()
 
 export function freshAddress(): string {
-  return `${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`
+  return `${postgresOfRun()}?schema=test_${randomBytes(8).toString('hex')}`
 }
 
 async function openAt(address: string): Promise<Store> {

@@ -1,6 +1,7 @@
 /** Several processes on one store, some killed and PostgreSQL crashed meanwhile: nothing lost, nothing doubled. */
 import { expect, it } from 'vitest'
-import { startPostgres } from '../../../../tools/postgres-for-tests.ts'
+import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
+import { startPostgres } from '../../../../tools/temporary-postgres.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { type Child, startChild } from './children/child.ts'
@@ -108,7 +109,14 @@ async function onLmdb(): Promise<Shared> {
   return { address: `lmdb:${await temporaryDirectory()}`, crash: async () => undefined, stop: async () => undefined }
 }
 
+/** A server of its own, which the test may crash. */
+async function onPostgres(): Promise<Shared> {
+  postgresOfRun()
+  return startPostgres()
+}
+
 async function onThreeNodes(): Promise<Shared> {
+  postgresOfRun()
   const nodes = await startThreeNodes()
   const address = await nodes.freshAddress('shared')
   return { address, crash: async () => undefined, stop: () => nodes.stop() }
@@ -130,8 +138,8 @@ it.each([
   ['LMDB', 'at peace', onLmdb, false],
   ['LMDB', 'with two of them killed', onLmdb, true],
   ['three nodes', 'at peace', onThreeNodes, false],
-  ['PostgreSQL', 'at peace', () => startPostgres(), false],
-  ['PostgreSQL', 'with two of them killed and PostgreSQL crashed twice', () => startPostgres(), true],
+  ['PostgreSQL', 'at peace', onPostgres, false],
+  ['PostgreSQL', 'with two of them killed and PostgreSQL crashed twice', onPostgres, true],
 ])(
   'on %s, four processes with 64 clients, %s: all that was acknowledged is there, once',
   async (_store, _how, open, isAtWar) => {

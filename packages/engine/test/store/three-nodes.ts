@@ -6,7 +6,7 @@
  */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import pg from 'pg'
-import { type RunningPostgres, startPostgres } from '../../../../tools/postgres-for-tests.ts'
+import { type RunningPostgres, startPostgres } from '../../../../tools/temporary-postgres.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import type { DistributedNodes } from './distributed-rules.ts'
 

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { type Started, start } from './process.ts'
 
 const gadget = {
@@ -79,7 +80,7 @@ async function gone(pids: Iterable<number>): Promise<void> {
 
 describe.each([
   ['LMDB', () => [] as string[]],
-  ['PostgreSQL', () => ['--fd', `default=${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`]],
+  ['PostgreSQL', () => ['--fd', `default=${postgresOfRun()}?schema=test_${randomBytes(8).toString('hex')}`]],
 ])('workers on %s', (_, place) => {
   const startWorkers = (...words: string[]): Started => start(['--port', '0', '--workers', '2', ...place(), ...words])
 

@@ -1,0 +1,9 @@
+/** The PostgreSQL of the run, for tests: where there is none, the test that asks for it is skipped. */
+import { inject, TestRunner } from 'vitest'
+
+/** Its address; to be called within a test, which ends here as skipped where it cannot be started. */
+export function postgresOfRun(): string {
+  const missing = inject('postgresMissing')
+  if (missing) TestRunner.getCurrentTest()?.context.skip(missing)
+  return inject('postgres')
+}
