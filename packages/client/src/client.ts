@@ -48,7 +48,7 @@ export interface ClientOptions {
   readonly baseUrl: string
   /** The federated database; may be left out where the server has a default one. */
   readonly fdAlias?: string
-  /** How often a request is sent again that the server was too busy to carry out (503). Default 3. */
+  /** How often a request is sent again of which the server says that nothing was done, and GET after any 503. Default 3. */
   readonly retriesMax?: number
   readonly fetch?: typeof fetch
 }

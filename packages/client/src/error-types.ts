@@ -1,4 +1,4 @@
-/** The types of errors a server answers with: stable words, the same as in its catalogue. */
+/** The types of errors a server answers with: stable words, the same as in its catalogue; and which may be repeated. */
 
 export type ErrorType =
   | 'MalformedRequest'
@@ -35,6 +35,8 @@ export type ErrorType =
   | 'TransactionContention'
   | 'StoreUnavailable'
   | 'ShuttingDown'
+  | 'OutcomeUnknown'
+  | 'PartlyCommitted'
   | 'SystemError'
   | 'FederatedDatabaseRequired'
   | 'MalformedAlias'
@@ -48,3 +50,10 @@ export type ErrorType =
   | 'BodyTooLarge'
   | 'HeadersTooLarge'
   | 'UnsupportedMediaType'
+
+/** Those of an answer that says that nothing was done and that the same request may be sent again (`Retry-After`). */
+export const repeatableTypes: readonly string[] = [
+  'TransactionContention',
+  'StoreUnavailable',
+  'ShuttingDown',
+] satisfies ErrorType[]

@@ -35,20 +35,39 @@ describe('a refused request', () => {
 
   it('is not sent again after any other status', async () => {
     for (const status of [400, 404, 409, 429, 500, 502]) {
-      const { client, sent } = clientOf([refusal(status, { ...busy, status })])
+      const { client, sent } = clientOf([refusal(status, { ...busy, type: 'SystemError', status })])
       await expect(client.classes()).rejects.toMatchObject({ status })
       expect(sent).toHaveLength(1)
     }
   })
 
-  it('that creates is sent again only where the server itself says that nothing was done', async () => {
-    const proxy = new Response('<html>busy</html>', { status: 503 })
-    const { client, sent } = clientOf([proxy])
-    await expect(client.createObject('X', {})).rejects.toMatchObject({ type: 'Unknown', message: '<html>busy</html>' })
-    expect(sent).toHaveLength(1)
-    const second = clientOf([refusal(503, 'busy')])
-    await second.client.deleteIndex('x')
-    expect(second.sent).toHaveLength(2)
+  it('that changes something is sent again only where the server itself says that nothing was done', async () => {
+    const changes: ((client: AshlarClient) => Promise<unknown>)[] = [
+      (client) => client.createObject('X', {}),
+      (client) => client.updateObject('3-3-1-1', { notes: { action: 'add', elements: ['paid 10'] } }),
+      (client) => client.deleteIndex('x'),
+    ]
+    for (const change of changes) {
+      for (const type of ['OutcomeUnknown', 'PartlyCommitted', 'SystemError']) {
+        const { client, sent } = clientOf([refusal(503, { ...busy, type })])
+        await expect(change(client)).rejects.toMatchObject({ type })
+        expect(sent).toHaveLength(1)
+      }
+      const ofProxy = clientOf([new Response('<html>busy</html>', { status: 503 })])
+      await expect(change(ofProxy.client)).rejects.toMatchObject({ type: 'Unknown', message: '<html>busy</html>' })
+      expect(ofProxy.sent).toHaveLength(1)
+      for (const type of ['TransactionContention', 'StoreUnavailable', 'ShuttingDown']) {
+        const { client, sent } = clientOf([refusal(503, { ...busy, type })])
+        await change(client)
+        expect(sent).toHaveLength(2)
+      }
+    }
+  })
+
+  it('that only reads is sent again after any 503', async () => {
+    const { client, sent } = clientOf([new Response('<html>busy</html>', { status: 503 })])
+    expect(await client.classes()).toEqual([])
+    expect(sent).toHaveLength(2)
   })
 })
 

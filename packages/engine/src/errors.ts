@@ -8,14 +8,18 @@ export type ErrorKind =
   | 'conflict'
   | 'precondition'
   | 'unprocessable'
-  | 'overloaded'
+  | 'unavailable'
+  | 'outcomeUnknown'
   | 'fault'
 
 interface ErrorEntry {
   readonly kind: ErrorKind
   readonly title: string
-  /** True when the same request, sent again unchanged, may well succeed. */
-  readonly isRetryable?: true
+  /**
+   * Nothing was done, and the same request may well succeed when it is sent again unchanged. The reply has `Retry-After`,
+   * and clients may repeat the request by themselves: no error that may follow a commit has such a type (contract 1.4.13).
+   */
+  readonly isRepeatable?: true
 }
 
 /**
@@ -64,10 +68,14 @@ export const errorCatalogue = {
   QueryError: { kind: 'unprocessable', title: 'The query cannot be carried out' },
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
 
-  // Try again.
-  TransactionContention: { kind: 'overloaded', title: 'Too many concurrent changes', isRetryable: true },
-  StoreUnavailable: { kind: 'overloaded', title: 'The database cannot be reached', isRetryable: true },
-  ShuttingDown: { kind: 'overloaded', title: 'The server is shutting down', isRetryable: true },
+  // Nothing was done: try again.
+  TransactionContention: { kind: 'unavailable', title: 'Too many concurrent changes', isRepeatable: true },
+  StoreUnavailable: { kind: 'unavailable', title: 'The database cannot be reached', isRepeatable: true },
+  ShuttingDown: { kind: 'unavailable', title: 'The server is shutting down', isRepeatable: true },
+
+  // Something was done, or may have been.
+  OutcomeUnknown: { kind: 'outcomeUnknown', title: 'It is not known whether the change was made' },
+  PartlyCommitted: { kind: 'outcomeUnknown', title: 'Only the first of several commits were made' },
 
   // Our own faults only.
   SystemError: { kind: 'fault', title: 'The server failed' },
@@ -104,6 +112,26 @@ export class AshlarError extends Error {
   get kind(): ErrorKind {
     return errorCatalogue[this.type].kind
   }
+
+  /** Whether nothing was done and the same request may be sent again; see `errorCatalogue`. */
+  get isRepeatable(): boolean {
+    const entry: ErrorEntry = errorCatalogue[this.type]
+    return entry.isRepeatable === true
+  }
+}
+
+/**
+ * The error for a commit that served only to prepare the actual change, such as the lease of a page: whether it was made or
+ * not, nothing of the request was. Every other error is returned as it is.
+ */
+export function withoutEffect(error: unknown): unknown {
+  if (!(error instanceof AshlarError) || error.type !== 'OutcomeUnknown') return error
+  return new AshlarError('StoreUnavailable', `${error.message} It only prepared the change, of which nothing was made.`)
+}
+
+/** Whether the store could not be reached, before a commit was sent or after. */
+export function isOutOfReach(error: unknown): boolean {
+  return error instanceof AshlarError && (error.type === 'StoreUnavailable' || error.type === 'OutcomeUnknown')
 }
 
 /** What we promise ourselves does not hold; answered as `SystemError`. */

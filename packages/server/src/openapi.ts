@@ -7,7 +7,14 @@ import { version } from './version.ts'
 
 /** Errors that any operation may answer with. */
 const commonErrors: readonly ProblemType[] = ['UnknownParameter', 'NotAcceptable', 'ShuttingDown', 'SystemError']
-const fdErrors: readonly ProblemType[] = ['FederatedDatabaseRequired', 'MalformedAlias', 'FederatedDatabaseNotFound']
+const fdErrors: readonly ProblemType[] = [
+  'FederatedDatabaseRequired',
+  'MalformedAlias',
+  'FederatedDatabaseNotFound',
+  'StoreUnavailable',
+]
+/** Errors that any operation on a federated database may answer with that is not a GET. */
+const changeErrors: readonly ProblemType[] = ['OutcomeUnknown']
 const bodyErrors: readonly ProblemType[] = ['MalformedRequest', 'UnknownField', 'BodyTooLarge', 'UnsupportedMediaType']
 
 const fdAlias = {
@@ -40,6 +47,7 @@ export function openApiDocument(): object {
       { name: 'Indexes' },
       { name: 'Queries' },
       { name: 'Transactions' },
+      { name: 'Tools' },
     ],
     paths,
     components: { schemas: { Problem: problemSchema() } },
@@ -58,6 +66,7 @@ function describe(operation: Operation): object {
     ...errors,
     ...commonErrors,
     ...(scope === 'fd' ? fdErrors : []),
+    ...(scope === 'fd' && operation.method !== 'GET' ? changeErrors : []),
     ...(body === undefined ? [] : bodyErrors),
   ])
   const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
@@ -131,6 +140,11 @@ function problemSchema(): object {
 }
 
 function catalogueText(): string {
-  const lines = problemTypes.map((type) => `- \`${type}\` (${problemEntry(type).status}): ${problemEntry(type).title}`)
-  return `Every error has this form. The types:\n${lines.join('\n')}`
+  const lines = problemTypes.map((type) => {
+    const { status, title, isRepeatable } = problemEntry(type)
+    return `- \`${type}\` (${status}${isRepeatable ? ', with Retry-After' : ''}): ${title}`
+  })
+  const repetition =
+    'A reply with `Retry-After` says that nothing was done, and that the same request may be sent again unchanged.'
+  return `Every error has this form. ${repetition} The types:\n${lines.join('\n')}`
 }

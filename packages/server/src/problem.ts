@@ -66,7 +66,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const problem = toProblem(error, request)
   const cause = error instanceof OperationFailure ? error.cause : error
   if (cause instanceof ServerError) reply.headers(cause.headers)
-  if (problem.status === 503) reply.header('retry-after', retryAfterSeconds)
+  if (problemEntry(problem.type).isRepeatable) reply.header('retry-after', retryAfterSeconds)
   const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
   reply
     .code(problem.status)

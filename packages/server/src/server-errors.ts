@@ -32,15 +32,23 @@ const statusOfKind: Record<ErrorKind, number> = {
   conflict: 409,
   precondition: 412,
   unprocessable: 422,
-  overloaded: 503,
+  unavailable: 503,
+  outcomeUnknown: 503,
   fault: 500,
 }
 
-/** The status and title of any type: they follow from the word alone. */
-export function problemEntry(type: ProblemType): { readonly status: number; readonly title: string } {
-  if (type in serverErrors) return serverErrors[type as ServerErrorType]
-  const { kind, title } = errorCatalogue[type as ErrorType]
-  return { status: statusOfKind[kind], title }
+interface ProblemEntry {
+  readonly status: number
+  readonly title: string
+  /** Nothing was done, and the same request may be sent again: told by `Retry-After`. */
+  readonly isRepeatable: boolean
+}
+
+/** What is the same for all errors of a type: it follows from the word alone. */
+export function problemEntry(type: ProblemType): ProblemEntry {
+  if (type in serverErrors) return { ...serverErrors[type as ServerErrorType], isRepeatable: false }
+  const { kind, title, ...more } = errorCatalogue[type as ErrorType]
+  return { status: statusOfKind[kind], title, isRepeatable: 'isRepeatable' in more }
 }
 
 export const problemTypes = [...Object.keys(errorCatalogue), ...Object.keys(serverErrors)] as ProblemType[]

@@ -1,5 +1,5 @@
 /** PUT and DELETE /v1/schema/{class} while others go on working (REST interface, section 5). */
-import { AshlarError, assert } from '../errors.ts'
+import { AshlarError, assert, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { type AlterOptions, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
 import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
@@ -71,8 +71,7 @@ async function prepareAndFinish(
     await finish(changes, request, options, begun)
     return begun.cls
   } catch (error) {
-    if (begun !== undefined) await giveUp(changes, begun)
-    throw error
+    throw begun === undefined ? error : await givenUp(changes, begun, error)
   } finally {
     changes.clearInBackground()
   }
@@ -159,9 +158,25 @@ async function finish(
   })
 }
 
-async function giveUp(changes: CatalogChanges, { retypes, replacements }: Begun): Promise<void> {
+/** Removes what was prepared; returns the error to be thrown instead of `error`, which says what is known of the change then. */
+async function givenUp(changes: CatalogChanges, begun: Begun, error: unknown): Promise<unknown> {
+  try {
+    // A commit that may still be under way fails at the version of the catalog, which this changes.
+    return (await giveUp(changes, begun)) ? withoutEffect(error) : error
+  } catch (giveUpError) {
+    if (!isOutOfReach(giveUpError)) throw giveUpError
+    const message = 'Whether the change of types was made is not known'
+    return new AshlarError('OutcomeUnknown', `${message}: ${(giveUpError as Error).message}`)
+  }
+}
+
+/** True where the change was still being prepared, and so surely was not made. */
+async function giveUp(changes: CatalogChanges, { retypes, replacements }: Begun): Promise<boolean> {
   const attributes = retypes.map(({ attribute }) => attribute)
-  await changes.change(({ state }) => ({ state: withoutPending(state, attributes, replacements), result: undefined }))
+  return changes.change((catalog) => {
+    const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
+    return { state: withoutPending(catalog.state, attributes, replacements), result: isPending }
+  })
 }
 
 export function buildContext({ store, limits, catalogs }: CatalogChanges): Parameters<typeof buildIndexEntries>[0] {

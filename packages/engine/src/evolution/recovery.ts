@@ -4,7 +4,7 @@
  */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
-import { AshlarError } from '../errors.ts'
+import { isOutOfReach } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
 import { withIndexOf, withoutIndex } from '../schema/index-definition.ts'
@@ -60,6 +60,7 @@ export class Recovery {
     this.isLooking = true
     this.looking = this.look()
       .catch((error) => {
+        // The next look will tell.
         if (!isOutOfReach(error)) this.changes.onFault(error)
       })
       .finally(() => {
@@ -139,9 +140,4 @@ function isOwnBuild({ state, isBackground, session }: IndexDefinition, own: numb
 function isSame(one: Bytes | undefined, other: Bytes | undefined): boolean {
   if (one === undefined || other === undefined) return one === other
   return Buffer.compare(one, other) === 0
-}
-
-/** The next look will tell. */
-function isOutOfReach(error: unknown): boolean {
-  return error instanceof AshlarError && error.type === 'StoreUnavailable'
 }

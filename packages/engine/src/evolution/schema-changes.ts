@@ -1,5 +1,5 @@
 /** Changes of the schema and of indexes as the federated database makes them: one by one, while others go on working. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Containers } from '../records/containers.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
@@ -76,8 +76,15 @@ export class SchemaChanges {
     try {
       await this.builds.build(definition, signal)
     } catch (error) {
-      await this.drop((index) => index.number === definition.number)
-      throw error
+      try {
+        await this.drop((index) => index.number === definition.number)
+      } catch (dropError) {
+        if (!isOutOfReach(dropError)) throw dropError
+        const message = `The build of index '${definition.name}' failed, and whether the index is left is not known`
+        throw new AshlarError('OutcomeUnknown', `${message}: ${(dropError as Error).message}`)
+      }
+      // Whatever its commits came to, no index is left.
+      throw withoutEffect(error)
     }
   }
 

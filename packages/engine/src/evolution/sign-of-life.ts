@@ -2,7 +2,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { storePart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
-import { AshlarError } from '../errors.ts'
+import { isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Bytes, Store } from '../store/store.ts'
 
 interface Sign {
@@ -38,7 +38,9 @@ export class SignOfLife {
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.works++
     try {
-      await this.show()
+      await this.show().catch((error: unknown) => {
+        throw withoutEffect(error)
+      })
       this.timer ??= setInterval(() => void this.show().catch(ignoreUntilNextTime), this.intervalMs).unref()
       return await work()
     } finally {
@@ -57,7 +59,7 @@ export class SignOfLife {
       await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], expectations: [] })
     } catch (error) {
       // What was left in a store out of reach, others take over once the sign has stayed the same.
-      if (!(error instanceof AshlarError && error.type === 'StoreUnavailable')) throw error
+      if (!isOutOfReach(error)) throw error
     }
   }
 

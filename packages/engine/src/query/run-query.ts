@@ -146,19 +146,40 @@ async function change(
 ): Promise<AsyncIterable<Buffer>> {
   let reply: Buffer[] = []
   let current = state
-  for (const part of inTransactions(statements)) {
-    if (isStepwise(part)) {
-      await runSteps(part, texts, current, resources)
-      reply = []
-      continue
+  const committed = { commits: 0, rows: 0 }
+  try {
+    for (const part of inTransactions(statements)) {
+      if (isStepwise(part)) {
+        await runSteps(part, texts, current, resources, committed)
+        reply = []
+        continue
+      }
+      const outcome = await inTransaction(withFreshTime(texts), current, resources, async (run) => {
+        return collect((await run.runAll(part))(separator), resources.limits.changeReplyBytesMax)
+      })
+      committed.commits++
+      current = outcome.state
+      reply = outcome.result
     }
-    const outcome = await inTransaction(withFreshTime(texts), current, resources, async (run) => {
-      return collect((await run.runAll(part))(separator), resources.limits.changeReplyBytesMax)
-    })
-    current = outcome.state
-    reply = outcome.result
+  } catch (error) {
+    throw afterCommits(error, committed)
   }
   return chunksOf(reply)
+}
+
+/** What a text with COMMIT EVERY has committed so far; `rows`: of the file. */
+interface Committed {
+  commits: number
+  rows: number
+}
+
+/** What failed after the first commit says what stays; and no longer that nothing was done, where its type would. */
+function afterCommits(error: unknown, { commits, rows }: Committed): unknown {
+  if (!(error instanceof AshlarError) || commits === 0) return error
+  const type = error.isRepeatable ? 'PartlyCommitted' : error.type
+  const extensions = { ...error.extensions, commits, rowsCommitted: rows }
+  const stays = `What was committed before stays: ${commits} commits, with ${rows} rows of the file.`
+  return new AshlarError(type, `${error.message} ${stays}`, error.errors, extensions)
 }
 
 /** Statements that are committed together, between those that commit in steps of their own. */
@@ -192,6 +213,7 @@ async function runSteps(
   texts: TextContext,
   state: TextState,
   resources: QueryResources,
+  committed: Committed,
 ): Promise<void> {
   const { elements } = statement
   if (elements.kind === 'import' && elements.commitEvery === 0) {
@@ -206,6 +228,8 @@ async function runSteps(
     const outcome = await inTransaction(withFreshTime(texts), current, resources, async (run) => {
       for (const row of rows) await run.runBody(statement, row)
     })
+    committed.commits++
+    committed.rows += rows.length
     current = outcome.state
   }
 }

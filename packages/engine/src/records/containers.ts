@@ -1,6 +1,6 @@
 /** Containers: which class each belongs to, and the pages from which new OIDs are taken. */
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
-import { assert } from '../errors.ts'
+import { assert, withoutEffect } from '../errors.ts'
 import { containerMax, databaseMax, firstContainer, firstDatabase, pageMax, slotMax } from '../limits.ts'
 import type { Awaitable, Bytes, Expectation, Snapshot, Store } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
@@ -114,12 +114,25 @@ export class Containers {
       const row = await this.findOpenContainer(snapshot, classNumber)
       const next = row === undefined ? await snapshot.view(nextContainerKey, (value) => Buffer.from(value)) : undefined
       snapshot.release()
-      const leased = row === undefined ? await this.addContainer(classNumber, next) : await this.takePage(row)
+      const leased = await this.commitLease(classNumber, row, next)
       if (leased === undefined) continue
       const page = { prefix: `${leased.database}-${leased.container}-${leased.page}-`, nextSlot: 1 }
       this.classes.set(leased.database * 65_536 + leased.container, classNumber)
       this.pages.set(classNumber, page)
       return page
+    }
+  }
+
+  /** A page whose lease may or may not have been committed is never used: nothing is lost but its slots. */
+  private async commitLease(
+    classNumber: ClassNumber,
+    row: ContainerRow | undefined,
+    next: Buffer | undefined,
+  ): Promise<{ database: number; container: number; page: number } | undefined> {
+    try {
+      return row === undefined ? await this.addContainer(classNumber, next) : await this.takePage(row)
+    } catch (error) {
+      throw withoutEffect(error)
     }
   }
 

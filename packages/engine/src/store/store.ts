@@ -119,7 +119,10 @@ export interface SnapshotOptions {
 export interface Store {
   readonly facts: StoreFacts
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>
-  /** Resolves when the changes are durable, or when an expectation failed and nothing was changed. */
+  /**
+   * Resolves when the changes are durable, or when an expectation failed and nothing was changed. Throws StoreUnavailable when
+   * nothing was changed, and OutcomeUnknown when it cannot be known whether anything was.
+   */
   commit(commit: Commit): Promise<CommitOutcome>
   stats(): Promise<StoreStats>
   /** Writes a consistent copy of the store, as of one moment, into an empty or new directory. */

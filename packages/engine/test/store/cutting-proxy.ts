@@ -11,7 +11,7 @@ export interface CuttingProxy {
   readonly address: string
   /** Commits cut so far. */
   readonly cuts: number
-  /** `isLasting`: from then on it refuses connections. */
+  /** `isLasting`: it cuts all other connections too, and refuses new ones from then on. */
   cutNextCommit(at: Cut, isLasting?: boolean): void
   /** Whether all connections are cut, and further ones refused. */
   refuse(isRefusing: boolean): void
@@ -33,15 +33,14 @@ export async function openCuttingProxy(address: string): Promise<CuttingProxy> {
     const far = connect(target)
     let isReplyCut = false
     const cutBoth = (): void => {
-      near.destroy()
-      far.destroy()
+      for (const socket of isLastCut ? sockets : [near, far]) socket.destroy()
     }
     for (const socket of [near, far]) {
       sockets.add(socket)
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
     }
     near.on('data', (bytes) => {
-      if (next === undefined || !bytes.includes('.commit(')) return void far.write(bytes)
+      if (next === undefined || !holdsCommit(bytes)) return void far.write(bytes)
       const cut = next
       next = undefined
       cuts++
@@ -80,4 +79,9 @@ export async function openCuttingProxy(address: string): Promise<CuttingProxy> {
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** A connection's first commit names the function, later ones only the statement that was prepared then. */
+function holdsCommit(bytes: Buffer): boolean {
+  return bytes.includes('.commit(') || bytes.includes('\0commit\0')
 }

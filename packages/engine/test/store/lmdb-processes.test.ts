@@ -136,7 +136,7 @@ describe('errors of the storage', () => {
     const told = JSON.parse(value)
     expect(told).toMatchObject({ small: true, failed: null, last: 50_000, kept: 10 })
     expect(told.acknowledged).toBeGreaterThan(3)
-    expect(told.failure).toMatch(/^Error: The storage failed to commit: .*(disk full|large)/)
+    expect(told.failure).toMatch(/^AshlarError: The storage of .* failed to commit: .*(disk full|large)/)
     const store = await openLmdbStore(directory)
     expect((await namesOf(store, '0')).length).toBe(8)
     expect(await valueIn(store, 'small')).toBe('\x01'.repeat(10))

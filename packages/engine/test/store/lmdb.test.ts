@@ -1,5 +1,7 @@
 /** The store on LMDB keeps the promises of a store. */
 import { describe, expect, it } from 'vitest'
+import type { Environment } from '../../src/store/lmdb/environment.ts'
+import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
 import type { Bytes } from '../../src/store/store.ts'
 import { absent, bytes, commitOf, entriesIn, put } from './bytes.ts'
 import { storeConformance } from './conformance.ts'
@@ -40,4 +42,34 @@ describe('lmdb: a group of commits', () => {
     expect(entries.at(-1)).toBe('last=2999')
     await store.close()
   })
+
+  // A disk that fails at the meta page alone cannot be had: the environment is one that answers as LMDB does then.
+  it('whose very last step failed may have become durable; what waited behind it, and what comes later, has not', async () => {
+    const group = openGroupCommit(failingAtMetaPage(), 'there')
+    // Together they are more than a group takes.
+    const first = group.commit(commitOf([put('a', 'x'.repeat(4_000_000))]))
+    const behind = group.commit(commitOf([put('b', 'x'.repeat(4_000_000))]))
+    await expect(first).rejects.toMatchObject({ type: 'OutcomeUnknown' })
+    await expect(behind).rejects.toMatchObject({ type: 'StoreUnavailable' })
+    await expect(group.commit(commitOf([put('c', '1')]))).rejects.toMatchObject({ type: 'StoreUnavailable' })
+    await group.close()
+  })
 })
+
+/** Takes one commit of the group into its transaction, fails to commit it, and refuses every transaction from then on. */
+function failingAtMetaPage(): Environment {
+  const commitError = Promise.reject(Object.assign(new Error('Input/output error'), { code: 5 }))
+  commitError.catch(() => undefined)
+  return {
+    async childTransaction(action: () => unknown) {
+      action()
+      throw Object.assign(new Error('Commit failed'), { commitError })
+    },
+    put: () => true,
+    resetReadTxn: () => undefined,
+    _commitReadTxn: () => undefined,
+    useReadTransaction() {
+      throw new Error('MDB_PANIC')
+    },
+  } as unknown as Environment
+}

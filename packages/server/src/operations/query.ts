@@ -57,6 +57,7 @@ export const queryOperations: readonly FdOperation[] = [
       'ClassInUse',
       'ValuesWouldBeLost',
       'TransactionContention',
+      'PartlyCommitted',
     ],
     async run(database, request) {
       const { body, replyType, signal } = request

@@ -35,7 +35,7 @@ export class ToolRuns {
     return this.records
   }
 
-  /** Throws our own faults, and the signal's reason; what the tool cannot do is its reply. */
+  /** Throws our own faults, OutcomeUnknown, and the signal's reason; what the tool cannot do is its reply. */
   async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: AbortSignal): Promise<ToolReply> {
     let record: RunRecord = {
       tool: tool.name,
@@ -60,7 +60,7 @@ export class ToolRuns {
       const toolError = error instanceof AshlarError ? error.message : 'The run was stopped, or failed.'
       const reply = { returnCode: 1, toolOutput: '', toolError }
       change({ state: 'ended', ...reply })
-      if (error instanceof AshlarError) return reply
+      if (error instanceof AshlarError && error.kind !== 'outcomeUnknown') return reply
       throw error
     } finally {
       this.forgetOld()

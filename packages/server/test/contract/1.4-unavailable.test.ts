@@ -1,8 +1,9 @@
 /** What clients get while the database beneath cannot be reached. */
 import { randomBytes } from 'node:crypto'
+import { AshlarClient } from '@ashlar/client'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
 import { type CuttingProxy, openCuttingProxy } from '../../../engine/test/store/cutting-proxy.ts'
-import { classOf, FdUnderTest } from './class-of.ts'
+import { classOf, FdUnderTest, list } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { rule } from './rule.ts'
 import { type ServerUnderTest, startServer } from './server-under-test.ts'
@@ -15,7 +16,7 @@ beforeAll(async () => {
   proxy = await openCuttingProxy(`${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`)
   server = await startServer({ words: ['--fd', `one=${proxy.address}&patienceMs=1000`] })
   fd = new FdUnderTest(server, 'one')
-  await fd.define(classOf('Part', { code: 'integer' }))
+  await fd.define(classOf('Part', { code: 'integer', notes: list('string') }))
 })
 
 afterAll(async () => {
@@ -41,9 +42,43 @@ rule('1.4.12', 'without the database: 503 to be tried again; with it, everything
   proxy.refuse(false)
   expect((await server.get(`/v1/object/${oid}`)).json.code).toBe(1)
   expect((await server.get('/health/ready')).status).toBe(200)
+})
+
+rule(
+  '1.4.13',
+  'a commit whose outcome cannot be found out is answered by a type of its own, alone and in a batch',
+  async () => {
+    const oid = await fd.create('Part', { code: 1 })
+    const uri = `/v1/object/${oid}`
+    const change = (code: number) => ({ method: 'PUT', uri, body: { attributes: { code } } })
+    const requests = [
+      () => server.put(uri, { attributes: { code: 4 } }),
+      () => server.post('/v1/transaction', [change(5)]),
+      () => server.post('/v1/query', { query: 'UPDATE Part WHERE code = 5 SET code TO 6' }),
+    ]
+    for (const [i, request] of requests.entries()) {
+      proxy.cutNextCommit('reply', true)
+      const reply = await request()
+      expectProblem(reply, 503, 'OutcomeUnknown')
+      expect(reply.headers).not.toHaveProperty('retry-after')
+      proxy.refuse(false)
+      expect((await server.get(uri)).json.code).toBe(4 + i)
+    }
+  },
+)
+
+rule('1.4.13', "Ashlar's client does not send again what may have been done", async () => {
+  const client = new AshlarClient({
+    baseUrl: server.url,
+    async fetch(...request) {
+      const response = await fetch(...request)
+      proxy.refuse(false)
+      return response
+    },
+  })
+  const { __identifier__: oid } = await client.createObject('Part', { code: 1 })
   proxy.cutNextCommit('reply', true)
-  const unknown = await server.put(`/v1/object/${oid}`, { attributes: { code: 4 } })
-  expect(expectProblem(unknown, 503, 'StoreUnavailable')).toContain('not known whether the change was made')
-  proxy.refuse(false)
-  expect((await server.get(`/v1/object/${oid}`)).json.code).toBe(4)
+  const added = client.updateObject(oid, { notes: { action: 'add', elements: ['paid 10'] } })
+  await expect(added).rejects.toMatchObject({ status: 503, type: 'OutcomeUnknown' })
+  expect((await client.readObject(oid)).notes).toEqual(['paid 10'])
 })

@@ -141,3 +141,15 @@ rule('8.1.12', 'files are read below importDir alone', async () => {
   }
   expect(expectProblem(await importing('items.csv', fd), 422)).toContain('import')
 })
+
+rule('1.4.14', 'a text that commits in steps and fails tells how much of it stays', async () => {
+  const steps =
+    "FOR EACH i IN IMPORT CSV 'items.csv' USE HEADER COMMIT EVERY 1 => (CREATE Item {code: $i.code, name: $i.name})"
+  await ask('DELETE Item RETURN COUNT() AS n', narrowFd)
+  await narrowFd.index('byCode', 'Item', true, 'code')
+  await ask("CREATE Item {code: '2'}", narrowFd)
+  const reply = await ask(steps, narrowFd)
+  expectProblem(reply, 409, 'UniqueViolation')
+  expect(reply.json).toMatchObject({ commits: 1, rowsCommitted: 1 })
+  expect((await ask('FROM Item RETURN COUNT() AS n', narrowFd)).json).toEqual([{ n: 2 }])
+})

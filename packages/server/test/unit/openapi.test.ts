@@ -1,6 +1,6 @@
 /** One catalogue of errors and one table of operations: code, OpenAPI, documents and client agree. */
 import { readFileSync } from 'node:fs'
-import type { ErrorType } from '@ashlar/client'
+import { type ErrorType, repeatableTypes } from '@ashlar/client'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { operations } from '../../src/operations/table.ts'
 import { type ProblemType, problemEntry, problemTypes } from '../../src/server-errors.ts'
@@ -8,6 +8,7 @@ import { openServer } from './open-server.ts'
 
 interface Document {
   readonly openapi: string
+  readonly tags: { readonly name: string }[]
   readonly paths: Record<string, Record<string, DocumentedOperation>>
   readonly components: { readonly schemas: Record<string, { readonly properties: { type: { enum: string[] } } }> }
 }
@@ -32,6 +33,11 @@ describe('the OpenAPI document', () => {
     )
     const inTable = operations.map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
     expect(documented.sort()).toEqual(inTable.sort())
+  })
+
+  it('lists each tag that an operation bears', async () => {
+    const { tags } = await readDocument()
+    expect(tags.map(({ name }) => name).sort()).toEqual([...new Set(operations.map(({ tag }) => tag))].sort())
   })
 
   it('has for each operation its parameters, its body, its success and its errors by status', async () => {
@@ -84,14 +90,20 @@ describe('the OpenAPI document', () => {
 describe('the catalogue of errors', () => {
   it('stands in docs/errors.md, word for word', () => {
     const text = readFileSync(new URL('../../../../docs/errors.md', import.meta.url), 'utf8')
-    const rows = [...text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (.+) \|$/gm)].map(([, type, status, title]) => {
-      return { type, status: Number(status), title }
-    })
+    const rows = [...text.matchAll(/^\| `(\w+)` \| (\d{3}) \| (yes)? *\| (.+) \|$/gm)].map(
+      ([, type, status, repeatable, title]) => {
+        return { type, status: Number(status), title, isRepeatable: repeatable === 'yes' }
+      },
+    )
     expect(rows).toEqual(problemTypes.map((type) => ({ type, ...problemEntry(type) })))
   })
 
   it('is the union of types of the client', () => {
     expectTypeOf<ErrorType>().toEqualTypeOf<ProblemType>()
+  })
+
+  it('says of the same types as the client that nothing was done', () => {
+    expect(problemTypes.filter((type) => problemEntry(type).isRepeatable)).toEqual(repeatableTypes)
   })
 
   it('has each word once', () => {

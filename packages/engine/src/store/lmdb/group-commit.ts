@@ -29,7 +29,7 @@ export interface GroupCommit {
   close(): Promise<void>
 }
 
-export function openGroupCommit(environment: Environment): GroupCommit {
+export function openGroupCommit(environment: Environment, location: string): GroupCommit {
   let waiting: Waiting[] = []
   let flushing: Promise<void> | undefined
   let isClosed = false
@@ -58,18 +58,19 @@ export function openGroupCommit(environment: Environment): GroupCommit {
       waiting = waiting.slice(group.length)
       for (const [position, member] of group.entries()) member.resolve(outcomes[position]!)
     } catch (error) {
-      const failure = await storageFailure(error, environment)
+      const failure = await storageFailure(error, environment, location)
       failGroup(group, failure)
     }
   }
 
   /** Even a commit whose expectation failed gets the error: it was checked against changes that never came to be. */
   function failGroup(group: readonly Waiting[], failure: StorageFailure): void {
+    const behind = waiting.slice(group.length)
     const isWhole = failure.isLasting || group.length === 0
-    if (failure.isLasting) lastingFailure = failure.error
-    const failed = isWhole ? waiting : group
-    waiting = isWhole ? [] : waiting.slice(group.length)
-    for (const member of failed) member.reject(failure.error)
+    if (failure.isLasting) lastingFailure = failure.undone
+    waiting = isWhole ? [] : behind
+    for (const member of group) member.reject(failure.failed)
+    if (isWhole) for (const member of behind) member.reject(failure.undone)
   }
 
   async function flush(): Promise<void> {

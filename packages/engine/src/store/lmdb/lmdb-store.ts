@@ -30,7 +30,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     options.isReadOnly === true
       ? openEnvironmentToRead(location)
       : { environment: openEnvironment(location), layout: 'checked' as const }
-  const group = options.isReadOnly === true ? readOnly(location) : openGroupCommit(environment)
+  const group = options.isReadOnly === true ? readOnly(location) : openGroupCommit(environment, location)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined

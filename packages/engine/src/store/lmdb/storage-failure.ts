@@ -1,20 +1,40 @@
 /** Makes errors of the storage into ones that tell what happened and whether the store can go on. */
+import { AshlarError } from '../../errors.ts'
 import type { Environment } from './environment.ts'
 
 const inputOutputError = 5
 
 export interface StorageFailure {
-  readonly error: Error
+  /** For commits that surely were not made: those that waited behind the transaction that failed, or all of them. */
+  readonly undone: Error
+  /**
+   * For commits of the transaction that failed. A failure that lasts happened while the meta page was written, which alone makes
+   * a transaction count: whether it has reached the disk is not known. After any other failure it surely has not been written.
+   */
+  readonly failed: Error
   /** The environment is unusable from now on: only closing and opening it again can help. */
   readonly isLasting: boolean
 }
 
-export async function storageFailure(error: unknown, environment: Environment): Promise<StorageFailure> {
+export async function storageFailure(
+  error: unknown,
+  environment: Environment,
+  location: string,
+): Promise<StorageFailure> {
   const cause = await deepestCause(error)
-  return {
-    error: new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause }),
-    isLasting: !isUsable(environment),
-  }
+  if (cause === error) return ownFault(error)
+  const isLasting = !isUsable(environment)
+  const what = `The storage of ${location} failed to commit: ${reasonOf(cause)}.`
+  const remedy = isLasting ? ' It can be used again once it is opened anew.' : ''
+  const undone = new AshlarError('StoreUnavailable', `${what}${remedy}`)
+  const unknown = `${what}${remedy} It is not known whether the change was made: look before you send it again.`
+  return { undone, failed: isLasting ? new AshlarError('OutcomeUnknown', unknown) : undone, isLasting }
+}
+
+/** What was thrown while the transaction was put together: it was never to be written. */
+function ownFault(cause: unknown): StorageFailure {
+  const error = new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause })
+  return { undone: error, failed: error, isLasting: false }
 }
 
 function reasonOf(cause: unknown): string {

@@ -3,7 +3,7 @@ import type { CommitOutcome } from '../store.ts'
 import { fencedCode } from './commit-function.ts'
 import type { CommitGroup } from './commit-group.ts'
 import { type CommitConnection, type Connections, pause } from './connections.ts'
-import { codeOf, failureOf, statementTimedOut, storeUnavailable, thrownFor } from './failures.ts'
+import { codeOf, failureOf, outcomeUnknown, statementTimedOut, thrownFor } from './failures.ts'
 
 /** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
 const attemptsMax = 10
@@ -12,8 +12,8 @@ const attemptsMax = 10
 export class TookTooLong extends Error {}
 
 /**
- * Throws TookTooLong, and StoreUnavailable when the database stays out of reach: then, and only then, the outcomes may be
- * unknown.
+ * Throws TookTooLong; StoreUnavailable when the database stays out of reach and nothing was committed; OutcomeUnknown when it
+ * stays out of reach and the call was sent, so that it may have been carried out.
  */
 export async function commitTogether(
   connections: Connections,
@@ -83,7 +83,5 @@ async function foundOut(
   } catch {
     // What is worth telling is why the connection was lost.
   }
-  throw storeUnavailable(location, error, unknown)
+  throw outcomeUnknown(location, error)
 }
-
-const unknown = ' It is not known whether the change was made: look before you send it again.'

@@ -43,10 +43,20 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** The error that a client gets who could not be served because of the database: 503, to be tried again. */
-export function storeUnavailable(location: string, error: unknown, more = ''): Error {
+/** The error that a client gets who could not be served because of the database. Only for what surely was not done. */
+export function storeUnavailable(location: string, error: unknown): AshlarError {
+  return new AshlarError('StoreUnavailable', unusable(location, error))
+}
+
+/** The error for a commit that was sent and never answered, where the database could not be asked about it either. */
+export function outcomeUnknown(location: string, error: unknown): AshlarError {
+  const more = 'It is not known whether the change was made: look before you send it again.'
+  return new AshlarError('OutcomeUnknown', `${unusable(location, error)} ${more}`)
+}
+
+function unusable(location: string, error: unknown): string {
   const reason = codeOf(error) === statementTimedOut ? 'a statement took longer than statementMs' : messageOf(error)
-  return new AshlarError('StoreUnavailable', `The store ${location} cannot be used at present: ${reason}.${more}`)
+  return `The store ${location} cannot be used at present: ${reason}.`
 }
 
 /** An error to be thrown for what a statement failed with: our own fault unless the database is out of reach. */

@@ -32,7 +32,7 @@ export class GroupCommits {
     this.isByRow = isByRow
   }
 
-  /** Throws StoreUnavailable. */
+  /** Throws StoreUnavailable, OutcomeUnknown. */
   commit(commit: Commit): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ parts: commitParts(commit), isAlone: false, resolve, reject })
