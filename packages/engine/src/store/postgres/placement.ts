@@ -67,9 +67,20 @@ function segment(from: Bytes, to: Bytes | undefined): Segment | undefined {
   return { firstPlacement, lastPlacement: isSpread ? lastPlacementBefore(from, to) : firstPlacement, from, to }
 }
 
+/** Bytes at the beginning of a key that tell its placement. */
+const placementBytes = 5
+
 /** Of the keys below `to` that are in the space of `from`. */
 function lastPlacementBefore(from: Bytes, to: Bytes | undefined): number {
   const isSameSpace = to !== undefined && to[0] === from[0] && to.length > 1
   if (!isSameSpace) return placementOf(Buffer.from([from[0] as number, 0xff, 0xff, 0xff, 0xff]))
-  return placementOf(to)
+  return isFirstOfPlacement(to) ? Math.max(placementOf(from), placementOf(to) - 1) : placementOf(to)
+}
+
+/** Whether every key below this one has a lower placement. A key that ends in zeros follows the same without them. */
+function isFirstOfPlacement(key: Bytes): boolean {
+  if (key.length > placementBytes || key.at(-1) === 0) return false
+  return key[0] === keySpace.index
+    ? uint32At(key, 1) < firstIndexPlacement
+    : byteAt(key, 3) * 256 + byteAt(key, 4) < containersOfDatabase
 }
