@@ -26,8 +26,9 @@ export interface RunningServer {
  */
 export async function startServer(config: Config, logger: Logger, siblings?: Siblings): Promise<RunningServer> {
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
-  const fds = await openAll(config, limits, (alias, err) => {
-    logger.error({ err, fdAlias: alias }, 'work in the background failed')
+  const fds = await openAll(config, limits, {
+    fault: (alias, err) => logger.error({ err, fdAlias: alias }, 'work in the background failed'),
+    warning: (alias, message) => logger.warn({ fdAlias: alias }, message),
   })
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
@@ -60,13 +61,14 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
 async function openAll(
   { federatedDatabases: configured, importDir }: Config,
   limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
-  onFault: (alias: string, error: unknown) => void,
+  on: { fault(alias: string, error: unknown): void; warning(alias: string, message: string): void },
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
   try {
     for (const { alias, store } of configured) {
       if (store.startsWith('lmdb:')) mkdirSync(store.slice('lmdb:'.length), { recursive: true })
-      const options = { alias, store: await openStore(store), limits, onFault: onFault.bind(undefined, alias) }
+      const opening = openStore(store, { warn: on.warning.bind(undefined, alias) })
+      const options = { alias, store: await opening, limits, onFault: on.fault.bind(undefined, alias) }
       opened.push(await FederatedDatabase.open(importDir === undefined ? options : { ...options, importDir }))
     }
     return opened

@@ -2,11 +2,11 @@
 import { openLmdbStore } from './lmdb/lmdb-store.ts'
 import { openMemoryStore } from './memory/memory-store.ts'
 import { openPostgresStore } from './postgres/postgres-store.ts'
-import type { Store } from './store.ts'
+import type { Store, StoreOptions } from './store.ts'
 
 const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
-export interface OpenStoreOptions {
+export interface OpenStoreOptions extends StoreOptions {
   /** The store is only read, as by a copy. Only so an LMDB store of an earlier version is opened; it makes no new one. */
   readonly isReadOnly?: boolean
 }
@@ -27,7 +27,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
       return openMemoryStore()
     case 'postgres':
     case 'postgresql':
-      return openPostgresStore(address)
+      return openPostgresStore(address, options)
     default:
       // What follows the kind could hold a password.
       throw new Error(`The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`)

@@ -116,6 +116,12 @@ export interface SnapshotOptions {
   readonly purpose?: 'reading' | 'whole'
 }
 
+/** How a store is opened. */
+export interface StoreOptions {
+  /** Is told, in a sentence for the operator, what is not as it should be, at the opening or later; it goes on all the same. */
+  readonly warn?: (message: string) => void
+}
+
 export interface Store {
   readonly facts: StoreFacts
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>

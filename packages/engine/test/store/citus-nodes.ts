@@ -5,14 +5,16 @@ import type { DistributedNodes } from './distributed-rules.ts'
 /** `coordinator`: `postgres://…`, with or without parameters of the store. Stores made there are dropped at the end. */
 export function citusNodes(coordinator: string): DistributedNodes {
   const schemas: string[] = []
+  function addressOf(schema: string, distribute: 'citus' | 'no'): string {
+    schemas.push(schema)
+    const address = new URL(coordinator)
+    address.searchParams.set('schema', schema)
+    address.searchParams.set('distribute', distribute)
+    return address.href
+  }
   return {
-    async freshAddress(schema) {
-      schemas.push(schema)
-      const address = new URL(coordinator)
-      address.searchParams.set('schema', schema)
-      address.searchParams.set('distribute', 'citus')
-      return address.href
-    },
+    plainAddress: (schema) => addressOf(schema, 'no'),
+    freshAddress: async (schema) => addressOf(schema, 'citus'),
     async rows(schema) {
       const rows = await runOn(
         coordinator,

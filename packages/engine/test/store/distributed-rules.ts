@@ -7,6 +7,8 @@ import type { Bytes, Store } from '../../src/store/store.ts'
 import { storeConformance } from './conformance.ts'
 
 export interface DistributedNodes {
+  /** The address of a new store on the coordinator, in a schema of its own, that is not distributed. */
+  plainAddress(schema: string): string
   /** The address of a new store, in a schema of its own. */
   freshAddress(schema: string): Promise<string>
   /** How many rows of a store's table each node that may have some has. */
@@ -64,6 +66,17 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       expect(rows.every((count) => count > 0 && count % 2 === 0)).toBe(true)
       expect(rows.reduce((sum, count) => sum + count)).toBe(changes.length)
       expect(store.facts.snapshotsAreWhole).toBe(false)
+      await store.close()
+    })
+
+    it('keep a store whole that is not to be distributed, with its statistics, and say so when it is opened', async () => {
+      const warnings: string[] = []
+      const address = nodes.plainAddress(freshSchema())
+      const store = await openPostgresStore(address, { warn: (message) => warnings.push(message) })
+      expect(warnings).toEqual([expect.stringContaining('not distributed')])
+      await store.commit({ changes: [put(keyIn(3, 1), 'a')], expectations: [] })
+      expect(await store.stats()).toMatchObject({ entries: 1, bytes: expect.any(Number) })
+      expect(store.facts.snapshotsAreWhole).toBe(true)
       await store.close()
     })
 

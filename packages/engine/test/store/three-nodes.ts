@@ -22,6 +22,7 @@ export async function startThreeNodes(): Promise<DistributedNodes> {
   const relays = await Promise.all(others.map(startRelay))
   await run(first, distribution(relays.map(({ port }) => port)))
   return {
+    plainAddress: (schema) => `${first.address}?schema=${schema}`,
     async freshAddress(schema) {
       const address = `${first.address}?schema=${schema}&distribute=citus`
       await (await openPostgresStore(address)).close()

@@ -1,12 +1,10 @@
 /** One call of the function that commits: one round trip, tried again where that helps, and never done twice or lost unseen. */
 import type { CommitOutcome } from '../store.ts'
+import { Attempts } from './attempts.ts'
 import { fencedCode } from './commit-function.ts'
 import type { CommitGroup } from './commit-group.ts'
-import { type CommitConnection, type Connections, pause } from './connections.ts'
+import type { CommitConnection, Connections } from './connections.ts'
 import { codeOf, failureOf, outcomeUnknown, statementTimedOut, thrownFor } from './failures.ts'
-
-/** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
-const attemptsMax = 10
 
 /** One of several commits may have waited in vain for somebody else's lock: nothing was done, and each is to be tried alone. */
 export class TookTooLong extends Error {}
@@ -21,8 +19,9 @@ export async function commitTogether(
   isByRow: boolean,
 ): Promise<CommitOutcome[]> {
   const values = group.sealed(isByRow)
-  const { location } = connections.address
-  for (let attempt = 1; ; attempt++) {
+  const { location, patienceMs } = connections.address
+  const attempts = new Attempts(patienceMs)
+  for (;;) {
     const connection = await connections.writer()
     connection.number++
     try {
@@ -30,13 +29,12 @@ export async function commitTogether(
       connection.client.release()
       return group.outcomes(failed)
     } catch (error) {
-      const failure = codeOf(error) === fencedCode ? 'fenced' : failureOf(error)
-      connection.client.release(failure === 'lost' || failure === 'fenced')
+      const failure = codeOf(error) === fencedCode ? 'unusable' : failureOf(error)
+      connection.client.release(failure === 'lost' || failure === 'unusable')
       const failed = failure === 'lost' ? await foundOut(connections, connection, error) : undefined
       if (failed !== undefined) return group.outcomes(failed)
       if (codeOf(error) === statementTimedOut && group.size > 1) throw new TookTooLong()
-      if (failure === 'refused' || attempt >= attemptsMax) throw thrownFor(location, error)
-      await pause(attempt)
+      if (!(await attempts.another(failure))) throw thrownFor(location, error)
     }
   }
 }

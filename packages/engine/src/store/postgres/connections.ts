@@ -1,9 +1,9 @@
 /** The connections of one store: some read, others commit, so that neither waits for what only the other can end. */
 import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { PostgresAddress } from './address.ts'
-import { failureOf, storeUnavailable } from './failures.ts'
+import { Attempts } from './attempts.ts'
+import { failureOf, thrownFor } from './failures.ts'
 
 /** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
 const session = `
@@ -14,7 +14,6 @@ const session = `
 
 /** How the server plans prepared statements: Citus cannot plan one over several shards without the values of its parameters. */
 export type PlanCacheMode = 'auto' | 'force_generic_plan'
-const delayMsMax = 250
 const byteaType = 17
 const textType = 25
 
@@ -123,20 +122,13 @@ export class Connections {
 
   /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
   private async patiently<T>(work: () => Promise<T>): Promise<T> {
-    const end = performance.now() + this.address.patienceMs
-    for (let attempt = 1; ; attempt++) {
+    const attempts = new Attempts(this.address.patienceMs)
+    for (;;) {
       try {
         return await work()
       } catch (error) {
-        if (failureOf(error) === 'refused') throw error
-        if (performance.now() >= end) throw storeUnavailable(this.address.location, error)
-        await pause(attempt)
+        if (!(await attempts.another(failureOf(error)))) throw thrownFor(this.address.location, error)
       }
     }
   }
-}
-
-/** Longer from attempt to attempt, and each time another, so that those who failed together do not try together. */
-export async function pause(attempt: number): Promise<void> {
-  await delay(Math.random() * Math.min(delayMsMax, 2 ** attempt))
 }

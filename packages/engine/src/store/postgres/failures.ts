@@ -1,41 +1,88 @@
-/** What errors of PostgreSQL and of the way to it mean for a store. */
+/** What errors of PostgreSQL, of Citus and of the way to them mean for a store. */
+import pg from 'pg'
 import { AshlarError } from '../../errors.ts'
 
-/** Deadlock, serialization failure, lock not available: the same statement may go through a moment later. */
-const passing = new Set(['40P01', '40001', '55P03'])
-/** The transaction, which others may share, has ended by a statement that failed: it is of no more use than its connection. */
-const transactionFailed = '25P02'
-/** A statement took longer than it may: nothing of it was done. */
+/** A statement took longer than it may, or was cancelled: nothing of it was done. */
 export const statementTimedOut = '57014'
-/** The server ends, starts, or has no connection left. */
-const comingBack = /^(57P0[0-9]|53300|08)/
-const outOfReach = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT',
-  'EAI_AGAIN',
-])
 
 export type Failure =
-  /** The server answered: the statement was not carried out, and will not be. */
+  /** The statement was not carried out, and never will be. */
   | 'refused'
-  /** As refused, but worth another attempt. */
+  /** It was rolled back; over the same connection it may go through a moment later. */
   | 'passing'
-  /** The connection is gone: whether the statement was carried out is not known. */
+  /** It was not carried out, because of the state of its session or transaction: another connection may carry it out. */
+  | 'unusable'
+  /** It was not carried out, since the database lacks something at present; the same again at once would not help. */
+  | 'unavailable'
+  /** Whether it was carried out is not known; the connection, or one behind it, is gone. */
   | 'lost'
+
+/** By SQLSTATE, the longest prefix counts; a state that is not listed is 'refused'. */
+const failureByState: Readonly<Record<string, Failure>> = {
+  // Connection exceptions. Citus reports a node that it cannot reach so, possibly in the middle of a commit.
+  '08': 'lost',
+  // Transaction rollback: serialization failure, deadlock.
+  '40': 'passing',
+  // Statement completion unknown.
+  '40003': 'lost',
+  // Lock not available.
+  '55P03': 'passing',
+  // Read-only: a standby, or a primary that has been demoted.
+  '25006': 'unusable',
+  // A transaction that has failed already, and prepared statements and cursors that are gone with it.
+  '25P01': 'unusable',
+  '25P02': 'unusable',
+  '26000': 'unusable',
+  '34000': 'unusable',
+  // Timeouts that end the session.
+  '25P03': 'lost',
+  '25P04': 'lost',
+  // Insufficient resources.
+  '53': 'unavailable',
+  '53300': 'lost',
+  // Operator intervention: shutdown, crash of another session, start-up, database dropped, idle session.
+  '57P': 'lost',
+  [statementTimedOut]: 'unavailable',
+  // System errors: input and output.
+  '58': 'unavailable',
+  // Internal errors. Citus reports with this state that a node's connection broke under a statement or a commit.
+  XX000: 'lost',
+}
+
+/** Why a state that is not 'refused' came up: the server's own texts may name users and the addresses of nodes. */
+const reasonByState: Readonly<Record<string, string>> = {
+  '08': 'the connection to the database, or to one of its nodes, was lost or cannot be made',
+  '40': 'the change was rolled back each time because of others',
+  '55P03': 'a lock could not be had',
+  '25006': 'the server that answers only reads: it is a standby, or default_transaction_read_only is on',
+  '25P': 'the session or its transaction was ended',
+  '26000': 'the session or its transaction was ended',
+  '34000': 'the session or its transaction was ended',
+  '53': 'the database server lacks a resource',
+  '53100': 'the disk of the database server is full',
+  '53200': 'the database server is out of memory',
+  '53300': 'the database server has no connection left',
+  '57P': 'the database server ended the session, is shutting down, starting, or recovering',
+  [statementTimedOut]: 'a statement took longer than statementMs, or was cancelled',
+  '58': 'the operating system failed the database server',
+  XX000: 'the database, or one of its nodes, failed under a statement',
+}
+
+/** A statement that failed because one before it on its connection had: `cause` is the error of that one. */
+export class FollowedFailure extends Error {
+  constructor(cause: unknown) {
+    super('A statement before this one has failed.', { cause })
+  }
+}
 
 export function failureOf(error: unknown): Failure {
   // Has been waited for already.
   if (error instanceof AshlarError) return 'refused'
-  const code = codeOf(error)
-  if (code !== undefined && passing.has(code)) return 'passing'
-  if (code === transactionFailed) return 'lost'
-  if (code === undefined || comingBack.test(code) || outOfReach.has(code)) return 'lost'
-  return /^[0-9A-Z]{5}$/.test(code) ? 'refused' : 'lost'
+  if (error instanceof FollowedFailure) return failureOf(error.cause) === 'refused' ? 'refused' : 'unusable'
+  const state = stateOf(error)
+  // Errors of the network and of the client: they are about the connection.
+  if (state === undefined) return 'lost'
+  return longestPrefix(failureByState, state) ?? 'refused'
 }
 
 export function codeOf(error: unknown): string | undefined {
@@ -44,7 +91,7 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** The error that a client gets who could not be served because of the database. Only for what surely was not done. */
-export function storeUnavailable(location: string, error: unknown): AshlarError {
+function storeUnavailable(location: string, error: unknown): AshlarError {
   return new AshlarError('StoreUnavailable', unusable(location, error))
 }
 
@@ -55,17 +102,37 @@ export function outcomeUnknown(location: string, error: unknown): AshlarError {
 }
 
 function unusable(location: string, error: unknown): string {
-  const reason = codeOf(error) === statementTimedOut ? 'a statement took longer than statementMs' : messageOf(error)
-  return `The store ${location} cannot be used at present: ${reason}.`
+  return `The store ${location} cannot be used at present: ${reasonOf(error)}.`
 }
 
-/** An error to be thrown for what a statement failed with: our own fault unless the database is out of reach. */
+/** An error to be thrown for what a statement failed with: our own fault unless it is a matter of the database. */
 export function thrownFor(location: string, error: unknown): unknown {
   if (error instanceof AshlarError) return error
-  return failureOf(error) === 'lost' || codeOf(error) === statementTimedOut ? storeUnavailable(location, error) : error
+  if (failureOf(error) === 'refused') return error instanceof FollowedFailure ? error.cause : error
+  return storeUnavailable(location, error)
 }
 
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return messageOf(error.errors[0])
+/** Why a statement failed or a connection could not be made; names no user, and no node but the one addressed. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof FollowedFailure) return reasonOf(error.cause)
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+  const state = stateOf(error)
+  if (state !== undefined) {
+    const reason = longestPrefix(reasonByState, state)
+    if (reason !== undefined) return `${reason} (SQLSTATE ${state})`
+  }
   return error instanceof Error ? error.message.replace(/\.$/, '') : String(error)
+}
+
+/** SQLSTATE, of an error that the server has reported. */
+function stateOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+function longestPrefix<T>(table: Readonly<Record<string, T>>, state: string): T | undefined {
+  for (let length = state.length; length >= 2; length--) {
+    const found = table[state.slice(0, length)]
+    if (found !== undefined) return found
+  }
+  return undefined
 }

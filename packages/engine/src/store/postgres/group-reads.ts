@@ -2,13 +2,13 @@
 import type { PoolClient } from 'pg'
 import type { Bytes } from '../store.ts'
 import { AskedKeys } from './asked-keys.ts'
+import { Attempts } from './attempts.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, thrownFor } from './failures.ts'
 import { readKeys, valuesFrom } from './read-keys.ts'
 
 /** While one statement is answered, the next is on its way; what is asked for meanwhile is in the one after. */
 const statementsAtOnce = 2
-const attemptsMax = 5
 
 export class GroupReads {
   private readonly connections: Connections
@@ -48,8 +48,9 @@ export class GroupReads {
   }
 
   private async readTogether(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    const { schema, location } = this.connections.address
-    for (let attempt = 1; ; attempt++) {
+    const { schema, location, patienceMs } = this.connections.address
+    const attempts = new Attempts(patienceMs)
+    for (;;) {
       const client: PoolClient = await this.connections.reader(false)
       try {
         const { rows } = await client.query<unknown[]>(readKeys(schema, keys))
@@ -57,7 +58,7 @@ export class GroupReads {
         return valuesFrom(keys.length, rows)
       } catch (error) {
         client.release(true)
-        if (attempt >= attemptsMax || failureOf(error) !== 'lost') throw thrownFor(location, error)
+        if (!(await attempts.another(failureOf(error)))) throw thrownFor(location, error)
       }
     }
   }

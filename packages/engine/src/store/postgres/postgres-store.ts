@@ -3,7 +3,7 @@ import { AshlarError, assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { SnapshotOptions, Store, StoreFacts } from '../store.ts'
+import type { SnapshotOptions, Store, StoreFacts, StoreOptions } from '../store.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { Connections } from './connections.ts'
 import { GroupCommits } from './group-commits.ts'
@@ -18,13 +18,16 @@ const keyBytesMax = 1_978
 const valueBytesMax = 16_777_216
 
 /** Opens the store and makes what it needs in the database if need be. Throws an `Error` for the operator when it cannot. */
-export async function openPostgresStore(address: string): Promise<Store> {
+export async function openPostgresStore(
+  address: string,
+  { warn = () => undefined }: StoreOptions = {},
+): Promise<Store> {
   const parsed = parsePostgresAddress(address)
   // How sessions are set up depends on what is found out, so these connections serve nothing else.
   const first = new Connections(parsed, 'auto')
   let prepared: Prepared
   try {
-    prepared = await prepare(first)
+    prepared = await prepare(first, warn)
   } catch (error) {
     if (error instanceof AshlarError) throw error
     throw new Error(`The store ${parsed.location} cannot be opened: ${(error as Error).message}`, { cause: error })
@@ -42,6 +45,7 @@ function storeOn(connections: Connections, address: PostgresAddress, { isDistrib
   const transactions = (isLocking: boolean) => new ReadTransactions(connections, { isDistributed, isLocking })
   const ways: ReadWays = {
     location,
+    patienceMs: address.patienceMs,
     // A statement over several nodes shows no one moment by itself.
     reads: isDistributed ? undefined : new GroupReads(connections),
     transactions: transactions(false),
@@ -85,7 +89,7 @@ function storeOn(connections: Connections, address: PostgresAddress, { isDistrib
     },
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
-      return { ...(await tracked(tableStats(connections))), oldestSnapshotMs: snapshots.oldestMs() }
+      return { ...(await tracked(tableStats(connections, isDistributed))), oldestSnapshotMs: snapshots.oldestMs() }
     },
     async backup(directory) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')

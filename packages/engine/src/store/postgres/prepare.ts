@@ -8,8 +8,8 @@ export interface Prepared {
   readonly isDistributed: boolean
 }
 
-/** Throws an `Error` for the operator. */
-export async function prepare(connections: Connections): Promise<Prepared> {
+/** `warn` is told what works, but is probably not what the operator wants. Throws an `Error` for the operator. */
+export async function prepare(connections: Connections, warn: (message: string) => void): Promise<Prepared> {
   const { schema, isDistributed: isWanted } = connections.address
   // A user without the right to define may still use what an administrator has defined.
   if (!(await isDefined(connections))) await define(connections)
@@ -19,6 +19,11 @@ export async function prepare(connections: Connections): Promise<Prepared> {
     throw new Error(`its tables have version ${version}; this program reads and writes version ${storageVersion}`)
   }
   const isDistributed = await isTableDistributed(connections)
+  if (!isDistributed && !isWanted && (await hasCitus(connections))) {
+    warn(
+      'The database has the extension citus, but the table of this store is not distributed: all of it is on one node. To distribute it, copy it into a new schema with distribute=citus.',
+    )
+  }
   if (isWanted && !isDistributed) {
     throw new Error(
       'its table is there already, and is not distributed; copy it into a new schema with distribute=citus',
@@ -35,8 +40,7 @@ async function isDefined(connections: Connections): Promise<boolean> {
 /** Those who start at once define one after the other; the lock ends with the transaction. */
 async function define(connections: Connections): Promise<void> {
   const { schema, isDistributed } = connections.address
-  const distributes = `SELECT EXISTS (SELECT FROM pg_proc WHERE proname = $1)`
-  if (isDistributed && !(await isTrue(connections, distributes, 'create_distributed_table'))) {
+  if (isDistributed && !(await hasCitus(connections))) {
     throw new Error('the database has no extension citus; make it with CREATE EXTENSION citus, or leave out distribute')
   }
   try {
@@ -51,6 +55,10 @@ async function define(connections: Connections): Promise<void> {
     if (codeOf(error) !== '42501') throw error
     throw new Error(`the user may not define the schema ${schema} and its tables`, { cause: error })
   }
+}
+
+function hasCitus(connections: Connections): Promise<boolean> {
+  return isTrue(connections, 'SELECT EXISTS (SELECT FROM pg_proc WHERE proname = $1)', 'create_distributed_table')
 }
 
 /** By Citus, or into partitions that may be on other nodes. */

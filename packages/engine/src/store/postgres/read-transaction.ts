@@ -6,6 +6,7 @@ import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
 import { AskedKeys } from './asked-keys.ts'
 import type { Connections } from './connections.ts'
+import { FollowedFailure } from './failures.ts'
 import { readKeys, valuesFrom } from './read-keys.ts'
 import { isPlain, type Page, type PlainPage, readPage, readPages } from './read-pages.ts'
 
@@ -42,6 +43,8 @@ export class ReadTransaction {
   private underWay = 0
   private isBegun = false
   private isBroken = false
+  /** What the first statement that failed has failed with: the transaction is over then. */
+  private failed: { readonly error: unknown } | undefined
 
   constructor(connections: Connections, kind: TransactionKind, isNested: boolean) {
     this.connections = connections
@@ -51,7 +54,7 @@ export class ReadTransaction {
 
   /** False once its moment is fixed, or may be. */
   join(): boolean {
-    if (this.isBegun || this.readers >= readersMax) return false
+    if (this.isBegun || this.isBroken || this.readers >= readersMax) return false
     this.readers++
     return true
   }
@@ -139,8 +142,23 @@ export class ReadTransaction {
 
   private async send(query: QueryArrayConfig<unknown[]>): Promise<readonly Row[]> {
     const client = await this.begun()
-    const { rows } = await client.query<unknown[]>(query)
+    const { rows } = await this.within(client.query<unknown[]>(query))
     return rows as unknown as Row[]
+  }
+
+  /** Fails with what the first statement failed with: what those behind it are told is of no use to anybody. */
+  private async within<T>(statement: Promise<T>): Promise<T> {
+    let answer: T
+    try {
+      answer = await statement
+    } catch (error) {
+      if (this.failed !== undefined) throw new FollowedFailure(this.failed.error)
+      this.failed = { error }
+      this.isBroken = true
+      throw error
+    }
+    if (this.failed !== undefined) throw new FollowedFailure(this.failed.error)
+    return answer
   }
 
   /** Whoever comes in the same turn, and while a connection is waited for, is taken along. */
@@ -155,11 +173,12 @@ export class ReadTransaction {
       // Also where there is none: whoever comes later tries anew.
       this.isBegun = true
     })
-    // When this fails, so does the read behind it.
-    client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => undefined)
+    // When one of these fails, so do the reads behind it.
+    this.within(client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')).catch(() => undefined)
     // The moment comes with the first statement that reads: by then no commit is under way, and none begins before the end.
     if (this.kind.isLocking) {
-      client.query(`LOCK TABLE ${this.connections.address.schema}.catalog_lock IN SHARE MODE`).catch(() => undefined)
+      const lock = `LOCK TABLE ${this.connections.address.schema}.catalog_lock IN SHARE MODE`
+      this.within(client.query(lock)).catch(() => undefined)
     }
     return client
   }

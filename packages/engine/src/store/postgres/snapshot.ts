@@ -1,6 +1,7 @@
 /** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
 import { MomentPassed } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
+import { Attempts } from './attempts.ts'
 import { failureOf, thrownFor } from './failures.ts'
 import type { GroupReads } from './group-reads.ts'
 import { placementOf, type Segment, segmentsOf } from './placement.ts'
@@ -10,13 +11,13 @@ import type { ReadTransaction, ReadTransactions, Row } from './read-transaction.
 const batchEntriesDefault = 1_000
 /** The first page of a scan is small: many look at the first entries only. */
 const firstPageEntries = 256
-const attemptsMax = 5
 const nothing = Buffer.alloc(0)
 
 /** How the snapshots of one store read. */
 export interface ReadWays {
   /** For people to read. */
   readonly location: string
+  readonly patienceMs: number
   /** Absent where one statement does not show one moment. */
   readonly reads: GroupReads | undefined
   readonly transactions: ReadTransactions
@@ -153,7 +154,8 @@ export class PostgresSnapshot implements Snapshot {
 
   private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
     this.checkOpen()
-    for (let attempt = 1; ; attempt++) {
+    const attempts = new Attempts(this.ways.patienceMs)
+    for (;;) {
       this.transaction ??= this.join()
       const { transaction } = this
       try {
@@ -162,13 +164,13 @@ export class PostgresSnapshot implements Snapshot {
         return answer
       } catch (error) {
         if (error instanceof MomentPassed) throw error
-        const isWorthAnother =
-          !this.isPinned && !this.isReleased && attempt < attemptsMax && failureOf(error) === 'lost'
-        if (!isWorthAnother) throw thrownFor(this.ways.location, error)
         // Another read of this snapshot may have left it already.
-        if (this.transaction !== transaction) continue
-        transaction.leave(true)
-        this.transaction = undefined
+        if (this.transaction === transaction && !this.isPinned) {
+          transaction.leave(true)
+          this.transaction = undefined
+        }
+        const isWorthAnother = !this.isPinned && !this.isReleased && (await attempts.another(failureOf(error)))
+        if (!isWorthAnother || this.isPinned || this.isReleased) throw thrownFor(this.ways.location, error)
       }
     }
   }

@@ -1,0 +1,36 @@
+/** How often, and for how long, what failed because of the database is tried again. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Failure } from './failures.ts'
+
+/** Also without patience: a connection may have been lost while nobody used it, and so may the next. */
+const attemptsMin = 5
+/** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
+const passingMax = 10
+const delayMsMax = 250
+
+export class Attempts {
+  private readonly patienceMs: number
+  private attempt = 0
+  private end: number | undefined
+
+  /** `patienceMs`: how long a database that cannot be used is waited for, from the first failure on. */
+  constructor(patienceMs: number) {
+    this.patienceMs = patienceMs
+  }
+
+  /** Whether what failed so is worth another attempt; resolves when it is time for it. */
+  async another(failure: Failure): Promise<boolean> {
+    this.attempt++
+    this.end ??= performance.now() + this.patienceMs
+    if (failure === 'refused' || failure === 'unavailable') return false
+    if (failure === 'passing' && this.attempt >= passingMax) return false
+    if (failure !== 'passing' && this.attempt >= attemptsMin && performance.now() >= this.end) return false
+    await pause(this.attempt)
+    return true
+  }
+}
+
+/** Longer from attempt to attempt, and each time another, so that those who failed together do not try together. */
+async function pause(attempt: number): Promise<void> {
+  await delay(Math.random() * Math.min(delayMsMax, 2 ** attempt))
+}
