@@ -44,7 +44,16 @@ import {
 import { when } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-store.ts'
 import { MomentPassed } from './store/moment-passed.ts'
-import type { Awaitable, Snapshot, Store } from './store/store.ts'
+import {
+  claimFormat,
+  decodeFormatVersion,
+  formatChanged,
+  guardFormat,
+  migrateStore,
+  type StorageFormat,
+  storageFormat,
+} from './store/storage-format.ts'
+import type { Awaitable, Bytes, Snapshot, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
@@ -59,6 +68,13 @@ export interface OpenOptions {
   readonly limits?: Partial<EngineLimits>
   /** The directory below which IMPORT CSV may read; without one it is refused. */
   readonly importDir?: string
+  /**
+   * Told once, in a sentence for the operator, when another process has brought the store to a format that this one does not
+   * read: every operation throws StoreUnavailable from then on.
+   */
+  readonly onFormatChanged?: (message: string) => void
+  /** Another than the present one in tests of migrations only. */
+  readonly format?: StorageFormat
   /** Told what fails in the background, where no request could be; without it such a failure is thrown as unhandled. */
   readonly onFault?: (error: unknown) => void
 }
@@ -75,7 +91,7 @@ export class FederatedDatabase implements Database {
   readonly store: Store
   readonly limits: EngineLimits
   private readonly session: Session
-  private readonly catalogs = new CatalogCache()
+  private readonly catalogs: CatalogCache
   private readonly containers: Containers
   private readonly changes: CatalogChanges
   private readonly sign: SignOfLife
@@ -90,6 +106,7 @@ export class FederatedDatabase implements Database {
     this.store = options.store
     this.limits = { ...defaultEngineLimits, ...options.limits }
     this.session = session
+    this.catalogs = new CatalogCache(formatCheck(options))
     this.containers = new Containers(options.store, session.number)
     this.changes = new CatalogChanges(options.store, session, this.catalogs, this.limits, options.onFault ?? rethrow)
     this.sign = new SignOfLife(options.store, session.number, this.limits.signOfLifeMs)
@@ -99,11 +116,16 @@ export class FederatedDatabase implements Database {
     this.importDirectory = options.importDir
   }
 
+  /** Throws an `Error` for the operator where the store is of another format, or an unfinished copy. */
   static async open(options: OpenOptions): Promise<FederatedDatabase> {
+    const format = options.format ?? storageFormat
+    await claimFormat(options.store, format)
     await refuseUnfinishedCopy(options.store)
     const session = await openSession(options.store)
-    await initializeCatalog(options.store, session)
-    const fd = new FederatedDatabase(options, session)
+    await migrateStore(options.store, format, () => session.nextStamp())
+    const store = guardFormat(options.store, format.version)
+    await initializeCatalog(store, session)
+    const fd = new FederatedDatabase({ ...options, store }, session)
     await fd.recovery.start()
     return fd
   }
@@ -324,6 +346,19 @@ export class FederatedDatabase implements Database {
   private resources(): QueryResources {
     const { store, limits, catalogs, containers, session, schema, changes, plans, importDirectory } = this
     return { store, limits, catalogs, containers, session, schema, changes, plans, importDirectory }
+  }
+}
+
+/** Told to the operator the first time. */
+function formatCheck({ format = storageFormat, onFormatChanged }: OpenOptions): (stored?: Bytes) => void {
+  let isTold = false
+  return (stored) => {
+    const found = stored && decodeFormatVersion(stored)
+    if (found === format.version) return
+    const error = formatChanged(found, format.version)
+    if (!isTold) onFormatChanged?.(error.message)
+    isTold = true
+    throw error
   }
 }
 

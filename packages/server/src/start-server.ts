@@ -2,7 +2,14 @@
 import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { defaultEngineLimits, FederatedDatabase, openStore, withoutCredentials } from '@ashlar/engine'
+import {
+  defaultEngineLimits,
+  FederatedDatabase,
+  type OpenOptions,
+  openStore,
+  type Store,
+  withoutCredentials,
+} from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
@@ -26,10 +33,7 @@ export interface RunningServer {
  */
 export async function startServer(config: Config, logger: Logger, siblings?: Siblings): Promise<RunningServer> {
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
-  const fds = await openAll(config, limits, {
-    fault: (alias, err) => logger.error({ err, fdAlias: alias }, 'work in the background failed'),
-    warning: (alias, message) => logger.warn({ fdAlias: alias }, message),
-  })
+  const fds = await openAll(config, limits, logger)
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   const { promise: stopped, resolve: hasStopped } = withResolvers()
@@ -61,15 +65,15 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
 async function openAll(
   { federatedDatabases: configured, importDir }: Config,
   limits: NonNullable<Parameters<typeof FederatedDatabase.open>[0]['limits']>,
-  on: { fault(alias: string, error: unknown): void; warning(alias: string, message: string): void },
+  logger: Logger,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
   try {
     for (const { alias, store } of configured) {
       if (store.startsWith('lmdb:')) mkdirSync(store.slice('lmdb:'.length), { recursive: true })
-      const opening = openStore(store, { warn: on.warning.bind(undefined, alias) })
-      const options = { alias, store: await opening, limits, onFault: on.fault.bind(undefined, alias) }
-      opened.push(await FederatedDatabase.open(importDir === undefined ? options : { ...options, importDir }))
+      const options = { alias, limits, ...toldBy(logger, alias), ...(importDir === undefined ? {} : { importDir }) }
+      const warn = (message: string): void => logger.warn({ fdAlias: alias }, message)
+      opened.push(await openOn(await openStore(store, { warn }), options))
     }
     return opened
   } catch (error) {
@@ -81,6 +85,23 @@ async function openAll(
         cause: error,
       },
     )
+  }
+}
+
+/** A store whose federated database cannot be opened is closed: its connections would keep the process from ending. */
+async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promise<FederatedDatabase> {
+  try {
+    return await FederatedDatabase.open({ ...options, store })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 'onFormatChanged'> {
+  return {
+    onFault: (err) => logger.error({ err, fdAlias }, 'work in the background failed'),
+    onFormatChanged: (message) => logger.fatal({ fdAlias }, `${message} Stop it, and start the newer version.`),
   }
 }
 

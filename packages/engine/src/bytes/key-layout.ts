@@ -3,12 +3,13 @@ import { keySpace } from './key-space.ts'
 
 /** The second byte of the keys of the space `store`. A number is never used for something else. */
 export const storePart = {
-  /** Reserved for the version of the storage format: the first key of a store. */
+  /** The first key of a store. */
   formatVersion: 0x00,
   session: 0x01,
   upgradePosition: 0x02,
   signOfLife: 0x03,
   unfinishedCopy: 0x04,
+  migration: 0x05,
 } as const
 
 /** The second byte of the keys of the space `catalog`. A number is never used for something else. */
@@ -47,6 +48,7 @@ export const keyLayout: readonly KeyPart[] = [
   { prefix: [store, storePart.upgradePosition], holds: 'how far UpgradeObjects has come', isCopied: false },
   { prefix: [store, storePart.signOfLife], rest: 'session (3)', holds: 'the heartbeat of a session', isCopied: false },
   { prefix: [store, storePart.unfinishedCopy], holds: 'the last key of an unfinished copy', isCopied: false },
+  { prefix: [store, storePart.migration], holds: 'how far a migration of the format has come', isCopied: true },
   { prefix: [catalog, catalogPart.version], holds: 'the version of the catalog', isCopied: true },
   { prefix: [catalog, catalogPart.counters], holds: 'the next class, shape and index numbers', isCopied: true },
   { prefix: [catalog, catalogPart.class], rest: classOrIndex, holds: 'a class', isCopied: true },

@@ -1,15 +1,25 @@
-/** The catalog of a snapshot: kept in memory, read again when its version has changed. */
+/** The catalog of a snapshot: kept in memory, read again when its version has changed, and the format's version with it. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { decodeClass, decodeCounters, decodeIndex, decodeShape } from '../schema/catalog-codec.ts'
+import { formatVersionKey } from '../store/storage-format.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
 import { type CatalogPart, catalogPartRange, countersKey } from './catalog-keys.ts'
 
 export class CatalogCache {
   private current: Catalog | undefined
+  private readonly checkFormat: (stored: Bytes | undefined) => void
+
+  /**
+   * `checkFormat` throws where the version of the storage format, as it is stored, is not the process's own. A migration raises the
+   * version of the catalog, so that whoever asks for the catalog of a later snapshot comes by it.
+   */
+  constructor(checkFormat: (stored: Bytes | undefined) => void) {
+    this.checkFormat = checkFormat
+  }
 
   /** As it was last read; by now there may be another. */
   get latest(): Catalog | undefined {
@@ -26,8 +36,9 @@ export class CatalogCache {
   }
 
   private async load(snapshot: Snapshot): Promise<Catalog> {
-    const { values } = await snapshot.read([catalogVersionKey, countersKey])
-    const [version, counters] = values
+    const { values } = await snapshot.read([catalogVersionKey, countersKey, formatVersionKey])
+    const [version, counters, format] = values
+    this.checkFormat(format)
     assert(version !== undefined && counters !== undefined, 'the federated database has a catalog')
     const catalog = buildCatalog(
       {

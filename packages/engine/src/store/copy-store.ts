@@ -1,6 +1,7 @@
 /** Copies a store into another one, of whatever kind: resumable, and compared entry by entry before it counts as done. */
 import { createHash, type Hash } from 'node:crypto'
 import { isCopied, soleKey } from '../bytes/key-layout.ts'
+import { encodeFormatVersion, formatOfCopy, formatVersionKey } from './storage-format.ts'
 import type { Bytes, Change, Entry, Snapshot, Store } from './store.ts'
 
 /** Is there while a copy is unfinished; its value is the last key copied. */
@@ -28,19 +29,20 @@ export interface CopyReport {
 }
 
 /**
- * Throws an `Error` for the operator when the source holds nothing, keeps changing or is an unfinished copy itself, or the target holds
- * something else. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
+ * Throws an `Error` for the operator when the source holds nothing, keeps changing, is an unfinished copy itself or has a format that this
+ * program does not know, or the target holds something else. A source without a format version gets one in the copy. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
  */
 export async function copyStore(source: Store, target: Store, options: CopyOptions = {}): Promise<CopyReport> {
   await refuseUnfinishedCopy(source)
   const last = await unfinishedCopy(target)
   if (await isEmpty(source)) throw new Error(`The store ${source.facts.location} holds nothing to copy.`)
-  if (last === undefined) await begin(target)
+  const version = await formatOfCopy(source)
+  if (last === undefined) await begin(target, version)
   const { entries: total } = await source.stats()
   await copyEntries(source, target, last, (done) => options.onProgress?.('copying', done, total), options.signal)
   for (let round = 1; round <= roundsMax; round++) {
     const progress = (done: number): void => options.onProgress?.('comparing', done, total)
-    const { differences, ...report } = await repairDifferences(source, target, progress, options.signal)
+    const { differences, ...report } = await repairDifferences(source, target, version, progress, options.signal)
     if (differences > 0) continue
     await target.commit({ changes: [{ kind: 'delete', key: unfinishedKey }], expectations: [] })
     return { ...report, isResumed: last !== undefined }
@@ -75,16 +77,22 @@ async function isEmpty(store: Store): Promise<boolean> {
   }
 }
 
-async function begin(target: Store): Promise<void> {
+async function begin(target: Store, version: number): Promise<void> {
   const snapshot = await target.snapshot()
   const { ranges } = await snapshot.read([], [{ limit: 1 }])
   snapshot.release()
-  if (ranges[0]?.length !== 0)
-    throw new Error(`The store ${target.facts.location} holds something; copy into an empty one.`)
-  await target.commit({
-    changes: [{ kind: 'put', key: unfinishedKey, value: Buffer.alloc(0) }],
-    expectations: [{ kind: 'absent', key: unfinishedKey }],
-  })
+  const { isCommitted } =
+    ranges[0]?.length === 0
+      ? await target.commit({
+          changes: [
+            { kind: 'put', key: formatVersionKey, value: encodeFormatVersion(version) },
+            { kind: 'put', key: unfinishedKey, value: Buffer.alloc(0) },
+          ],
+          // A server may open the empty store at the same moment.
+          expectations: [unfinishedKey, formatVersionKey].map((key) => ({ kind: 'absent', key })),
+        })
+      : { isCommitted: false }
+  if (!isCommitted) throw new Error(`The store ${target.facts.location} holds something; copy into an empty one.`)
 }
 
 async function copyEntries(
@@ -146,6 +154,7 @@ class BatchWriter {
 async function repairDifferences(
   source: Store,
   target: Store,
+  version: number,
   progress: (done: number) => void,
   signal: AbortSignal | undefined,
 ): Promise<{ differences: number; entries: number; bytes: number; checksum: string }> {
@@ -154,7 +163,7 @@ async function repairDifferences(
   const hash = createHash('sha256')
   let [differences, entries, bytes] = [0, 0, 0]
   try {
-    for await (const [wanted, found] of paired(entriesOf(snapshots[0]), entriesOf(snapshots[1]))) {
+    for await (const [wanted, found] of paired(marked(entriesOf(snapshots[0]), version), entriesOf(snapshots[1]))) {
       if (wanted !== undefined) {
         entries++
         bytes += wanted.key.length + wanted.value.length
@@ -190,6 +199,16 @@ async function* paired(
     if (order <= 0) one = await ones.next()
     if (order >= 0) other = await others.next()
   }
+}
+
+/** The entries with that of the format's version, the first of all, where a store from before there was one lacks it. */
+async function* marked(entries: AsyncGenerator<Entry>, version: number): AsyncGenerator<Entry> {
+  const first = await entries.next()
+  const isMarked = first.done !== true && Buffer.compare(first.value.key, formatVersionKey) === 0
+  if (!isMarked) yield { key: formatVersionKey, value: encodeFormatVersion(version) }
+  if (first.done === true) return
+  yield first.value
+  yield* entries
 }
 
 async function* entriesOf(snapshot: Snapshot): AsyncGenerator<Entry> {

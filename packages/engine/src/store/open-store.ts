@@ -7,7 +7,7 @@ import type { Store, StoreOptions } from './store.ts'
 const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
 export interface OpenStoreOptions extends StoreOptions {
-  /** The store is only read, as by a copy. Only so an LMDB store of an earlier version is opened; it makes no new one. */
+  /** The store is read only, as by a copy, and is there already; it may be of an earlier version, which cannot be served. */
   readonly isReadOnly?: boolean
 }
 

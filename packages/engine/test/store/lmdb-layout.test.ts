@@ -34,8 +34,9 @@ describe('lmdb: a store without checksums', () => {
     const source = await openLmdbStore(await plainStore(), { isReadOnly: true })
     await expect(source.commit(commitOf([put('c', '1')]))).rejects.toThrow('is open for reading only')
     const target = await openLmdbStore(await temporaryDirectory())
-    expect(await copyStore(source, target)).toMatchObject({ entries: 2 })
-    expect(await entriesIn(target)).toEqual(['a=1', `b=${'x'.repeat(9_000)}`])
+    expect(await copyStore(source, target)).toMatchObject({ entries: 3 })
+    // The first tells the version of the format, which such a store lacks.
+    expect((await entriesIn(target)).slice(1)).toEqual(['a=1', `b=${'x'.repeat(9_000)}`])
     await source.close()
     await target.close()
   })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { openStore } from '@ashlar/engine'
 import { expect } from 'vitest'
 import { classOf, FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
@@ -198,6 +199,54 @@ rule('8.1.14', 'several workers answer on one port, and share what each has chan
   expect(inMemory).toMatchObject({ code: 1, stderr: expect.stringMatching(/fleet is kept in memory.*\n$/) })
   await server.remove()
 })
+
+rule(
+  '8.1.15',
+  'a store of another format is not served, neither from the start nor from when it has become one',
+  async () => {
+    const server = await startServer({ words: ['--fd', 'fleet'] })
+    const fd = new FdUnderTest(server, 'fleet')
+    await fd.define(classOf('Car', { license: 'string' }))
+    const oid = await fd.create('Car', { license: 'A' })
+    const address = `lmdb:${join(server.data, 'fleet')}`
+    const store = await openStore(address)
+    // What the first commit of a migration does: the versions of the format and of the catalog are others.
+    const raised = [Buffer.of(0, 0), Buffer.of(1, 0)].map((key) => ({
+      kind: 'put' as const,
+      key,
+      value: Buffer.of(0, 0, 0, 99),
+    }))
+    await store.commit({ changes: raised, expectations: [] })
+    const { entries } = await store.stats()
+    const replies = [
+      await server.get(fd.at(`/v1/object/${oid}`)),
+      await fd.postObject('Car', { license: 'B' }),
+      await server.post(fd.at('/v1/query'), { query: 'FROM Car RETURN *' }),
+      await server.get('/health/ready'),
+    ]
+    for (const reply of replies) {
+      const message = expectProblem(reply, 503, 'StoreUnavailable')
+      expect(message).toBe(
+        'The database has storage format 99 now, and this server reads format 1: it no longer serves the database.',
+      )
+    }
+    expect((await server.get('/health/live')).status).toBe(200)
+    expect((await store.stats()).entries).toBe(entries)
+    await store.close()
+    expect(await server.end()).toBe(0)
+    const log = server.stderr().split('\n')
+    const told = log.filter((line) => line.includes('"level":60')).map((line) => JSON.parse(line))
+    expect(told).toEqual([
+      expect.objectContaining({ fdAlias: 'fleet', msg: expect.stringContaining('start the newer version') }),
+    ])
+    const again = await runToEnd(['serve', '--port', '0', '--fd', `fleet=${address}`])
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^ashlar: .*has storage format 99, and .*\n$/),
+    })
+    await server.remove()
+  },
+)
 
 rule('8.1.7', 'what was acknowledged is there after a restart', async () => {
   const first = await startServer({ words: ['--fd', 'fleet'] })

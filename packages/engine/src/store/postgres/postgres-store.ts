@@ -1,5 +1,5 @@
 /** The store on PostgreSQL, or on what speaks its protocol: shared by any number of processes on any machines. */
-import { AshlarError, assert } from '../../errors.ts'
+import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
@@ -8,7 +8,7 @@ import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { Connections } from './connections.ts'
 import { GroupCommits } from './group-commits.ts'
 import { GroupReads } from './group-reads.ts'
-import { type Prepared, prepare } from './prepare.ts'
+import { type Prepared, prepare, prepareToRead } from './prepare.ts'
 import { ReadTransactions } from './read-transaction.ts'
 import { PostgresSnapshot, type ReadWays } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
@@ -17,17 +17,24 @@ import { tableStats } from './table-stats.ts'
 const keyBytesMax = 1_978
 const valueBytesMax = 16_777_216
 
-/** Opens the store and makes what it needs in the database if need be. Throws an `Error` for the operator when it cannot. */
+interface OpenPostgresOptions extends StoreOptions {
+  readonly isReadOnly?: boolean
+}
+
+/**
+ * Opens the store and makes what it needs in the database if need be. `isReadOnly`: writes nothing, and opens one with tables of an
+ * earlier version too. Throws an `Error` for the operator when it cannot.
+ */
 export async function openPostgresStore(
   address: string,
-  { warn = () => undefined }: StoreOptions = {},
+  { isReadOnly = false, warn = () => undefined }: OpenPostgresOptions = {},
 ): Promise<Store> {
   const parsed = parsePostgresAddress(address)
   // How sessions are set up depends on what is found out, so these connections serve nothing else.
   const first = new Connections(parsed, 'auto')
   let prepared: Prepared
   try {
-    prepared = await prepare(first, warn)
+    prepared = await (isReadOnly ? prepareToRead(first) : prepare(first, warn))
   } catch (error) {
     if (error instanceof AshlarError) throw error
     throw new Error(`The store ${parsed.location} cannot be opened: ${(error as Error).message}`, { cause: error })
@@ -35,7 +42,12 @@ export async function openPostgresStore(
     await first.end()
   }
   const connections = new Connections(parsed, prepared.isDistributed ? 'auto' : 'force_generic_plan')
-  return storeOn(connections, parsed, prepared)
+  const store = storeOn(connections, parsed, prepared)
+  return isReadOnly ? { ...store, commit: refuseCommit } : store
+}
+
+async function refuseCommit(): Promise<never> {
+  unreachable('a store that is open for reading only gets no commit')
 }
 
 function storeOn(connections: Connections, address: PostgresAddress, { isDistributed }: Prepared): Store {

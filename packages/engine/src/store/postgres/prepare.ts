@@ -1,7 +1,9 @@
 /** What a database needs before it is a store: made when it is first opened, looked at each time. */
+
+import { copyCommand } from '../storage-format.ts'
 import type { Connections } from './connections.ts'
 import { codeOf } from './failures.ts'
-import { definitions, storageVersion } from './schema.ts'
+import { definitions, oldestTablesVersion, tablesVersion } from './schema.ts'
 
 export interface Prepared {
   /** The table is split over several nodes, each of which shows moments of its own. */
@@ -13,11 +15,7 @@ export async function prepare(connections: Connections, warn: (message: string) 
   const { schema, isDistributed: isWanted } = connections.address
   // A user without the right to define may still use what an administrator has defined.
   if (!(await isDefined(connections))) await define(connections)
-  const { rows } = await connections.upkeep(`SELECT version FROM ${schema}.storage`)
-  const version = (rows[0] as { version: number } | undefined)?.version
-  if (version !== storageVersion) {
-    throw new Error(`its tables have version ${version}; this program reads and writes version ${storageVersion}`)
-  }
+  await checkVersion(connections, tablesVersion)
   const isDistributed = await isTableDistributed(connections)
   if (!isDistributed && !isWanted && (await hasCitus(connections))) {
     warn(
@@ -31,6 +29,25 @@ export async function prepare(connections: Connections, warn: (message: string) 
   }
   await connections.upkeep(`DELETE FROM ${schema}.slot WHERE at < now() - interval '1 day'`)
   return { isDistributed }
+}
+
+/** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */
+export async function prepareToRead(connections: Connections): Promise<Prepared> {
+  if (!(await isDefined(connections))) throw new Error('there is no store')
+  await checkVersion(connections, oldestTablesVersion)
+  return { isDistributed: await isTableDistributed(connections) }
+}
+
+async function checkVersion(connections: Connections, oldest: number): Promise<void> {
+  const { address } = connections
+  const { rows } = await connections.upkeep(`SELECT version FROM ${address.schema}.storage`)
+  const version = (rows[0] as { version: number } | undefined)?.version ?? 0
+  if (version >= oldest && version <= tablesVersion) return
+  const isNewer = version > tablesVersion
+  const advice = isNewer ? 'use that version of Ashlar' : `bring it over with: ${copyCommand(address.location)}`
+  throw new Error(
+    `its tables have version ${version}, of ${isNewer ? 'a newer' : 'an earlier'} Ashlar (this one has version ${tablesVersion}); ${advice}`,
+  )
 }
 
 async function isDefined(connections: Connections): Promise<boolean> {

@@ -1,8 +1,11 @@
 /** What a PostgreSQL database has of a store: one table of keys and values, what goes with it, and the function that commits. */
 import { commitFunction } from './commit-function.ts'
 
-/** Increased with every change of what is stored; a database with another number is refused. */
-export const storageVersion = 2
+/** Increased with every change of the tables, or of the function's parameters; a database with another number is refused. */
+export const tablesVersion = 3
+
+/** Tables of this version hold keys and values as the present ones do: a copy reads them. */
+export const oldestTablesVersion = 2
 
 /**
  * Within a PostgreSQL schema of this name: to be run in one transaction, again and again without harm.
@@ -31,7 +34,7 @@ export function definitions(schema: string, isDistributed: boolean): string {
     );
     CREATE TABLE IF NOT EXISTS ${schema}.storage (id int2 PRIMARY KEY, version int4 NOT NULL);
     ${isDistributed ? distribution : ''}
-    INSERT INTO ${schema}.storage VALUES (1, ${storageVersion}) ON CONFLICT DO NOTHING;
+    INSERT INTO ${schema}.storage VALUES (1, ${tablesVersion}) ON CONFLICT DO NOTHING;
     ${commitFunction(schema)}
   `
 }

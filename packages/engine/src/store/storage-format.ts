@@ -1,0 +1,231 @@
+/** The version of the storage format: what every store says of itself, and what is done with a store of another version. */
+import { soleKey } from '../bytes/key-layout.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
+import { AshlarError, assert } from '../errors.ts'
+import type { Bytes, Change, Expectation, Snapshot, Store } from './store.ts'
+
+/**
+ * What keys and values mean. How a driver keeps them (files, tables, checksums) is its own: it tells layouts apart before a key
+ * can be read. A change of the format raises the version, and adds the migration that brings a store of the version before to it.
+ */
+export interface StorageFormat {
+  readonly version: number
+  /** By the version that they lead to, without gaps, up to `version`; a store from before the first of them has to be copied. */
+  readonly migrations: readonly Migration[]
+}
+
+export interface Migration {
+  /** It takes a store of the version just below. */
+  readonly to: number
+  /**
+   * What one commit is to do, of bounded size; nobody else writes meanwhile but processes that run the same migration. `last`:
+   * the `reached` of the step before, undefined for the first. A step without `reached` is the last.
+   */
+  step(snapshot: Snapshot, last: string | undefined): Promise<MigrationStep>
+}
+
+export interface MigrationStep {
+  readonly changes: readonly Change[]
+  readonly reached?: string
+}
+
+/** The format that this program reads and writes. */
+export const storageFormat: StorageFormat = { version: 1, migrations: [] }
+
+/** Stores made before there was a version hold what version 1 holds; they lack the entry that says so. */
+const versionOfUnmarked = 1
+
+export const formatVersionKey = soleKey('formatVersion')
+const migrationKey = soleKey('migration')
+const unfinishedCopyKey = soleKey('unfinishedCopy')
+
+/** While a migration is under way: what it leads to, and how far it has come. */
+interface MigrationState {
+  readonly to: number
+  readonly reached?: string
+}
+
+/** Four bytes, in this and every later version. */
+export function encodeFormatVersion(version: number): Buffer {
+  const value = Buffer.alloc(4)
+  value.writeUInt32BE(version)
+  return value
+}
+
+export function decodeFormatVersion(value: Bytes): number {
+  return Buffer.from(value.buffer, value.byteOffset, value.length).readUInt32BE(0)
+}
+
+/**
+ * Gives an empty store its version, and refuses one that this program cannot read: nothing is written to it. Throws an `Error` for
+ * the operator.
+ */
+export async function claimFormat(store: Store, { version, migrations }: StorageFormat): Promise<void> {
+  for (;;) {
+    const { stored, isEmpty } = await storedVersion(store)
+    if (stored !== undefined) {
+      if (stored > version) throw new Error(newerSentence(store, stored, version))
+      const oldest = version - migrations.length
+      if (stored < oldest) throw new Error(copySentence(store, `has storage format ${stored}`))
+      return
+    }
+    if (!isEmpty) throw new Error(copySentence(store, 'was made before stores had a format version'))
+    await store.commit({
+      changes: [{ kind: 'put', key: formatVersionKey, value: encodeFormatVersion(version) }],
+      // A copy that begins at the same moment may be first.
+      expectations: [
+        { kind: 'absent', key: formatVersionKey },
+        { kind: 'absent', key: unfinishedCopyKey },
+      ],
+    })
+  }
+}
+
+/**
+ * The version that a copy of the store has. Throws an `Error` for the operator when this program cannot know what is to be
+ * copied.
+ */
+export async function formatOfCopy(source: Store): Promise<number> {
+  const { stored } = await storedVersion(source)
+  const version = stored ?? versionOfUnmarked
+  if (version > storageFormat.version) throw new Error(newerSentence(source, version, storageFormat.version))
+  return version
+}
+
+/**
+ * Brings a claimed store to the version of `format`; a migration that was stopped goes on where it was. The first commit raises the
+ * version of the format and that of the catalog: whoever serves the store in its earlier format writes nothing from then on
+ * (see `guardFormat`). `nextStamp`: for the version of the catalog.
+ */
+export async function migrateStore(store: Store, format: StorageFormat, nextStamp: () => Bytes): Promise<void> {
+  while ((await migrateFurther(store, format, nextStamp)) !== 'done');
+}
+
+/** One commit; where another process was first, it is made by what that one has left. */
+async function migrateFurther(store: Store, format: StorageFormat, nextStamp: () => Bytes): Promise<'done' | 'more'> {
+  const snapshot = await store.snapshot({ purpose: 'whole' })
+  try {
+    const [version, stored, catalogVersion] = (await snapshot.read([formatVersionKey, migrationKey, catalogVersionKey]))
+      .values
+    if (version === undefined) throw new Error(copySentence(store, 'has lost its format version'))
+    const present = decodeFormatVersion(version)
+    if (present > format.version) throw new Error(newerSentence(store, present, format.version))
+    if (stored === undefined) {
+      if (present === format.version) return 'done'
+      await store.commit(beginning(version, catalogVersion, present + 1, nextStamp()))
+      return 'more'
+    }
+    const state = JSON.parse(Buffer.from(stored).toString()) as MigrationState
+    const { changes, reached } = await migrationTo(format, state.to).step(snapshot, state.reached)
+    const left: Change =
+      reached === undefined
+        ? { kind: 'delete', key: migrationKey }
+        : { kind: 'put', key: migrationKey, value: encodeState({ to: state.to, reached }) }
+    // Each state differs from the one before, so that of several processes one makes the step.
+    const expectations: Expectation[] = [{ kind: 'revision', key: migrationKey, prefix: stored }]
+    await store.commit({ changes: [...changes, left], expectations })
+    return 'more'
+  } finally {
+    snapshot.release()
+  }
+}
+
+function beginning(
+  version: Bytes,
+  catalogVersion: Bytes | undefined,
+  to: number,
+  stamp: Bytes,
+): { changes: Change[]; expectations: Expectation[] } {
+  const changes: Change[] = [
+    { kind: 'put', key: formatVersionKey, value: encodeFormatVersion(to) },
+    { kind: 'put', key: migrationKey, value: encodeState({ to }) },
+  ]
+  const expectations: Expectation[] = [{ kind: 'revision', key: formatVersionKey, prefix: version }]
+  if (catalogVersion === undefined) {
+    expectations.push({ kind: 'absent', key: catalogVersionKey })
+  } else {
+    changes.push({ kind: 'put', key: catalogVersionKey, value: stamp })
+    expectations.push({ kind: 'revision', key: catalogVersionKey, prefix: catalogVersion })
+  }
+  return { changes, expectations }
+}
+
+function encodeState(state: MigrationState): Buffer {
+  return Buffer.from(JSON.stringify(state))
+}
+
+function migrationTo({ migrations }: StorageFormat, to: number): Migration {
+  const migration = migrations.find((one) => one.to === to)
+  assert(migration !== undefined, `there is a migration to storage format ${to}`)
+  return migration
+}
+
+/** A process that has opened the store meets another version than its own: thrown to its clients, and told to its operator. */
+export function formatChanged(found: number | undefined, version: number): AshlarError {
+  const now = found === undefined ? 'has no storage format any more' : `has storage format ${found} now`
+  return new AshlarError(
+    'StoreUnavailable',
+    `The database ${now}, and this server reads format ${version}: it no longer serves the database.`,
+  )
+}
+
+/**
+ * The store for a process that has claimed it: a commit that does not expect the version of the catalog, which every migration
+ * raises, expects the version of the format. Commits throw StoreUnavailable once that is another.
+ */
+export function guardFormat(store: Store, version: number): Store {
+  const isFormat: Expectation = { kind: 'revision', key: formatVersionKey, prefix: encodeFormatVersion(version) }
+  return {
+    facts: store.facts,
+    snapshot: (options) => store.snapshot(options),
+    stats: () => store.stats(),
+    backup: (directory) => store.backup(directory),
+    close: () => store.close(),
+    async commit(commit) {
+      if (commit.expectations.some(isOfCatalogVersion)) return store.commit(commit)
+      const guarded = { changes: commit.changes, expectations: [...commit.expectations, isFormat] }
+      for (;;) {
+        const outcome = await store.commit(guarded)
+        if (outcome.isCommitted || outcome.failed !== isFormat) return outcome
+        const { stored } = await storedVersion(store)
+        if (stored !== version) throw formatChanged(stored, version)
+      }
+    },
+  }
+}
+
+function isOfCatalogVersion({ kind, ...expectation }: Expectation): boolean {
+  return kind === 'revision' && 'key' in expectation && Buffer.compare(expectation.key, catalogVersionKey) === 0
+}
+
+async function storedVersion(store: Store): Promise<{ stored: number | undefined; isEmpty: boolean }> {
+  const snapshot = await store.snapshot()
+  try {
+    const stored = await snapshot.view(formatVersionKey, decodeFormatVersion)
+    if (stored !== undefined) return { stored, isEmpty: false }
+    const { ranges } = await snapshot.read([], [{ limit: 1 }])
+    return { stored, isEmpty: ranges[0]?.length === 0 }
+  } finally {
+    snapshot.release()
+  }
+}
+
+function newerSentence({ facts }: Store, found: number, version: number): string {
+  return `The store ${facts.location} has storage format ${found}, and this program reads formats up to ${version}: use the version of Ashlar that wrote it, or a newer one.`
+}
+
+/** `what`: what is the matter with the store. */
+function copySentence({ facts }: Store, what: string): string {
+  const address = facts.kind === 'lmdb' ? `lmdb:${facts.location}` : facts.location
+  return `The store ${facts.location} ${what}; bring it over to this version with: ${copyCommand(address)}`
+}
+
+/** The command by which a store that is too old is brought over. `address` holds no credential. */
+export function copyCommand(address: string): string {
+  return `ashlar copy ${quoted(address)} <new store>`
+}
+
+/** As a shell takes it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
