@@ -14,14 +14,14 @@ export function lentValue(key: Bytes, found: Buffer, layout: StorageLayout): Buf
 }
 
 /**
- * Hands the entries of a range to `use`, until that returns false or the range ends. The bytes belong to whoever takes
- * them. Throws DamagedEntry; also where only keys are wanted, since damage may be in a key.
+ * Hands the entries of a range to `use`, until that returns false or the range ends. The key belongs to
+ * whoever takes it; the value is the first `length` bytes of `lent`, as long as nothing else is read. Throws DamagedEntry; also where only keys are wanted, since damage may be in a key.
  */
 export function visitEntries(
   environment: Environment,
   range: LmdbRange,
   layout: StorageLayout,
-  use: (key: Buffer, value: Buffer) => unknown,
+  use: (key: Buffer, lent: Buffer, length: number) => unknown,
 ): void {
   const { reverse } = range
   let previous = range.start
@@ -32,7 +32,7 @@ export function visitEntries(
     previous = key
     isAfter = true
     const length = layout === 'plain' ? value.length : checkedLength(key, value, value.length)
-    if (use(key, value.subarray(0, length)) === false) return
+    if (use(key, value, length) === false) return
   }
 }
 

@@ -35,6 +35,7 @@ export interface LmdbRange {
 export interface Environment {
   /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentValue`. */
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
+  /** Values are lent in the same way. */
   getRange(range: LmdbRange): Iterable<{ key: Buffer; value: Buffer }>
   put(key: Bytes, value: Bytes): unknown
   remove(key: Bytes): unknown

@@ -90,7 +90,9 @@ export class LmdbSnapshot implements Snapshot {
     if (range === undefined) return []
     const entries: Entry[] = []
     const pinned = { ...range, ...this.openPin() }
-    visitEntries(this.environment, pinned, this.layout, (key, value) => entries.push({ key, value }))
+    visitEntries(this.environment, pinned, this.layout, (key, lent, length) =>
+      entries.push({ key, value: Buffer.from(lent.subarray(0, length)) }),
+    )
     return entries
   }
 
@@ -104,10 +106,10 @@ export class LmdbSnapshot implements Snapshot {
     const pinned = { ...range, ...this.openPin() }
     let last: Bytes | undefined
     let bytes = 0
-    visitEntries(this.environment, pinned, this.layout, (key, value) => {
+    visitEntries(this.environment, pinned, this.layout, (key, lent, length) => {
       last = key
-      results.push(use(key, keysOnly ? nothing : value))
-      bytes += value.length
+      results.push(use(key, keysOnly ? nothing : lent.subarray(0, length)))
+      bytes += length
       return bytes < batchBytesMax
     })
     if (bytes >= batchBytesMax) return last
