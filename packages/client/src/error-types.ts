@@ -37,6 +37,7 @@ export type ErrorType =
   | 'ShuttingDown'
   | 'OutcomeUnknown'
   | 'PartlyCommitted'
+  | 'DataCorruption'
   | 'SystemError'
   | 'FederatedDatabaseRequired'
   | 'MalformedAlias'

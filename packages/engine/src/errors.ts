@@ -77,7 +77,8 @@ export const errorCatalogue = {
   OutcomeUnknown: { kind: 'outcomeUnknown', title: 'It is not known whether the change was made' },
   PartlyCommitted: { kind: 'outcomeUnknown', title: 'Only the first of several commits were made' },
 
-  // Our own faults only.
+  // Our own faults, and those of disks.
+  DataCorruption: { kind: 'fault', title: 'Stored data is damaged' },
   SystemError: { kind: 'fault', title: 'The server failed' },
 } as const satisfies Record<string, ErrorEntry>
 
@@ -89,7 +90,7 @@ export interface ErrorDetail {
   readonly message: string
 }
 
-/** A failure that is the client's to understand: never thrown for our own faults. */
+/** A failure that is the client's to understand: never thrown for faults of the program. */
 export class AshlarError extends Error {
   readonly type: ErrorType
   readonly errors: readonly ErrorDetail[]

@@ -59,6 +59,7 @@ import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
+import { nameEntry } from './verify/name-entry.ts'
 import { type VerifyOptions, type VerifyReport, verifyStore } from './verify/verify.ts'
 
 export interface OpenOptions {
@@ -114,6 +115,7 @@ export class FederatedDatabase implements Database {
     this.schema = new SchemaChanges(this.changes, this.containers, this.builds, this.sign)
     this.recovery = new Recovery(this.changes, this.builds)
     this.importDirectory = options.importDir
+    this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
   }
 
   /** Throws an `Error` for the operator where the store is of another format, or an unfinished copy. */
@@ -267,7 +269,7 @@ export class FederatedDatabase implements Database {
     const verify = async (snapshot: Snapshot): Promise<VerifyReport> => {
       return verifyStore(snapshot, await this.catalogs.at(snapshot), options)
     }
-    const report = await withSnapshot(this.store, verify, { purpose: 'reading' })
+    const report = await withSnapshot(this.store, verify, { purpose: 'reading', isCounted: true })
     if (report.problems.length === 0 || this.store.facts.snapshotsAreWhole) return report
     // What looks wrong may only have been read at several moments.
     return withSnapshot(this.store, verify, { purpose: 'whole' })

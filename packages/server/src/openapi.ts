@@ -6,7 +6,13 @@ import { type ProblemType, problemEntry, problemTypes } from './server-errors.ts
 import { version } from './version.ts'
 
 /** Errors that any operation may answer with. */
-const commonErrors: readonly ProblemType[] = ['UnknownParameter', 'NotAcceptable', 'ShuttingDown', 'SystemError']
+const commonErrors: readonly ProblemType[] = [
+  'UnknownParameter',
+  'NotAcceptable',
+  'ShuttingDown',
+  'DataCorruption',
+  'SystemError',
+]
 const fdErrors: readonly ProblemType[] = [
   'FederatedDatabaseRequired',
   'MalformedAlias',

@@ -76,7 +76,11 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 
 /** Our own faults are logged here, under the id that the message tells. */
 export function toProblem(error: unknown, request: FastifyRequest): Problem {
-  if (error instanceof AshlarError) return withExtensions(makeProblem(error.type, error.message, error.errors), error)
+  if (error instanceof AshlarError) {
+    // Nothing that a client did: the operator has to know.
+    if (error.kind === 'fault') request.log.error({ err: error }, 'damaged data')
+    return withExtensions(makeProblem(error.type, error.message, error.errors), error)
+  }
   if (error instanceof ServerError) return makeProblem(error.type, error.message)
   if (error instanceof BodyFault) return error.problem
   if (error instanceof OperationFailure) {

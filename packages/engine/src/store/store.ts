@@ -1,5 +1,7 @@
 /** The store interface: an ordered map of bytes with snapshots and one conditional commit. */
 
+import type { AshlarError } from '../errors.ts'
+
 export type Bytes = Uint8Array
 export type Awaitable<T> = T | Promise<T>
 
@@ -33,6 +35,8 @@ export interface ScanOptions {
   readonly keysOnly?: boolean
   /** How many results one batch holds at most; the driver's choice when absent. */
   readonly batch?: number
+  /** Told of damaged entries, which are then left out; without it they end the scan with DataCorruption. */
+  readonly onDamage?: (error: AshlarError) => void
 }
 
 /**
@@ -40,6 +44,8 @@ export interface ScanOptions {
  * Every read of one snapshot sees that same moment, whatever is committed meanwhile.
  */
 export interface Snapshot {
+  /** How many entries the store counts, where it keeps count and the snapshot was asked for with `isCounted`. */
+  readonly entryCount?: number
   /** Lends the value to `use`, synchronously: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
   /** Reads keys and (short) ranges in one trip. */
@@ -99,6 +105,8 @@ export interface StoreStats {
 }
 
 export interface SnapshotOptions {
+  /** For `Snapshot.entryCount`. */
+  readonly isCounted?: boolean
   /**
    * The work that asks holds another snapshot until it has this one. A store that can open only so many at once keeps
    * some for such work: else those who hold one could all wait for a second.
@@ -133,6 +141,8 @@ export interface Store {
   stats(): Promise<StoreStats>
   /** Writes a consistent copy of the store, as of one moment, into an empty or new directory. */
   backup(directory: string): Promise<void>
+  /** For stores that find damaged entries: what such an entry is to people, which a store does not know. */
+  nameEntriesBy?(nameOf: (key: Bytes) => string): void
   /** Waits for commits under way, then closes; snapshots still open end. */
   close(): Promise<void>
 }

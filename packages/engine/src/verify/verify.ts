@@ -1,12 +1,14 @@
 /**
  * The consistency check of a whole federated database: every object has its index entries and its links' mirrors, and
- * every entry has its object. Reads only; memory stays flat whatever the size.
+ * every entry has its object, and no entry is damaged. Reads only; memory stays flat whatever the size.
  */
 
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
+import { AshlarError } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Bytes, Entry, Snapshot } from '../store/store.ts'
+import { DamagedEntry } from '../store/damaged-entry.ts'
+import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
 import { probeIndexEntry } from './index-probes.ts'
 import { probeLinkEntry } from './link-probes.ts'
 import { probeObject } from './object-probes.ts'
@@ -36,51 +38,113 @@ export async function verifyStore(
   catalog: Catalog,
   { signal, onProgress }: VerifyOptions = {},
 ): Promise<VerifyReport> {
-  const garbage = await numbersOf(snapshot, 'garbage')
-  const linkGarbage = await numbersOf(snapshot, 'linkGarbage')
-  const context: VerifyContext = { catalog, garbage, linkGarbage, problems: [] }
+  const problems: string[] = []
+  const garbage = await numbersOf(snapshot, 'garbage', problems)
+  const linkGarbage = await numbersOf(snapshot, 'linkGarbage', problems)
+  const context: VerifyContext = { catalog, garbage, linkGarbage, problems }
   let seen = 0
   const step = (entries: number): void => {
     signal?.throwIfAborted()
     seen += entries
     onProgress?.(seen)
   }
-  return {
-    objects: await probeSpace(snapshot, context, keySpace.object, probeObject, step),
-    linkEntries: await probeSpace(snapshot, context, keySpace.link, probeLinkEntry, step),
-    indexEntries: await probeSpace(snapshot, context, keySpace.index, probeIndexEntry, step),
-    problems: context.problems,
-  }
+  const none = (): Probe[] => []
+  const before = await probeRange(snapshot, context, { to: Buffer.from([keySpace.object]) }, none, step)
+  const objects = await probeRange(snapshot, context, spaceRange(keySpace.object), probeObject, step)
+  const linkEntries = await probeRange(snapshot, context, spaceRange(keySpace.link), probeLinkEntry, step)
+  const indexEntries = await probeRange(snapshot, context, spaceRange(keySpace.index), probeIndexEntry, step)
+  const after = await probeRange(snapshot, context, { from: spaceRange(keySpace.index).to }, none, step)
+  const counted = snapshot.entryCount
+  const found = before + objects + linkEntries + indexEntries + after
+  if (counted !== undefined && counted !== found)
+    tell(context, `a scan finds ${found} entries, and the store counts ${counted}: a damaged page hides some`)
+  return { objects, linkEntries, indexEntries, problems }
 }
 
-async function numbersOf(snapshot: Snapshot, part: CatalogPart): Promise<Set<number>> {
+async function numbersOf(snapshot: Snapshot, part: CatalogPart, problems: string[]): Promise<Set<number>> {
   const numbers = new Set<number>()
-  for await (const batch of snapshot.scan(catalogPartRange(part), numberOfCatalogKey, { keysOnly: true })) {
+  const onDamage = (error: AshlarError): number => problems.push(error.message)
+  const options = { keysOnly: true, onDamage }
+  for await (const batch of snapshot.scan(catalogPartRange(part), numberOfCatalogKey, options)) {
     for (const number of batch) numbers.add(number)
   }
   return numbers
 }
 
-/** Gathers what each entry of the space asks of other keys, and reads those batch by batch. */
-async function probeSpace(
+function spaceRange(space: number): { from: Buffer; to: Buffer } {
+  const from = Buffer.from([space])
+  return { from, to: prefixEnd(from) }
+}
+
+/** Gathers what each entry of the range asks of other keys, and reads those batch by batch. Returns how many there are. */
+async function probeRange(
   snapshot: Snapshot,
   context: VerifyContext,
-  space: number,
+  range: KeyRange,
   probe: (context: VerifyContext, key: Bytes, value: Bytes) => Probe[],
   step: (entries: number) => void,
 ): Promise<number> {
   let count = 0
-  const range = { from: Buffer.from([space]), to: prefixEnd(Buffer.from([space])) }
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
-  for await (const batch of snapshot.scan(range, copy, { batch: batchEntries })) {
+  const onDamage = (error: AshlarError): void => {
+    if (error instanceof DamagedEntry) count++
+    tell(context, error.message)
+  }
+  for await (const batch of snapshot.scan(range, copy, { batch: batchEntries, onDamage })) {
     count += batch.length
     step(batch.length)
-    const probes = batch.flatMap(({ key, value }) => probe(context, key, value))
-    const { values } = await snapshot.read(probes.map(({ key }) => key))
-    for (const [position, { verdict }] of probes.entries()) {
-      const problem = verdict(values[position])
-      if (problem !== undefined && context.problems.length < problemsMax) context.problems.push(problem)
+    const probes = batch.flatMap((entry) => probesOf(context, probe, entry))
+    for (const [position, value] of (await readAll(snapshot, probes)).entries()) {
+      // A damaged entry is told where its own space is scanned.
+      const problem = value === damaged ? undefined : probes[position]?.verdict(value)
+      if (problem !== undefined) tell(context, problem)
     }
   }
   return count
+}
+
+function tell(context: VerifyContext, problem: string): void {
+  if (context.problems.length < problemsMax) context.problems.push(problem)
+}
+
+/** Bytes that cannot be understood are a problem of their entry, and no reason to stop. */
+function probesOf(
+  context: VerifyContext,
+  probe: (context: VerifyContext, key: Bytes, value: Bytes) => Probe[],
+  { key, value }: Entry,
+): Probe[] {
+  try {
+    return probe(context, key, value)
+  } catch (error) {
+    tell(context, `the entry under key ${Buffer.from(key).toString('hex')} cannot be understood: ${String(error)}`)
+    return []
+  }
+}
+
+const damaged = Symbol('damaged')
+
+/** At once, or one by one where one of them is damaged. */
+async function readAll(
+  snapshot: Snapshot,
+  probes: readonly Probe[],
+): Promise<readonly (Bytes | undefined | typeof damaged)[]> {
+  try {
+    return (await snapshot.read(probes.map(({ key }) => key))).values
+  } catch (error) {
+    if (!isDamage(error)) throw error
+  }
+  const values: (Bytes | undefined | typeof damaged)[] = []
+  for (const { key } of probes) {
+    try {
+      values.push((await snapshot.read([key])).values[0])
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      values.push(damaged)
+    }
+  }
+  return values
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof AshlarError && error.type === 'DataCorruption'
 }

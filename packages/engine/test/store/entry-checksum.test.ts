@@ -2,7 +2,6 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DamagedEntry } from '../../src/store/damaged-entry.ts'
 import { checkedLength, checksum, withChecksum } from '../../src/store/lmdb/entry-checksum.ts'
 
 const bytesOf = (maxLength: number) => fc.uint8Array({ minLength: 0, maxLength })
@@ -18,23 +17,25 @@ describe('the checksum of an entry', () => {
 
   it('sees every change of one bit in key, value or checksum', () => {
     const key = Buffer.from('0300030003000100', 'hex')
+    let unseen = 0
     for (const length of [0, 1, 8, 319, 320, 400]) {
       const stored = withChecksum(key, Buffer.alloc(length, 0x5a))
       expect(checkedLength(key, stored, stored.length)).toBe(length)
       for (let bit = 0; bit < stored.length * 8; bit++) {
         const changed = Buffer.from(stored)
         changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7))
-        expect(() => checkedLength(key, changed, changed.length)).toThrow(DamagedEntry)
+        if (checkedLength(key, changed, changed.length) >= 0) unseen++
       }
       for (let bit = 0; bit < key.length * 8; bit++) {
         const other = Buffer.from(key)
         other[bit >> 3] = (other[bit >> 3] as number) ^ (1 << (bit & 7))
-        expect(() => checkedLength(other, stored, stored.length)).toThrow(DamagedEntry)
+        if (checkedLength(other, stored, stored.length) >= 0) unseen++
       }
     }
+    expect(unseen).toBe(0)
   })
 
   it('is missing in a value that is shorter than it', () => {
-    expect(() => checkedLength(Buffer.from('a'), Buffer.alloc(3), 3)).toThrow('shorter than its checksum')
+    expect(checkedLength(Buffer.from('a'), Buffer.alloc(3), 3)).toBe(-1)
   })
 })

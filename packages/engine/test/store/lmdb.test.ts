@@ -1,5 +1,6 @@
 /** The store on LMDB keeps the promises of a store. */
 import { describe, expect, it } from 'vitest'
+import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
 import type { Environment } from '../../src/store/lmdb/environment.ts'
 import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
 import type { Bytes } from '../../src/store/store.ts'
@@ -45,7 +46,7 @@ describe('lmdb: a group of commits', () => {
 
   // A disk that fails at the meta page alone cannot be had: the environment is one that answers as LMDB does then.
   it('whose very last step failed may have become durable; what waited behind it, and what comes later, has not', async () => {
-    const group = openGroupCommit(failingAtMetaPage(), 'there')
+    const group = openGroupCommit(failingAtMetaPage(), 'there', new EntryChecks('checked'))
     // Together they are more than a group takes.
     const first = group.commit(commitOf([put('a', 'x'.repeat(4_000_000))]))
     const behind = group.commit(commitOf([put('b', 'x'.repeat(4_000_000))]))

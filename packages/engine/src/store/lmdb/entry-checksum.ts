@@ -1,6 +1,5 @@
 /** The checksum that follows each stored value: CRC-32 over key and value, in four bytes. */
 import { crc32 } from 'node:zlib'
-import { DamagedEntry } from '../damaged-entry.ts'
 import type { Bytes } from '../store.ts'
 
 export const checksumBytes = 4
@@ -24,17 +23,16 @@ export function withChecksum(key: Bytes, value: Bytes): Buffer {
   return stored
 }
 
-/** The length of the value that is stored with a checksum. Throws DamagedEntry when they do not fit the key. */
+/** The length of the value that is stored with a checksum; -1 when they do not fit each other and the key. */
 export function checkedLength(key: Bytes, stored: Bytes, storedLength: number): number {
   const length = storedLength - checksumBytes
-  if (length < 0) throw new DamagedEntry(key, 'it is shorter than its checksum')
+  if (length < 0) return -1
   const sum =
     ((stored[length] as number) << 24) |
     ((stored[length + 1] as number) << 16) |
     ((stored[length + 2] as number) << 8) |
     (stored[length + 3] as number)
-  if (checksum(key, stored, length) !== sum) throw new DamagedEntry(key, 'its checksum does not fit')
-  return length
+  return checksum(key, stored, length) === sum ? length : -1
 }
 
 /** Of the key and the first `length` bytes of `value`, as a signed number of 32 bits. */

@@ -44,6 +44,7 @@ export interface Environment {
   resetReadTxn(): void
   /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
   _commitReadTxn(): void
+  readonly db: { stat(): { entryCount: number } }
   getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
   backup(directory: string, compact: boolean): Promise<void>
   close(): Promise<void>

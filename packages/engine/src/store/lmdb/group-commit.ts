@@ -2,8 +2,10 @@
 import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedExpectation } from '../check-expectations.ts'
+import { DamagedEntry } from '../damaged-entry.ts'
 import type { Bytes, Commit, CommitOutcome } from '../store.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
+import { EntryChecks } from './entry-checks.ts'
 import { withChecksum } from './entry-checksum.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { lmdbRange } from './lmdb-range.ts'
@@ -29,15 +31,15 @@ export interface GroupCommit {
   close(): Promise<void>
 }
 
-export function openGroupCommit(environment: Environment, location: string): GroupCommit {
+export function openGroupCommit(environment: Environment, location: string, checks: EntryChecks): GroupCommit {
   let waiting: Waiting[] = []
   let flushing: Promise<void> | undefined
   let isClosed = false
   let lastingFailure: Error | undefined
 
   /** Takes commits off the queue and applies those that hold; runs inside a write transaction. */
-  function applyGroup(group: Waiting[]): CommitOutcome[] {
-    const outcomes: CommitOutcome[] = []
+  function applyGroup(group: Waiting[]): (CommitOutcome | DamagedEntry)[] {
+    const outcomes: (CommitOutcome | DamagedEntry)[] = []
     const end = performance.now() + groupMs
     let bytes = 0
     for (const next of waiting) {
@@ -56,7 +58,7 @@ export function openGroupCommit(environment: Environment, location: string): Gro
       // The callback runs when the write lock is ours: what arrived during the last flush is the group.
       const outcomes = await environment.childTransaction(() => applyGroup(group))
       waiting = waiting.slice(group.length)
-      for (const [position, member] of group.entries()) member.resolve(outcomes[position]!)
+      for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
     } catch (error) {
       const failure = await storageFailure(error, environment, location)
       failGroup(group, failure)
@@ -95,10 +97,21 @@ export function openGroupCommit(environment: Environment, location: string): Gro
   }
 }
 
+function settle(member: Waiting, outcome: CommitOutcome | DamagedEntry, checks: EntryChecks): void {
+  // Its name may take a read to find, which is not possible inside the transaction.
+  if (outcome instanceof DamagedEntry) member.reject(checks.damaged(outcome.key, outcome.why))
+  else member.resolve(outcome)
+}
+
 /** Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. */
-function applyCommit(environment: Environment, commit: Commit): CommitOutcome {
-  const failed = failedExpectation(commit.expectations, currentState(environment))
-  if (failed !== undefined) return { isCommitted: false, failed }
+function applyCommit(environment: Environment, commit: Commit): CommitOutcome | DamagedEntry {
+  try {
+    const failed = failedExpectation(commit.expectations, currentState(environment))
+    if (failed !== undefined) return { isCommitted: false, failed }
+  } catch (error) {
+    if (error instanceof DamagedEntry) return error
+    throw error
+  }
   for (const change of commit.changes) {
     if (change.kind === 'put') environment.put(change.key, withChecksum(change.key, change.value))
     else environment.remove(change.key)
@@ -106,17 +119,18 @@ function applyCommit(environment: Environment, commit: Commit): CommitOutcome {
   return { isCommitted: true }
 }
 
+const namelessChecks = new EntryChecks('checked')
+
 /** Reads of the write transaction: they see what earlier commits of the group have changed. */
 function currentState(environment: Environment): CurrentState {
   return {
     get(key) {
-      const value = environment.getBinaryFast(key)
-      return value === undefined ? undefined : lentValue(key, value, 'checked')
+      return lentValue(environment, key, namelessChecks)
     },
     keys(range, limit) {
       const bounds = lmdbRange(range, false, limit)
       const keys: Bytes[] = []
-      if (bounds !== undefined) visitEntries(environment, bounds, 'checked', (key) => keys.push(key))
+      if (bounds !== undefined) visitEntries(environment, bounds, namelessChecks, (key) => keys.push(key))
       return keys
     },
   }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { assert } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { Store, StoreFacts, StoreStats } from '../store.ts'
+import { EntryChecks } from './entry-checks.ts'
 import {
   type Environment,
   lmdbKeyBytesMax,
@@ -21,7 +22,7 @@ export interface LmdbStoreOptions {
 
 /**
  * Opens the store in a directory, and makes both if need be. Throws an `Error` for the operator when it cannot. A read of
- * an entry whose checksum does not fit, or which is not at its place, throws DamagedEntry; so does a commit whose
+ * an entry whose checksum does not fit, or which is not at its place, throws DataCorruption; so does a commit whose
  * expectations read one, and it changes nothing.
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<Store> {
@@ -30,7 +31,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     options.isReadOnly === true
       ? openEnvironmentToRead(location)
       : { environment: openEnvironment(location), layout: 'checked' as const }
-  const group = options.isReadOnly === true ? readOnly(location) : openGroupCommit(environment, location)
+  const checks = new EntryChecks(layout)
+  const group = options.isReadOnly === true ? readOnly(location) : openGroupCommit(environment, location, checks)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
@@ -44,9 +46,9 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
 
   return {
     facts: lmdbFacts(location),
-    snapshot() {
+    snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-      return snapshots.add(new LmdbSnapshot(environment, layout, snapshots.remove))
+      return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, how?.isCounted))
     },
     commit: group.commit,
     async stats() {
@@ -58,6 +60,9 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       const backup = copyEnvironment(environment, resolve(to))
       backups.add(backup)
       await backup.finally(() => backups.delete(backup))
+    },
+    nameEntriesBy(nameOf) {
+      checks.nameOf = nameOf
     },
     close() {
       closing ??= closeAll()

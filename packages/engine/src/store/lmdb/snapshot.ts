@@ -2,9 +2,9 @@
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
+import type { EntryChecks } from './entry-checks.ts'
 import type { Environment, LmdbRange, ReadTransaction } from './environment.ts'
 import { lmdbRange, rangeAfter } from './lmdb-range.ts'
-import type { StorageLayout } from './storage-layout.ts'
 
 const batchEntriesDefault = 256
 const batchBytesMax = 1_048_576
@@ -26,28 +26,36 @@ function pinNow(environment: Environment): Pin {
 /** A class, not closures, because each GET makes one. */
 export class LmdbSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
+  readonly entryCount?: number
   private readonly environment: Environment
-  private readonly layout: StorageLayout
+  private readonly checks: EntryChecks
   private readonly ended: (snapshot: LmdbSnapshot) => void
   private pin: Pin | undefined
 
-  constructor(environment: Environment, layout: StorageLayout, ended: (snapshot: LmdbSnapshot) => void) {
+  constructor(
+    environment: Environment,
+    checks: EntryChecks,
+    ended: (snapshot: LmdbSnapshot) => void,
+    isCounted = false,
+  ) {
     this.environment = environment
-    this.layout = layout
+    this.checks = checks
     this.ended = ended
     this.pin = pinNow(environment)
+    // Read through the transaction that was begun last, which is the pinned one.
+    if (isCounted) this.entryCount = environment.db.stat().entryCount
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
-    const value = this.environment.getBinaryFast(key, this.openPin())
-    return value === undefined ? undefined : use(lentValue(key, value, this.layout))
+    const value = lentValue(this.environment, key, this.checks, this.openPin())
+    return value === undefined ? undefined : use(value)
   }
 
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): ReadAnswer {
     const pin = this.openPin()
     const values = keys.map((key) => {
-      const value = this.environment.getBinaryFast(key, pin)
-      return value === undefined ? undefined : Buffer.from(lentValue(key, value, this.layout))
+      const value = lentValue(this.environment, key, this.checks, pin)
+      return value === undefined ? undefined : Buffer.from(value)
     })
     return { values, ranges: ranges.map((range) => this.readRange(range)) }
   }
@@ -63,7 +71,7 @@ export class LmdbSnapshot implements Snapshot {
     let rest = lmdbRange(range, options.reverse === true, Math.min(batch, left))
     while (rest !== undefined) {
       const results: T[] = []
-      const last: Bytes | undefined = this.scanBatch(rest, results, use, options.keysOnly === true)
+      const last: Bytes | undefined = this.scanBatch(rest, results, use, options)
       if (results.length > 0) yield results
       left -= results.length
       // No cursor lives across batches: releasing a snapshot in the middle of a scan is then harmless.
@@ -90,29 +98,26 @@ export class LmdbSnapshot implements Snapshot {
     if (range === undefined) return []
     const entries: Entry[] = []
     const pinned = { ...range, ...this.openPin() }
-    visitEntries(this.environment, pinned, this.layout, (key, lent, length) =>
+    visitEntries(this.environment, pinned, this.checks, (key, lent, length) =>
       entries.push({ key, value: Buffer.from(lent.subarray(0, length)) }),
     )
     return entries
   }
 
-  /** Appends the results of one batch; the last key, or undefined when the range is at its end. */
+  /** Appends the results of one batch; the key after which the scan goes on, or undefined when the range is at its end. */
   private scanBatch<T>(
     range: LmdbRange,
     results: T[],
     use: (key: Bytes, value: Bytes) => T,
-    keysOnly: boolean,
+    { keysOnly = false, onDamage }: ScanOptions,
   ): Bytes | undefined {
     const pinned = { ...range, ...this.openPin() }
-    let last: Bytes | undefined
     let bytes = 0
-    visitEntries(this.environment, pinned, this.layout, (key, lent, length) => {
-      last = key
+    const visit = (key: Buffer, lent: Buffer, length: number): boolean => {
       results.push(use(key, keysOnly ? nothing : lent.subarray(0, length)))
       bytes += length
       return bytes < batchBytesMax
-    })
-    if (bytes >= batchBytesMax) return last
-    return results.length < range.limit ? undefined : last
+    }
+    return visitEntries(this.environment, pinned, this.checks, visit, onDamage)
   }
 }

@@ -1,5 +1,6 @@
 /** Makes errors of the storage into ones that tell what happened and whether the store can go on. */
 import { AshlarError } from '../../errors.ts'
+import { pageDamage } from './entry-checks.ts'
 import type { Environment } from './environment.ts'
 
 const inputOutputError = 5
@@ -22,6 +23,8 @@ export async function storageFailure(
   location: string,
 ): Promise<StorageFailure> {
   const cause = await deepestCause(error)
+  const damage = pageDamage(cause)
+  if (damage !== undefined) return { undone: damage, failed: damage, isLasting: false }
   if (cause === error) return ownFault(error)
   const isLasting = !isUsable(environment)
   const what = `The storage of ${location} failed to commit: ${reasonOf(cause)}.`
@@ -33,7 +36,8 @@ export async function storageFailure(
 
 /** What was thrown while the transaction was put together: it was never to be written. */
 function ownFault(cause: unknown): StorageFailure {
-  const error = new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause })
+  const error =
+    cause instanceof AshlarError ? cause : new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause })
   return { undone: error, failed: error, isLasting: false }
 }
 

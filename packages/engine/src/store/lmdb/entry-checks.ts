@@ -1,0 +1,56 @@
+/** How the entries of one open store are checked, and how those that are damaged are called. */
+import type { AshlarError } from '../../errors.ts'
+import { DamagedEntry, damagedFile } from '../damaged-entry.ts'
+import type { Bytes } from '../store.ts'
+import { checkedLength } from './entry-checksum.ts'
+import type { StorageLayout } from './storage-layout.ts'
+
+/** LMDB's own words for pages that cannot be what they should be; any other failure is not one of the file. */
+const damageCodes = new Map([
+  [-30_797, 'MDB_PAGE_NOTFOUND'],
+  [-30_796, 'MDB_CORRUPTED'],
+  [-30_793, 'MDB_INVALID'],
+  [-30_787, 'MDB_CURSOR_FULL'],
+  [-30_786, 'MDB_PAGE_FULL'],
+  [-30_784, 'MDB_INCOMPATIBLE'],
+  [-30_782, 'MDB_BAD_TXN'],
+  [-30_779, 'MDB_PROBLEM'],
+])
+/** lmdb-js's own, for a length that no key has. */
+const invalidKeySize = /^Invalid key size/
+
+export class EntryChecks {
+  /** Whoever knows what the keys stand for gives it. */
+  nameOf: (key: Bytes) => string = keyInDigits
+  private readonly hasChecksums: boolean
+
+  constructor(layout: StorageLayout) {
+    this.hasChecksums = layout === 'checked'
+  }
+
+  /** Of the value without its checksum; -1 where that does not fit. `storedLength`: what of `stored` is the stored value. */
+  valueLength(key: Bytes, stored: Bytes, storedLength: number): number {
+    return this.hasChecksums ? checkedLength(key, stored, storedLength) : storedLength
+  }
+
+  damaged(key: Bytes, why: string): DamagedEntry {
+    return new DamagedEntry(key, why, this.nameOf(key))
+  }
+
+  /** The error to throw for one of LMDB. */
+  ofRead(error: unknown): unknown {
+    return pageDamage(error) ?? error
+  }
+}
+
+/** What an error of LMDB says about the file; undefined where it says nothing. */
+export function pageDamage(error: unknown): AshlarError | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error && typeof error.code === 'number' ? damageCodes.get(error.code) : undefined
+  if (code === undefined && !invalidKeySize.test(error.message)) return undefined
+  return damagedFile(error.message, { cause: error })
+}
+
+function keyInDigits(key: Bytes): string {
+  return `The entry under key ${Buffer.from(key).toString('hex')}`
+}

@@ -1,0 +1,58 @@
+/** What an entry of the store is to people: an object and its class, a link, an index entry, a part of the catalog. */
+import { keyLayout } from '../bytes/key-layout.ts'
+import { keySpace } from '../bytes/key-space.ts'
+import { indexKeyHeaderBytes } from '../indexes/index-key.ts'
+import { attributeOfKey, linkHeaderBytes, ownerOfKey } from '../links/link-keys.ts'
+import { containerKey, oidOfObjectKey } from '../records/object-key.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { IndexNumber } from '../schema/class-definition.ts'
+import type { Bytes, Store } from '../store/store.ts'
+import { type Oid, oidLength } from '../types/oid.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+
+/** `catalog`: the latest known; without one, and for what it does not know, numbers stand for names. */
+export function nameEntry(store: Store, catalog: Catalog | undefined, key: Bytes): string {
+  const bytes = Buffer.from(key)
+  const [space] = bytes
+  const ofClass = (oid: Oid): string => classOf(store, catalog, oid)
+  if (space === keySpace.object && bytes.length === 1 + oidLength) {
+    const oid = oidOfObjectKey(bytes)
+    return `Object ${oid}${ofClass(oid)}`
+  }
+  if (space === keySpace.link && bytes.length >= linkHeaderBytes) {
+    const owner = ownerOfKey(bytes)
+    return `A link of object ${owner}${ofClass(owner)} in attribute ${attributeName(catalog, attributeOfKey(bytes))}`
+  }
+  if (space === keySpace.index && bytes.length >= indexKeyHeaderBytes) {
+    const number = bytes.readUInt32BE(1) as IndexNumber
+    return `An entry of index ${catalog?.indexByNumber(number)?.name ?? `number ${number}`}`
+  }
+  const part = keyLayout.find(({ prefix }) => prefix.every((byte, at) => bytes[at] === byte))
+  if (part === undefined || space === keySpace.object || space === keySpace.link || space === keySpace.index)
+    return `An entry with a key of no known form (${bytes.toString('hex')})`
+  return `The ${space === keySpace.catalog ? 'catalog ' : ''}entry for ${part.holds} (key ${bytes.toString('hex')})`
+}
+
+function attributeName(catalog: Catalog | undefined, number: number): string {
+  return catalog?.attribute(number as AttributeNumber)?.name ?? `number ${number}`
+}
+
+/** Of the object's container, whose row is read if that can be had at once. */
+function classOf(store: Store, catalog: Catalog | undefined, oid: Oid): string {
+  if (catalog === undefined || !store.facts.readsAreImmediate) return ''
+  const [database = 0, container = 0] = oid.split('-').map(Number)
+  try {
+    const snapshot = store.snapshot()
+    if (snapshot instanceof Promise) return ''
+    try {
+      const number = snapshot.view(containerKey(database, container), (row) => Buffer.from(row).readUInt32BE(0))
+      const cls = number === undefined ? undefined : catalog.classByNumber(number as ClassNumber)
+      return cls === undefined ? '' : ` of class ${cls.name}`
+    } finally {
+      snapshot.release()
+    }
+  } catch {
+    // The row is damaged as well, or the store is closing: the OID has to do.
+    return ''
+  }
+}

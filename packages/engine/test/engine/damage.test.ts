@@ -1,0 +1,101 @@
+/** A damaged file: requests that meet the damage fail and name what is damaged, others go on, and Verify reports it. */
+import { describe, expect, it } from 'vitest'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { flipBit } from '../store/damage.ts'
+import { temporaryDirectory } from '../store/temporary-stores.ts'
+import { classOf, index, read, toMany, toOne } from './open-fd.ts'
+
+const fleet = [
+  classOf('Hub', { name: 'string', cars: toMany('Car', 'hub') }),
+  classOf('Car', { license: 'string', hub: toOne('Hub', 'cars') }),
+]
+
+interface Fleet {
+  readonly fd: FederatedDatabase
+  readonly hub: string
+  readonly cars: readonly string[]
+}
+
+function open(directory: string): Promise<FederatedDatabase> {
+  return openStore(`lmdb:${directory}`).then((store) => FederatedDatabase.open({ alias: 'test', store }))
+}
+
+/** A hub with three cars, indexed by licence; `harm` has the file while nobody has it open. */
+async function damagedFleet(harm: (directory: string, made: Fleet) => void): Promise<Fleet> {
+  const directory = await temporaryDirectory()
+  const fd = await open(directory)
+  await fd.defineClasses(fleet, 'create')
+  await fd.createIndex(index('byLicense', 'Car', true, 'license'))
+  const hub = await fd.createObject('Hub', { name: 'harbour' })
+  const cars: string[] = []
+  for (const license of ['AA-1', 'BB-2', 'CC-3']) cars.push(await fd.createObject('Car', { license, hub }))
+  await fd.close()
+  harm(directory, { fd, hub, cars })
+  return { fd: await open(directory), hub, cars }
+}
+
+async function rows(fd: FederatedDatabase, text: string): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const chunk of (await fd.query({ text })).chunks) parts.push(chunk)
+  return Buffer.concat(parts).toString()
+}
+
+describe('a damaged record', () => {
+  it('fails what reads or changes the object, by a sentence that names it, and nothing else', async () => {
+    const { fd, hub, cars } = await damagedFleet((directory) => flipBit(directory, 'harbour', { at: 2 }))
+    const message = `Object ${hub} of class Hub is damaged in the store: its checksum does not fit. Run 'ashlar verify' on the store, and restore a backup.`
+    const corruption = { type: 'DataCorruption', message }
+    await expect(read(fd, hub)).rejects.toMatchObject(corruption)
+    await expect(fd.updateObject(hub, { name: 'port' })).rejects.toMatchObject(corruption)
+    await expect(fd.deleteObject(hub)).rejects.toMatchObject(corruption)
+    await expect(fd.createObject('Car', { license: 'DD-4', hub })).rejects.toMatchObject(corruption)
+    await expect(rows(fd, 'FROM Hub RETURN name')).rejects.toMatchObject(corruption)
+    expect(await read(fd, cars[0] ?? '')).toMatchObject({ license: 'AA-1' })
+    await fd.updateObject(cars[1] ?? '', { license: 'BB-9' })
+    expect((await fd.verify()).problems).toEqual([message])
+    await fd.close()
+  })
+})
+
+describe('a damaged index entry', () => {
+  it('fails queries that go by it, and is told by Verify with the name of the index', async () => {
+    const { fd, cars } = await damagedFleet((directory) => {
+      // Key: space, number, text, end of text.
+      flipBit(directory, Buffer.from('\x05\0\0\0\x01', 'latin1'), { at: 10 })
+    })
+    expect(await read(fd, cars[0] ?? '')).toMatchObject({ license: 'AA-1' })
+    const { problems } = await fd.verify()
+    expect(problems.join('\n')).toContain('An entry of index byLicense is damaged in the store')
+    await expect(rows(fd, "FROM Car WHERE license >= 'A' ORDER BY license RETURN license")).rejects.toMatchObject({
+      type: 'DataCorruption',
+    })
+    await fd.close()
+  })
+})
+
+describe('a damaged link', () => {
+  it('fails reading its owner, and is told by Verify with owner and attribute', async () => {
+    const { fd, hub } = await damagedFleet((directory, { cars }) => {
+      const [database = 0, container = 0, page = 0, slot = 0] = (cars[1] ?? '').split('-').map(Number)
+      const target = Buffer.alloc(8)
+      for (const [at, part] of [database, container, page, slot].entries()) target.writeUInt16BE(part, at * 2)
+      // What follows the owner, the attribute, the kind and the position in the key.
+      flipBit(directory, target, { at: 7 })
+    })
+    const message = `A link of object ${hub} of class Hub in attribute cars is damaged in the store: its checksum does not fit. Run 'ashlar verify' on the store, and restore a backup.`
+    await expect(read(fd, hub)).rejects.toMatchObject({ type: 'DataCorruption', message })
+    expect((await fd.verify()).problems).toContain(message)
+    await fd.close()
+  })
+})
+
+describe('a damaged catalog', () => {
+  it('is an error at the start that names the entry', async () => {
+    const harmed = damagedFleet((directory) => flipBit(directory, '"name":"license"', { at: 10 }))
+    await expect(harmed).rejects.toMatchObject({
+      type: 'DataCorruption',
+      message: expect.stringContaining('The catalog entry for a class'),
+    })
+  })
+})
