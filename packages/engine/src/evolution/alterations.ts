@@ -5,7 +5,7 @@ import { type AlterOptions, alterClass, classOfPath, type Retype } from '../sche
 import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import { needsPreparation, withoutPending, withPending, withReplacements } from '../schema/pending-retype.ts'
-import { withSnapshot } from '../store/with-snapshot.ts'
+import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import { type AttributeLoss, countLosses } from './count-losses.ts'
@@ -106,8 +106,9 @@ function beginning(
   })
 }
 
-/** What was written before the writers were told. */
+/** What was written before the writers were told, and so has to be seen to the last commit. */
 async function refuseLosses({ store, catalogs }: CatalogChanges, retypes: readonly Retype[]): Promise<void> {
+  await awaitCommitsUnderWay(store)
   const attributes = retypes.map(({ attribute }) => attribute)
   const losses = await withSnapshot(store, async (snapshot) => {
     return countLosses(snapshot, await catalogs.at(snapshot), attributes)

@@ -1,4 +1,5 @@
 /** Builds of indexes over the objects that exist: waited for, or in the background (REST interface, section 6). */
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import { AshlarError } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
@@ -6,7 +7,7 @@ import { encodeProgress, progressOf, readProgress, type StoredProgress } from '.
 import { countObjects } from '../records/scan-objects.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { withFailedIndex, withReadyIndex } from '../schema/index-definition.ts'
-import { withSnapshot } from '../store/with-snapshot.ts'
+import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { buildContext } from './alterations.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
@@ -66,15 +67,20 @@ export class IndexBuilds {
 
   /** What is stored of an earlier start, or the first note. */
   private async begun({ number, indexedClass }: IndexDefinition): Promise<StoredProgress> {
-    const { store, catalogs } = this.changes
-    return withSnapshot(store, async (snapshot) => {
+    const { store, catalogs, limits } = this.changes
+    return transact(store, limits.transactionAttemptsMax, async (transaction) => {
+      const { snapshot } = transaction
       const stored = await readProgress(snapshot, number)
       if (stored !== undefined) return stored
-      const cls = (await catalogs.at(snapshot)).classByNumber(indexedClass)
+      const catalog = await catalogs.at(snapshot)
+      const cls = catalog.classByNumber(indexedClass)
       const classes = new Set<ClassNumber>([indexedClass, ...(cls?.subclasses ?? []).map((one) => one.number)])
       const first = { objectsDone: 0, objectsTotal: await countObjects(snapshot, classes) }
       const key = catalogKey('progress', number)
-      await store.commit({ changes: [{ kind: 'put', key, value: encodeProgress(first) }], expectations: [] })
+      // Of an index that is dropped meanwhile nothing would ever delete it.
+      transaction.expectRevision(catalogVersionKey, catalog.version)
+      transaction.expectAbsent(key)
+      transaction.put(key, encodeProgress(first))
       return first
     })
   }

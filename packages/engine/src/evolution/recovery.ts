@@ -111,9 +111,8 @@ export class Recovery {
       if (next === catalog.state) return next
       for (const other of stillGone) {
         const sign = gone.get(other)
-        if (sign === undefined) continue
-        transaction.expectRevision(signKey(other), sign)
-        transaction.delete(signKey(other))
+        transaction.expectAsRead(signKey(other), sign)
+        if (sign !== undefined) transaction.delete(signKey(other))
       }
       transaction.expectRevision(catalogVersionKey, catalog.version)
       changeCatalog(transaction, catalog, next, session)

@@ -73,8 +73,9 @@ export async function prepareRetypes(
   const narrowed = retypes.filter(({ work }) => work.kind === 'narrow')
   const moving = retypes.filter(({ work }) => work.kind === 'move')
   const changes = context.objects()
-  if (narrowed.length > 0 || moving.length > 0) await changes.objects.loadAll(oids)
-  const states = oids.flatMap((oid) => changes.objects.known(oid) ?? [])
+  const isLoaded = narrowed.length > 0 || moving.length > 0
+  if (isLoaded) await changes.objects.loadAll(oids)
+  const states = isLoaded ? oids.map((oid) => stateOf(changes, oid)) : []
   for (const retype of narrowed) {
     const misfits = await narrow(context, states, retype, isApplied)
     losses.add(cls.name, retype.name, misfits)
@@ -94,13 +95,20 @@ export async function putMoved(changes: ObjectChanges, moved: readonly MovedElem
   await changes.objects.loadAll(moved.map(({ oid }) => oid))
   for (const { oid, attribute, elements } of moved) {
     const state = changes.objects.known(oid)
-    if (state === undefined) continue
+    assert(state !== undefined, 'an object whose elements are moved is there')
     const format = state.format.attribute(attribute)
     state.isChanged = true
     if (format.linkForm === undefined) state.values[format.index] = elements
     else await changeElements(changes, state, format, 'override', elements)
   }
   await flushObjects(changes)
+}
+
+/** Of an object that is expected to be as it was read. */
+function stateOf(changes: ObjectChanges, oid: Oid): ObjectState {
+  const state = changes.objects.known(oid)
+  assert(state !== undefined, 'an object that was found is there')
+  return state
 }
 
 async function countConversions(
@@ -200,7 +208,7 @@ function fitting(
   }
 }
 
-/** The elements of a list or set that it has in its new place too; the others are lost. */
+/** The elements of a list or set that it has in its new place too; the others are lost. What is there, and what is not, is expected to stay so. */
 async function gather(
   { transaction }: RetypeContext,
   states: readonly ObjectState[],
@@ -239,8 +247,16 @@ async function existing(transaction: Transaction, oids: ReadonlySet<Oid>): Promi
   const found = new Set<Oid>()
   for (let at = 0; at < all.length; at += keysAtOnce) {
     const part = all.slice(at, at + keysAtOnce)
-    const { values } = await transaction.read(part.map(objectKey))
-    for (const [i, oid] of part.entries()) if (values[i] !== undefined) found.add(oid)
+    const keys = part.map(objectKey)
+    const { values } = await transaction.read(keys)
+    for (const [i, oid] of part.entries()) {
+      const key = keys[i] as Buffer
+      if (values[i] === undefined) transaction.expectAbsent(key)
+      else {
+        transaction.expectPresent(key)
+        found.add(oid)
+      }
+    }
   }
   return found
 }

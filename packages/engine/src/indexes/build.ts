@@ -12,7 +12,8 @@ import { decodeRecord, revisionPrefixOf, shapeNumberOf } from '../records/record
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
-import type { Awaitable, Bytes, Snapshot, Store } from '../store/store.ts'
+import type { Awaitable, Bytes, Change, Expectation, Snapshot, Store } from '../store/store.ts'
+import { awaitCommitsUnderWay } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
@@ -77,9 +78,11 @@ function laterOf(from: Buffer, last: Oid | undefined): Buffer {
 
 /**
  * The objects that there are now, container by container. Those that are created from now on bring their entries
- * along, so that the build does not run after a class that keeps growing.
+ * along, so that the build does not run after a class that keeps growing. Those whose writers did not know of the index yet
+ * have to be seen, and so nothing of their commits may be under way still.
  */
 async function coveredRanges(context: BuildContext, index: IndexNumber): Promise<{ from: Buffer; to: Buffer }[]> {
+  await awaitCommitsUnderWay(context.store)
   const snapshot = await context.store.snapshot()
   try {
     const catalog = await context.catalogAt(snapshot)
@@ -115,7 +118,8 @@ async function readBatch(context: BuildContext, from: Buffer, to: Buffer): Promi
 
 /**
  * One commit for the whole batch, which expects every record as it was read: else the entry of an old value could
- * be written beside a writer's new one. False when one of them has changed; nothing was written then.
+ * be written beside a writer's new one. False when one of them has changed, or a key of a unique index is taken; nothing was
+ * written then. Whoever holds the key may have got it after the record was read: each object by itself tells.
  */
 async function putEntries(context: BuildContext, index: IndexNumber, seen: readonly SeenObject[]): Promise<boolean> {
   const snapshot = await context.store.snapshot()
@@ -123,22 +127,22 @@ async function putEntries(context: BuildContext, index: IndexNumber, seen: reado
     const catalog = await context.catalogAt(snapshot)
     const definition = existing(catalog, index)
     const entries = seen.map(({ oid, record }) => entryOf(catalog, definition, oid, record))
-    const { values } = await snapshot.read(entries.map(({ key }) => key))
-    const own = new Map<string, Oid>()
-    const changes: { kind: 'put'; key: Buffer; value: Buffer }[] = []
-    const expectations: Parameters<Store['commit']>[0]['expectations'][number][] = [
-      { kind: 'revision', key: catalogVersionKey, prefix: catalog.version },
-    ]
+    const holders = await holdersOf(snapshot, entries)
+    const own = new Set<string>()
+    const changes: Change[] = []
+    const expectations: Expectation[] = [{ kind: 'revision', key: catalogVersionKey, prefix: catalog.version }]
     for (const [position, { oid, record }] of seen.entries()) {
-      const { key, isExclusive, format } = entries[position] as ReturnType<typeof entryOf>
-      const stored = values[position]
-      const holder = stored === undefined ? own.get(key.toString('latin1')) : oidFromBytes(stored, 0)
+      const { key, isExclusive } = entries[position] as IndexEntry
+      const holder = holders[position]
+      // Put by a writer, and kept by all writers since.
       if (holder === oid) continue
-      if (holder !== undefined) throw duplicate(catalog, definition, format, oid, record, holder)
-      if (isExclusive) expectations.push({ kind: 'absent', key })
+      if (holder !== undefined || own.has(key.toString('latin1'))) return false
+      if (isExclusive) {
+        expectations.push({ kind: 'absent', key })
+        own.add(key.toString('latin1'))
+      }
       expectations.push({ kind: 'revision', key: objectKey(oid), prefix: revisionPrefixOf(record) })
       changes.push({ kind: 'put', key, value: oidBytes(oid) })
-      own.set(key.toString('latin1'), oid)
     }
     if (changes.length === 0) return true
     const last = seen.at(-1)
@@ -150,6 +154,16 @@ async function putEntries(context: BuildContext, index: IndexNumber, seen: reado
   } finally {
     snapshot.release()
   }
+}
+
+/** Who holds the keys of a unique index; an entry that names its object in its key can be put whether it is there or not. */
+async function holdersOf(snapshot: Snapshot, entries: readonly IndexEntry[]): Promise<(Oid | undefined)[]> {
+  const { values } = await snapshot.read(entries.filter(({ isExclusive }) => isExclusive).map(({ key }) => key))
+  let read = 0
+  return entries.map(({ isExclusive }) => {
+    const stored = isExclusive ? values[read++] : undefined
+    return stored === undefined ? undefined : oidFromBytes(stored, 0)
+  })
 }
 
 /** A writer was there between: each object by itself, as it is now, so that one conflict redoes one object. */
@@ -166,24 +180,24 @@ async function putOne(context: BuildContext, transaction: Transaction, index: In
   const record = values[0]
   if (record === undefined) return
   const { key, isExclusive, format } = entryOf(catalog, definition, oid, record)
-  const stored = (await transaction.read([key])).values[0]
-  if (stored !== undefined) {
-    const holder = oidFromBytes(stored, 0)
-    if (holder === oid) return
-    throw duplicate(catalog, definition, format, oid, record, holder)
-  }
   transaction.expectRevision(catalogVersionKey, catalog.version)
   transaction.expectRevision(objectKey(oid), revisionPrefixOf(record))
-  if (isExclusive) transaction.expectAbsent(key)
+  if (isExclusive) {
+    const [stored] = await transaction.readAndExpect([key])
+    const holder = stored === undefined ? undefined : oidFromBytes(stored, 0)
+    if (holder === oid) return
+    if (holder !== undefined) throw duplicate(catalog, definition, format, oid, record, holder)
+  }
   transaction.put(key, oidBytes(oid))
 }
 
-function entryOf(
-  catalog: Catalog,
-  definition: IndexDefinition,
-  oid: Oid,
-  record: Bytes,
-): { key: Buffer; isExclusive: boolean; format: ClassFormat } {
+interface IndexEntry {
+  readonly key: Buffer
+  readonly isExclusive: boolean
+  readonly format: ClassFormat
+}
+
+function entryOf(catalog: Catalog, definition: IndexDefinition, oid: Oid, record: Bytes): IndexEntry {
   const format = recordFormats(catalog).ofShape(shapeNumberOf(record))
   const keyFormat = indexFormatsOf(format).find(({ index }) => index.number === definition.number)
   assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)

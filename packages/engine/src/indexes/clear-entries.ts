@@ -2,6 +2,7 @@
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
+import { awaitCommitsUnderWay } from '../store/with-snapshot.ts'
 import { indexRange } from './index-key.ts'
 
 const batchEntries = 2_000
@@ -14,6 +15,8 @@ export async function clearDroppedIndexes(store: Store): Promise<void> {
     numbers.push(...(batch as IndexNumber[]))
   }
   snapshot.release()
+  // Of writers that still knew of the index, no entry may come after it is cleared.
+  if (numbers.length > 0) await awaitCommitsUnderWay(store)
   for (const number of numbers) await clearIndex(store, number)
 }
 

@@ -59,13 +59,12 @@ function collect(
 
 /**
  * The build may not have come to this object yet, and another one may hold the key meanwhile: an entry is deleted
- * only if it holds the object's own OID. Where there is none, none may appear before the commit.
+ * only if it holds the object's own OID. Whatever is found is expected to stay so: until the commit the other may let go of
+ * the key, and the build come to this object.
  */
 async function removeWhileBuilding(transaction: Transaction, { change, entry }: EntryChange): Promise<void> {
-  const { values } = await transaction.read([entry.key])
-  const holder = values[0]
-  if (holder === undefined) transaction.expectAbsent(entry.key)
-  else if (oidFromBytes(holder, 0) === change.oid) transaction.delete(entry.key)
+  const [holder] = await transaction.readAndExpect([entry.key])
+  if (holder !== undefined && oidFromBytes(holder, 0) === change.oid) transaction.delete(entry.key)
 }
 
 async function refuseTakenKeys(transaction: Transaction, additions: readonly EntryChange[]): Promise<void> {
@@ -76,7 +75,10 @@ async function refuseTakenKeys(transaction: Transaction, additions: readonly Ent
   for (const [position, addition] of exclusive.entries()) {
     const text = addition.entry.key.toString('latin1')
     const holder = values[position] ?? holders.get(text)
-    if (holder !== undefined) throw uniqueViolation(addition, oidFromBytes(holder, 0))
+    if (holder !== undefined) {
+      transaction.expectAsRead(addition.entry.key, values[position])
+      throw uniqueViolation(addition, oidFromBytes(holder, 0))
+    }
     holders.set(text, oidBytes(addition.change.oid))
   }
 }

@@ -19,6 +19,8 @@ export async function readAndExpectLinks(
   const kind = linkForm === 'set' ? linkKind.target : linkForm === 'map' ? linkKind.name : linkKind.position
   const range = linkRange(owner, attribute.number, kind)
   const entries = await transaction.readAndExpectRange(range, objectKey(owner))
+  // Elements of lists and sets come and go with their entries; that of a map's key changes in place.
+  if (linkForm === 'map') for (const { key, value } of entries) transaction.expectRevision(key, value)
   return entries.map(({ key, value }) => {
     return { key, target: linkForm === 'set' ? targetOfKey(key) : oidFromBytes(value, 0) }
   })

@@ -9,7 +9,7 @@ import type { ObjectState } from '../records/working-set.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 import { positionKey, targetKey } from './link-keys.ts'
-import { noSuchObject, type ObjectChanges, type ReferencePlace } from './object-changes.ts'
+import type { ObjectChanges, ReferencePlace } from './object-changes.ts'
 
 /** One side of a pair: an object and its attribute. */
 export interface Side {
@@ -70,19 +70,35 @@ export async function releaseToOne(
   state.values[attribute.index] = noOid
   state.positions[attribute.index] = undefined
   state.isChanged = true
-  const partner = await changes.objects.load(old)
-  if (partner === undefined) return
-  const far = partner.format.attribute(inverse)
-  if (far.linkForm !== undefined) changes.expectObject(old)
-  if (far.linkForm === 'list') {
+  const form = changes.linkFormOf(inverse)
+  if (form === undefined) return letGo(changes, old, inverse, state.oid)
+  if ((await changes.formatsOf([old])).size === 0) return
+  if (form === 'list') {
     assert(position !== undefined, 'a reference into a list knows its position')
     changes.transaction.delete(positionKey(old, inverse, position))
-  } else if (far.linkForm === 'set') {
-    changes.transaction.delete(targetKey(old, inverse, state.oid))
-  } else if (partner.values[far.index] === state.oid) {
-    partner.values[far.index] = noOid
-    partner.isChanged = true
-  }
+  } else changes.transaction.delete(targetKey(old, inverse, state.oid))
+}
+
+/** Clears a to-one side where it refers to `target`; where it does not, or is not there, it is expected to stay so. */
+async function letGo(changes: ObjectChanges, oid: Oid, attribute: AttributeNumber, target: Oid): Promise<void> {
+  const state = await changes.objects.load(oid)
+  if (state === undefined) return changes.expectNoObject(oid)
+  const { index } = state.format.attribute(attribute)
+  if (state.values[index] !== target) return changes.expectUnchanged(state)
+  state.values[index] = noOid
+  state.positions[index] = undefined
+  state.isChanged = true
+}
+
+/** The same for the to-one sides of several objects, read in one trip. */
+export async function letAllGo(
+  changes: ObjectChanges,
+  oids: readonly Oid[],
+  attribute: AttributeNumber,
+  target: Oid,
+): Promise<void> {
+  await changes.objects.loadAll(oids)
+  for (const oid of oids) await letGo(changes, oid, attribute, target)
 }
 
 /** 1–1: the partner lets go of whom it has, and points back. */
@@ -93,17 +109,11 @@ async function takePartner(
   far: Side,
 ): Promise<void> {
   const partner = await changes.objects.load(far.oid)
-  if (partner === undefined) throw noSuchObject(far.oid, placeOf(state.format, attribute))
+  if (partner === undefined) throw changes.noSuchObject(far.oid, placeOf(state.format, attribute))
   // Its own partner, through an attribute that is its own inverse: set already.
   if (partner.oid === state.oid && far.attribute.index === attribute.index) return
   const taken = partner.values[far.attribute.index] as Oid
-  if (taken !== noOid && taken !== state.oid) {
-    const former = await changes.objects.load(taken)
-    if (former !== undefined) {
-      former.values[former.format.attribute(attribute.attribute.number).index] = noOid
-      former.isChanged = true
-    }
-  }
+  if (taken !== noOid && taken !== state.oid) await letGo(changes, taken, attribute.attribute.number, partner.oid)
   partner.values[far.attribute.index] = state.oid
   partner.isChanged = true
 }
@@ -139,8 +149,11 @@ async function adoptAll(
   await changes.objects.loadAll(targets.map(({ oid }) => oid))
   for (const target of targets) {
     const state = changes.objects.known(target.oid)
-    if (state === undefined) throw noSuchObject(target.oid, place)
-    if (state.values[target.attribute.index] === owner.oid) continue
+    if (state === undefined) throw changes.noSuchObject(target.oid, place)
+    if (state.values[target.attribute.index] === owner.oid) {
+      changes.expectUnchanged(state)
+      continue
+    }
     await releaseToOne(changes, state, target.attribute)
     state.values[target.attribute.index] = owner.oid
     state.positions[target.attribute.index] = await putEntry(changes, owner, target.oid)
@@ -151,7 +164,7 @@ async function adoptAll(
 /** n–n: entries on both sides, found by value on both. */
 async function joinAll(changes: ObjectChanges, owner: Side, targets: readonly Side[]): Promise<void> {
   const number = owner.attribute.attribute.number
-  const { values } = await changes.transaction.read(targets.map(({ oid }) => targetKey(owner.oid, number, oid)))
+  const values = await changes.transaction.readAndExpect(targets.map(({ oid }) => targetKey(owner.oid, number, oid)))
   await changes.readListEnds(
     targets.map(({ oid, attribute }) => ({ owner: oid, attribute: attribute.attribute.number })),
   )
@@ -165,39 +178,66 @@ async function joinAll(changes: ObjectChanges, owner: Side, targets: readonly Si
   }
 }
 
-/** Removes the targets from a to-many side; those that are not in it are no error. */
+/** Removes the targets from a to-many side; those that are not in it are no error, and expected not to be. */
 export async function removeFromMany(changes: ObjectChanges, owner: Side, targets: readonly Oid[]): Promise<void> {
   const { inverseAttribute: inverse, referencedClass } = referenceSpecOf(owner.attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
-  await changes.objects.loadAll(targets)
-  for (const target of new Set(targets)) {
-    const state = changes.objects.known(target)
-    if (state === undefined || !state.format.cls.isOrInherits(referencedClass)) continue
-    const far = state.format.attribute(inverse)
-    if (far.linkForm !== undefined) {
-      await deletePair(changes, owner, { oid: target, attribute: far })
-    } else if (state.values[far.index] === owner.oid) {
-      await releaseToOne(changes, state, far)
-    }
+  const removed: Oid[] = []
+  for (const oid of new Set(targets)) {
+    // What is of another class has never been in it.
+    if ((await changes.classOf(oid))?.isOrInherits(referencedClass) === true) removed.push(oid)
+  }
+  if (changes.linkFormOf(inverse) !== undefined) {
+    const formats = await changes.formatsOf(removed)
+    const sides = [...formats].map(([oid, format]) => ({ oid, attribute: format.attribute(inverse) }))
+    return deletePairs(changes, owner, sides)
+  }
+  await changes.objects.loadAll(removed)
+  for (const oid of removed) {
+    const state = changes.objects.known(oid)
+    if (state === undefined) changes.expectNoObject(oid)
+    else await removeToOne(changes, owner, state, inverse)
   }
 }
 
-async function deletePair(changes: ObjectChanges, one: Side, other: Side): Promise<void> {
-  const sides = [
-    { side: one, partner: other.oid },
-    { side: other, partner: one.oid },
-  ]
-  const keys = sides.map(({ side, partner }) => targetKey(side.oid, side.attribute.attribute.number, partner))
-  const { values } = await changes.transaction.read(keys)
-  for (const [index, { side }] of sides.entries()) {
-    const key = keys[index] as Buffer
-    const position = values[index]
+async function removeToOne(
+  changes: ObjectChanges,
+  owner: Side,
+  state: ObjectState,
+  inverse: AttributeNumber,
+): Promise<void> {
+  const far = state.format.attribute(inverse)
+  if (state.values[far.index] === owner.oid) await releaseToOne(changes, state, far)
+  else changes.expectUnchanged(state)
+}
+
+async function deletePairs(changes: ObjectChanges, owner: Side, targets: readonly Side[]): Promise<void> {
+  if (targets.length === 0) return
+  changes.expectObject(owner.oid)
+  const entries = targets.flatMap((target) => [pairedEntry(owner, target.oid), pairedEntry(target, owner.oid)])
+  await deletePairedEntries(changes, entries)
+}
+
+/** One side's entry of an n–n pair, found by value. */
+export interface PairedEntry {
+  readonly side: Side
+  readonly key: Buffer
+}
+
+export function pairedEntry(side: Side, target: Oid): PairedEntry {
+  return { side, key: targetKey(side.oid, side.attribute.attribute.number, target) }
+}
+
+/** Deletes those that there are, under what was read of them; the others are expected not to be there. */
+export async function deletePairedEntries(changes: ObjectChanges, entries: readonly PairedEntry[]): Promise<void> {
+  const { transaction } = changes
+  const values = await transaction.readAndExpect(entries.map(({ key }) => key))
+  for (const [i, { side, key }] of entries.entries()) {
+    const position = values[i]
     if (position === undefined) continue
-    changes.transaction.expectRevision(key, position)
-    changes.transaction.delete(key)
-    if (side.attribute.linkForm === 'list') {
-      changes.transaction.delete(positionKey(side.oid, side.attribute.attribute.number, position))
-    }
+    transaction.delete(key)
+    const { linkForm, attribute } = side.attribute
+    if (linkForm === 'list') transaction.delete(positionKey(side.oid, attribute.number, position))
   }
 }
 
@@ -232,14 +272,15 @@ async function putPairedEntry(changes: ObjectChanges, side: Side, target: Oid): 
 export async function moveToEnd(changes: ObjectChanges, owner: Side, target: Oid, position: Buffer): Promise<void> {
   const { number } = owner.attribute.attribute
   const inverse = inverseOf(owner.attribute)
-  const state = await changes.objects.load(target)
-  if (state === undefined || inverse === null) return
+  if (inverse === null) return
+  const isToOne = changes.linkFormOf(inverse) === undefined
+  const state = isToOne ? await changes.objects.load(target) : undefined
+  if (isToOne && state === undefined) return changes.expectNoObject(target)
   const moved = changes.nextPosition(owner.oid, owner.attribute)
   changes.transaction.delete(positionKey(owner.oid, number, position))
   changes.transaction.put(positionKey(owner.oid, number, moved), oidBytes(target))
-  const far = state.format.attribute(inverse)
-  if (far.linkForm === undefined) {
-    state.positions[far.index] = moved
+  if (state !== undefined) {
+    state.positions[state.format.attribute(inverse).index] = moved
     state.isChanged = true
   } else {
     const byTarget = targetKey(owner.oid, number, target)

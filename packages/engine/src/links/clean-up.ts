@@ -2,23 +2,16 @@
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { ObjectState } from '../records/working-set.ts'
 import type { Entry } from '../store/store.ts'
-import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
+import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
-import { inverseOf, releaseToOne } from './bidirectional.ts'
-import {
-  attributeOfKey,
-  kindOfKey,
-  linkKind,
-  objectLinksRange,
-  positionKey,
-  targetKey,
-  targetOfKey,
-} from './link-keys.ts'
+import { deletePairedEntries, inverseOf, letAllGo, pairedEntry, releaseToOne } from './bidirectional.ts'
+import { attributeOfKey, kindOfKey, linkKind, objectLinksRange, targetOfKey } from './link-keys.ts'
 import type { ObjectChanges } from './object-changes.ts'
 
 /**
  * Takes the object out of every bidirectional link and deletes its link entries (REST interface, section 4).
- * Its entries are expected to be as read: who links to it meanwhile makes the deletion look again.
+ * Its entries are expected to be as read, and so is what its partners hold of it, or do not: who changes either meanwhile, and
+ * whom this deletion has not seen, makes it look again.
  */
 export async function cleanUpLinks(changes: ObjectChanges, state: ObjectState): Promise<void> {
   for (const attribute of state.format.attributes) {
@@ -46,24 +39,10 @@ async function leavePartners(
   partners: readonly Oid[],
   inverse: AttributeNumber,
 ): Promise<void> {
-  await changes.objects.loadAll(partners)
-  const mirrors: { partner: Oid; far: AttributeFormat; key: Buffer }[] = []
-  for (const oid of partners) {
-    const partner = changes.objects.known(oid)
-    if (partner === undefined) continue
-    const far = partner.format.attribute(inverse)
-    if (far.linkForm !== undefined) mirrors.push({ partner: oid, far, key: targetKey(oid, inverse, state.oid) })
-    else if (partner.values[far.index] === state.oid) {
-      partner.values[far.index] = noOid
-      partner.positions[far.index] = undefined
-      partner.isChanged = true
-    }
-  }
-  const { values } = await changes.transaction.read(mirrors.map(({ key }) => key))
-  for (const [index, { partner, far, key }] of mirrors.entries()) {
-    const position = values[index]
-    if (position === undefined) continue
-    changes.transaction.delete(key)
-    if (far.linkForm === 'list') changes.transaction.delete(positionKey(partner, inverse, position))
-  }
+  if (changes.linkFormOf(inverse) === undefined) return letAllGo(changes, partners, inverse, state.oid)
+  const formats = await changes.formatsOf(partners)
+  const mirrors = [...formats].map(([oid, format]) => {
+    return pairedEntry({ oid, attribute: format.attribute(inverse) }, state.oid)
+  })
+  await deletePairedEntries(changes, mirrors)
 }

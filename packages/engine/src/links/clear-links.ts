@@ -3,6 +3,7 @@ import { prefixEnd } from '../bytes/key-space.ts'
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import { type Container, listContainers } from '../records/containers.ts'
 import type { Bytes, Change, Store } from '../store/store.ts'
+import { awaitCommitsUnderWay } from '../store/with-snapshot.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { attributeOfKey, containerLinksRange } from './link-keys.ts'
 
@@ -16,6 +17,20 @@ interface Garbage {
 
 /** Clears whatever is on the list; begun again after a stop, it goes on. */
 export async function clearDeletedLinks(store: Store): Promise<void> {
+  const garbage = await listGarbage(store)
+  if (garbage.length === 0) return
+  // Of writers that still knew of the attribute, no entry may come after it is cleared.
+  await awaitCommitsUnderWay(store)
+  const snapshot = await store.snapshot()
+  const containers = await listContainers(snapshot, allClasses(garbage))
+  snapshot.release()
+  for (const { attribute, classes } of garbage) {
+    for (const container of containers) if (classes.has(container.classNumber)) await clear(store, attribute, container)
+    await store.commit({ changes: [{ kind: 'delete', key: catalogKey('linkGarbage', attribute) }], expectations: [] })
+  }
+}
+
+async function listGarbage(store: Store): Promise<Garbage[]> {
   const snapshot = await store.snapshot()
   const garbage: Garbage[] = []
   const read = (key: Bytes, value: Bytes): Garbage => ({
@@ -23,12 +38,8 @@ export async function clearDeletedLinks(store: Store): Promise<void> {
     classes: new Set(JSON.parse(Buffer.from(value).toString()) as ClassNumber[]),
   })
   for await (const batch of snapshot.scan(catalogPartRange('linkGarbage'), read)) garbage.push(...batch)
-  const containers = garbage.length === 0 ? [] : await listContainers(snapshot, allClasses(garbage))
   snapshot.release()
-  for (const { attribute, classes } of garbage) {
-    for (const container of containers) if (classes.has(container.classNumber)) await clear(store, attribute, container)
-    await store.commit({ changes: [{ kind: 'delete', key: catalogKey('linkGarbage', attribute) }], expectations: [] })
-  }
+  return garbage
 }
 
 function allClasses(garbage: readonly Garbage[]): Set<ClassNumber> {

@@ -59,6 +59,8 @@ export async function putPairs(
   const { spec } = attribute.attribute
   assert(spec.logicalType === 'map', 'pairs are of a map')
   const present = await presentPairs(changes, state, attribute, action, pairs)
+  // What a key holds decides about which references are checked.
+  for (const { key, value } of present) changes.transaction.expectRevision(key, value)
   if (action === 'override') for (const { key } of present) changes.transaction.delete(key)
   changes.expectObject(state.oid)
   // Only references that change are checked: what was read can be sent back, dangling ones included.
@@ -89,7 +91,7 @@ async function presentPairs(
   if (action === 'override') return presentEntries(changes, state, attribute, linkKind.name)
   if (state.stored === undefined) return []
   const keys = pairs.map(({ key }) => mapEntryKey(state.oid, attribute, key))
-  const { values } = await changes.transaction.read(keys)
+  const values = await changes.transaction.readAndExpect(keys)
   return keys.flatMap((key, position) => {
     const value = values[position]
     return value === undefined ? [] : [{ key, value }]
@@ -157,8 +159,7 @@ async function remove(
     return
   }
   const removed = new Set(elements)
-  const { ranges } = await changes.transaction.read([], [linkRange(state.oid, number, linkKind.position)])
-  for (const { key, value } of ranges[0] ?? []) {
+  for (const { key, value } of await presentEntries(changes, state, attribute, linkKind.position)) {
     if (removed.has(oidFromBytes(value, 0))) changes.transaction.delete(key)
   }
 }
@@ -176,7 +177,7 @@ async function addUnpaired(
     return append(changes, state, attribute, elements, noTargets)
   }
   const keys = elements.map((target) => targetKey(state.oid, attribute.attribute.number, target))
-  const { values } = await changes.transaction.read(keys)
+  const values = await changes.transaction.readAndExpect(keys)
   const added = elements.filter((_target, position) => values[position] === undefined)
   return append(changes, state, attribute, added, noTargets)
 }
@@ -232,7 +233,8 @@ async function overridePaired(
     [...following.keys()].filter((target) => !restSet.has(target)),
   )
   await changes.readListEnds([{ owner: state.oid, attribute: attribute.attribute.number }])
-  await changes.objects.loadAll(rest)
+  const inverse = inverseOf(attribute)
+  if (inverse !== null && changes.linkFormOf(inverse) === undefined) await changes.objects.loadAll(rest)
   let added: Oid[] = []
   for (const target of rest) {
     const position = following.get(target)

@@ -1,13 +1,15 @@
 /** What an operation that changes objects and links works with. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/containers.ts'
 import { objectKey } from '../records/object-key.ts'
-import { type ObjectState, WorkingSet } from '../records/working-set.ts'
-import type { Catalog } from '../schema/catalog.ts'
+import { revisionPrefixOf } from '../records/record-format.ts'
+import { type ObjectState, objectsAtOnce, WorkingSet } from '../records/working-set.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { linkKind, linkRange, positionOfKey } from './link-keys.ts'
@@ -53,14 +55,73 @@ export class ObjectChanges {
   }
 
   /**
+   * Expects that there is no such object when the operation commits, as it was found; unless the operation itself deletes it.
+   * For an object that was looked for in vain: what was concluded from its absence is wrong where it was only not seen.
+   */
+  expectNoObject(oid: Oid): void {
+    if (!this.objects.isDeleted(oid)) this.transaction.expectAbsent(objectKey(oid))
+  }
+
+  /** Expects an object to be as it was read when the operation commits, also where the operation does not change it. */
+  expectUnchanged({ key, stored }: ObjectState): void {
+    if (stored !== undefined) this.transaction.expectRevision(key, revisionPrefixOf(stored))
+  }
+
+  /** How the attribute is kept where it is a collection kept as links; undefined where its values are in records. */
+  linkFormOf(attribute: AttributeNumber): LinkForm | undefined {
+    const found = this.catalog.attribute(attribute)
+    assert(found !== undefined, 'the inverse of an attribute is in the catalog')
+    return linkFormOf(found.spec)
+  }
+
+  /**
+   * The formats of objects whose link entries are about to change, without their records: each is expected to be there at
+   * the commit. Those that do not exist have none, and are expected not to.
+   */
+  async formatsOf(oids: readonly Oid[]): Promise<ReadonlyMap<Oid, ClassFormat>> {
+    const formats = new Map<Oid, ClassFormat>()
+    const unknown: Oid[] = []
+    for (const oid of oids) {
+      const known = this.objects.known(oid)
+      if (known !== undefined) formats.set(oid, known.format)
+      else if (!this.objects.isDeleted(oid)) unknown.push(oid)
+    }
+    const absent = await this.findAbsent(unknown)
+    for (const oid of unknown) {
+      const cls = absent.has(oid) ? undefined : await this.classOf(oid)
+      if (cls === undefined) this.expectNoObject(oid)
+      else formats.set(oid, this.objects.formats.of(cls))
+    }
+    for (const oid of formats.keys()) this.expectObject(oid)
+    return formats
+  }
+
+  /** A first attempt only expects that they are there; a careful one looks. */
+  private async findAbsent(oids: readonly Oid[]): Promise<Set<Oid>> {
+    const absent = new Set<Oid>()
+    if (!this.transaction.isCareful) return absent
+    for (let at = 0; at < oids.length; at += objectsAtOnce) {
+      const part = oids.slice(at, at + objectsAtOnce)
+      const { values } = await this.transaction.read(part.map(objectKey))
+      for (const [i, oid] of part.entries()) if (values[i] === undefined) absent.add(oid)
+    }
+    return absent
+  }
+
+  /** By its container: the class that an object has, had or would have, for good. Undefined where there is no such container. */
+  async classOf(oid: Oid): Promise<SchemaClass | undefined> {
+    const classNumber = await this.containers.classOf(oid, this.transaction.snapshot)
+    return classNumber === undefined ? undefined : this.catalog.classByNumber(classNumber)
+  }
+
+  /**
    * The format of the object that a newly set reference names. It must exist and be of the referenced class or a
    * subclass (REST interface, section 4). Throws InvalidReference.
    */
   async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferencePlace): Promise<ClassFormat> {
     const known = this.objects.known(target)
-    const classNumber = known?.format.cls.number ?? (await this.containers.classOf(target, this.transaction.snapshot))
-    const cls = classNumber === undefined ? undefined : this.catalog.classByNumber(classNumber)
-    if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw noSuchObject(target, place)
+    const cls = known?.format.cls ?? (await this.classOf(target))
+    if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw this.noSuchObject(target, place)
     if (!cls.isOrInherits(referencedClass)) {
       const wanted = this.catalog.classByNumber(referencedClass)?.name
       throw new AshlarError(
@@ -70,11 +131,20 @@ export class ObjectChanges {
     }
     if (known === undefined && this.transaction.isCareful) {
       const { values } = await this.transaction.read([objectKey(target)])
-      if (values[0] === undefined) throw noSuchObject(target, place)
+      if (values[0] === undefined) throw this.noSuchObject(target, place)
     }
     // Also where it is loaded: it may be deleted between the reading and the commit.
     this.expectObject(target)
     return this.objects.formats.of(cls)
+  }
+
+  /** InvalidReference, for a reference to an object that was looked for in vain. */
+  noSuchObject(target: Oid, place: ReferencePlace): AshlarError {
+    this.expectNoObject(target)
+    return new AshlarError(
+      'InvalidReference',
+      `Attribute ${place.attributeName} of class ${place.className} refers to ${target}, but there is no such object.`,
+    )
   }
 
   /** Reads where the given lists end, in one trip, so that `nextPosition` can be asked for them. */
@@ -95,11 +165,4 @@ export class ObjectChanges {
   nextPosition(owner: Oid, attribute: AttributeFormat): Buffer {
     return this.session.nextPosition(this.listEnds.get(`${owner} ${attribute.attribute.number}`), Date.now())
   }
-}
-
-export function noSuchObject(target: Oid, place: ReferencePlace): AshlarError {
-  return new AshlarError(
-    'InvalidReference',
-    `Attribute ${place.attributeName} of class ${place.className} refers to ${target}, but there is no such object.`,
-  )
 }

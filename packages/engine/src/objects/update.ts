@@ -22,12 +22,16 @@ export async function updateObject(
     )
   }
   await applyAttributes(changes, state, attributes)
+  if (!state.isChanged) changes.expectObject(oid)
 }
 
 /** Throws ObjectNotFound. */
 export async function loadExisting(changes: ObjectChanges, oid: Oid): Promise<ObjectState> {
   const state = await changes.objects.load(oid)
-  if (state === undefined) throw objectNotFound(oid)
+  if (state === undefined) {
+    changes.expectNoObject(oid)
+    throw objectNotFound(oid)
+  }
   return state
 }
 

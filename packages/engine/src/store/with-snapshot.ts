@@ -63,3 +63,16 @@ export function snapshotToReadAgain(
 export function mayBeReadSkew({ facts }: Store, error: unknown): boolean {
   return error instanceof AssertionFailed && !facts.snapshotsAreWhole
 }
+
+/**
+ * Resolves once every commit that was under way is seen whole by all snapshots that begin afterwards. Where snapshots are
+ * whole that is always so. For work that relies on having seen all that was written before a change of the catalog.
+ */
+export async function awaitCommitsUnderWay(store: Store): Promise<void> {
+  if (store.facts.snapshotsAreWhole) return
+  const snapshot = await store.snapshot({ purpose: 'whole' })
+  // The first read is what waits; which key it reads makes no difference.
+  await Promise.resolve(snapshot.view(anyKey, () => undefined)).finally(() => snapshot.release())
+}
+
+const anyKey = Buffer.of(0)

@@ -26,13 +26,14 @@ export class OverlaySnapshot implements Snapshot {
   /** The bytes belong to the caller, those of own writes to the writer: neither changes them. */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
     if (this.own === undefined) return this.below.read(keys, ranges)
+    const own = keys.map((key) => treeGet(this.own, key))
     const answer = this.below.read(
-      keys,
+      keys.filter((_key, i) => own[i] === undefined),
       ranges.map((range) => this.widened(range)),
     )
     return answer instanceof Promise
-      ? answer.then((stored) => this.overlaid(stored, keys, ranges))
-      : this.overlaid(answer, keys, ranges)
+      ? answer.then((stored) => this.overlaid(stored, own, ranges))
+      : this.overlaid(answer, own, ranges)
   }
 
   async *scan<T>(
@@ -82,11 +83,12 @@ export class OverlaySnapshot implements Snapshot {
     return deletions === 0 ? range : { ...range, limit: range.limit + deletions }
   }
 
-  private overlaid(stored: ReadAnswer, keys: readonly Bytes[], ranges: readonly RangeRead[]): ReadAnswer {
-    const values = keys.map((key, position) => {
-      const own = treeGet(this.own, key)
-      if (own === undefined) return stored.values[position]
-      return own === deletedValue ? undefined : own
+  /** `own`: what was written for each key; only the others were read below. */
+  private overlaid(stored: ReadAnswer, own: readonly (Bytes | undefined)[], ranges: readonly RangeRead[]): ReadAnswer {
+    let below = 0
+    const values = own.map((value) => {
+      if (value === undefined) return stored.values[below++]
+      return value === deletedValue ? undefined : value
     })
     return {
       values,

@@ -39,11 +39,15 @@ export async function transact<T>(
         if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
         if (error instanceof MomentPassed) continue
         if (mayBeReadSkew(store, error) && attempt < attemptsMax && ++skewRetries <= readSkewRetriesMax) continue
+        if (error instanceof AshlarError && !(await isConfirmed(store, transaction))) continue
         throw error
       } finally {
         snapshot.release()
       }
-      if (!transaction.hasChanges) return result
+      if (!transaction.hasChanges) {
+        if (await isConfirmed(store, transaction)) return result
+        continue
+      }
       const outcome = await store.commit(transaction.commit())
       if (outcome.isCommitted) return result
       line.conflict = keyOf(outcome.failed)
@@ -55,6 +59,16 @@ export async function transact<T>(
     'TransactionContention',
     `The change met other changes of the same objects ${attemptsMax} times in a row; nothing was changed.`,
   )
+}
+
+/**
+ * Whether what a transaction read was so at one time. An error is a conclusion from reads as well, and so is that there is
+ * nothing to change; neither is committed. Where snapshots are not whole, a commit without changes tells.
+ */
+async function isConfirmed(store: Store, transaction: Transaction): Promise<boolean> {
+  if (store.facts.snapshotsAreWhole) return true
+  const { expectations } = transaction.commit()
+  return expectations.length === 0 || (await store.commit({ changes: [], expectations })).isCommitted
 }
 
 /** The turns that one transaction takes among those that want the same key. */

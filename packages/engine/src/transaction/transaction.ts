@@ -112,6 +112,23 @@ export class Transaction {
     if (!this.written.has(keyText(key))) this.expect('revision', key, { kind: 'revision', key, prefix })
   }
 
+  /**
+   * Expects the key to hold at the commit just what was read of it: `value`, or nothing where that is undefined. What this
+   * transaction wrote does not count.
+   */
+  expectAsRead(key: Bytes, value: Bytes | undefined): void {
+    if (value === undefined) this.expectAbsent(key)
+    else if (value.length === 0) this.expectPresent(key)
+    else this.expectRevision(key, value)
+  }
+
+  /** Reads keys through own writes, and expects each to hold the same at the commit. */
+  async readAndExpect(keys: readonly Bytes[]): Promise<readonly (Bytes | undefined)[]> {
+    const { values } = await this.read(keys)
+    for (const [i, key] of keys.entries()) this.expectAsRead(key, values[i])
+    return values
+  }
+
   private expectRange(range: KeyRange, stored: readonly Entry[], guard: Bytes): void {
     const holds = stored.map((entry) => entry.key)
     const id = `range ${keyText(range.from ?? guard)} ${keyText(range.to ?? guard)}`

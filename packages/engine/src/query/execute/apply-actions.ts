@@ -12,7 +12,10 @@ export async function applyAction(changing: Changing, action: ActionPlan, values
   await changes.objects.loadAll(values.owners)
   for (const oid of values.owners) {
     const state = changes.objects.known(oid)
-    if (state === undefined) continue
+    if (state === undefined) {
+      changes.expectNoObject(oid)
+      continue
+    }
     const json = await jsonFor(changing, action, values, state)
     if (json === undefined) continue
     const { attribute, inner } = action.target

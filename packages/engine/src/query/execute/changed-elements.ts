@@ -1,16 +1,15 @@
 /** Elements of a collection that are set, cleared or removed: the collection as it is afterwards, as a request body. */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, assert, unreachable } from '../../errors.ts'
-import { linkHeaderBytes, linkRange } from '../../links/link-keys.ts'
+import { readAndExpectLinks } from '../../links/attribute-links.ts'
 import type { ObjectState } from '../../records/working-set.ts'
-import { noOid, oidFromBytes } from '../../types/oid.ts'
+import { noOid } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { ActionPlan, TargetPlan } from '../plan/plan-change.ts'
 import { toJson } from '../values/value-json.ts'
 import { isMany, isReference } from '../values/value-type.ts'
 import type { ActionValues, ElementChoice } from './action-values.ts'
 import { attributeJson, type Changing, eachJson } from './change-values.ts'
-import { shownKind } from './snapshot-reader.ts'
 
 export async function setElements(
   changing: Changing,
@@ -187,11 +186,8 @@ async function presentElements({ changes }: Changing, target: TargetPlan, state:
   assert(type.kind === 'collection', 'elements are of a list or set')
   const format = state.format.attribute(target.attribute.number)
   if (format.linkForm !== undefined) {
-    const range = linkRange(state.oid, target.attribute.number, shownKind(format))
-    const entries = (await changes.transaction.read([], [range])).ranges[0] ?? []
-    return entries.map(({ key, value }) =>
-      format.linkForm === 'set' ? oidFromBytes(key, linkHeaderBytes) : oidFromBytes(value, 0),
-    )
+    changes.expectUnchanged(state)
+    return (await readAndExpectLinks(changes.transaction, state.oid, format)).map(({ target: element }) => element)
   }
   let held: unknown = state.values[format.index]
   for (const { index } of target.inner) held = (held as readonly unknown[])[index]

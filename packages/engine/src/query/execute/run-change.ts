@@ -1,12 +1,13 @@
 /** UPDATE, DELETE, CREATE and UPSERT carried out, all of a statement before the next one begins. */
 import { JsonWriter } from '../../bytes/json-writer.ts'
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, assert } from '../../errors.ts'
 import { indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
 import { applyAttributes } from '../../objects/apply-attributes.ts'
 import { deleteObject } from '../../objects/delete.ts'
 import { flushObjects } from '../../objects/flush.ts'
 import { toAshlarError } from '../../objects/value-error.ts'
+import { revisionPrefixOf } from '../../records/record-format.ts'
 import { isSameValue } from '../../records/same-value.ts'
 import type { ObjectState } from '../../records/working-set.ts'
 import { objectsAtOnce } from '../../records/working-set.ts'
@@ -45,7 +46,9 @@ export async function runUpdate(
       return plan.actions.map((action) => workOut(action, run, view.oid))
     })
     await changing.changes.objects.loadAll(views.map(({ oid }) => oid))
-    for (const [i, { oid }] of views.entries()) {
+    for (const [i, view] of views.entries()) {
+      const { oid } = view
+      expectSeen(changing, view)
       changed.push(oid)
       await applyAll(plan, worked[i] as ActionValues[], changing)
     }
@@ -54,6 +57,16 @@ export async function runUpdate(
   }
   await flushObjects(changing.changes)
   return changed
+}
+
+/**
+ * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
+ * Throws AssertionFailed where they are not, which is read skew.
+ */
+function expectSeen({ changes }: Changing, { oid, record }: ObjectView): void {
+  const stored = changes.objects.known(oid)?.stored
+  const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
+  assert(isSeen || changes.objects.isDeleted(oid), `object ${oid} is changed as it was seen`)
 }
 
 async function applyAll(plan: ChangePlan, worked: readonly ActionValues[], changing: Changing): Promise<void> {
@@ -72,7 +85,10 @@ export async function runDelete(
     changing.count(views.length)
     const oids = views.map(({ oid }) => oid)
     await changing.changes.objects.loadAll(oids)
-    for (const oid of oids) await deleteObject(changing.changes, oid)
+    for (const view of views) {
+      expectSeen(changing, view)
+      await deleteObject(changing.changes, view.oid)
+    }
     deleted.push(...oids)
     const breath = before.breathe()
     if (breath !== undefined) await breath

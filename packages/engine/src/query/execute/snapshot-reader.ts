@@ -149,7 +149,7 @@ function atOnce(answer: Awaitable<ReadAnswer>): ReadAnswer {
 }
 
 /** Of the two kinds of entries that a paired list has, the one that its order follows. */
-export function shownKind(attribute: AttributeFormat): number {
+function shownKind(attribute: AttributeFormat): number {
   if (attribute.linkForm === 'list') return linkKind.position
   return attribute.linkForm === 'set' ? linkKind.target : linkKind.name
 }

@@ -1,0 +1,31 @@
+/** Whatever a change concludes from what it reads is an expectation of its commit. */
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { audited } from '../store/wrappers/audited.ts'
+import { inSequence, openFd, runs, seed, sequences } from './model-run.ts'
+import { eachCommitFailsOnce } from './spurious-conflicts.ts'
+
+it('at the first attempt', async () => {
+  const property = fc.asyncProperty(sequences, async (operations) => {
+    const store = audited(await openMemoryStore())
+    const fd = await openFd(store)
+    await inSequence(fd, operations, {
+      after: (given) => expect([...store.uncovered], JSON.stringify(given)).toEqual([]),
+    })
+    await fd.close()
+  })
+  await fc.assert(property, { numRuns: 15 * runs, ...seed, endOnFailure: true })
+})
+
+it('at a careful attempt', async () => {
+  const property = fc.asyncProperty(sequences, async (operations) => {
+    const store = audited(eachCommitFailsOnce(await openMemoryStore()))
+    const fd = await openFd(store)
+    await inSequence(fd, operations, {
+      after: (given) => expect([...store.uncovered], JSON.stringify(given)).toEqual([]),
+    })
+    await fd.close()
+  })
+  await fc.assert(property, { numRuns: 8 * runs, ...seed, endOnFailure: true })
+})
