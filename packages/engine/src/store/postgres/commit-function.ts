@@ -1,29 +1,7 @@
 /** The function in the database that makes commits, and what its parameters mean. */
 import { catalogVersionKey } from '../../bytes/key-space.ts'
-
-/** What a key is to a commit, as bits. */
-export const wants = { absent: 1, revision: 2, put: 4, delete: 8, guard: 16 } as const
-
-/** What a call of the function has to do, as bits: each spares a statement where it is not needed. */
-export const steps = {
-  /** It changes the schema: it is alone. */
-  exclusive: 1,
-  /** All locks are of one strength, and are taken by one statement. */
-  lockPresent: 2,
-  lockRevision: 4,
-  lockPut: 8,
-  lockDelete: 16,
-  put: 32,
-  delete: 64,
-  /** Some keys are only to be absent. */
-  absentOnly: 128,
-  blindPut: 256,
-  blindDelete: 512,
-  /** The table is distributed: all keys are among those that are locked, and each row is found by its placement and key alone. */
-  byRow: 1_024,
-} as const
-
-export const expectationKind = { absent: 0, present: 1, revision: 2 } as const
+import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
+import { expectationKind, steps, wants } from './commit-parameters.ts'
 
 /** The error of a commit whose connection was declared dead meanwhile: nothing of it was done. */
 export const fencedCode = 'ASH01'
@@ -53,10 +31,12 @@ export function commitFunction(schema: string): string {
     ) RETURNS int4[] LANGUAGE plpgsql AS $body$
     DECLARE
       r record;
+      one record;
       is_there bool[];
       is_own bool[];
       heads bytea[];
       own bytea[] := '{}';
+      made bytea[];
       locked int4 := coalesce(array_length(p_keys, 1), 0);
       is_all_new bool := true;
       v bytea;
@@ -119,54 +99,8 @@ function lockKeys(schema: string): string {
         ELSIF p_steps & ${steps.lockPresent} <> 0 THEN ${lockAll('KEY SHARE')}
         ELSIF p_steps & ${steps.lockDelete} <> 0 THEN ${lockAll('UPDATE')}
         ELSIF p_steps & ${steps.lockRevision} <> 0 THEN ${lockAll('SHARE')}
-        ELSE ${lockOneByOne(schema)}
+        ELSE ${lockInOrder(schema)}
         END IF;`
-}
-
-function lockOneByOne(schema: string): string {
-  const row = `SELECT value INTO v FROM ${schema}.kv WHERE placement = r.p AND key = r.k`
-  const insert = (value: string): string =>
-    `INSERT INTO ${schema}.kv VALUES (r.p, r.k, ${value}) ON CONFLICT DO NOTHING`
-  return `
-          FOR r IN SELECT p, k, w, n, x, i
-            FROM unnest(p_placements, p_keys, p_wants, p_lengths, p_values) WITH ORDINALITY AS u(p, k, w, n, x, i)
-          LOOP
-            LOOP
-              IF r.w & ${wants.absent} <> 0 THEN
-                ${insert("coalesce(r.x, ''::bytea)")};
-                IF FOUND THEN
-                  is_own[r.i] := true;
-                  EXIT;
-                END IF;
-              END IF;
-              IF r.w & ${wants.delete | wants.guard} <> 0 THEN
-                ${row} FOR UPDATE;
-              ELSIF r.w & ${wants.put} <> 0 THEN
-                ${row} FOR NO KEY UPDATE;
-              ELSIF r.w & ${wants.revision} <> 0 THEN
-                ${row} FOR SHARE;
-              ELSE
-                ${row} FOR KEY SHARE;
-              END IF;
-              found_it := FOUND;
-              EXIT WHEN found_it OR r.w & ${wants.put | wants.absent} = 0;
-              IF r.w & ${wants.absent} = 0 THEN
-                ${insert('r.x')};
-                IF FOUND THEN
-                  is_own[r.i] := true;
-                  EXIT;
-                END IF;
-              END IF;
-            END LOOP;
-            IF is_own[r.i] THEN
-              own := own || r.k;
-            ELSE
-              is_there[r.i] := found_it;
-              IF r.n >= 0 THEN
-                heads[r.i] := substr(v, 1, r.n);
-              END IF;
-            END IF;
-          END LOOP;`
 }
 
 function insertNew(schema: string): string {
@@ -237,7 +171,9 @@ function undoInserted(schema: string): string {
 
 function makeChanges(schema: string): string {
   return `
-      IF p_steps & ${steps.byRow} <> 0 THEN
+      IF p_steps & ${steps.byPlacement} <> 0 THEN
+${changeByPlacement(schema)}
+      ELSIF p_steps & ${steps.byRow} <> 0 THEN
 ${changeByRow(schema)}
       ELSE
         IF p_steps & ${steps.put} <> 0 THEN
@@ -264,18 +200,4 @@ ${changeByRow(schema)}
             ON CONFLICT (placement, key) DO UPDATE SET value = excluded.value;
         END IF;
       END IF;`
-}
-
-/** A row that was expected by nobody, and was not there, has been inserted with its lock. */
-function changeByRow(schema: string): string {
-  return `
-        FOR r IN SELECT p, k, w, x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
-          WHERE w & ${wants.put | wants.delete | wants.absent} <> 0 AND NOT (o AND w & ${wants.put} <> 0) AND NOT c = ANY (losers)
-        LOOP
-          IF r.w & ${wants.put} <> 0 THEN
-            UPDATE ${schema}.kv SET value = r.x WHERE placement = r.p AND key = r.k;
-          ELSE
-            DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
-          END IF;
-        END LOOP;`
 }

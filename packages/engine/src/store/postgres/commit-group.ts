@@ -1,7 +1,7 @@
 /** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
 import type { Bytes, CommitOutcome, Expectation } from '../store.ts'
 import { byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
-import { expectationKind, steps, wants } from './commit-function.ts'
+import { expectationKind, steps, wants } from './commit-parameters.ts'
 import { type CommitParts, isBlind, isNew, isShared, type KeyPart } from './commit-parts.ts'
 import { segmentsOf } from './placement.ts'
 
@@ -19,6 +19,18 @@ interface Placed<T extends Expectation = Expectation> {
 // A call holds its locks until it is done, and is given up as a whole.
 const commitsMax = 64
 const bytesMax = 524_288
+
+/**
+ * How the rows of a commit are locked and changed: on one node all together; where the table is distributed, one after the other, or
+ * those of one placement that stand beside each other by one statement.
+ */
+export type RowsOfCommit = 'together' | 'one by one' | 'in runs'
+
+const stepOf = { 'one by one': steps.byRow, 'in runs': steps.byPlacement } as const
+
+// What one statement takes: its text grows with it.
+const runKeysMax = 256
+const runBytesMax = 131_072
 
 export class CommitGroup {
   private readonly members: CommitParts[] = []
@@ -48,21 +60,21 @@ export class CommitGroup {
     return this.members.length
   }
 
-  /** In the order of the function's parameters after slot and number. `isByRow`: the table is distributed. */
-  sealed(isByRow: boolean): unknown[] {
+  /** In the order of the function's parameters after slot and number. */
+  sealed(rows: RowsOfCommit): unknown[] {
     const sorted = [...this.parts.values()].sort(inLockOrder)
-    const added = isByRow ? [] : sorted.filter(isNew)
-    const blind = isByRow ? [] : sorted.filter(isBlind)
-    const locked = isByRow ? sorted : sorted.filter((part) => !isNew(part) && !isBlind(part))
+    const added = rows !== 'together' ? [] : sorted.filter(isNew)
+    const blind = rows !== 'together' ? [] : sorted.filter(isBlind)
+    const locked = rows !== 'together' ? sorted : sorted.filter((part) => !isNew(part) && !isBlind(part))
     for (const [i, part] of [...locked, ...added].entries()) part.place = i + 1
     const first = this.members[0]
-    const does = isByRow ? steps.byRow : lockStep(locked) | changeSteps(locked, added, blind)
+    const does = rows !== 'together' ? stepOf[rows] : lockStep(locked) | changeSteps(locked, added, blind)
     return [
       does | (first?.isExclusive === true ? steps.exclusive : 0),
       first?.catalog === undefined ? null : bufferOf(first.catalog.prefix),
       int4Array(locked.map(({ placement }) => placement)),
       byteaArray(locked.map(({ key }) => key)),
-      int2Array(locked.map((part) => part.wants)),
+      int2Array(rows === 'in runs' ? wantsInRuns(locked) : locked.map((part) => part.wants)),
       int4Array(locked.map(({ headBytes }) => headBytes)),
       byteaArray(locked.map(({ value }) => value)),
       int4Array(locked.map(({ owner }) => owner)),
@@ -135,6 +147,29 @@ function strengthOf(part: KeyPart): number {
   if ((part.wants & (wants.delete | wants.guard)) !== 0) return steps.lockDelete
   if ((part.wants & wants.put) !== 0) return steps.lockPut
   return (part.wants & wants.revision) !== 0 ? steps.lockRevision : steps.lockPresent
+}
+
+function wantsInRuns(locked: readonly KeyPart[]): number[] {
+  let [keys, bytes] = [0, 0]
+  return locked.map((part, i) => {
+    const before = locked[i - 1]
+    const ownBytes = part.key.length + (part.value?.length ?? 0)
+    const isNext = before !== undefined && before.placement === part.placement && isLockedAlike(before, part)
+    const continues = isNext && keys < runKeysMax && bytes + ownBytes <= runBytesMax
+    keys = continues ? keys + 1 : 1
+    bytes = continues ? bytes + ownBytes : ownBytes
+    return part.wants | (mayBeMade(part) ? wants.mayBeMade : 0) | (continues ? wants.continues : 0)
+  })
+}
+
+/** What may have to be made is locked as what is put. A guard, or what is compared, is locked otherwise. */
+function mayBeMade({ wants: wanted, hasToExist }: KeyPart): boolean {
+  return (wanted & ~(wants.absent | wants.put)) === 0 && !hasToExist
+}
+
+function isLockedAlike(one: KeyPart, other: KeyPart): boolean {
+  if (mayBeMade(one) || mayBeMade(other)) return mayBeMade(one) && mayBeMade(other)
+  return strengthOf(one) > 0 && strengthOf(one) === strengthOf(other)
 }
 
 function changeSteps(locked: readonly KeyPart[], added: readonly KeyPart[], blind: readonly KeyPart[]): number {

@@ -1,7 +1,7 @@
 /** What a commit is to each of its keys, and how that goes together with other commits of one group. */
 import { catalogVersionKey } from '../../bytes/key-space.ts'
 import type { Bytes, Change, Commit, Expectation } from '../store.ts'
-import { wants } from './commit-function.ts'
+import { wants } from './commit-parameters.ts'
 import { placementOf } from './placement.ts'
 
 export interface KeyPart {

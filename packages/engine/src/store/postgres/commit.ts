@@ -2,7 +2,7 @@
 import type { CommitOutcome } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { fencedCode } from './commit-function.ts'
-import type { CommitGroup } from './commit-group.ts'
+import type { CommitGroup, RowsOfCommit } from './commit-group.ts'
 import type { CommitConnection, Connections } from './connections.ts'
 import { codeOf, failureOf, outcomeUnknown, statementTimedOut, thrownFor } from './failures.ts'
 
@@ -16,9 +16,9 @@ export class TookTooLong extends Error {}
 export async function commitTogether(
   connections: Connections,
   group: CommitGroup,
-  isByRow: boolean,
+  rows: RowsOfCommit,
 ): Promise<CommitOutcome[]> {
-  const values = group.sealed(isByRow)
+  const values = group.sealed(rows)
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
   for (;;) {

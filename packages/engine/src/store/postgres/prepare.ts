@@ -1,6 +1,7 @@
 /** What a database needs before it is a store: made when it is first opened, looked at each time. */
 
 import { copyCommand } from '../storage-format.ts'
+import type { RowsOfCommit } from './commit-group.ts'
 import type { Connections } from './connections.ts'
 import { codeOf } from './failures.ts'
 import { definitions, oldestTablesVersion, tablesVersion } from './schema.ts'
@@ -8,6 +9,7 @@ import { definitions, oldestTablesVersion, tablesVersion } from './schema.ts'
 export interface Prepared {
   /** The table is split over several nodes, each of which shows moments of its own. */
   readonly isDistributed: boolean
+  readonly rowsOfCommit: RowsOfCommit
 }
 
 /** `warn` is told what works, but is probably not what the operator wants. Throws an `Error` for the operator. */
@@ -28,14 +30,15 @@ export async function prepare(connections: Connections, warn: (message: string) 
     )
   }
   await connections.upkeep(`DELETE FROM ${schema}.slot WHERE at < now() - interval '1 day'`)
-  return { isDistributed }
+  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed) }
 }
 
 /** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */
 export async function prepareToRead(connections: Connections): Promise<Prepared> {
   if (!(await isDefined(connections))) throw new Error('there is no store')
   await checkVersion(connections, oldestTablesVersion)
-  return { isDistributed: await isTableDistributed(connections) }
+  const isDistributed = await isTableDistributed(connections)
+  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed) }
 }
 
 async function checkVersion(connections: Connections, oldest: number): Promise<void> {
@@ -84,6 +87,14 @@ async function isTableDistributed(connections: Connections): Promise<boolean> {
   if (await isTrue(connections, `SELECT relkind = 'p' FROM pg_class WHERE oid = $1::regclass`, table)) return true
   if (!(await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', 'pg_catalog.pg_dist_partition'))) return false
   return isTrue(connections, 'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass)', table)
+}
+
+/** A foreign table cannot make or lock a row by one statement. */
+async function rowsOfCommit(connections: Connections, isDistributed: boolean): Promise<RowsOfCommit> {
+  if (!isDistributed) return 'together'
+  const isForeign = `SELECT EXISTS (SELECT FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+    WHERE inhparent = $1::regclass AND relkind = 'f')`
+  return (await isTrue(connections, isForeign, `${connections.address.schema}.kv`)) ? 'one by one' : 'in runs'
 }
 
 async function isTrue(connections: Connections, text: string, value: string): Promise<boolean> {
