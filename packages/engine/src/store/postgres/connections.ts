@@ -57,6 +57,13 @@ export class Connections {
     return this.patiently(() => (isNested ? this.writers : this.readers).connect())
   }
 
+  /** One more for work that has one already, unless others may want it: half of all are left to those who have none. */
+  spareReader(): Promise<pg.PoolClient> | undefined {
+    const { totalCount, idleCount, waitingCount } = this.readers
+    if (waitingCount > 0 || totalCount - idleCount >= this.address.connections / 2) return undefined
+    return this.readers.connect()
+  }
+
   writer(): Promise<CommitConnection> {
     return this.patiently(async () => {
       const client = await this.writers.connect()

@@ -1,26 +1,45 @@
-/** Puts keys that are asked for at once into one statement, which shows one moment by itself and needs no transaction. */
-import type { PoolClient } from 'pg'
+/**
+ * Puts keys that are asked for at once into one statement, which shows one moment by itself and needs no transaction: of all that
+ * a node holds or, where there are several nodes, of the placement that it reads.
+ */
+import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
 import { AskedKeys } from './asked-keys.ts'
 import { Attempts } from './attempts.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, thrownFor } from './failures.ts'
-import { readKeys, valuesFrom } from './read-keys.ts'
+import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 
 /** While one statement is answered, the next is on its way; what is asked for meanwhile is in the one after. */
 const statementsAtOnce = 2
 
-export class GroupReads {
+export interface KeyReads {
+  /**
+   * In the order of the keys, as of a moment that is not before the call: one for all keys, or where the table is distributed one
+   * for each placement. Throws StoreUnavailable.
+   */
+  read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
+}
+
+interface KeysStatement {
+  query(schema: string, keys: readonly Bytes[]): QueryArrayConfig<unknown[]>
+  values(keys: readonly Bytes[], rows: readonly (readonly unknown[])[]): (Bytes | undefined)[]
+}
+
+const anyPlacement: KeysStatement = { query: readKeys, values: (keys, rows) => valuesFrom(keys.length, rows) }
+
+export class GroupReads implements KeyReads {
   private readonly connections: Connections
+  private readonly statement: KeysStatement
   private readonly asked = new AskedKeys()
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, statement: KeysStatement = anyPlacement) {
     this.connections = connections
+    this.statement = statement
   }
 
-  /** In the order of the keys, as of one moment that is not before the call. Throws StoreUnavailable. */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     // Those that ask in the same turn are answered together.
     this.gathering ??= setImmediate(() => {
@@ -53,13 +72,43 @@ export class GroupReads {
     for (;;) {
       const client: PoolClient = await this.connections.reader(false)
       try {
-        const { rows } = await client.query<unknown[]>(readKeys(schema, keys))
+        const { rows } = await client.query<unknown[]>(this.statement.query(schema, keys))
         client.release()
-        return valuesFrom(keys.length, rows)
+        return this.statement.values(keys, rows)
       } catch (error) {
         client.release(true)
         if (!(await attempts.another(failureOf(error)))) throw thrownFor(location, error)
       }
     }
+  }
+}
+
+/** A statement for each placement: one node answers it, and a node that is down fails no reads of others. */
+export class PlacedReads implements KeyReads {
+  private readonly connections: Connections
+  private readonly placements = new Map<number, GroupReads>()
+
+  constructor(connections: Connections) {
+    this.connections = connections
+  }
+
+  async read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
+    const reading = byPlacement(keys).map(async ({ placement, keys: own, positions }) => {
+      const found = await this.of(placement).read(own)
+      for (const [i, position] of positions.entries()) values[position] = found[i]
+    })
+    await Promise.all(reading)
+    return values
+  }
+
+  private of(placement: number): GroupReads {
+    let reads = this.placements.get(placement)
+    if (reads === undefined) {
+      const query = (schema: string, keys: readonly Bytes[]) => readKeysOfPlacement(schema, placement, keys)
+      reads = new GroupReads(this.connections, { query, values: valuesOfPlacement })
+      this.placements.set(placement, reads)
+    }
+    return reads
   }
 }

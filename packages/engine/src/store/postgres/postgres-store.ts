@@ -7,7 +7,7 @@ import type { SnapshotOptions, Store, StoreFacts, StoreOptions } from '../store.
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { Connections } from './connections.ts'
 import { GroupCommits } from './group-commits.ts'
-import { GroupReads } from './group-reads.ts'
+import { GroupReads, PlacedReads } from './group-reads.ts'
 import { type Prepared, prepare, prepareToRead } from './prepare.ts'
 import { ReadTransactions } from './read-transaction.ts'
 import { PostgresSnapshot, type ReadWays } from './snapshot.ts'
@@ -50,16 +50,17 @@ async function refuseCommit(): Promise<never> {
   unreachable('a store that is open for reading only gets no commit')
 }
 
-function storeOn(connections: Connections, address: PostgresAddress, { isDistributed }: Prepared): Store {
+function storeOn(connections: Connections, address: PostgresAddress, { isDistributed, rowsOfCommit }: Prepared): Store {
   const { location, areReadsLocking } = address
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
-  const commits = new GroupCommits(connections, isDistributed)
+  const commits = new GroupCommits(connections, rowsOfCommit)
   const transactions = (isLocking: boolean) => new ReadTransactions(connections, { isDistributed, isLocking })
   const ways: ReadWays = {
     location,
     patienceMs: address.patienceMs,
+    isDistributed,
     // A statement over several nodes shows no one moment by itself.
-    reads: isDistributed ? undefined : new GroupReads(connections),
+    reads: isDistributed ? new PlacedReads(connections) : new GroupReads(connections),
     transactions: transactions(false),
     lockingTransactions: transactions(true),
     areReadsLocking,

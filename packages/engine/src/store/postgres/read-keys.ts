@@ -1,4 +1,4 @@
-/** Statements that read keys. */
+/** Statements that read keys: of any placements, or of one, as an engine with several nodes answers best. */
 import type { QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
@@ -29,7 +29,54 @@ export function readKeys(schema: string, keys: readonly Bytes[]): QueryArrayConf
   }
 }
 
+/** Where keys of one placement are among others. */
+export interface KeysOfPlacement {
+  readonly placement: number
+  readonly keys: readonly Bytes[]
+  readonly positions: readonly number[]
+}
+
+export function byPlacement(keys: readonly Bytes[]): KeysOfPlacement[] {
+  const groups = new Map<number, { placement: number; keys: Bytes[]; positions: number[] }>()
+  for (const [position, key] of keys.entries()) {
+    const placement = placementOf(key)
+    const group = groups.get(placement)
+    if (group === undefined) groups.set(placement, { placement, keys: [key], positions: [position] })
+    else {
+      group.keys.push(key)
+      group.positions.push(position)
+    }
+  }
+  return [...groups.values()]
+}
+
+/** Reads keys that have one placement, each asked for once. Gives rows of key and value: Citus plans that with least effort. */
+export function readKeysOfPlacement(
+  schema: string,
+  placement: number,
+  keys: readonly Bytes[],
+): QueryArrayConfig<unknown[]> {
+  const [only] = keys
+  const isOne = keys.length === 1 && only !== undefined
+  return {
+    name: isOne ? 'key of one' : 'keys of one',
+    rowMode: 'array',
+    text: `SELECT key, value FROM ${schema}.kv WHERE placement = $1 AND key = ${isOne ? '$2' : 'ANY ($2)'}`,
+    values: [placement, isOne ? only : byteaArray(keys)],
+  }
+}
+
 /** In the order of the keys, from the rows of that statement. */
+export function valuesOfPlacement(
+  keys: readonly Bytes[],
+  rows: readonly (readonly unknown[])[],
+): (Bytes | undefined)[] {
+  const found = new Map<string, Bytes>()
+  for (const [key, value] of rows as readonly (readonly [Buffer, Buffer])[]) found.set(key.toString('latin1'), value)
+  return keys.map((key) => found.get(Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')))
+}
+
+/** In the order of the keys, from the rows of the first statement. */
 export function valuesFrom(count: number, rows: readonly (readonly unknown[])[]): (Bytes | undefined)[] {
   const values: (Bytes | undefined)[] = new Array(count).fill(undefined)
   for (const [position, value] of rows as readonly (readonly [number, Buffer])[]) values[position - 1] = value

@@ -38,6 +38,22 @@ export function readPage(schema: string, { segment, isReverse, limit, keysOnly }
   }
 }
 
+/** Gives the first placement between two that holds anything, or the last. */
+export function readNextPlacement(
+  schema: string,
+  first: number,
+  last: number,
+  isReverse: boolean,
+): QueryArrayConfig<unknown[]> {
+  const order = isReverse ? 'DESC' : 'ASC'
+  return {
+    name: `next placement ${order}`,
+    rowMode: 'array',
+    text: `SELECT placement FROM ${schema}.kv WHERE placement >= $1 AND placement <= $2 ORDER BY placement ${order} LIMIT 1`,
+    values: [first, last],
+  }
+}
+
 const noLimit = 2_147_483_647
 
 /** Gives rows of the page's position, from 1, key and value. */

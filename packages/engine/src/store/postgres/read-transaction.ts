@@ -1,20 +1,24 @@
 /**
  * A transaction that only reads, for the snapshots that begin in the same turn: they see one moment, and what they ask for
- * at once goes in few statements over one connection. It ends with the last of them.
+ * at once goes in few statements over one connection. It ends with the last of them. Where the table is distributed, a
+ * placement has a moment of its own, and the transaction may have branches over further connections: each placement is read by one.
  */
 import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
 import { AskedKeys } from './asked-keys.ts'
 import type { Connections } from './connections.ts'
 import { FollowedFailure } from './failures.ts'
-import { readKeys, valuesFrom } from './read-keys.ts'
-import { isPlain, type Page, type PlainPage, readPage, readPages } from './read-pages.ts'
+import { ReadBranches } from './read-branches.ts'
+import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
+import { isPlain, type Page, type PlainPage, readNextPlacement, readPage, readPages } from './read-pages.ts'
 
 /** A statement waits for those before it on its connection, so that not too many should share one. */
 const readersMax = 16
 
 /** Pages that go in one statement. */
 const pagesMax = 32
+
+const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
 export type Row = readonly Buffer[]
 
@@ -38,6 +42,12 @@ export class ReadTransaction {
   private readonly askedKeys = new AskedKeys()
   private askedPages: AskedPage[] = []
   private client: Promise<PoolClient> | undefined
+  private readonly branches = new ReadBranches(
+    () => this.begun(),
+    () => this.beginFurther(),
+  )
+  /** Resolves when commits are kept out, if they have to be. */
+  private locked: Promise<unknown> | undefined
   private gathering: NodeJS.Immediate | undefined
   private readers = 0
   private underWay = 0
@@ -61,18 +71,33 @@ export class ReadTransaction {
 
   /** The bytes belong to the caller. */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    if (this.kind.isDistributed) return this.counted(Promise.all(keys.map((key) => this.readOne(key))))
     this.gather()
     return this.counted(this.askedKeys.ask(keys))
   }
 
   /** Rows of key and value; of the key alone where only that is asked for. */
   readPage(page: Page): Promise<readonly Row[]> {
-    if (this.kind.isDistributed || !isPlain(page))
-      return this.counted(this.send(readPage(this.connections.address.schema, page)))
+    if (this.kind.isDistributed || !isPlain(page)) {
+      const { firstPlacement, lastPlacement } = page.segment
+      const placement = firstPlacement === lastPlacement ? firstPlacement : undefined
+      return this.counted(this.send(readPage(this.connections.address.schema, page), placement))
+    }
     this.gather()
     return this.counted(
       new Promise((resolve, reject) => this.askedPages.push({ page: page as PlainPage, resolve, reject })),
+    )
+  }
+
+  /** The first placement between two that may hold anything, or the last. Later reads show no more placements than that. */
+  nextPlacement(first: number, last: number, isReverse: boolean): Promise<number | undefined> {
+    const { schema } = this.connections.address
+    return this.counted(
+      this.send(readNextPlacement(schema, first, last, isReverse), undefined).then((rows) => {
+        const held = (rows as unknown as readonly (readonly [number])[])[0]?.[0]
+        const other = this.branches.readElsewhere(first, last, isReverse)
+        if (held === undefined || other === undefined) return held ?? other
+        return isReverse ? Math.max(held, other) : Math.min(held, other)
+      }),
     )
   }
 
@@ -102,17 +127,22 @@ export class ReadTransaction {
     })
   }
 
-  /** By its placement alone, so that one node answers. */
-  private async readOne(key: Bytes): Promise<Bytes | undefined> {
-    const [row] = await this.send(readKeys(this.connections.address.schema, [key]))
-    return row?.[1]
-  }
-
   private sendKeys(): void {
     const { keys, resolve, reject } = this.askedKeys.take()
-    this.send(readKeys(this.connections.address.schema, keys)).then((rows) => {
-      resolve(valuesFrom(keys.length, rows))
-    }, reject)
+    this.valuesOf(keys).then(resolve, reject)
+  }
+
+  private async valuesOf(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    const { schema } = this.connections.address
+    if (!this.kind.isDistributed) return valuesFrom(keys.length, await this.send(readKeys(schema, keys), undefined))
+    const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
+    // By one placement each, so that one node answers.
+    const reading = byPlacement(keys).map(async ({ placement, keys: own, positions }) => {
+      const found = valuesOfPlacement(own, await this.send(readKeysOfPlacement(schema, placement, own), placement))
+      for (const [i, position] of positions.entries()) values[position] = found[i]
+    })
+    await Promise.all(reading)
+    return values
   }
 
   private sendPages(): void {
@@ -120,14 +150,14 @@ export class ReadTransaction {
     const { schema } = this.connections.address
     const [only] = asked
     if (only !== undefined && asked.length === 1) {
-      this.send(readPage(schema, only.page)).then(only.resolve, only.reject)
+      this.send(readPage(schema, only.page), undefined).then(only.resolve, only.reject)
       return
     }
     const pages = readPages(
       schema,
       asked.map(({ page }) => page),
     )
-    this.send(pages).then(
+    this.send(pages, undefined).then(
       (rows) => {
         const byPage: Row[][] = asked.map(() => [])
         for (const [position, key, value] of rows as unknown as readonly (readonly [number, Buffer, Buffer])[])
@@ -140,10 +170,12 @@ export class ReadTransaction {
     )
   }
 
-  private async send(query: QueryArrayConfig<unknown[]>): Promise<readonly Row[]> {
-    const client = await this.begun()
-    const { rows } = await this.within(client.query<unknown[]>(query))
-    return rows as unknown as Row[]
+  /** `placement`: the only one that is read. */
+  private send(query: QueryArrayConfig<unknown[]>, placement: number | undefined): Promise<readonly Row[]> {
+    return this.branches.run(placement, async (client) => {
+      const { rows } = await this.within(client.query<unknown[]>(query))
+      return rows as unknown as Row[]
+    })
   }
 
   /** Fails with what the first statement failed with: what those behind it are told is of no use to anybody. */
@@ -174,13 +206,26 @@ export class ReadTransaction {
       this.isBegun = true
     })
     // When one of these fails, so do the reads behind it.
-    this.within(client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')).catch(() => undefined)
+    this.within(client.query(begin)).catch(() => undefined)
     // The moment comes with the first statement that reads: by then no commit is under way, and none begins before the end.
     if (this.kind.isLocking) {
       const lock = `LOCK TABLE ${this.connections.address.schema}.catalog_lock IN SHARE MODE`
-      this.within(client.query(lock)).catch(() => undefined)
+      this.locked = this.within(client.query(lock))
+      this.locked.catch(() => undefined)
     }
     return client
+  }
+
+  /** Only where placements have moments of their own; with commits kept out, these are all the same one. */
+  private beginFurther(): Promise<PoolClient> | undefined {
+    if (!this.kind.isDistributed) return undefined
+    const spare = this.connections.spareReader()
+    return spare?.then(async (client) => {
+      await this.begun()
+      await this.locked?.catch(() => undefined)
+      this.within(client.query(begin)).catch(() => undefined)
+      return client
+    })
   }
 
   /** What is asked for before the last has left is answered. */
@@ -188,7 +233,10 @@ export class ReadTransaction {
     if (this.readers > 0 || this.underWay > 0 || this.client === undefined) return
     const { client, isBroken } = this
     this.client = undefined
-    client.then((used) => (isBroken ? used.release(true) : endTransaction(used))).catch(() => undefined)
+    const end = (used: PoolClient): Promise<void> | void => (isBroken ? used.release(true) : endTransaction(used))
+    // Commits are kept out until the further connections have ended.
+    const further = this.branches.takeFurther().map((one) => one.then(end).catch(() => undefined))
+    void Promise.all(further).then(() => client.then(end).catch(() => undefined))
   }
 }
 

@@ -3,7 +3,7 @@ import { MomentPassed } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { failureOf, thrownFor } from './failures.ts'
-import type { GroupReads } from './group-reads.ts'
+import type { KeyReads } from './group-reads.ts'
 import { placementOf, type Segment, segmentsOf } from './placement.ts'
 import type { Page } from './read-pages.ts'
 import type { ReadTransaction, ReadTransactions, Row } from './read-transaction.ts'
@@ -18,8 +18,8 @@ export interface ReadWays {
   /** For people to read. */
   readonly location: string
   readonly patienceMs: number
-  /** Absent where one statement does not show one moment. */
-  readonly reads: GroupReads | undefined
+  readonly isDistributed: boolean
+  readonly reads: KeyReads
   readonly transactions: ReadTransactions
   /** Keep commits out while they are open. */
   readonly lockingTransactions: ReadTransactions
@@ -46,7 +46,7 @@ export class PostgresSnapshot implements Snapshot {
     this.ways = ways
     this.options = options
     this.ended = ended
-    if (ways.reads === undefined) return
+    if (this.isLocking()) return
     for (const key of options.first ?? []) this.early.set(textOf(key), undefined)
   }
 
@@ -80,23 +80,29 @@ export class PostgresSnapshot implements Snapshot {
     let left = limit
     let size = Math.min(batch ?? firstPageEntries, left)
     let results: T[] = []
-    for (const segment of inOrder(segmentsOf(range), reverse)) {
+    let isFirst = true
+    for await (const segment of this.placedSegments(range, reverse)) {
       let rest: Segment | undefined = segment
+      let ahead: Promise<readonly Row[]> | undefined
       while (rest !== undefined && left > 0) {
         const wanted = size - results.length
-        const rows: readonly Row[] = await this.readPage({
-          segment: rest,
-          isReverse: reverse,
-          limit: wanted,
-          keysOnly,
-        })
+        const rows: readonly Row[] = await (ahead ??
+          this.readPage({ segment: rest, isReverse: reverse, limit: wanted, keysOnly }))
+        ahead = undefined
         for (const [key, value] of rows) results.push(use(key as Buffer, keysOnly ? nothing : (value as Buffer)))
         left -= rows.length
         rest = rows.length < wanted ? undefined : segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
         if (results.length < size) continue
+        size = Math.min(batch ?? batchEntriesDefault, left)
+        // The next page is on its way while this one is used, except at the beginning: many look at the first entries only.
+        if (!isFirst && rest !== undefined && left > 0) {
+          ahead = this.readPage({ segment: rest, isReverse: reverse, limit: size, keysOnly })
+          // Whoever asks for no more does not hear of it.
+          ahead.catch(() => undefined)
+        }
+        isFirst = false
         yield results
         results = []
-        size = Math.min(batch ?? batchEntriesDefault, left)
         this.checkOpen()
       }
     }
@@ -129,7 +135,7 @@ export class PostgresSnapshot implements Snapshot {
 
   private async readEarly(): Promise<void> {
     const keys = this.options.first ?? []
-    const values = (await this.ways.reads?.read(keys)) ?? []
+    const values = await this.ways.reads.read(keys)
     for (const [i, key] of keys.entries()) this.early.set(textOf(key), values[i])
   }
 
@@ -145,11 +151,14 @@ export class PostgresSnapshot implements Snapshot {
   }
 
   private join(): ReadTransaction {
-    const { purpose, isNested = false } = this.options
     const { ways } = this
-    const isLocking =
-      ways.reads === undefined && (purpose === 'whole' || (purpose === 'reading' && ways.areReadsLocking))
-    return (isLocking ? ways.lockingTransactions : ways.transactions).join(isNested)
+    return (this.isLocking() ? ways.lockingTransactions : ways.transactions).join(this.options.isNested ?? false)
+  }
+
+  /** It shows one moment of all placements. */
+  private isLocking(): boolean {
+    const { purpose } = this.options
+    return this.ways.isDistributed && (purpose === 'whole' || (purpose === 'reading' && this.ways.areReadsLocking))
   }
 
   private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
@@ -181,7 +190,7 @@ export class PostgresSnapshot implements Snapshot {
 
   private async readRange({ reverse = false, limit, ...range }: RangeRead): Promise<readonly Entry[]> {
     const entries: Entry[] = []
-    for (const segment of inOrder(segmentsOf(range), reverse)) {
+    for await (const segment of this.placedSegments(range, reverse)) {
       const left = limit === undefined ? undefined : limit - entries.length
       if (left !== undefined && left <= 0) break
       for (const [key, value] of await this.readPage({
@@ -194,6 +203,28 @@ export class PostgresSnapshot implements Snapshot {
       }
     }
     return entries
+  }
+
+  /**
+   * The segments of a range, in order. Where the table is distributed, each has one placement: else every page would ask every node
+   * for as many entries as all together are to give.
+   */
+  private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
+    for (const segment of inOrder(segmentsOf(range), isReverse)) {
+      let { firstPlacement: first, lastPlacement: last } = segment
+      if (!this.ways.isDistributed || first === last) {
+        yield segment
+        continue
+      }
+      while (first <= last) {
+        const bounds = [first, last] as const
+        const placement = await this.run((transaction) => transaction.nextPlacement(...bounds, isReverse))
+        if (placement === undefined) break
+        yield { ...segment, firstPlacement: placement, lastPlacement: placement }
+        if (isReverse) last = placement - 1
+        else first = placement + 1
+      }
+    }
   }
 
   private readPage(page: Page): Promise<readonly Row[]> {

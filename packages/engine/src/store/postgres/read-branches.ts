@@ -1,0 +1,85 @@
+/**
+ * The connections of one read transaction. On one node there is one. Where the table is distributed, what is known of one placement
+ * shows one moment, so each placement is read over one connection for as long as the transaction lasts; but different placements
+ * may be read side by side over several.
+ */
+import type { PoolClient } from 'pg'
+
+/** Connections of one transaction, the first included. */
+const branchesMax = 4
+/** Statements that wait on every connection there is, before another one is asked for. */
+const waitingMin = 2
+
+interface Branch {
+  readonly client: () => Promise<PoolClient>
+  /** Statements sent and not answered. */
+  waiting: number
+}
+
+export class ReadBranches {
+  private readonly main: Branch
+  private readonly further: Branch[] = []
+  private readonly begin: () => Promise<PoolClient> | undefined
+  private readonly byPlacement = new Map<number, Branch>()
+  /** Has read placements that it was not told: those that nobody else has read are its own from then on. */
+  private isMainBroad = false
+
+  /** `main` gives the first connection; `begin` a further one with a transaction begun, undefined where there is none to spare. */
+  constructor(main: () => Promise<PoolClient>, begin: () => Promise<PoolClient> | undefined) {
+    this.main = { client: main, waiting: 0 }
+    this.begin = begin
+  }
+
+  /** `placement`: the only one that is read; undefined where there may be several, none of which is read over another connection. */
+  async run<T>(placement: number | undefined, use: (client: PoolClient) => Promise<T>): Promise<T> {
+    const branch = this.branchOf(placement)
+    branch.waiting++
+    try {
+      return await use(await branch.client())
+    } finally {
+      branch.waiting--
+    }
+  }
+
+  /** The first of the placements between two that are read over further connections, or the last. */
+  readElsewhere(first: number, last: number, isReverse: boolean): number | undefined {
+    let found: number | undefined
+    for (const [placement, branch] of this.byPlacement) {
+      if (branch === this.main || placement < first || placement > last) continue
+      if (found === undefined || placement < found !== isReverse) found = placement
+    }
+    return found
+  }
+
+  /** The further connections, which are nobody's any more. */
+  takeFurther(): Promise<PoolClient>[] {
+    const clients = this.further.map(({ client }) => client())
+    this.further.length = 0
+    this.byPlacement.clear()
+    return clients
+  }
+
+  private branchOf(placement: number | undefined): Branch {
+    if (placement === undefined) {
+      this.isMainBroad = true
+      return this.main
+    }
+    let branch = this.byPlacement.get(placement)
+    if (branch === undefined) {
+      branch = this.isMainBroad ? this.main : this.freest()
+      this.byPlacement.set(placement, branch)
+    }
+    return branch
+  }
+
+  private freest(): Branch {
+    let best = this.main
+    for (const branch of this.further) if (branch.waiting < best.waiting) best = branch
+    if (best.waiting < waitingMin || this.further.length + 1 >= branchesMax) return best
+    const client = this.begin()
+    if (client === undefined) return best
+    const branch = { client: () => client, waiting: 0 }
+    this.further.push(branch)
+    return branch
+  }
+}
