@@ -43,7 +43,9 @@ export class ObjectChanges {
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. */
   async create(format: ClassFormat): Promise<ObjectState> {
-    const oid = await this.transaction.allocate(format.cls.number, () => this.containers.allocate(format.cls.number))
+    const oid = await this.transaction.allocate(format.cls.number, () =>
+      this.containers.allocate(format.cls.number, this.transaction),
+    )
     return this.objects.create(oid, format)
   }
 

@@ -51,6 +51,10 @@ export async function listContainers(
 
 /** Where containers lie on different nodes: of each class so many are open at once, each for some of the processes. */
 const lanes = 16
+/** Of those, each process writes to so many, so that what even one process creates lies on several nodes. */
+const lanesOfProcess = 4
+/** What belongs together stays together, up to so many objects. */
+const objectsTogetherMax = 1_000
 
 /**
  * Gives out OIDs: a page is leased by one small commit, then its slots come from memory, so that creating objects
@@ -58,22 +62,28 @@ const lanes = 16
  */
 export class Containers {
   private readonly store: Store
-  private readonly lane: number
-  private readonly pages = new Map<ClassNumber, OpenPage>()
-  private readonly leases = new Map<ClassNumber, Promise<OpenPage>>()
+  /** The lanes that this process writes to. */
+  private readonly lanes: readonly number[]
+  private turn = 0
+  private readonly turns = new WeakMap<object, { lane: number; left: number }>()
+  /** By class and lane. */
+  private readonly pages = new Map<string, OpenPage>()
+  private readonly leases = new Map<string, Promise<OpenPage>>()
   /** A container belongs to one class for good, so what was read once stays true. */
   private readonly classes = new Map<number, ClassNumber>()
 
   /** `session`: processes with different ones write to different nodes, where the store has several. */
   constructor(store: Store, session: number) {
     this.store = store
-    this.lane = store.facts.snapshotsAreWhole ? 0 : 1 + (session % lanes)
+    this.lanes = store.facts.snapshotsAreWhole ? [0] : lanesOf(session)
   }
 
-  allocate(classNumber: ClassNumber): Awaitable<Oid> {
-    const page = this.pages.get(classNumber)
+  /** `work`: what it creates stays together, such as a transaction. */
+  allocate(classNumber: ClassNumber, work: object): Awaitable<Oid> {
+    const lane = this.laneOf(work)
+    const page = this.pages.get(`${classNumber} ${lane}`)
     if (page !== undefined && page.nextSlot <= slotMax) return `${page.prefix}${page.nextSlot++}` as Oid
-    return this.allocateFromNewPage(classNumber)
+    return this.allocateFromNewPage(classNumber, lane)
   }
 
   /** The containers that this process has given OIDs from, or has met. */
@@ -96,29 +106,42 @@ export class Containers {
     return found instanceof Promise ? found.then(remember) : remember(found)
   }
 
-  private async allocateFromNewPage(classNumber: ClassNumber): Promise<Oid> {
+  private laneOf(work: object): number {
+    const [only] = this.lanes
+    if (this.lanes.length === 1) return only as number
+    let turn = this.turns.get(work)
+    if (turn === undefined || turn.left === 0) {
+      turn = { lane: this.lanes[this.turn++ % this.lanes.length] as number, left: objectsTogetherMax }
+      this.turns.set(work, turn)
+    }
+    turn.left--
+    return turn.lane
+  }
+
+  private async allocateFromNewPage(classNumber: ClassNumber, lane: number): Promise<Oid> {
+    const name = `${classNumber} ${lane}`
     for (;;) {
-      let lease = this.leases.get(classNumber)
+      let lease = this.leases.get(name)
       if (lease === undefined) {
-        lease = this.leasePage(classNumber).finally(() => this.leases.delete(classNumber))
-        this.leases.set(classNumber, lease)
+        lease = this.leasePage(classNumber, lane).finally(() => this.leases.delete(name))
+        this.leases.set(name, lease)
       }
       const page = await lease
       if (page.nextSlot <= slotMax) return `${page.prefix}${page.nextSlot++}` as Oid
     }
   }
 
-  private async leasePage(classNumber: ClassNumber): Promise<OpenPage> {
+  private async leasePage(classNumber: ClassNumber, lane: number): Promise<OpenPage> {
     for (;;) {
       const snapshot = await this.store.snapshot({ isNested: true })
-      const row = await this.findOpenContainer(snapshot, classNumber)
+      const row = await this.findOpenContainer(snapshot, classNumber, lane)
       const next = row === undefined ? await snapshot.view(nextContainerKey, (value) => Buffer.from(value)) : undefined
       snapshot.release()
-      const leased = await this.commitLease(classNumber, row, next)
+      const leased = await this.commitLease(classNumber, lane, row, next)
       if (leased === undefined) continue
       const page = { prefix: `${leased.database}-${leased.container}-${leased.page}-`, nextSlot: 1 }
       this.classes.set(leased.database * 65_536 + leased.container, classNumber)
-      this.pages.set(classNumber, page)
+      this.pages.set(`${classNumber} ${lane}`, page)
       return page
     }
   }
@@ -126,20 +149,25 @@ export class Containers {
   /** A page whose lease may or may not have been committed is never used: nothing is lost but its slots. */
   private async commitLease(
     classNumber: ClassNumber,
+    lane: number,
     row: ContainerRow | undefined,
     next: Buffer | undefined,
   ): Promise<{ database: number; container: number; page: number } | undefined> {
     try {
-      return row === undefined ? await this.addContainer(classNumber, next) : await this.takePage(row)
+      return row === undefined ? await this.addContainer(classNumber, lane, next) : await this.takePage(row)
     } catch (error) {
       throw withoutEffect(error)
     }
   }
 
-  private async findOpenContainer(snapshot: Snapshot, classNumber: ClassNumber): Promise<ContainerRow | undefined> {
+  private async findOpenContainer(
+    snapshot: Snapshot,
+    classNumber: ClassNumber,
+    lane: number,
+  ): Promise<ContainerRow | undefined> {
     for await (const batch of snapshot.scan(allContainers, decodeRow, { reverse: true })) {
       for (const row of batch) {
-        if (row.classNumber === classNumber && row.lane === this.lane && row.nextPage <= pageMax) return row
+        if (row.classNumber === classNumber && row.lane === lane && row.nextPage <= pageMax) return row
       }
     }
     return undefined
@@ -159,6 +187,7 @@ export class Containers {
   /** `next` is the stored row of the container to be given out next. */
   private async addContainer(
     classNumber: ClassNumber,
+    lane: number,
     next: Buffer | undefined,
   ): Promise<{ database: number; container: number; page: number } | undefined> {
     const database = next?.readUInt16BE(0) ?? firstDatabase
@@ -175,12 +204,18 @@ export class Containers {
     const outcome = await this.store.commit({
       changes: [
         { kind: 'put', key: nextContainerKey, value: following },
-        { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2, this.lane) },
+        { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2, lane) },
       ],
       expectations: [expected],
     })
     return outcome.isCommitted ? { database, container, page: 1 } : undefined
   }
+}
+
+/** Those of the first processes are all different. */
+function lanesOf(session: number): number[] {
+  const step = lanes / lanesOfProcess
+  return Array.from({ length: lanesOfProcess }, (_, i) => 1 + ((session + i * step) % lanes))
 }
 
 const rowBytes = 8

@@ -80,7 +80,7 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       await store.close()
     })
 
-    it('get the objects of one class on several of them, since each process writes into containers of its own', async () => {
+    it('get the objects of one class on several of them, since processes, and transactions in turn, write into different containers', async () => {
       const schema = freshSchema()
       const address = await nodes.freshAddress(schema)
       const fds: FederatedDatabase[] = []
@@ -92,9 +92,14 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
         const oids = await Promise.all(fds.map((fd) => fd.createObject('Car', {})))
         return oids.map((oid) => oid.split('-', 2).join('-'))
       }
-      const used = await containersOf()
-      expect(new Set(used).size).toBe(fds.length)
-      expect(await containersOf()).toEqual(used)
+      expect(new Set(await containersOf()).size).toBe(fds.length)
+      const oids: string[] = []
+      for (let nth = 0; nth < 8; nth++) oids.push((await first?.createObject('Car', {})) ?? '')
+      const containers = oids.map((oid) => oid.split('-', 2).join('-'))
+      expect(new Set(containers).size).toBe(4)
+      expect(containers.slice(4)).toEqual(containers.slice(0, 4))
+      const together = await first?.createObjects(Array.from({ length: 20 }, () => ({ class: 'Car', attributes: {} })))
+      expect(new Set(together?.map((oid) => oid.split('-', 2).join('-'))).size).toBe(1)
       expect((await first?.verify())?.problems).toEqual([])
       for (const fd of fds) await fd.close()
       expect((await nodes.rows(schema)).every((count) => count > 0)).toBe(true)

@@ -156,20 +156,19 @@ export class Neighbours {
     const { context } = this
     const owners = new Map<Oid, Oid[]>()
     const classes = new Set([declaringClass.number, ...declaringClass.subclasses.map(({ number }) => number)])
-    for (const { database, container } of await context.containersOf(classes)) {
-      const use = (key: Uint8Array, record: Uint8Array): ObjectView =>
-        context.reader.view(undefined, key, record).copy()
-      for await (const batch of context.snapshot.scan(containerExtent(database, container), use)) {
-        context.check()
-        for (const owner of batch) {
-          const format = owner.format?.attribute(attribute.number)
-          if (format === undefined) continue
-          for (const target of await this.targets(owner, format)) {
-            const list = owners.get(target)
-            if (list === undefined) owners.set(target, [owner.oid])
-            else list.push(owner.oid)
-            context.hold(0, 32)
-          }
+    const use = (key: Uint8Array, record: Uint8Array): ObjectView => context.reader.view(undefined, key, record).copy()
+    const containers = await context.containersOf(classes)
+    const extents = containers.map(({ database, container }) => containerExtent(database, container))
+    for await (const batch of context.scanAll(extents, use)) {
+      context.check()
+      for (const owner of batch) {
+        const format = owner.format?.attribute(attribute.number)
+        if (format === undefined) continue
+        for (const target of await this.targets(owner, format)) {
+          const list = owners.get(target)
+          if (list === undefined) owners.set(target, [owner.oid])
+          else list.push(owner.oid)
+          context.hold(0, 32)
         }
       }
     }

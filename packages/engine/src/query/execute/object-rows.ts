@@ -3,7 +3,6 @@
 import { cutPrefixLength } from '../../indexes/key-parts.ts'
 import type { IndexEntry } from '../../indexes/lookup.ts'
 import { readIndexEntries } from '../../indexes/lookup.ts'
-import type { Container } from '../../records/containers.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { Access, OrderedAccess } from '../plan/access.ts'
@@ -124,7 +123,7 @@ export function objectRows(
   const work = { plan, run, context, source, filter }
   const rows =
     access.kind === 'extent'
-      ? scanExtent(work)
+      ? scanExtent(work, wanted)
       : access.kind === 'ordered'
         ? scanOrdered(work, access, wanted, orderBy)
         : fetchObjects(work, access)
@@ -139,15 +138,11 @@ interface Work {
   readonly filter: OperatorPlan | undefined
 }
 
-async function* scanExtent(work: Work): AsyncGenerator<ObjectView[]> {
-  const { plan, context } = work
-  for (const container of await context.containersOf(plan.classNumbers)) {
-    yield* scanContainer(work, container)
-  }
-}
-
-/** What the record alone decides is decided on the lent bytes: only what qualifies is copied. */
-async function* scanContainer(work: Work, { database, container }: Container): AsyncGenerator<ObjectView[]> {
+/**
+ * What the record alone decides is decided on the lent bytes: only what qualifies is copied. Who wants a few rows gets the first
+ * ones, the same each time.
+ */
+async function* scanExtent(work: Work, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
   const { plan, run, context, source } = work
   const { recordFilter, slot } = plan
   const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
@@ -159,7 +154,9 @@ async function* scanContainer(work: Work, { database, container }: Container): A
     }
     return lent.copy()
   }
-  for await (const batch of context.snapshot.scan(containerExtent(database, container), use)) {
+  const containers = await context.containersOf(plan.classNumbers)
+  const extents = containers.map(({ database, container }) => containerExtent(database, container))
+  for await (const batch of context.scanAll(extents, use, { isOrdered: wanted !== undefined })) {
     context.check()
     const views = batch.filter((view) => view !== undefined)
     source.returned += batch.length

@@ -70,15 +70,11 @@ function countAll(plan: SelectPlan, context: StatementContext): Pipeline<ObjectV
   const operator = operatorPlan('extentCount', { class: plan.objects.cls.name })
   async function* rows(): AsyncGenerator<OutputRow<ObjectView>[]> {
     let count = 0
-    for (const { database, container } of await context.containersOf(plan.objects.classNumbers)) {
-      const range = containerExtent(database, container)
-      for await (const batch of context.snapshot.scan(range, () => undefined, {
-        keysOnly: true,
-        batch: countedAtOnce,
-      })) {
-        context.check()
-        count += batch.length
-      }
+    const containers = await context.containersOf(plan.objects.classNumbers)
+    const extents = containers.map(({ database, container }) => containerExtent(database, container))
+    for await (const batch of context.scanAll(extents, () => undefined, { keysOnly: true, batch: countedAtOnce })) {
+      context.check()
+      count += batch.length
     }
     operator.examined = count
     operator.returned = 1

@@ -4,7 +4,8 @@ import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
 import type { EngineLimits } from '../../limits.ts'
 import { type Container, listContainers } from '../../records/containers.ts'
 import type { Catalog } from '../../schema/catalog.ts'
-import type { Bytes, KeyRange, Snapshot, StoreFacts } from '../../store/store.ts'
+import { scanSideBySide, scansAtOnce } from '../../store/scan-side-by-side.ts'
+import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreFacts } from '../../store/store.ts'
 import { openTimeSlice } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
@@ -34,6 +35,7 @@ export class StatementContext {
   /** The entries of ranges that were counted, by range. */
   private readonly counted = new Map<string, Oid[]>()
   private readonly youngContainers: readonly Container[]
+  private readonly containers = new Map<ReadonlySet<ClassNumber>, Promise<Container[]>>()
 
   /** `youngContainers`: those in which a transaction may have new objects. */
   constructor(texts: TextContext, snapshot: Snapshot, catalog: Catalog, youngContainers: readonly Container[] = []) {
@@ -44,8 +46,24 @@ export class StatementContext {
     this.reader = new SnapshotReader(snapshot, catalog, texts.facts.readsAreImmediate)
   }
 
+  /** Read once for each set of classes that a plan has. */
   containersOf(classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
-    return listContainers(this.snapshot, classes, this.youngContainers)
+    let containers = this.containers.get(classes)
+    if (containers === undefined) {
+      containers = listContainers(this.snapshot, classes, this.youngContainers)
+      this.containers.set(classes, containers)
+    }
+    return containers
+  }
+
+  /** The entries of several ranges; some at a time, out of their order, where that is faster and `isOrdered` does not forbid it. */
+  scanAll<T>(
+    ranges: readonly KeyRange[],
+    use: (key: Bytes, value: Bytes) => T,
+    options: Pick<ScanOptions, 'keysOnly' | 'batch'> & { readonly isOrdered?: boolean } = {},
+  ): AsyncGenerator<T[]> {
+    const { isOrdered = false, ...others } = options
+    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(this.texts.facts), others)
   }
 
   /** Each read is a trip of its own. */

@@ -5,9 +5,14 @@ import { assert } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { Store, StoreFacts, StoreStats } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
+import {
+  type Environment,
+  lmdbKeyBytesMax,
+  lmdbValueBytesMax,
+  openEnvironment,
+  openEnvironmentToRead,
+} from './environment.ts'
 import { type GroupCommit, openGroupCommit } from './group-commit.ts'
-import { openEnvironment } from './open-environment.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 
 export interface LmdbStoreOptions {
@@ -22,11 +27,12 @@ export interface LmdbStoreOptions {
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<Store> {
   const location = resolve(directory)
-  const isReadOnly = options.isReadOnly === true
-  const opened = await openEnvironment(location, isReadOnly)
-  const { environment, gate, layout } = opened
+  const { environment, layout } =
+    options.isReadOnly === true
+      ? openEnvironmentToRead(location)
+      : { environment: openEnvironment(location), layout: 'checked' as const }
   const checks = new EntryChecks(layout)
-  const group = isReadOnly ? readOnly(location) : openGroupCommit({ environment, gate, location, checks })
+  const group = options.isReadOnly === true ? readOnly(location) : openGroupCommit(environment, location, checks)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
@@ -35,7 +41,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     await group.close()
     await Promise.allSettled(backups)
     snapshots.releaseAll()
-    await opened.close()
+    await environment.close()
   }
 
   return {
