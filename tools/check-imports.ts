@@ -14,6 +14,7 @@ const ranks: Readonly<Record<string, number>> = {
   transaction: 2,
   types: 2,
   schema: 3,
+  receipts: 3,
   catalog: 4,
   records: 4,
   indexes: 5,

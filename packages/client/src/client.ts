@@ -1,5 +1,6 @@
 /** A client with one method an operation. Needs nothing but `fetch`. */
 import { readError } from './errors.ts'
+import { newIdempotencyKey } from './idempotency-key.ts'
 import { retryDelayMs } from './retry.ts'
 import { readRows } from './rows.ts'
 import type {
@@ -48,8 +49,10 @@ export interface ClientOptions {
   readonly baseUrl: string
   /** The federated database; may be left out where the server has a default one. */
   readonly fdAlias?: string
-  /** How often a request is sent again of which the server says that nothing was done, and GET after any 503. Default 3. */
+  /** How often a request is sent again that failed and does no more when it is sent twice (docs/idempotency.md). Default 3. */
   readonly retriesMax?: number
+  /** False: changes are sent without an Idempotency-Key, and so not again where it is not known whether they were made. */
+  readonly areChangesKeyed?: boolean
   readonly fetch?: typeof fetch
 }
 
@@ -60,12 +63,26 @@ export class AshlarClient {
   private readonly fdAlias: string | undefined
   private readonly retriesMax: number
   private readonly send: typeof fetch
+  private readonly options: ClientOptions
+  private readonly key: string | undefined
 
-  constructor(options: ClientOptions) {
+  /** `key`: see `withKey`. */
+  constructor(options: ClientOptions, key?: string) {
+    this.options = options
+    this.key = key
     this.baseUrl = options.baseUrl.replace(/\/$/, '')
     this.fdAlias = options.fdAlias
     this.retriesMax = options.retriesMax ?? retriesDefault
     this.send = options.fetch ?? fetch
+  }
+
+  /**
+   * The same client for one change, which gets this Idempotency-Key (1 to 255 visible characters): sent again with it within 24
+   * hours, also by another process, the change is not made again and has the same reply. Without it each change gets a key
+   * of its own.
+   */
+  withKey(key: string): AshlarClient {
+    return new AshlarClient(this.options, key)
   }
 
   service(): Promise<ServiceRoot> {
@@ -146,8 +163,10 @@ export class AshlarClient {
 
   /** With its entity tag, by which a change can be made to depend on it. */
   async readTagged(oid: OidText): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
-    const response = await this.respond('GET', objectPath(oid), {})
-    return { object: (await response.json()) as ObjectRepresentation, etag: response.headers.get('etag') ?? '' }
+    return this.respond('GET', objectPath(oid), {}, async (response) => {
+      const object = (await response.json()) as ObjectRepresentation
+      return { object, etag: response.headers.get('etag') ?? '' }
+    })
   }
 
   /** Attributes left out stay as they are. With `ifMatch`: PreconditionFailed where the object has another entity tag. */
@@ -171,8 +190,7 @@ export class AshlarClient {
 
   /** Replies at once: `index` tells how the build goes. */
   async startIndex(index: IndexRequest): Promise<IndexCreated> {
-    const response = await this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' })
-    return (await response.json()) as IndexCreated
+    return this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' }, jsonOf<IndexCreated>)
   }
 
   indexes(): Promise<IndexRecord[]> {
@@ -206,15 +224,15 @@ export class AshlarClient {
   ): AsyncGenerator<Row, void, undefined> {
     const { signal } = options
     const body = queryBody(text, parameters)
-    const response = await this.respond('POST', '/v1/query', { body, accept: 'application/x-ndjson', signal })
+    const sending = { body, accept: 'application/x-ndjson', signal }
+    const response = await this.respond('POST', '/v1/query', sending, async (streamed) => streamed)
     if (response.body !== null) yield* readRows<Row>(response.body)
   }
 
   /** How the query would be carried out: nothing is. */
   async explain(text: string, parameters?: QueryParameters): Promise<Record<string, unknown>[]> {
     const sending = { body: queryBody(text, parameters), parameters: { explain: 'true' } }
-    const response = await this.respond('POST', '/v1/query', sending)
-    return (await response.json()) as Record<string, unknown>[]
+    return this.respond('POST', '/v1/query', sending, jsonOf<Record<string, unknown>[]>)
   }
 
   tools(): Promise<ToolRecord[]> {
@@ -232,31 +250,73 @@ export class AshlarClient {
     parameters: Readonly<Record<string, string>> = {},
     { ifMatch }: MatchOptions = {},
   ): Promise<T> {
-    const response = await this.respond(method, path, { body, parameters, ifMatch })
-    return (response.status === 204 ? undefined : await response.json()) as T
+    return this.respond(method, path, { body, parameters, ifMatch }, async (response) => {
+      return (response.status === 204 ? undefined : await response.json()) as T
+    })
+  }
+
+  /** `read`: the reply, as far as it is to be there before the request counts as answered. Throws what `attempt` does. */
+  private async respond<T>(
+    method: string,
+    path: string,
+    sending: Sending,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const url = this.urlOf(path, sending)
+    const key = this.keyFor(method, path)
+    const init = initOf(method, sending, key)
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.attempt(url, init, read)
+      } catch (error) {
+        const isSafe = method === 'GET' || key !== undefined
+        const delayMs = attempt < this.retriesMax ? retryDelayMs(isSafe, error, attempt) : undefined
+        if (delayMs === undefined || sending.signal?.aborted === true) throw error
+        await new Promise((resolve) => setTimeout(resolve, delayMs))
+      }
+    }
   }
 
   /** Throws AshlarRequestError; and whatever `fetch` throws where the server cannot be reached. */
-  private async respond(method: string, path: string, sending: Sending): Promise<Response> {
-    const { body, accept = 'application/json', signal } = sending
-    const alias = this.fdAlias === undefined ? {} : { fdAlias: this.fdAlias }
-    const query = new URLSearchParams({ ...alias, ...sending.parameters }).toString()
-    const url = `${this.baseUrl}${path}${query === '' ? '' : `?${query}`}`
-    const headers: Record<string, string> = { accept }
-    if (body !== undefined) headers['content-type'] = 'application/json'
-    if (sending.prefer !== undefined) headers.prefer = sending.prefer
-    if (sending.ifMatch !== undefined) headers['if-match'] = sending.ifMatch
-    const init: RequestInit = { method, headers, ...(body === undefined ? {} : { body: toJson(body) }) }
-    if (signal !== undefined) init.signal = signal
-    for (let attempt = 0; ; attempt++) {
-      const response = await this.send(url, init)
-      if (response.ok) return response
-      const error = await readError(response)
-      const delayMs = attempt < this.retriesMax ? retryDelayMs(method, error) : undefined
-      if (delayMs === undefined) throw error
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
-    }
+  private async attempt<T>(url: string, init: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
+    const response = await this.send(url, init)
+    if (!response.ok) throw await readError(response)
+    return read(response)
   }
+
+  private urlOf(path: string, { parameters }: Sending): string {
+    const alias = this.fdAlias === undefined ? {} : { fdAlias: this.fdAlias }
+    const query = new URLSearchParams({ ...alias, ...parameters }).toString()
+    return `${this.baseUrl}${path}${query === '' ? '' : `?${query}`}`
+  }
+
+  private keyFor(method: string, path: string): string | undefined {
+    if (method === 'GET' || path === '/v1/shutdown') return undefined
+    if (this.key !== undefined) return this.key
+    return this.options.areChangesKeyed === false ? undefined : newIdempotencyKey()
+  }
+}
+
+function initOf(
+  method: string,
+  { body, accept, prefer, ifMatch, signal }: Sending,
+  key: string | undefined,
+): RequestInit {
+  const headers: Record<string, string> = { accept: accept ?? 'application/json' }
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  if (prefer !== undefined) headers.prefer = prefer
+  if (ifMatch !== undefined) headers['if-match'] = ifMatch
+  if (key !== undefined) headers['idempotency-key'] = key
+  return {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: toJson(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }
+}
+
+async function jsonOf<T>(response: Response): Promise<T> {
+  return (await response.json()) as T
 }
 
 function queryBody(text: string, parameters: QueryParameters | undefined): object {

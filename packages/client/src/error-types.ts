@@ -20,6 +20,8 @@ export type ErrorType =
   | 'ClassIsEmbedded'
   | 'ClassIsReferenceable'
   | 'IndexExists'
+  | 'RequestInProgress'
+  | 'ReplyNotKept'
   | 'PreconditionFailed'
   | 'UnknownClass'
   | 'UnknownAttribute'
@@ -31,6 +33,7 @@ export type ErrorType =
   | 'ValueNotAllowed'
   | 'InvalidReference'
   | 'QueryError'
+  | 'IdempotencyKeyReused'
   | 'LimitExceeded'
   | 'TransactionContention'
   | 'StoreUnavailable'
@@ -54,6 +57,7 @@ export type ErrorType =
 
 /** Those of an answer that says that nothing was done and that the same request may be sent again (`Retry-After`). */
 export const repeatableTypes: readonly string[] = [
+  'RequestInProgress',
   'TransactionContention',
   'StoreUnavailable',
   'ShuttingDown',

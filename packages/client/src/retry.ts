@@ -1,18 +1,32 @@
-/** Whether and when a refused request is sent again. */
+/** Whether and when a request that failed is sent again. */
 import { repeatableTypes } from './error-types.ts'
-import type { AshlarRequestError } from './errors.ts'
+import { AshlarRequestError } from './errors.ts'
 
-const delayMsDefault = 1_000
+const delayMsFirst = 500
 const delayMsMax = 10_000
-/** Sent twice, they do no more than once. Of a DELETE that is not so: the second may find a newer index of the same name. */
-const safe = /^(GET|HEAD)$/
+/** What something between client and server answers where it lost the server. */
+const lostStatuses = [502, 503, 504]
 
 /**
- * Milliseconds to wait before the request is sent again; undefined where it must not be. What may change something is sent
- * again only where the server itself says that nothing was done: a 503 of something between tells nothing of the kind.
+ * Milliseconds to wait before the request is sent again; undefined where it must not be. `isSafe`: sent twice it does no more
+ * than once, because it only reads or has an Idempotency-Key; else it is sent again only where the server itself says that
+ * nothing was done. `attempt`: how often it was sent again already.
  */
-export function retryDelayMs(method: string, error: AshlarRequestError): number | undefined {
-  if (!repeatableTypes.includes(error.type) && !(safe.test(method) && error.status === 503)) return undefined
-  const seconds = error.retryAfterSeconds
-  return seconds === undefined ? delayMsDefault : Math.min(seconds * 1_000, delayMsMax)
+export function retryDelayMs(isSafe: boolean, error: unknown, attempt: number): number | undefined {
+  if (!isRepeatable(isSafe, error)) return undefined
+  const seconds = error instanceof AshlarRequestError ? error.retryAfterSeconds : undefined
+  if (seconds !== undefined) return Math.min(seconds * 1_000, delayMsMax)
+  // Those who failed together do not try together.
+  return Math.min(delayMsFirst * 2 ** attempt, delayMsMax) * (0.5 + Math.random() / 2)
+}
+
+function isRepeatable(isSafe: boolean, error: unknown): boolean {
+  if (error instanceof AshlarRequestError) {
+    if (repeatableTypes.includes(error.type)) return true
+    return (
+      isSafe && (error.type === 'OutcomeUnknown' || (error.type === 'Unknown' && lostStatuses.includes(error.status)))
+    )
+  }
+  // What fetch throws where the connection is lost, before the reply or amid it.
+  return isSafe && error instanceof TypeError
 }

@@ -5,6 +5,7 @@ import type { IndexRecord } from './indexes/index-record.ts'
 import type { Attributes } from './objects/apply-attributes.ts'
 import type { Condition } from './objects/condition.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
+import type { Once } from './receipts/receipt.ts'
 import type { DefineMode } from './schema/define-classes.ts'
 import type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 import type { Awaitable } from './store/store.ts'
@@ -15,6 +16,7 @@ export interface CreateIndexOptions {
   readonly signal?: AbortSignal
   /** `Prefer: respond-async`. */
   readonly isBackground?: boolean
+  readonly once?: Once<{ readonly name: string }>
 }
 
 export interface Database {
@@ -23,7 +25,12 @@ export interface Database {
   /** The same with `?dryRun=true`. */
   planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport>
   /** PUT /v1/schema/{class}: the class number. */
-  alterClass(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<string>
+  alterClass(
+    nameOrNumber: string,
+    body: unknown,
+    settings?: Partial<AlterSettings>,
+    once?: Once<string>,
+  ): Promise<string>
   /** The same with `?dryRun=true`. */
   planAlteration(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<SchemaReport>
   /** DELETE /v1/schema/{class}. */

@@ -52,6 +52,10 @@ export const errorCatalogue = {
   ClassIsReferenceable: { kind: 'conflict', title: 'A referenceable class cannot become embeddable' },
   IndexExists: { kind: 'conflict', title: 'The index already exists' },
 
+  // The request was sent before, with the same Idempotency-Key.
+  RequestInProgress: { kind: 'conflict', title: 'The same request is still under way', isRepeatable: true },
+  ReplyNotKept: { kind: 'conflict', title: 'The request was carried out before, and its reply is not kept' },
+
   // The request names a version that is not the present one.
   PreconditionFailed: { kind: 'precondition', title: 'The object is not as the request expects it' },
 
@@ -66,6 +70,7 @@ export const errorCatalogue = {
   ValueNotAllowed: { kind: 'unprocessable', title: 'The value is not possible for the attribute' },
   InvalidReference: { kind: 'unprocessable', title: 'The reference does not name a fitting object' },
   QueryError: { kind: 'unprocessable', title: 'The query cannot be carried out' },
+  IdempotencyKeyReused: { kind: 'unprocessable', title: 'The Idempotency-Key belongs to another request' },
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
 
   // Nothing was done: try again.

@@ -29,6 +29,8 @@ import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { runQuery } from './query/run-query.ts'
 import { StatementPlans } from './query/statement-plans.ts'
+import { type Once, Receipt } from './receipts/receipt.ts'
+import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { Containers } from './records/containers.ts'
 import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
@@ -59,6 +61,7 @@ import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
+import type { ClassNumber } from './types/type-spec.ts'
 import { nameEntry } from './verify/name-entry.ts'
 import { type VerifyOptions, type VerifyReport, verifyStore } from './verify/verify.ts'
 
@@ -98,6 +101,7 @@ export class FederatedDatabase implements Database {
   private readonly sign: SignOfLife
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
+  private readonly receiptRemoval: ReceiptRemoval
   private readonly schema: SchemaChanges
   private readonly plans = new StatementPlans()
   private readonly importDirectory: string | undefined
@@ -114,6 +118,7 @@ export class FederatedDatabase implements Database {
     this.builds = new IndexBuilds(this.changes, this.sign)
     this.schema = new SchemaChanges(this.changes, this.containers, this.builds, this.sign)
     this.recovery = new Recovery(this.changes, this.builds)
+    this.receiptRemoval = new ReceiptRemoval(options.store, this.limits.receiptRemovalMs, this.changes.onFault)
     this.importDirectory = options.importDir
     this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
   }
@@ -129,6 +134,7 @@ export class FederatedDatabase implements Database {
     await initializeCatalog(store, session)
     const fd = new FederatedDatabase({ ...options, store }, session)
     await fd.recovery.start()
+    fd.receiptRemoval.start()
     return fd
   }
 
@@ -143,8 +149,14 @@ export class FederatedDatabase implements Database {
   }
 
   /** PUT /v1/schema/{class}: the class number. */
-  async alterClass(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<string> {
-    return String(await this.schema.alter(nameOrNumber, body, { ...strictly, ...settings }))
+  async alterClass(
+    nameOrNumber: string,
+    body: unknown,
+    settings: Partial<AlterSettings> = {},
+    once?: Once<string>,
+  ): Promise<string> {
+    const receipt = once === undefined ? undefined : new Receipt(once, this.limits).from<ClassNumber>(String)
+    return String(await this.schema.alter(nameOrNumber, body, { ...strictly, ...settings }, receipt))
   }
 
   /** The same with `?dryRun=true`. */
@@ -236,15 +248,35 @@ export class FederatedDatabase implements Database {
   /**
    * POST /v1/transaction: what `body` does is committed together or not at all; where others were first, it is done
    * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
-   * with the same OIDs.
+   * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one.
    */
-  transaction<T>(body: (step: TransactionStep, isRehearsal: boolean) => Promise<T>, isRehearsed: boolean): Promise<T> {
-    return runTransaction(body, isRehearsed, this.resources())
+  transaction<T>(
+    body: (step: TransactionStep, isRehearsal: boolean) => Promise<T>,
+    isRehearsed: boolean,
+    once?: Once<T>,
+  ): Promise<T> {
+    return runTransaction(body, isRehearsed, this.resources(), once)
+  }
+
+  /**
+   * Work that does no more when it is done twice: its receipt is a commit of its own, after it. `isKept`: whether the result
+   * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
+   */
+  async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
+    const receipt = new Receipt(once, this.limits)
+    await withSnapshot(this.store, (snapshot) => receipt.check(snapshot))
+    const result = await work()
+    if (isKept(result)) {
+      const keep = (transaction: Transaction): Promise<void> => receipt.checkAndPut(transaction, result)
+      await transact(this.store, this.limits.transactionAttemptsMax, keep)
+    }
+    return result
   }
 
   /** POST /v1/index. In the background: its record tells how it goes, also after a restart. */
   async createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
-    const { name } = await this.schema.createIndex(body, options.isBackground === true, options.signal)
+    const receipt = options.once === undefined ? undefined : new Receipt(options.once, this.limits)
+    const { name } = await this.schema.createIndex(body, options.isBackground === true, options.signal, receipt)
     return { name }
   }
 
@@ -297,6 +329,7 @@ export class FederatedDatabase implements Database {
   }
 
   async close(): Promise<void> {
+    await this.receiptRemoval.stop()
     await this.recovery.stop()
     await this.builds.stop()
     await this.changes.settle()

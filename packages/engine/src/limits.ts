@@ -32,6 +32,12 @@ export interface EngineLimits {
   readonly transactionOperationsMax: number
   /** Objects over which an index can be built as part of a transaction. */
   readonly transactionIndexObjectsMax: number
+  /** How long it is known that a request with an Idempotency-Key has been carried out. */
+  readonly receiptMs: number
+  /** The reply that is kept of such a request; of a larger one it is only known that there was one. */
+  readonly receiptReplyBytesMax: number
+  /** How often what is no longer to be kept is removed. */
+  readonly receiptRemovalMs: number
 }
 
 export const defaultEngineLimits: EngineLimits = {
@@ -50,6 +56,9 @@ export const defaultEngineLimits: EngineLimits = {
   walkEdgesMax: 32,
   transactionOperationsMax: 10_000,
   transactionIndexObjectsMax: 100_000,
+  receiptMs: 86_400_000,
+  receiptReplyBytesMax: 1_048_576,
+  receiptRemovalMs: 60_000,
 }
 
 /** Fixed by the interface or the storage layout; changing one changes what is stored. */

@@ -20,7 +20,13 @@ const fdErrors: readonly ProblemType[] = [
   'StoreUnavailable',
 ]
 /** Errors that any operation on a federated database may answer with that is not a GET. */
-const changeErrors: readonly ProblemType[] = ['OutcomeUnknown']
+const changeErrors: readonly ProblemType[] = [
+  'OutcomeUnknown',
+  'MalformedRequest',
+  'RequestInProgress',
+  'ReplyNotKept',
+  'IdempotencyKeyReused',
+]
 const bodyErrors: readonly ProblemType[] = ['MalformedRequest', 'UnknownField', 'BodyTooLarge', 'UnsupportedMediaType']
 
 const fdAlias = {
@@ -29,6 +35,15 @@ const fdAlias = {
   required: false,
   description: 'Alias of the federated database; may be left out where there is a default one.',
   schema: { type: 'string' },
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Names the request: sent again with the same key within 24 hours, it is not carried out again, and gets the first reply.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
 }
 
 export function openApiDocument(): object {
@@ -68,11 +83,12 @@ function describe(operation: Operation): object {
       { description: other.description, ...(other.reply === undefined ? {} : { content: jsonOf(other.reply) }) },
     ]
   })
+  const isChange = scope === 'fd' && operation.method !== 'GET'
   const possible = new Set([
     ...errors,
     ...commonErrors,
     ...(scope === 'fd' ? fdErrors : []),
-    ...(scope === 'fd' && operation.method !== 'GET' ? changeErrors : []),
+    ...(isChange ? changeErrors : []),
     ...(body === undefined ? [] : bodyErrors),
   ])
   const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
@@ -86,7 +102,7 @@ function describe(operation: Operation): object {
     summary,
     ...(description === undefined ? {} : { description }),
     tags: [tag],
-    parameters: [...pathParameters, fdAlias, ...ownParameters],
+    parameters: [...pathParameters, fdAlias, ...ownParameters, ...(isChange ? [idempotencyKey] : [])],
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { ...jsonOf(body), ...textOf(operation) } } }),

@@ -1,7 +1,10 @@
 /** Registers the table of operations with Fastify. */
+import type { RequestId } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { FederatedDatabases } from './federated-databases.ts'
+import { requestIdOf } from './idempotency/request-id.ts'
+import { runOnce } from './idempotency/run-once.ts'
 import { contentTypeOf, negotiate, type ReplyType } from './negotiate.ts'
 import type {
   FdOperation,
@@ -91,7 +94,8 @@ function handle(
       return signal
     },
   }
-  const answer = operation.scope === 'service' ? operation.run(asked) : runWithin(operation, fds, asked)
+  const answer =
+    operation.scope === 'service' ? operation.run(asked) : runWithin(operation, fds, asked, idOf(operation, request))
   if (answer instanceof Promise) {
     return answer.then((later) => {
       if (later.rows !== undefined) return sendRows(later.rows, replyType, request, reply)
@@ -106,19 +110,25 @@ function runWithin(
   operation: FdOperation,
   fds: FederatedDatabases,
   request: OperationRequest,
+  requestId: RequestId | undefined,
 ): OperationReply | Promise<OperationReply> {
   const fd = fds.resolve(request.query.fdAlias)
   // Not a copy: it would ask for the signal.
-  const within = Object.assign(request, { fd })
-  return operation.run(fd, within)
+  const within = Object.assign(request, { fd, requestId })
+  return requestId === undefined ? operation.run(fd, within) : runOnce(operation, within)
+}
+
+/** Reading is the same however often it is done. */
+function idOf({ method }: Operation, request: FastifyRequest): RequestId | undefined {
+  return method === 'GET' ? undefined : requestIdOf(request)
 }
 
 function send(answer: OperationReply, usual: number, reply: FastifyReply): FastifyReply {
-  const { body, headers, status = usual } = answer
+  const { body, headers, status = usual, type = 'json' } = answer
   reply.code(status)
   if (headers !== undefined) reply.headers(headers)
   if (body === undefined) return reply.send()
-  reply.header('content-type', contentTypeOf.json)
+  reply.header('content-type', contentTypeOf[type])
   return reply.send(Buffer.isBuffer(body) ? body : JSON.stringify(body))
 }
 

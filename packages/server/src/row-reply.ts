@@ -95,6 +95,13 @@ export function rowStream(
   return stream
 }
 
+/** The reply at once, where all of its rows are there. */
+export function wholeReply(chunks: readonly Buffer[], type: ReplyType): Buffer {
+  const rows = Buffer.concat(chunks)
+  if (rows.length === 0) return Buffer.from(type === 'json' ? '[]' : '')
+  return Buffer.concat([Buffer.from(opening[type]), rows, Buffer.from(closing[type])])
+}
+
 /** Empty chunks would end no wait of the stream. */
 async function nextChunk(iterator: AsyncIterator<Buffer>): Promise<Chunk> {
   for (;;) {

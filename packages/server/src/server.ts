@@ -7,6 +7,7 @@ import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fast
 import type { Logger } from 'pino'
 import { FederatedDatabases } from './federated-databases.ts'
 import { registerHealth } from './health.ts'
+import { noteBody } from './idempotency/request-id.ts'
 import type { Limits } from './limits.ts'
 import { readContentType } from './negotiate.ts'
 import { resources } from './operations/table.ts'
@@ -92,13 +93,15 @@ function takeBodies(app: FastifyInstance, limits: Limits): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     // What is checked here is checked for every route: a body that none asked for is not looked at.
     if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
+    noteBody(request, body)
     try {
       done(null, parseJson(body as Buffer, limits.jsonDepthMax))
     } catch (error) {
       done(error as Error)
     }
   })
-  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
+    noteBody(request, body)
     try {
       done(null, body.length === 0 ? undefined : { query: decodeText(body as Buffer) })
     } catch (error) {

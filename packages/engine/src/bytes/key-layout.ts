@@ -37,7 +37,7 @@ interface KeyPart {
   readonly isCopied: boolean
 }
 
-const { store, catalog, container, object, link, index } = keySpace
+const { store, catalog, container, object, link, index, receipt } = keySpace
 const classOrIndex = 'number (4)'
 
 /** Every part, in key order. */
@@ -87,6 +87,13 @@ export const keyLayout: readonly KeyPart[] = [
     isCopied: true,
   },
   { prefix: [index], rest: 'index (4), key', holds: 'an index entry', isCopied: true },
+  // A client may repeat a request to the copy that it first sent to the original.
+  {
+    prefix: [receipt],
+    rest: 'group (1), 0, digest (16) or group (1), 1, minute (4), digest (16)',
+    holds: 'what was replied to a request with a key of its own, or when that ends',
+    isCopied: true,
+  },
 ]
 
 /** The key of a part that has but one. */

@@ -8,6 +8,7 @@ export const keySpace = {
   object: 0x03,
   link: 0x04,
   index: 0x05,
+  receipt: 0x06,
 } as const
 
 /** Holds the stamp of the last schema change; every commit of an object expects it as it was read. */

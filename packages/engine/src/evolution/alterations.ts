@@ -1,9 +1,11 @@
 /** PUT and DELETE /v1/schema/{class} while others go on working (REST interface, section 5). */
 import { AshlarError, assert, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
+import type { Receipt } from '../receipts/receipt.ts'
 import { type AlterOptions, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
 import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
-import type { IndexNumber } from '../schema/class-definition.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { needsPreparation, withoutPending, withPending, withReplacements } from '../schema/pending-retype.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -39,6 +41,7 @@ export async function alterOnline(
   nameOrNumber: string,
   body: unknown,
   settings: AlterSettings,
+  receipt?: Receipt<ClassNumber>,
 ): Promise<ClassNumber | undefined> {
   const request = readAlterRequest(body)
   const options: AlterOptions = {
@@ -46,11 +49,11 @@ export async function alterOnline(
     isCascading: settings.isCascading,
   }
   const begin = (isShown: boolean): Promise<Beginning> => {
-    return beginning(changes, nameOrNumber, request, options, settings.isLossAllowed, isShown)
+    return beginning(changes, nameOrNumber, request, options, settings.isLossAllowed, isShown, receipt)
   }
   const begun = await begin(false)
   if (begun === 'online') {
-    return sign.during(async () => prepareAndFinish(changes, request, options, settings, await begin(true)))
+    return sign.during(async () => prepareAndFinish(changes, request, options, settings, await begin(true), receipt))
   }
   changes.clearInBackground()
   return begun?.cls
@@ -62,13 +65,14 @@ async function prepareAndFinish(
   options: AlterOptions,
   { isLossAllowed }: AlterSettings,
   begun: Beginning,
+  receipt: Receipt<ClassNumber> | undefined,
 ): Promise<ClassNumber | undefined> {
   assert(begun !== 'online', 'a change that others see shows a sign of life')
   try {
     if (begun === undefined || begun.retypes.length === 0) return begun?.cls
     if (!isLossAllowed) await refuseLosses(changes, begun.retypes)
     await buildReplacements(changes, begun)
-    await finish(changes, request, options, begun)
+    await finish(changes, request, options, begun, receipt)
     return begun.cls
   } catch (error) {
     throw begun === undefined ? error : await givenUp(changes, begun, error)
@@ -88,8 +92,9 @@ function beginning(
   options: AlterOptions,
   isLossAllowed: boolean,
   isShown: boolean,
+  receipt: Receipt<ClassNumber> | undefined,
 ): Promise<Beginning> {
-  return changes.change<Beginning>((catalog) => {
+  const begin = (catalog: Catalog): { state: CatalogState; result: Beginning } => {
     const cls = classOfPath(catalog, nameOrNumber)
     const { state, retypes } = alterClass(catalog, cls, request, options)
     const preparing = retypes.filter((retype) => needsPreparation(catalog, retype))
@@ -103,6 +108,10 @@ function beginning(
       state: pending.state,
       result: { cls: cls.number, retypes: preparing, replacements: pending.replacements },
     }
+  }
+  return changes.change(begin, (transaction, begun) => {
+    const isDone = begun !== undefined && begun !== 'online' && begun.retypes.length === 0
+    return isDone ? receipt?.checkAndPut(transaction, begun.cls) : undefined
   })
 }
 
@@ -148,15 +157,17 @@ async function finish(
   request: AlterRequest,
   options: AlterOptions,
   { cls, retypes, replacements }: Begun,
+  receipt: Receipt<ClassNumber> | undefined,
 ): Promise<void> {
-  await changes.change((catalog) => {
+  const end = (catalog: Catalog): { state: CatalogState; result: undefined } => {
     for (const { attribute, name } of retypes) {
       if (catalog.attribute(attribute)?.becoming !== undefined) continue
       throw changedMeanwhile(name)
     }
     const { state } = alterClass(catalog, classOfPath(catalog, String(cls)), request, { ...options, isPrepared: true })
     return { state: withReplacements(state, replacements), result: undefined }
-  })
+  }
+  await changes.change(end, (transaction) => receipt?.checkAndPut(transaction, cls))
 }
 
 /** Removes what was prepared; returns the error to be thrown instead of `error`, which says what is known of the change then. */

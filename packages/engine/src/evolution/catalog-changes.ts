@@ -11,6 +11,7 @@ import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
 import { transact } from '../transaction/transact.ts'
+import type { Transaction } from '../transaction/transaction.ts'
 
 export class CatalogChanges {
   readonly store: Store
@@ -35,8 +36,14 @@ export class CatalogChanges {
     this.onFault = onFault
   }
 
-  /** `decide` may be asked several times: where others changed the catalog first, it decides again. */
-  change<T>(decide: (catalog: Catalog) => { state: CatalogState; result: T }): Promise<T> {
+  /**
+   * `decide` may be asked several times: where others changed the catalog first, it decides again. `also`: puts what else
+   * belongs into the commit.
+   */
+  change<T>(
+    decide: (catalog: Catalog) => { state: CatalogState; result: T },
+    also?: (transaction: Transaction, result: T) => Promise<void> | undefined,
+  ): Promise<T> {
     return transact(this.store, this.limits.transactionAttemptsMax, async (transaction) => {
       const catalog = await this.catalogs.at(transaction.snapshot)
       const { state, result } = decide(catalog)
@@ -44,6 +51,7 @@ export class CatalogChanges {
         transaction.expectRevision(catalogVersionKey, catalog.version)
         changeCatalog(transaction, catalog, state, this.session)
       }
+      await also?.(transaction, result)
       return result
     })
   }

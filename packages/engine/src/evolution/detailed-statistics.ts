@@ -2,6 +2,7 @@
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { indexRange } from '../indexes/index-key.ts'
 import { containerLinksRange } from '../links/link-keys.ts'
+import { receiptRange } from '../receipts/receipt-entry.ts'
 import { listContainers } from '../records/containers.ts'
 import { containerExtent } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
@@ -26,6 +27,8 @@ export interface ClassSize {
 export interface DetailedStatistics {
   readonly classes: readonly ClassSize[]
   readonly indexes: readonly ({ readonly name: string } & Size)[]
+  /** What is kept of requests with a key of their own. */
+  readonly receipts: Size
   /** The catalog, containers and other small things. */
   readonly other: Size
 }
@@ -66,7 +69,8 @@ export async function detailedStatistics(
     const from = Buffer.from([space])
     other = sum(other, await sizeOf(snapshot, { from, to: prefixEnd(from) }))
   }
-  return { classes, indexes, other }
+  const receipts = await sizeOf(snapshot, receiptRange)
+  return { classes, indexes, receipts, other }
 }
 
 async function sizeOf(snapshot: Snapshot, range: KeyRange): Promise<Size> {

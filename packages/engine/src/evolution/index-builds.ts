@@ -4,8 +4,10 @@ import { catalogKey } from '../catalog/catalog-keys.ts'
 import { AshlarError } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { encodeProgress, progressOf, readProgress, type StoredProgress } from '../indexes/build-progress.ts'
+import type { Receipt } from '../receipts/receipt.ts'
 import { countObjects } from '../records/scan-objects.ts'
-import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { withFailedIndex, withReadyIndex } from '../schema/index-definition.ts'
 import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -25,9 +27,13 @@ export class IndexBuilds {
   }
 
   /** Throws UniqueViolation, IndexNotFound where the index is deleted meanwhile, and the signal's reason. */
-  async build({ number, name }: IndexDefinition, signal: AbortSignal | undefined): Promise<void> {
+  async build(
+    { number, name }: IndexDefinition,
+    signal: AbortSignal | undefined,
+    receipt: Receipt<IndexDefinition> | undefined,
+  ): Promise<void> {
     await buildIndexEntries(buildContext(this.changes), number, signal)
-    await this.makeReady(number, name)
+    await this.makeReady(number, name, receipt)
   }
 
   /** Goes on where it was before a stop. What becomes of it is told by the index's record. */
@@ -85,13 +91,15 @@ export class IndexBuilds {
     })
   }
 
-  private async makeReady(number: IndexNumber, name: string): Promise<void> {
-    await this.changes.change((catalog) => {
-      if (catalog.indexByNumber(number) === undefined) {
+  private async makeReady(number: IndexNumber, name: string, receipt?: Receipt<IndexDefinition>): Promise<void> {
+    const makeReady = (catalog: Catalog): { state: CatalogState; result: IndexDefinition } => {
+      const index = catalog.indexByNumber(number)
+      if (index === undefined) {
         throw new AshlarError('IndexNotFound', `Index '${name}' was deleted while it was being built.`)
       }
-      return { state: withReadyIndex(catalog.state, number), result: undefined }
-    })
+      return { state: withReadyIndex(catalog.state, number), result: index }
+    }
+    await this.changes.change(makeReady, (transaction, index) => receipt?.checkAndPut(transaction, index))
   }
 
   /** Of an error of ours, what it says is for the log. */

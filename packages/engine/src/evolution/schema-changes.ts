@@ -1,11 +1,15 @@
 /** Changes of the schema and of indexes as the federated database makes them: one by one, while others go on working. */
-import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
+import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
+import type { Receipt } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
-import type { IndexDefinition } from '../schema/class-definition.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { defineIndex, type IndexRequest, readIndexRequest, withoutIndex } from '../schema/index-definition.ts'
+import { pendingSessions } from '../schema/pending-retype.ts'
 import { shownText } from '../schema/request-body.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { type AlterSettings, alterOnline } from './alterations.ts'
@@ -38,9 +42,21 @@ export class SchemaChanges {
   }
 
   /** PUT /v1/schema/{class}. */
-  async alter(nameOrNumber: string, body: unknown, settings: AlterSettings): Promise<ClassNumber> {
-    const done = await alterOnline(this.changes, this.sign, nameOrNumber, body, settings)
-    return done ?? this.within((scope) => scope.alterClass(nameOrNumber, body, settings))
+  async alter(
+    nameOrNumber: string,
+    body: unknown,
+    settings: AlterSettings,
+    receipt?: Receipt<ClassNumber>,
+  ): Promise<ClassNumber> {
+    await this.checkEarly(receipt)
+    try {
+      const done = await alterOnline(this.changes, this.sign, nameOrNumber, body, settings, receipt)
+      return done ?? (await this.within((scope) => scope.alterClass(nameOrNumber, body, settings), receipt))
+    } catch (error) {
+      if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
+      await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessions(catalog.state).length > 0)
+      throw error
+    }
   }
 
   /** DELETE /v1/schema/{class}. */
@@ -53,28 +69,74 @@ export class SchemaChanges {
    * Where that fails, or the signal aborts, no index is left. In the background, its record tells how it goes.
    * Throws what the body's checks throw, and UniqueViolation.
    */
-  async createIndex(body: unknown, isBackground: boolean, signal?: AbortSignal): Promise<IndexDefinition> {
+  async createIndex(
+    body: unknown,
+    isBackground: boolean,
+    signal?: AbortSignal,
+    receipt?: Receipt<IndexDefinition>,
+  ): Promise<IndexDefinition> {
     const request = readIndexRequest(body)
+    await this.checkEarly(receipt)
     return this.sign.during(async () => {
-      const definition = await this.announceIndex(request, isBackground)
+      const definition = await this.announceIndex(request, isBackground, receipt)
       if (isBackground) this.builds.startInBackground(definition)
-      else await this.buildOrDrop(definition, signal)
+      else await this.buildOrDrop(definition, signal, receipt)
       return definition
     })
   }
 
-  private announceIndex(request: IndexRequest, isBackground: boolean): Promise<IndexDefinition> {
+  /** In the background, the announcement is what is replied to. */
+  private async announceIndex(
+    request: IndexRequest,
+    isBackground: boolean,
+    receipt: Receipt<IndexDefinition> | undefined,
+  ): Promise<IndexDefinition> {
     const { limits, session } = this.changes
     const builder = { session: session.number, isBackground }
-    return this.changes.change((catalog) => {
+    const define = (catalog: Catalog): { state: CatalogState; result: IndexDefinition } => {
       const { state, definition } = defineIndex(catalog, request, limits.indexKeyAttributesMax, builder)
       return { state, result: definition }
-    })
+    }
+    try {
+      return await this.changes.change(define, (transaction, definition) => {
+        return isBackground ? receipt?.checkAndPut(transaction, definition) : undefined
+      })
+    } catch (error) {
+      if (receipt === undefined || !isOfType(error, 'IndexExists')) throw error
+      await this.refuseWhileUnderWay(receipt, (catalog) => catalog.indexByName(request.name)?.state === 'building')
+      throw error
+    }
   }
 
-  private async buildOrDrop(definition: IndexDefinition, signal: AbortSignal | undefined): Promise<void> {
+  /** Before the first of several commits. Throws what `Receipt.check` does. */
+  private async checkEarly(receipt: Receipt<never> | undefined): Promise<void> {
+    if (receipt !== undefined) await withSnapshot(this.changes.store, (snapshot) => receipt.check(snapshot))
+  }
+
+  /**
+   * What is in the way may be the same request, sent before, of which only the last commit will have the receipt. Throws
+   * RequestInProgress then, and what `Receipt.check` does where it has just ended.
+   */
+  private async refuseWhileUnderWay(receipt: Receipt<never>, isUnderWay: (catalog: Catalog) => boolean): Promise<void> {
+    const { store, catalogs } = this.changes
+    const isBusy = await withSnapshot(store, async (snapshot) => {
+      await receipt.check(snapshot)
+      return isUnderWay(await catalogs.at(snapshot))
+    })
+    if (!isBusy) return
+    throw new AshlarError(
+      'RequestInProgress',
+      'A change of this kind is under way: it may be this request, sent before.',
+    )
+  }
+
+  private async buildOrDrop(
+    definition: IndexDefinition,
+    signal: AbortSignal | undefined,
+    receipt: Receipt<IndexDefinition> | undefined,
+  ): Promise<void> {
     try {
-      await this.builds.build(definition, signal)
+      await this.builds.build(definition, signal, receipt)
     } catch (error) {
       try {
         await this.drop((index) => index.number === definition.number)
@@ -105,15 +167,22 @@ export class SchemaChanges {
     return count
   }
 
-  private async within<T>(body: (scope: ChangeScope) => Promise<T>): Promise<T> {
+  private async within<T>(body: (scope: ChangeScope) => Promise<T>, receipt?: Receipt<T>): Promise<T> {
     const { changes, containers } = this
     const { store, limits, catalogs, session } = changes
     const resources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
     const { result, scope } = await transact(store, limits.transactionAttemptsMax, async (transaction) => {
       const attempt = new ChangeScope(transaction, await catalogs.at(transaction.snapshot), resources)
-      return { result: await body(attempt), scope: attempt }
+      await receipt?.check(transaction)
+      const done = await body(attempt)
+      await receipt?.put(transaction, done)
+      return { result: done, scope: attempt }
     })
     for (const then of scope.afterCommit) then()
     return result
   }
+}
+
+function isOfType(error: unknown, type: ErrorType): boolean {
+  return error instanceof AshlarError && error.type === type
 }

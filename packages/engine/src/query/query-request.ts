@@ -1,4 +1,5 @@
 /** What a query is asked with and answered by. */
+import type { Once } from '../receipts/receipt.ts'
 
 export interface QueryRequest {
   /** One or more statements of DO. */
@@ -9,6 +10,8 @@ export interface QueryRequest {
   readonly explain?: boolean
   /** What stands between two rows of the reply. */
   readonly rowSeparator?: ',' | '\n'
+  /** Where the text changes something, it is carried out once, and its rows are kept. */
+  readonly once?: Once<readonly Buffer[]>
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: AbortSignal
 }

@@ -1,6 +1,7 @@
 /** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { AshlarError } from '../errors.ts'
 import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
+import { Receipt } from '../receipts/receipt.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { when } from '../store/awaitable.ts'
 import type { SnapshotOptions } from '../store/store.ts'
@@ -17,6 +18,7 @@ import type { QueryReply, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { indexBody, indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
+import { type CommitHooks, type RowsReceipt, TextCommits } from './text-commits.ts'
 import { newTextState, TextRun, type TextState } from './text-run.ts'
 import { givenValue } from './values/given-value.ts'
 
@@ -24,13 +26,14 @@ import { givenValue } from './values/given-value.ts'
 export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
   const { statements, texts, state } = prepare(request, resources)
   const { rowSeparator = ',' } = request
+  const receipt = request.once === undefined ? undefined : new Receipt(request.once, resources.limits)
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) {
-    return { chunks: await createIndex(only, texts, resources) }
+    return { chunks: await createIndex(only, texts, resources, receipt) }
   }
   if (!statements.some(changesAnything))
     return { chunks: await read(statements, texts, state, resources, rowSeparator) }
-  return { chunks: await change(statements, texts, state, resources, rowSeparator) }
+  return { chunks: await change(statements, texts, state, resources, rowSeparator, receipt) }
 }
 
 function prepare(request: QueryRequest, { limits, plans, store }: QueryResources): PreparedText {
@@ -143,43 +146,32 @@ async function change(
   state: TextState,
   resources: QueryResources,
   separator: string,
+  receipt: RowsReceipt | undefined,
 ): Promise<AsyncIterable<Buffer>> {
   let reply: Buffer[] = []
   let current = state
-  const committed = { commits: 0, rows: 0 }
+  const parts = inTransactions(statements)
+  const commits = new TextCommits(resources, receipt, parts.length > 1 || parts.some(isStepwise))
   try {
-    for (const part of inTransactions(statements)) {
+    await commits.begin()
+    for (const part of parts) {
       if (isStepwise(part)) {
-        await runSteps(part, texts, current, resources, committed)
+        await runSteps(part, texts, current, resources, commits)
         reply = []
         continue
       }
-      const outcome = await inTransaction(withFreshTime(texts), current, resources, async (run) => {
+      const outcome = await inTransaction(withFreshTime(texts), current, resources, commits.hooks(0), async (run) => {
         return collect((await run.runAll(part))(separator), resources.limits.changeReplyBytesMax)
       })
-      committed.commits++
+      commits.made(0)
       current = outcome.state
       reply = outcome.result
     }
+    await commits.end(reply)
   } catch (error) {
-    throw afterCommits(error, committed)
+    throw commits.explained(error)
   }
   return chunksOf(reply)
-}
-
-/** What a text with COMMIT EVERY has committed so far; `rows`: of the file. */
-interface Committed {
-  commits: number
-  rows: number
-}
-
-/** What failed after the first commit says what stays; and no longer that nothing was done, where its type would. */
-function afterCommits(error: unknown, { commits, rows }: Committed): unknown {
-  if (!(error instanceof AshlarError) || commits === 0) return error
-  const type = error.isRepeatable ? 'PartlyCommitted' : error.type
-  const extensions = { ...error.extensions, commits, rowsCommitted: rows }
-  const stays = `What was committed before stays: ${commits} commits, with ${rows} rows of the file.`
-  return new AshlarError(type, `${error.message} ${stays}`, error.errors, extensions)
 }
 
 /** Statements that are committed together, between those that commit in steps of their own. */
@@ -213,7 +205,7 @@ async function runSteps(
   texts: TextContext,
   state: TextState,
   resources: QueryResources,
-  committed: Committed,
+  commits: TextCommits,
 ): Promise<void> {
   const { elements } = statement
   if (elements.kind === 'import' && elements.commitEvery === 0) {
@@ -225,11 +217,11 @@ async function runSteps(
   const source = new TextRun(resources, texts, snapshot, catalog, state, undefined)
   let current = state
   for await (const rows of source.elementsOf(statement)) {
-    const outcome = await inTransaction(withFreshTime(texts), current, resources, async (run) => {
+    const hooks = commits.hooks(rows.length)
+    const outcome = await inTransaction(withFreshTime(texts), current, resources, hooks, async (run) => {
       for (const row of rows) await run.runBody(statement, row)
     })
-    committed.commits++
-    committed.rows += rows.length
+    commits.made(rows.length)
     current = outcome.state
   }
 }
@@ -243,15 +235,18 @@ async function inTransaction<T>(
   texts: TextContext,
   state: TextState,
   resources: QueryResources,
+  hooks: CommitHooks,
   body: (run: TextRun) => Promise<T>,
 ): Promise<{ readonly result: T; readonly state: TextState }> {
   const { store, limits, catalogs } = resources
   const outcome = await transact(store, limits.transactionAttemptsMax, async (transaction: Transaction) => {
+    await hooks.before?.(transaction)
     return when(catalogs.at(transaction.snapshot), async (catalog) => {
       const attempt: TextState = { ...state, variables: new Map(state.variables) }
       const scope = new ChangeScope(transaction, catalog, scopeResources(resources))
       const run = new TextRun(resources, texts, transaction.snapshot, catalog, attempt, scope)
       const result = await body(run)
+      await hooks.after?.(transaction, result)
       return { result, state: attempt, afterCommit: scope.afterCommit }
     })
   })
@@ -285,6 +280,7 @@ async function createIndex(
   statement: CreateIndexStatement,
   texts: TextContext,
   resources: QueryResources,
+  receipt: RowsReceipt | undefined,
 ): Promise<AsyncIterable<Buffer>> {
   const { text, limits } = texts
   const snapshot = await resources.store.snapshot()
@@ -293,6 +289,12 @@ async function createIndex(
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
   const binding = newBinding({ text, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats })
-  const { name } = await resources.schema.createIndex(indexBody(statement, binding), false, texts.signal)
-  return chunksOf([Buffer.from(JSON.stringify(indexRow(name)))])
+  const rowOf = ({ name }: { readonly name: string }): Buffer[] => [Buffer.from(JSON.stringify(indexRow(name)))]
+  const index = await resources.schema.createIndex(
+    indexBody(statement, binding),
+    false,
+    texts.signal,
+    receipt?.from(rowOf),
+  )
+  return chunksOf(rowOf(index))
 }

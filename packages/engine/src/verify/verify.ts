@@ -6,6 +6,7 @@
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import { AshlarError } from '../errors.ts'
+import { receiptRange } from '../receipts/receipt-entry.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { DamagedEntry } from '../store/damaged-entry.ts'
 import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
@@ -13,6 +14,7 @@ import { probeIndexEntry } from './index-probes.ts'
 import { probeLinkEntry } from './link-probes.ts'
 import { probeObject } from './object-probes.ts'
 import type { Probe, VerifyContext } from './probe.ts'
+import { probeReceipt } from './receipt-probes.ts'
 
 export interface VerifyReport {
   /** Empty when all is well; the first 1,000 otherwise. */
@@ -53,9 +55,10 @@ export async function verifyStore(
   const objects = await probeRange(snapshot, context, spaceRange(keySpace.object), probeObject, step)
   const linkEntries = await probeRange(snapshot, context, spaceRange(keySpace.link), probeLinkEntry, step)
   const indexEntries = await probeRange(snapshot, context, spaceRange(keySpace.index), probeIndexEntry, step)
-  const after = await probeRange(snapshot, context, { from: spaceRange(keySpace.index).to }, none, step)
+  const receipts = await probeRange(snapshot, context, receiptRange, probeReceipt, step)
+  const after = await probeRange(snapshot, context, { from: receiptRange.to }, none, step)
   const counted = snapshot.entryCount
-  const found = before + objects + linkEntries + indexEntries + after
+  const found = before + objects + linkEntries + indexEntries + receipts + after
   if (counted !== undefined && counted !== found)
     tell(context, `a scan finds ${found} entries, and the store counts ${counted}: a damaged page hides some`)
   return { objects, linkEntries, indexEntries, problems }

@@ -21,7 +21,7 @@ describe('the table of key parts', () => {
     const all = [
       ...parts(keySpace.store, storePart),
       ...parts(keySpace.catalog, catalogPart),
-      ...[keySpace.container, keySpace.object, keySpace.link, keySpace.index].map((space) => [space]),
+      ...[keySpace.container, keySpace.object, keySpace.link, keySpace.index, keySpace.receipt].map((space) => [space]),
     ]
     expect(keyLayout.map(({ prefix }) => [...prefix])).toEqual(all)
   })

@@ -1,9 +1,16 @@
 /** The operations on indexes (interface, 4.1; REST interface, section 6). */
 import Type from 'typebox'
-import { type FdOperation, param, wantsAsync } from './operation.ts'
+import { onceOf } from '../idempotency/run-once.ts'
+import { type FdOperation, type OperationReply, param, wantsAsync } from './operation.ts'
 import { CreateIndex, IndexCreated, IndexRecord } from './wire-schemas.ts'
 
 const nameParam = { name: 'Name of the index.' }
+
+function created(name: string, isBackground: boolean): OperationReply {
+  const uri = `/v1/index/${name}`
+  if (!isBackground) return { body: { name, uri }, headers: { location: uri } }
+  return { status: 202, body: { name, uri }, headers: { location: uri, 'preference-applied': 'respond-async' } }
+}
 
 export const indexOperations: readonly FdOperation[] = [
   {
@@ -15,6 +22,7 @@ export const indexOperations: readonly FdOperation[] = [
       'Objects that exist are indexed before the reply. A client that goes away leaves no index. With `Prefer: respond-async` the build goes on after the reply, and after a restart; the record tells how far it has come, or why it failed.',
     tag: 'Indexes',
     status: 201,
+    keepsReply: true,
     body: CreateIndex,
     isBodyCheckedByEngine: true,
     reply: IndexCreated,
@@ -37,15 +45,11 @@ export const indexOperations: readonly FdOperation[] = [
     otherReplies: { 202: { description: 'With Prefer: respond-async', reply: IndexCreated } },
     async run(database, request) {
       const isBackground = wantsAsync(request)
+      const toReply = ({ name }: { readonly name: string }): OperationReply => created(name, isBackground)
       const { body, signal } = request
-      const { name } = await database.createIndex(body, isBackground ? { isBackground } : { signal })
-      const uri = `/v1/index/${name}`
-      if (!isBackground) return { body: { name, uri }, headers: { location: uri } }
-      return {
-        status: 202,
-        body: { name, uri },
-        headers: { location: uri, 'preference-applied': 'respond-async' },
-      }
+      const once = onceOf(request, 201, toReply)
+      const options = { ...(isBackground ? { isBackground } : { signal }), ...(once === undefined ? {} : { once }) }
+      return toReply(await database.createIndex(body, options))
     },
   },
   {

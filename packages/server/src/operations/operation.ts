@@ -1,5 +1,5 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
-import { AshlarError, type Database, type FederatedDatabase } from '@ashlar/engine'
+import { AshlarError, type Database, type FederatedDatabase, type RequestId } from '@ashlar/engine'
 import type { TSchema } from 'typebox'
 import type { Limits } from '../limits.ts'
 import type { ReplyType } from '../negotiate.ts'
@@ -41,6 +41,8 @@ export interface OperationRequest {
 /** Of an operation on a federated database. */
 export interface FdRequest extends OperationRequest {
   readonly fd: FederatedDatabase
+  /** Of a change with an Idempotency-Key. */
+  readonly requestId?: RequestId | undefined
 }
 
 export interface OperationReply {
@@ -51,6 +53,8 @@ export interface OperationReply {
   /** Instead of a body, where the operation writes rows: JSON texts, joined as the reply's type has it. */
   readonly rows?: AsyncIterable<Buffer>
   readonly headers?: Readonly<Record<string, string>>
+  /** The type of the body, where it is not JSON. */
+  readonly type?: ReplyType
 }
 
 interface QueryParameter {
@@ -86,6 +90,8 @@ interface OperationEntry {
 
 export interface FdOperation extends OperationEntry {
   readonly scope: 'fd'
+  /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
+  readonly keepsReply?: true
   /** `database`: the federated database, or what a transaction sees of it. */
   run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }

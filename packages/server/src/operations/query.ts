@@ -1,7 +1,9 @@
 /** The operation of the query language (REST interface, section 2). */
 import { AshlarError } from '@ashlar/engine'
 import Type from 'typebox'
-import { booleanParam, type FdOperation } from './operation.ts'
+import { onceOf } from '../idempotency/run-once.ts'
+import { wholeReply } from '../row-reply.ts'
+import { booleanParam, type FdOperation, type OperationReply } from './operation.ts'
 import { QueryBody, Row } from './wire-schemas.ts'
 
 interface QueryFields {
@@ -28,6 +30,7 @@ export const queryOperations: readonly FdOperation[] = [
     status: 200,
     body: QueryBody,
     takesText: true,
+    keepsReply: true,
     reply: Type.Array(Row),
     writesRows: true,
     errors: [
@@ -66,7 +69,13 @@ export const queryOperations: readonly FdOperation[] = [
       const explain = booleanParam(request, 'explain')
       const rowSeparator = replyType === 'ndjson' ? '\n' : ','
       const given = parameters === undefined ? {} : { parameters }
-      const { chunks } = await database.query({ text, explain, rowSeparator, signal, ...given })
+      const toReply = (rows: readonly Buffer[]): OperationReply => ({
+        body: wholeReply(rows, replyType),
+        type: replyType,
+      })
+      const once = onceOf(request, 200, toReply)
+      const keyed = once === undefined ? {} : { once }
+      const { chunks } = await database.query({ text, explain, rowSeparator, signal, ...given, ...keyed })
       return { rows: chunks }
     },
   },

@@ -1,6 +1,7 @@
 /** The operations of the schema (interface, 4.2 to 4.4). */
 import type { Database } from '@ashlar/engine'
 import Type from 'typebox'
+import { onceOf } from '../idempotency/run-once.ts'
 import { booleanParam, type FdOperation, type OperationReply, type OperationRequest, param } from './operation.ts'
 import {
   AlterClass,
@@ -150,6 +151,7 @@ export const schemaOperations: readonly FdOperation[] = [
       },
     },
     status: 201,
+    keepsReply: true,
     body: AlterClass,
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
@@ -173,7 +175,8 @@ export const schemaOperations: readonly FdOperation[] = [
       if (booleanParam(request, 'dryRun')) {
         return { status: 200, body: await database.planAlteration(name, body, settings) }
       }
-      return defined([await database.alterClass(name, body, settings)])
+      const toReply = (classNumber: string): OperationReply => defined([classNumber])
+      return toReply(await database.alterClass(name, body, settings, onceOf(request, 201, toReply)))
     },
   },
   {

@@ -1,9 +1,10 @@
 /** The operations on administrative tools (REST interface, section 2). */
 import Type from 'typebox'
+import { onceOf } from '../idempotency/run-once.ts'
 import { readFlags, type Tool } from '../tools/tool.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 import { toolNamed, tools } from '../tools/tools.ts'
-import { type FdOperation, type ServiceOperation, wantsAsync } from './operation.ts'
+import { type FdOperation, type OperationReply, type ServiceOperation, wantsAsync } from './operation.ts'
 import { ToolBody, ToolRecord, ToolReply } from './wire-schemas.ts'
 
 export const toolServiceOperations: readonly ServiceOperation[] = [
@@ -37,6 +38,11 @@ function describe(tool: Tool, runs: readonly RunRecord[]): object {
   }
 }
 
+/** What the tool could not do is tried again with the same key. */
+function isDone({ status, body }: OperationReply): boolean {
+  return status === 202 || (body as { readonly returnCode?: number }).returnCode === 0
+}
+
 interface ToolRequest {
   readonly tool: string
   readonly flags?: unknown
@@ -56,17 +62,20 @@ export const toolOperations: readonly FdOperation[] = [
     reply: ToolReply,
     otherReplies: { 202: { description: 'With Prefer: respond-async' } },
     standsAlone: true,
+    keepsReply: true,
     errors: ['MalformedRequest', 'MalformedValue', 'UnknownField'],
     async run(_database, request) {
       const { body, fd, service, signal } = request
       const { tool: name, flags } = body as ToolRequest
       const tool = toolNamed(name)
       const given = readFlags(tool, flags)
-      if (wantsAsync(request)) {
+      const run = async (): Promise<OperationReply> => {
+        if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, given, signal) }
         service.toolRuns.start(tool, fd, given)
         return { status: 202, body: {}, headers: { location: '/v1/tool', 'preference-applied': 'respond-async' } }
       }
-      return { body: await service.toolRuns.run(tool, fd, given, signal) }
+      const once = tool.changes === true ? onceOf(request, 200, (reply: OperationReply) => reply) : undefined
+      return once === undefined ? run() : fd.runOnce(once, run, isDone)
     },
   },
 ]

@@ -1,7 +1,8 @@
 /** The operation that carries out several others as one commit (REST interface, section 7). */
+import { onceOf } from '../idempotency/run-once.ts'
 import { OperationFinder } from '../transaction/find-operation.ts'
 import { runOperations } from '../transaction/run-operations.ts'
-import type { FdOperation, Operation } from './operation.ts'
+import type { FdOperation, Operation, OperationReply } from './operation.ts'
 import { TransactionBody, TransactionReply } from './wire-schemas.ts'
 
 /** `others`: what may be part of a transaction, and what may not but is known. */
@@ -20,6 +21,7 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     isBodyCheckedByEngine: true,
     reply: TransactionReply,
     standsAlone: true,
+    keepsReply: true,
     errors: [
       ...new Set(others.flatMap(({ errors }) => errors)),
       'LimitExceeded',
@@ -28,7 +30,8 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     ],
     async run(_database, request) {
       finder ??= new OperationFinder([...others, self])
-      return { body: await runOperations(request, finder) }
+      const toReply = (body: Buffer): OperationReply => ({ body })
+      return toReply(await runOperations(request, finder, onceOf(request, 200, toReply)))
     },
   }
   return self

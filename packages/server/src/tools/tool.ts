@@ -15,6 +15,8 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
+  /** It may change something; done again, it does no more. */
+  readonly changes?: true
   /** Throws AshlarError for what the tool cannot do. */
   run(fd: FederatedDatabase, flags: Flags, run: ToolRun): Promise<ToolResult>
 }

@@ -7,6 +7,7 @@ const indexName = { type: 'text', description: 'Name of the index.', isRequired:
 export const tools: readonly Tool[] = [
   {
     name: 'AddIndex',
+    changes: true,
     description: 'Creates an index over a class and its subclasses, the objects that exist included.',
     flags: {
       name: indexName,
@@ -35,6 +36,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'DropIndex',
+    changes: true,
     description: 'Deletes an index.',
     flags: { name: indexName },
     async run(fd, { name }) {
@@ -44,6 +46,7 @@ export const tools: readonly Tool[] = [
   },
   {
     name: 'UpgradeObjects',
+    changes: true,
     description:
       'Rewrites objects that are stored in an earlier shape of their class. They are read right without it. Goes on where it was stopped.',
     flags: {
@@ -95,7 +98,7 @@ async function verify(fd: FederatedDatabase, _flags: Flags, { signal, report }: 
 }
 
 async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: ToolRun): Promise<ToolResult> {
-  const { classes, indexes, other } = await fd.detailedStatistics({ signal })
+  const { classes, indexes, receipts, other } = await fd.detailedStatistics({ signal })
   const earlier = (objects: number): string => (objects === 0 ? '' : `, ${objects} of earlier shapes`)
   const output = lines([
     ...classes.map(({ className, objects, bytes, objectsOfEarlierShapes, links }) => {
@@ -103,6 +106,7 @@ async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: Tool
       return `class ${className}: ${objects} objects of ${bytes} bytes${earlier(objectsOfEarlierShapes)}${held}`
     }),
     ...indexes.map(({ name, entries, bytes }) => `index ${name}: ${entries} entries of ${bytes} bytes`),
+    `replies kept: ${receipts.entries} entries of ${receipts.bytes} bytes`,
     `other: ${other.entries} entries of ${other.bytes} bytes`,
   ])
   return { output }

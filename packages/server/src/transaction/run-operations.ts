@@ -1,5 +1,5 @@
 /** POST /v1/transaction: operations of the interface, one after the other, as one commit (REST interface, section 7). */
-import { AshlarError, type Database } from '@ashlar/engine'
+import { AshlarError, type Database, type Once } from '@ashlar/engine'
 import type { FdRequest, Operation, OperationReply } from '../operations/operation.ts'
 import { BodyFault, OperationFailure } from '../problem.ts'
 import { ServerError } from '../server-errors.ts'
@@ -8,21 +8,29 @@ import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri } from './substitute-ids.ts'
 
 /** The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw. */
-export async function runOperations(request: FdRequest, finder: OperationFinder): Promise<Buffer> {
+export async function runOperations(
+  request: FdRequest,
+  finder: OperationFinder,
+  once: Once<Buffer> | undefined,
+): Promise<Buffer> {
   const { limits } = request.service
   const operations = readOperations(request.body, limits.transactionOperationsMax)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
-  return request.fd.transaction(async (step, isRehearsal) => {
-    const run = new Run(request, finder, limits.changeReplyBytesMax)
-    // The OIDs are the same in both runs: what refers to a disposed object is told so.
-    if (isRehearsed && !isRehearsal) run.ids = lastIds.get(request) ?? run.ids
-    for (const operation of operations) {
-      if (isRehearsed && !isRehearsal && !operation.isKept) continue
-      await run.one(operation, step(operation.number))
-    }
-    if (isRehearsal) lastIds.set(request, run.ids)
-    return run.reply()
-  }, isRehearsed)
+  return request.fd.transaction(
+    async (step, isRehearsal) => {
+      const run = new Run(request, finder, limits.changeReplyBytesMax)
+      // The OIDs are the same in both runs: what refers to a disposed object is told so.
+      if (isRehearsed && !isRehearsal) run.ids = lastIds.get(request) ?? run.ids
+      for (const operation of operations) {
+        if (isRehearsed && !isRehearsal && !operation.isKept) continue
+        await run.one(operation, step(operation.number))
+      }
+      if (isRehearsal) lastIds.set(request, run.ids)
+      return run.reply()
+    },
+    isRehearsed,
+    once,
+  )
 }
 
 /** What the rehearsal of a request gave its objects. */

@@ -67,18 +67,48 @@ rule(
   },
 )
 
-rule('1.4.13', "Ashlar's client does not send again what may have been done", async () => {
-  const client = new AshlarClient({
+/** The client's first answer brings the database back. */
+function recoveringClient(areChangesKeyed: boolean): AshlarClient {
+  return new AshlarClient({
     baseUrl: server.url,
+    areChangesKeyed,
     async fetch(...request) {
       const response = await fetch(...request)
       proxy.refuse(false)
       return response
     },
   })
+}
+
+const paid = { notes: { action: 'add', elements: ['paid 10'] } }
+
+rule('1.4.13', "Ashlar's client does not send again what may have been done, without a key", async () => {
+  const client = recoveringClient(false)
   const { __identifier__: oid } = await client.createObject('Part', { code: 1 })
   proxy.cutNextCommit('reply', true)
-  const added = client.updateObject(oid, { notes: { action: 'add', elements: ['paid 10'] } })
+  const added = client.updateObject(oid, paid)
   await expect(added).rejects.toMatchObject({ status: 503, type: 'OutcomeUnknown' })
   expect((await client.readObject(oid)).notes).toEqual(['paid 10'])
 })
+
+rule(
+  ['1.6.6', '1.6.9'],
+  "after a lost answer the key tells what was done: Ashlar's client sends it again",
+  async () => {
+    const client = recoveringClient(true)
+    const { __identifier__: oid } = await client.createObject('Part', { code: 1 })
+    for (const cut of ['reply', 'request'] as const) {
+      proxy.cutNextCommit(cut, true)
+      await client.updateObject(oid, paid)
+    }
+    expect((await client.readObject(oid)).notes).toEqual(['paid 10', 'paid 10'])
+    const create = { body: { class: 'Part', attributes: { code: 77 } }, headers: { 'idempotency-key': 'once' } }
+    proxy.cutNextCommit('reply', true)
+    expectProblem(await server.send('POST', '/v1/object', create), 503, 'OutcomeUnknown')
+    proxy.refuse(false)
+    const again = await server.send('POST', '/v1/object', create)
+    expect(again).toMatchObject({ status: 201, headers: { 'idempotent-replayed': 'true' } })
+    const found = await server.post('/v1/query', { query: 'FROM Part WHERE code = 77 RETURN COUNT() AS n' })
+    expect(found.json).toEqual([{ n: 1 }])
+  },
+)

@@ -7,6 +7,9 @@ import type { Bytes, KeyRange } from '../store.ts'
 
 /** Index entries lie apart from the containers of objects. */
 const firstIndexPlacement = 0x4000_0000
+/** Receipts go by their group; no container has so low a number. */
+const firstReceiptPlacement = 1
+const receiptPlacements = 16
 const containersOfDatabase = 32_768
 
 /** Catalog, containers' rows and the like are one placement; objects and their links go by container, entries by index. */
@@ -17,6 +20,8 @@ export function placementOf(key: Bytes): number {
       return byteAt(key, 1) * 256 * containersOfDatabase + byteAt(key, 2) * containersOfDatabase + containerOf(key)
     case keySpace.index:
       return firstIndexPlacement + (uint32At(key, 1) % firstIndexPlacement)
+    case keySpace.receipt:
+      return firstReceiptPlacement + Math.min(byteAt(key, 1), receiptPlacements - 1)
     default:
       return 0
   }
@@ -44,7 +49,7 @@ export interface Segment {
   readonly to: Bytes | undefined
 }
 
-const spread = [keySpace.object, keySpace.link, keySpace.index]
+const spread = [keySpace.object, keySpace.link, keySpace.index, keySpace.receipt]
 const noKey = Buffer.alloc(0)
 
 /** The first keys of these spaces, and of what follows them. */

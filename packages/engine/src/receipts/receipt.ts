@@ -1,0 +1,134 @@
+/** A request that is carried out once, however often it is sent: its receipt is put into the commit that it makes. */
+import { AshlarError } from '../errors.ts'
+import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import {
+  decodeReceipt,
+  encodeReceipt,
+  endKey,
+  endMinuteOf,
+  minuteOf,
+  type ReceiptState,
+  type RequestId,
+  receiptHeadBytes,
+  receiptKey,
+} from './receipt-entry.ts'
+
+/** A request to be carried out once. */
+export interface Once<T> {
+  readonly request: RequestId
+  /** The reply to be kept, from what the request has done; asked in each attempt, before the commit. */
+  replyOf(result: T): Awaitable<Bytes>
+}
+
+export interface ReceiptLimits {
+  readonly receiptMs: number
+  readonly receiptReplyBytesMax: number
+}
+
+/** Thrown where the request has been carried out before: with the reply it got then. */
+export class AlreadyDone extends Error {
+  readonly reply: Bytes
+
+  constructor(reply: Bytes) {
+    super('the request has been carried out before')
+    this.reply = reply
+  }
+}
+
+/** How far a request of several commits has come. */
+export interface Progress {
+  readonly commits: number
+  readonly rows: number
+}
+
+export class Receipt<T> {
+  readonly key: Buffer
+  private readonly once: Once<T>
+  private readonly limits: ReceiptLimits
+  /** What is stored under the key and may be replaced, as the last check has seen it. */
+  private replaced: Bytes | undefined
+  /** What this very request has stored of its progress. */
+  private own: Bytes | undefined
+
+  constructor(once: Once<T>, limits: ReceiptLimits) {
+    this.once = once
+    this.limits = limits
+    this.key = receiptKey(once.request)
+  }
+
+  /** The same receipt for work whose result is only part of what the reply is made of. */
+  from<U>(convert: (result: U) => T): Receipt<U> {
+    const { request, replyOf } = this.once
+    return new Receipt({ request, replyOf: (result: U) => replyOf(convert(result)) }, this.limits)
+  }
+
+  /**
+   * Throws AlreadyDone; IdempotencyKeyReused where the key belongs to another request; PartlyCommitted where the request has
+   * been carried out in part; ReplyNotKept.
+   */
+  async check(snapshot: Pick<Snapshot, 'read'>): Promise<void> {
+    const stored = (await snapshot.read([this.key])).values[0]
+    this.replaced = stored
+    if (stored === undefined || (this.own !== undefined && Buffer.compare(stored, this.own) === 0)) return
+    const receipt = decodeReceipt(stored)
+    if (receipt.endMinute <= minuteOf(Date.now())) return
+    if (Buffer.compare(receipt.fingerprint, this.once.request.fingerprint) !== 0) {
+      const message = 'The Idempotency-Key belongs to another request: a key is for one request alone.'
+      throw new AshlarError('IdempotencyKeyReused', message)
+    }
+    throw refusalOf(receipt.state, receipt.payload)
+  }
+
+  /** After `check` on the same transaction. */
+  async put(transaction: Transaction, result: T): Promise<void> {
+    const reply = await this.once.replyOf(result)
+    if (reply.length <= this.limits.receiptReplyBytesMax) this.write(transaction, 'done', reply)
+    else this.write(transaction, 'doneUnkept', Buffer.alloc(0))
+  }
+
+  /** Both, for a commit that is made by other means. */
+  async checkAndPut(transaction: Transaction, result: T): Promise<void> {
+    await this.check(transaction)
+    await this.put(transaction, result)
+  }
+
+  /** In a commit that is not the last one. */
+  async checkAndPutProgress(transaction: Transaction, progress: Progress): Promise<Bytes> {
+    await this.check(transaction)
+    return this.write(transaction, 'partly', Buffer.from(JSON.stringify(progress)))
+  }
+
+  /** The commit with this progress was made. */
+  isAt(progress: Bytes): void {
+    this.own = progress
+  }
+
+  private write(transaction: Transaction, state: ReceiptState, payload: Bytes): Bytes {
+    const { key, replaced } = this
+    if (replaced === undefined) transaction.expectAbsent(key)
+    else transaction.expectRevision(key, replaced.subarray(0, receiptHeadBytes))
+    const { fingerprint } = this.once.request
+    const endMinute = endMinuteOf(Date.now(), this.limits.receiptMs)
+    const value = encodeReceipt({ state, endMinute, fingerprint, payload })
+    const before = replaced === undefined ? undefined : decodeReceipt(replaced).endMinute
+    if (before !== undefined && before !== endMinute) transaction.delete(endKey(key, before))
+    transaction.put(key, value)
+    transaction.put(endKey(key, endMinute), Buffer.alloc(0))
+    return value
+  }
+}
+
+function refusalOf(state: ReceiptState, payload: Bytes): Error {
+  if (state === 'done') return new AlreadyDone(payload)
+  if (state === 'doneUnkept') {
+    return new AshlarError('ReplyNotKept', 'The request has been carried out; its reply was too large to be kept.')
+  }
+  const { commits, rows } = JSON.parse(Buffer.from(payload).toString()) as Progress
+  return new AshlarError(
+    'PartlyCommitted',
+    `The request has been sent before: ${commits} of its commits are made, with ${rows} rows of the file. It either stopped there or is still under way in another process.`,
+    [],
+    { commits, rowsCommitted: rows },
+  )
+}

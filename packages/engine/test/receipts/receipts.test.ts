@@ -1,0 +1,175 @@
+/** Receipts of requests that are carried out once: in one commit with what was done, met by other processes, and removed in time. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, inject, it, vi } from 'vitest'
+import { keySpace } from '../../src/bytes/key-space.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import type { EngineLimits } from '../../src/limits.ts'
+import { receiptKey, receiptRange } from '../../src/receipts/receipt-entry.ts'
+import { removeEndedReceipts } from '../../src/receipts/receipt-removal.ts'
+import { copyStore } from '../../src/store/copy-store.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Commit, Store } from '../../src/store/store.ts'
+import { startChild } from '../store/children/child.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+import { temporaryDirectory } from '../store/temporary-stores.ts'
+import { createPart, part } from './create-part.ts'
+
+const hour = 3_600_000
+const never = new AbortController().signal
+
+async function open(store: Store, limits: Partial<EngineLimits> = {}): Promise<FederatedDatabase> {
+  const fd = await FederatedDatabase.open({ alias: 'test', store, limits })
+  await fd.defineClasses([part], 'createOrExtend')
+  return fd
+}
+
+async function objects(fd: FederatedDatabase): Promise<number> {
+  return (await fd.verify()).objects
+}
+
+async function receiptsIn(store: Store): Promise<number> {
+  const snapshot = await store.snapshot()
+  let count = 0
+  for await (const batch of snapshot.scan(receiptRange, () => 1)) count += batch.length
+  snapshot.release()
+  return count
+}
+
+describe('a process that is killed', () => {
+  const addresses: readonly [string, () => Promise<string>][] = [
+    ['lmdb', async () => `lmdb:${await temporaryDirectory()}`],
+    ['postgres', async () => `${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`],
+  ]
+  for (const [kind, addressOf] of addresses) {
+    for (const moment of ['before', 'after']) {
+      it(`just ${moment} the commit leaves both the change and its receipt, or neither (${kind})`, async () => {
+        const address = await addressOf()
+        const made = await open(await openStore(address))
+        await made.close()
+        const child = startChild(new URL('./children/create-once.ts', import.meta.url), [address, moment])
+        expect(await child.ended).toMatchObject({ signal: 'SIGKILL' })
+        const store = await openStore(address)
+        const fd = await FederatedDatabase.open({ alias: 'test', store })
+        expect(await objects(fd)).toBe(moment === 'before' ? 0 : 1)
+        expect(await receiptsIn(store)).toBe(moment === 'before' ? 0 : 2)
+        const oid = await createPart(fd, 'key')
+        expect(await createPart(fd, 'key')).toBe(oid)
+        expect(await objects(fd)).toBe(1)
+        await fd.close()
+      })
+    }
+  }
+})
+
+describe('two processes with the same request at once', () => {
+  it('make one change, and both reply the same', async () => {
+    const store = await openStoreOfRun()
+    const first = await open(store)
+    let held: (() => void) | undefined
+    const isHeld = new Promise<void>((reached) => {
+      held = reached
+    })
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = await FederatedDatabase.open({
+      alias: 'second',
+      store: {
+        ...store,
+        async commit(commit: Commit) {
+          if (commit.changes.some(({ key }) => key[0] === keySpace.receipt)) {
+            held?.()
+            await released
+          }
+          return store.commit(commit)
+        },
+        close: async () => undefined,
+      },
+    })
+    const late = createPart(slow, 'key')
+    await isHeld
+    const oid = await createPart(first, 'key')
+    release()
+    expect(await late).toBe(oid)
+    expect(await objects(first)).toBe(1)
+    await slow.close()
+    await first.close()
+  })
+})
+
+describe('receipts', () => {
+  it('tell another request with the same key apart', async () => {
+    const fd = await open(await openStoreOfRun())
+    await createPart(fd, 'key', 1)
+    await expect(createPart(fd, 'key', 2)).rejects.toMatchObject({ type: 'IdempotencyKeyReused' })
+    await createPart(fd, 'other', 2)
+    expect(await objects(fd)).toBe(2)
+    await fd.close()
+  })
+
+  it('count no more once their time is over, removed or not, and are removed in bounded steps', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const store = await openStoreOfRun()
+    const fd = await open(store, { receiptMs: 24 * hour })
+    const start = Date.now()
+    await createPart(fd, 'early')
+    vi.setSystemTime(start + 12 * hour)
+    for (let number = 0; number < 5; number++) await createPart(fd, `late ${number}`)
+    vi.setSystemTime(start + 24 * hour - 1)
+    await createPart(fd, 'early')
+    expect(await objects(fd)).toBe(6)
+    expect(await removeEndedReceipts(store, Date.now(), never)).toBe(0)
+    vi.setSystemTime(start + 24 * hour + 120_000)
+    // Another request may take the key over.
+    await createPart(fd, 'early', 2)
+    expect(await objects(fd)).toBe(7)
+    expect(await removeEndedReceipts(store, Date.now(), never)).toBe(0)
+    expect(await receiptsIn(store)).toBe(12)
+    vi.setSystemTime(start + 36 * hour + 120_000)
+    expect(await removeEndedReceipts(store, Date.now(), never)).toBe(5)
+    expect(await receiptsIn(store)).toBe(2)
+    await expect(createPart(fd, 'early', 1)).rejects.toMatchObject({ type: 'IdempotencyKeyReused' })
+    vi.useRealTimers()
+    await fd.close()
+  })
+
+  it('are removed while others do the same, however many there are', async () => {
+    const store = await openStoreOfRun()
+    const fd = await open(store, { receiptMs: 1 })
+    const keys = Array.from({ length: 300 }, (_, number) => `key ${number}`)
+    for (let at = 0; at < keys.length; at += 50)
+      await Promise.all(keys.slice(at, at + 50).map((key) => createPart(fd, key)))
+    const later = Date.now() + 120_000
+    const removed = await Promise.all([0, 1].map(() => removeEndedReceipts(store, later, never)))
+    expect(removed[0]! + removed[1]!).toBeGreaterThan(0)
+    await removeEndedReceipts(store, later, never)
+    expect(await receiptsIn(store)).toBe(0)
+    expect((await fd.verify()).problems).toEqual([])
+    await fd.close()
+  })
+
+  it('are removed in the background', async () => {
+    const store = await openStoreOfRun()
+    const fd = await open(store, { receiptMs: -120_000, receiptRemovalMs: 5 })
+    await createPart(fd, 'key')
+    await vi.waitFor(async () => expect(await receiptsIn(store)).toBe(0))
+    await fd.close()
+  })
+
+  it('go along with a copy, are counted by Statistics and missed by Verify', async () => {
+    const store = await openStoreOfRun()
+    const fd = await open(store)
+    const oid = await createPart(fd, 'key')
+    expect((await fd.detailedStatistics()).receipts.entries).toBe(2)
+    const target = await openStore('memory:')
+    await copyStore(store, target)
+    const copy = await FederatedDatabase.open({ alias: 'copy', store: target })
+    expect(await createPart(copy, 'key')).toBe(oid)
+    const key = receiptKey({ caller: '', key: 'key' })
+    await target.commit({ changes: [{ kind: 'delete', key }], expectations: [] })
+    expect((await copy.verify()).problems).toHaveLength(1)
+    await copy.close()
+    await fd.close()
+  })
+})
