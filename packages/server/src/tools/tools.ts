@@ -106,7 +106,7 @@ async function statistics(fd: FederatedDatabase, _flags: Flags, { signal }: Tool
       return `class ${className}: ${objects} objects of ${bytes} bytes${earlier(objectsOfEarlierShapes)}${held}`
     }),
     ...indexes.map(({ name, entries, bytes }) => `index ${name}: ${entries} entries of ${bytes} bytes`),
-    `replies kept: ${receipts.entries} entries of ${receipts.bytes} bytes`,
+    ...(receipts.entries === 0 ? [] : [`replies kept: ${receipts.entries} entries of ${receipts.bytes} bytes`]),
     `other: ${other.entries} entries of ${other.bytes} bytes`,
   ])
   return { output }
