@@ -85,6 +85,12 @@ export const readSkewRetriesMax = 5
 export const inheritanceDepthMax = 250
 /** Embeddable classes within each other; deeper values would not fit into the depth of a JSON body. */
 export const embeddingDepthMax = 30
+/** How long a process waits to open an LMDB store while others open it or commit. */
+export const storeOpeningMsMax = 60_000
+/** How long commits to an LMDB store wait while another process opens it; normally that takes some milliseconds. */
+export const commitGateMsMax = 60_000
+/** How long one waits to close an LMDB store while another process opens it. */
+export const storeClosingMsMax = 10_000
 /** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
 export const objectAttributesMax = 10_000
 

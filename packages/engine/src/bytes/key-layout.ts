@@ -40,7 +40,7 @@ interface KeyPart {
 const { store, catalog, container, object, link, index, receipt } = keySpace
 const classOrIndex = 'number (4)'
 
-/** Every part, in key order. */
+/** Every part, in key order; `docs/storage-format.md` tells their values. */
 export const keyLayout: readonly KeyPart[] = [
   { prefix: [store, storePart.formatVersion], holds: 'the version of the storage format', isCopied: true },
   // A session of the copy must not give a stamp that a record has already.

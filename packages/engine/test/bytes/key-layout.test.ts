@@ -26,6 +26,24 @@ describe('the table of key parts', () => {
     expect(keyLayout.map(({ prefix }) => [...prefix])).toEqual(all)
   })
 
+  it('is what the page on the storage format tells', () => {
+    const page = readFileSync(new URL('../../../../docs/storage-format.md', import.meta.url), 'utf8')
+    const rows = page.split('\n').filter((line) => /^\| `0\d.*\| (yes|no) \|$/.test(line))
+    const told = rows.map((row) => {
+      const prefix = (row.split('`')[1] as string).split(' ').map((digits) => Number.parseInt(digits, 16))
+      return { prefix, isCopied: row.endsWith('| yes |') }
+    })
+    // Some parts have several rows there: by what follows the prefix.
+    for (const { prefix, isCopied: copied } of keyLayout) {
+      const own = told.filter((row) => prefix.every((byte, i) => row.prefix[i] === byte))
+      expect(own.length, Buffer.from(prefix).toString('hex')).toBeGreaterThan(0)
+      expect(new Set(own.map((row) => row.isCopied))).toEqual(new Set([copied]))
+    }
+    for (const { prefix } of told) {
+      expect(keyLayout.some((part) => part.prefix.every((byte, i) => prefix[i] === byte))).toBe(true)
+    }
+  })
+
   it('is the only place that has numbers of parts', () => {
     const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
     const guilty = files.filter((file) => {

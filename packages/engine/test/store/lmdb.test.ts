@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
 import type { Environment } from '../../src/store/lmdb/environment.ts'
+import { alwaysOpenGate } from '../../src/store/lmdb/gate.ts'
 import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
 import type { Bytes } from '../../src/store/store.ts'
 import { absent, bytes, commitOf, entriesIn, put } from './bytes.ts'
@@ -46,7 +47,12 @@ describe('lmdb: a group of commits', () => {
 
   // A disk that fails at the meta page alone cannot be had: the environment is one that answers as LMDB does then.
   it('whose very last step failed may have become durable; what waited behind it, and what comes later, has not', async () => {
-    const group = openGroupCommit(failingAtMetaPage(), 'there', new EntryChecks('checked'))
+    const group = openGroupCommit({
+      environment: failingAtMetaPage(),
+      gate: alwaysOpenGate,
+      location: 'there',
+      checks: new EntryChecks('checked'),
+    })
     // Together they are more than a group takes.
     const first = group.commit(commitOf([put('a', 'x'.repeat(4_000_000))]))
     const behind = group.commit(commitOf([put('b', 'x'.repeat(4_000_000))]))
@@ -66,6 +72,8 @@ function failingAtMetaPage(): Environment {
       action()
       throw Object.assign(new Error('Commit failed'), { commitError })
     },
+    getWriteTxnId: () => 1,
+    env: { info: () => ({ lastTxnId: 0 }) },
     put: () => true,
     resetReadTxn: () => undefined,
     _commitReadTxn: () => undefined,

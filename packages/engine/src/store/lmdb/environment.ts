@@ -1,5 +1,5 @@
-/** Opens an LMDB environment with the only settings that are safe, and names the part of lmdb-js that is used. */
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+/** The only settings of LMDB that are safe, and the part of lmdb-js that is used. */
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { open } from 'lmdb'
 import type { Bytes } from '../store.ts'
@@ -45,6 +45,10 @@ export interface Environment {
   /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
   _commitReadTxn(): void
   readonly db: { stat(): { entryCount: number } }
+  /** Inside `childTransaction`: the number that the commit will have. */
+  getWriteTxnId(): number
+  /** `lastTxnId`: the number of the last commit, as the file has it. */
+  readonly env: { info(): { lastTxnId: number } }
   getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
   backup(directory: string, compact: boolean): Promise<void>
   close(): Promise<void>
@@ -63,41 +67,27 @@ const settings = {
   encoding: 'binary',
 } as const
 
-/** Opens, or makes, the environment in a directory. Throws an `Error` with one sentence when that is not possible. */
-export function openEnvironment(directory: string): Environment {
-  return opening(directory, () => {
-    mkdirSync(directory, { recursive: true })
-    const root = open(directory, settings) as unknown as RootDatabase
-    const { environment } = orClosed(root, () => openEntries(root, directory))
-    syncDirectory(directory)
-    syncDirectory(dirname(directory))
-    return environment
-  })
+/** Opens, or makes, the environment in a directory; alone in the gate, see `open-environment.ts`. */
+export async function openLmdb(directory: string): Promise<LaidOut> {
+  const root = open(directory, settings) as unknown as RootDatabase
+  const opened = await orClosed(root, () => openEntries(root, directory))
+  syncDirectory(directory)
+  syncDirectory(dirname(directory))
+  return opened
 }
 
-/** Opens the environment of an existing store, of this or the earlier layout, and never writes to it. Throws like `openEnvironment`. */
-export function openEnvironmentToRead(directory: string): LaidOut {
-  return opening(directory, () => {
-    const root = open(directory, { ...settings, readOnly: true }) as unknown as RootDatabase
-    return orClosed(root, () => openEntriesToRead(root))
-  })
+/** Opens the environment of an existing store, of this or the earlier layout, and never writes to its data; alone in the gate, too. */
+export async function openLmdbToRead(directory: string): Promise<LaidOut> {
+  const root = open(directory, { ...settings, readOnly: true }) as unknown as RootDatabase
+  return orClosed(root, () => openEntriesToRead(root))
 }
 
-function orClosed<T>(root: RootDatabase, action: () => T): T {
+async function orClosed<T>(root: RootDatabase, action: () => T): Promise<T> {
   try {
     return action()
   } catch (error) {
-    void root.close()
+    await root.close()
     throw error
-  }
-}
-
-function opening<T>(directory: string, action: () => T): T {
-  try {
-    return action()
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`The LMDB store in ${directory} cannot be opened: ${reason}`, { cause })
   }
 }
 

@@ -1,5 +1,6 @@
 /** Puts commits that wait into one durable transaction, and answers each for itself. */
-import { assert } from '../../errors.ts'
+import { AshlarError, assert } from '../../errors.ts'
+import { commitGateMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedExpectation } from '../check-expectations.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
@@ -8,8 +9,9 @@ import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { withChecksum } from './entry-checksum.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
+import type { Gate } from './gate.ts'
 import { lmdbRange } from './lmdb-range.ts'
-import { type StorageFailure, storageFailure } from './storage-failure.ts'
+import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
 
 // While a group is applied, this process does nothing else and no other process writes: so groups are bounded.
 const groupCommitsMax = 1_000
@@ -31,62 +33,49 @@ export interface GroupCommit {
   close(): Promise<void>
 }
 
-export function openGroupCommit(environment: Environment, location: string, checks: EntryChecks): GroupCommit {
-  let waiting: Waiting[] = []
+/** What a group is committed to, and by which way. */
+export interface GroupTarget {
+  readonly environment: Environment
+  /** Entered before a write transaction begins, left when it has ended. */
+  readonly gate: Gate
+  /** For error messages. */
+  readonly location: string
+  readonly checks: EntryChecks
+}
+
+interface Queue {
+  waiting: Waiting[]
+  lastingFailure: Error | undefined
+}
+
+export function openGroupCommit(target: GroupTarget): GroupCommit {
+  const queue: Queue = { waiting: [], lastingFailure: undefined }
   let flushing: Promise<void> | undefined
   let isClosed = false
-  let lastingFailure: Error | undefined
-
-  /** Takes commits off the queue and applies those that hold; runs inside a write transaction. */
-  function applyGroup(group: Waiting[]): (CommitOutcome | DamagedEntry)[] {
-    const outcomes: (CommitOutcome | DamagedEntry)[] = []
-    const end = performance.now() + groupMs
-    let bytes = 0
-    for (const next of waiting) {
-      const isFull = group.length >= groupCommitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
-      if (isFull && group.length > 0) break
-      group.push(next)
-      bytes += next.bytes
-      outcomes.push(applyCommit(environment, next.commit))
-    }
-    return outcomes
-  }
-
-  async function flushGroup(): Promise<void> {
-    const group: Waiting[] = []
-    try {
-      // The callback runs when the write lock is ours: what arrived during the last flush is the group.
-      const outcomes = await environment.childTransaction(() => applyGroup(group))
-      waiting = waiting.slice(group.length)
-      for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
-    } catch (error) {
-      const failure = await storageFailure(error, environment, location)
-      failGroup(group, failure)
-    }
-  }
-
-  /** Even a commit whose expectation failed gets the error: it was checked against changes that never came to be. */
-  function failGroup(group: readonly Waiting[], failure: StorageFailure): void {
-    const behind = waiting.slice(group.length)
-    const isWhole = failure.isLasting || group.length === 0
-    if (failure.isLasting) lastingFailure = failure.undone
-    waiting = isWhole ? [] : behind
-    for (const member of group) member.reject(failure.failed)
-    if (isWhole) for (const member of behind) member.reject(failure.undone)
-  }
 
   async function flush(): Promise<void> {
-    while (waiting.length > 0) await flushGroup()
+    while (queue.waiting.length > 0) {
+      const refusal = await enter(target)
+      if (refusal !== undefined) {
+        refuseWaiting(queue, refusal)
+        continue
+      }
+      try {
+        await flushGroup(target, queue)
+      } finally {
+        target.gate.leave()
+      }
+    }
     flushing = undefined
   }
 
   return {
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
-      if (lastingFailure !== undefined) throw lastingFailure
+      if (queue.lastingFailure !== undefined) throw queue.lastingFailure
       const bytes = checkedCommitBytes(commit, limits)
       return new Promise((resolve, reject) => {
-        waiting.push({ commit, bytes, resolve, reject })
+        queue.waiting.push({ commit, bytes, resolve, reject })
         flushing ??= flush()
       })
     },
@@ -101,6 +90,78 @@ function settle(member: Waiting, outcome: CommitOutcome | DamagedEntry, checks: 
   // Its name may take a read to find, which is not possible inside the transaction.
   if (outcome instanceof DamagedEntry) member.reject(checks.damaged(outcome.key, outcome.why))
   else member.resolve(outcome)
+}
+
+/** The error for those that wait when that is not possible: nothing was written. */
+async function enter({ gate, location }: GroupTarget): Promise<Error | undefined> {
+  try {
+    if (gate.tryEnter() || (await gate.enter(commitGateMsMax))) return undefined
+    const seconds = commitGateMsMax / 1_000
+    return notEntered(location, `another process has been opening it for ${seconds} seconds`)
+  } catch (cause) {
+    return notEntered(location, cause instanceof Error ? cause.message : String(cause))
+  }
+}
+
+function notEntered(location: string, reason: string): Error {
+  return new AshlarError('StoreUnavailable', `The storage of ${location} cannot be written to at present: ${reason}.`)
+}
+
+function refuseWaiting(queue: Queue, error: Error): void {
+  const refused = queue.waiting
+  queue.waiting = []
+  for (const member of refused) member.reject(error)
+}
+
+async function flushGroup({ environment, location, checks }: GroupTarget, queue: Queue): Promise<void> {
+  const group: Waiting[] = []
+  try {
+    // The callback runs when the write lock is ours: what arrived during the last flush is the group.
+    const outcomes = await environment.childTransaction(() => applyGroup(environment, queue.waiting, group))
+    queue.waiting = queue.waiting.slice(group.length)
+    for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
+  } catch (error) {
+    const failure = await storageFailure(error, environment, location)
+    failGroup(queue, group, failure)
+  }
+}
+
+/** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
+function applyGroup(
+  environment: Environment,
+  waiting: readonly Waiting[],
+  group: Waiting[],
+): (CommitOutcome | DamagedEntry)[] {
+  assertIsSuccessor(environment)
+  const outcomes: (CommitOutcome | DamagedEntry)[] = []
+  const end = performance.now() + groupMs
+  let bytes = 0
+  for (const next of waiting) {
+    const isFull = group.length >= groupCommitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
+    if (isFull && group.length > 0) break
+    group.push(next)
+    bytes += next.bytes
+    outcomes.push(applyCommit(environment, next.commit))
+  }
+  return outcomes
+}
+
+/** Even a commit whose expectation failed gets the error: it was checked against changes that never came to be. */
+function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFailure): void {
+  const behind = queue.waiting.slice(group.length)
+  const isWhole = failure.isLasting || group.length === 0
+  if (failure.isLasting) queue.lastingFailure = failure.undone
+  queue.waiting = isWhole ? [] : behind
+  for (const member of group) member.reject(failure.failed)
+  if (isWhole) for (const member of behind) member.reject(failure.undone)
+}
+
+/**
+ * A program that opens the store without the gate can set LMDB's transaction number back. Then the commits since would be
+ * overwritten by the next: so nothing is written any more. Costs 1 µs a group.
+ */
+function assertIsSuccessor(environment: Environment): void {
+  if (environment.getWriteTxnId() !== environment.env.info().lastTxnId + 1) throw new StoreRewound()
 }
 
 /** Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. */

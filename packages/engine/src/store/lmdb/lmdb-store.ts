@@ -5,14 +5,9 @@ import { assert } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { Store, StoreFacts, StoreStats } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
-import {
-  type Environment,
-  lmdbKeyBytesMax,
-  lmdbValueBytesMax,
-  openEnvironment,
-  openEnvironmentToRead,
-} from './environment.ts'
+import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { type GroupCommit, openGroupCommit } from './group-commit.ts'
+import { openEnvironment } from './open-environment.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 
 export interface LmdbStoreOptions {
@@ -27,12 +22,11 @@ export interface LmdbStoreOptions {
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<Store> {
   const location = resolve(directory)
-  const { environment, layout } =
-    options.isReadOnly === true
-      ? openEnvironmentToRead(location)
-      : { environment: openEnvironment(location), layout: 'checked' as const }
+  const isReadOnly = options.isReadOnly === true
+  const opened = await openEnvironment(location, isReadOnly)
+  const { environment, gate, layout } = opened
   const checks = new EntryChecks(layout)
-  const group = options.isReadOnly === true ? readOnly(location) : openGroupCommit(environment, location, checks)
+  const group = isReadOnly ? readOnly(location) : openGroupCommit({ environment, gate, location, checks })
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
@@ -41,7 +35,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     await group.close()
     await Promise.allSettled(backups)
     snapshots.releaseAll()
-    await environment.close()
+    await opened.close()
   }
 
   return {

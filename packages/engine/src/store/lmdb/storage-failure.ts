@@ -17,11 +17,15 @@ export interface StorageFailure {
   readonly isLasting: boolean
 }
 
+/** What the lock table of LMDB holds does not fit what the file holds. */
+export class StoreRewound extends Error {}
+
 export async function storageFailure(
   error: unknown,
   environment: Environment,
   location: string,
 ): Promise<StorageFailure> {
+  if (error instanceof StoreRewound) return rewound(location)
   const cause = await deepestCause(error)
   const damage = pageDamage(cause)
   if (damage !== undefined) return { undone: damage, failed: damage, isLasting: false }
@@ -32,6 +36,16 @@ export async function storageFailure(
   const undone = new AshlarError('StoreUnavailable', `${what}${remedy}`)
   const unknown = `${what}${remedy} It is not known whether the change was made: look before you send it again.`
   return { undone, failed: isLasting ? new AshlarError('OutcomeUnknown', unknown) : undone, isLasting }
+}
+
+/** Whoever opens the environment next sets the number right; those who have it open read an old state until then. */
+function rewound(location: string): StorageFailure {
+  const error = new AshlarError(
+    'StoreUnavailable',
+    `The storage of ${location} failed to commit: another program has opened it without regard for this one, and has set its ` +
+      'transaction number back. Nothing is lost, and nothing more is written. End that program, and start every process that uses it again.',
+  )
+  return { undone: error, failed: error, isLasting: true }
 }
 
 /** What was thrown while the transaction was put together: it was never to be written. */

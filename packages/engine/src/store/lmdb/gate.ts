@@ -1,0 +1,106 @@
+/**
+ * The gate between those who open an LMDB environment and those who commit or close it, over all processes.
+ *
+ * Opening writes into LMDB's shared lock table without a lock: a transaction number that was read from the file a moment
+ * before, and mutexes when nobody else seems to be there. A commit that ended in between would be undone, an environment
+ * that was being closed would be left half destroyed. So whoever opens is alone; whoever commits or closes keeps openers
+ * out. Reading takes no part.
+ */
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openLockFile } from './file-lock.ts'
+
+const pollMs = 1
+const pollMsLater = 5
+/** So many polls of `pollMs` before they become rarer. */
+const polls = 100
+/** How long an opener keeps new commits out at first while it waits for those under way; doubled with each attempt. */
+const patienceMs = 100
+const patienceMsMax = 5_000
+
+export interface Gate {
+  /** Keeps openers out, without waiting; false where one is at work. */
+  tryEnter(): boolean
+  /** Keeps openers out; false where that was not possible within `msMax`. */
+  enter(msMax: number): Promise<boolean>
+  /** As `enter`, while nothing else happens in this process: for one that is about to end. */
+  enterBlocking(msMax: number): boolean
+  /** Keeps openers, commits and closings out; false where that was not possible within `msMax`. */
+  enterAlone(msMax: number): Promise<boolean>
+  /** The way out, whichever the way in was. */
+  leave(): void
+  close(): void
+}
+
+/** To a store on a file system that nothing can be written to: everybody may enter. */
+export const alwaysOpenGate: Gate = {
+  tryEnter: () => true,
+  enter: async () => true,
+  enterBlocking: () => true,
+  enterAlone: async () => true,
+  leave: () => undefined,
+  close: () => undefined,
+}
+
+/** The directory is there already. Each handle of a store has a gate of its own. */
+export function openGate(directory: string): Gate {
+  const room = openLockFile(join(directory, 'gate'))
+  // Held for an instant on the way in, and by an opener until the room is empty: else commits that overlap could keep it out.
+  const turnstile = openLockFile(join(directory, 'turnstile'))
+
+  function tryEnter(): boolean {
+    if (!turnstile.tryLock('shared')) return false
+    try {
+      return room.tryLock('shared')
+    } finally {
+      turnstile.unlock()
+    }
+  }
+
+  async function tryAlone(msMax: number): Promise<boolean> {
+    if (!(await pollUntil(() => turnstile.tryLock('exclusive'), msMax))) return false
+    try {
+      return await pollUntil(() => room.tryLock('exclusive'), msMax)
+    } finally {
+      turnstile.unlock()
+    }
+  }
+
+  return {
+    tryEnter,
+    enter: (msMax) => pollUntil(tryEnter, msMax),
+    enterBlocking(msMax) {
+      const end = performance.now() + msMax
+      while (!tryEnter()) {
+        if (performance.now() > end) return false
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs)
+      }
+      return true
+    },
+    async enterAlone(msMax) {
+      const end = performance.now() + msMax
+      for (let patience = patienceMs; ; patience = Math.min(patienceMsMax, patience * 2)) {
+        const left = end - performance.now()
+        if (left <= 0) return false
+        if (await tryAlone(Math.min(patience, left))) return true
+        // One process that is busy while it holds the gate must not hold up the commits of all others with it.
+        await delay(Math.random() * Math.min(patience, left))
+      }
+    },
+    leave: () => room.unlock(),
+    close() {
+      room.close()
+      turnstile.close()
+    },
+  }
+}
+
+/** The system could wait for a lock, but only in a thread that nothing can call back. */
+async function pollUntil(isDone: () => boolean, msMax: number): Promise<boolean> {
+  const end = performance.now() + msMax
+  for (let count = 0; !isDone(); count += 1) {
+    if (performance.now() >= end) return false
+    await delay(count < polls ? pollMs : pollMsLater)
+  }
+  return true
+}

@@ -1,0 +1,122 @@
+/** The processes that use an LMDB store now: each holds a lock on a file named after its number. */
+import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { assert } from '../../errors.ts'
+import { type LockFile, openLockFile } from './file-lock.ts'
+
+export interface Membership {
+  /** Other processes that use the store, as of the moment of joining. */
+  readonly otherPids: readonly number[]
+  /** This process has the store open already, by another handle. */
+  readonly isShared: boolean
+  /** Call it with the gate entered; without it, `keepFile`, and whoever opens next clears the file away. */
+  leave(options?: { readonly keepFile: boolean }): void
+}
+
+interface OwnFile {
+  readonly path: string
+  readonly lock: LockFile
+  handles: number
+}
+
+/** The store's directory by device and inode, so that two ways to one directory are one. */
+const ownFiles = new Map<string, OwnFile>()
+
+/** Where a store keeps the files that processes lock; made if need be. The store's directory is there already. */
+export function processDirectory(storeDirectory: string): string {
+  const directory = join(storeDirectory, 'processes')
+  if (!existsSync(directory)) makeDirectory(directory)
+  return directory
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory)
+  } catch (error) {
+    // Another process was faster.
+    if (!existsSync(directory)) throw error
+  }
+}
+
+/**
+ * Call it alone in the gate. Throws an `Error` with a sentence for the operator when a process that cannot be told from this
+ * one uses the store: LMDB knows processes by their numbers, and its mutexes know threads by theirs.
+ */
+export function joinProcesses(directory: string): Membership {
+  const { dev, ino } = statSync(directory)
+  const key = `${dev}:${ino}`
+  const own = ownFiles.get(key)
+  const otherPids = livePids(directory, own === undefined ? '' : own.path)
+  const joined = own ?? { ...openOwnFile(directory), handles: 0 }
+  joined.handles += 1
+  ownFiles.set(key, joined)
+  return {
+    otherPids,
+    isShared: own !== undefined,
+    leave({ keepFile } = { keepFile: false }) {
+      joined.handles -= 1
+      if (joined.handles > 0) return
+      ownFiles.delete(key)
+      // On macOS and Linux the order does not matter; on Windows a locked file cannot be removed for good.
+      if (!keepFile) rmSync(joined.path, { force: true })
+      joined.lock.close()
+    },
+  }
+}
+
+function openOwnFile(directory: string): { path: string; lock: LockFile } {
+  const path = join(directory, String(process.pid))
+  const lock = openLockFile(path)
+  try {
+    lock.write(pidNamespace())
+    assert(lock.tryLock('exclusive'), 'nobody locks the file of a process but itself, and openers, one at a time')
+    return { path, lock }
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+/** Looks at the files of all others, and removes those of processes that are no more. */
+function livePids(directory: string, ownPath: string): number[] {
+  const pids: number[] = []
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name)
+    if (!/^\d+$/.test(name) || path === ownPath) continue
+    const file = openLockFile(path)
+    try {
+      if (file.tryLock('exclusive')) rmSync(path)
+      else {
+        refuseStrangers(Number(name), file)
+        pids.push(Number(name))
+      }
+    } finally {
+      file.close()
+    }
+  }
+  return pids
+}
+
+function refuseStrangers(pid: number, file: LockFile): void {
+  const advice =
+    'Let the containers share one process namespace (Docker: --pid=container:<name>, Kubernetes: shareProcessNamespace), ' +
+    'or give each a store of its own'
+  if (pid === process.pid)
+    throw new Error(
+      `another process with the number ${pid} uses it, probably in another container (or this process does, in another thread). ${advice}`,
+    )
+  const theirs = file.read()
+  if (theirs === '' || pidNamespace() === '' || theirs === pidNamespace()) return
+  throw new Error(`process ${pid} uses it from another process namespace, probably another container. ${advice}`)
+}
+
+/** What numbers of processes and threads are relative to, where the system has such a thing and tells it; else empty. */
+function pidNamespace(): string {
+  if (process.platform !== 'linux') return ''
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    // Without /proc there is nothing to compare; equal process numbers are found all the same.
+    return ''
+  }
+}

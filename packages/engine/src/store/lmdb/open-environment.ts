@@ -1,0 +1,102 @@
+/** Opens and closes LMDB environments so that no other process is disturbed, nor this one by others. */
+import { mkdirSync } from 'node:fs'
+import { storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
+import { type Environment, openLmdb, openLmdbToRead } from './environment.ts'
+import { alwaysOpenGate, type Gate, openGate } from './gate.ts'
+import { joinProcesses, type Membership, processDirectory } from './live-processes.ts'
+import type { LaidOut } from './storage-layout.ts'
+
+export interface OpenEnvironment extends LaidOut {
+  readonly gate: Gate
+  /** Ends what is open, after all commits; waits a while for others that open. */
+  close(): Promise<void>
+}
+
+const gatesInUse = new Set<Gate>()
+let isExitWatched = false
+
+/**
+ * `isReadOnly`: an existing environment, of this or the earlier layout, whose data is never written to. Throws an `Error` with
+ * one sentence for the operator when that is not possible; then nothing is left open.
+ */
+export async function openEnvironment(directory: string, isReadOnly: boolean): Promise<OpenEnvironment> {
+  try {
+    if (!isReadOnly) mkdirSync(directory, { recursive: true })
+    const gate = gateOf(directory, isReadOnly)
+    return await openThroughGate(directory, gate, isReadOnly)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`The LMDB store in ${directory} cannot be opened: ${reason}`, { cause })
+  }
+}
+
+function gateOf(directory: string, isReadOnly: boolean): Gate {
+  try {
+    return openGate(processDirectory(directory))
+  } catch (error) {
+    // Then LMDB has no lock table either that an opener could write to, nor is there anybody to commit.
+    if (isReadOnly && error instanceof Error && 'code' in error && error.code === 'EROFS') return alwaysOpenGate
+    throw error
+  }
+}
+
+async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolean): Promise<OpenEnvironment> {
+  try {
+    if (!(await gate.enterAlone(storeOpeningMsMax)))
+      throw new Error(
+        `other processes have been opening it, or committing to it, for ${storeOpeningMsMax / 1_000} seconds without an end`,
+      )
+    const membership = gate === alwaysOpenGate ? undefined : joinProcesses(processDirectory(directory))
+    const laidOut = await openAsMember(directory, membership, isReadOnly)
+    gate.leave()
+    keepUntilExit(gate)
+    return { ...laidOut, gate, close: () => closeThroughGate(laidOut.environment, gate, membership) }
+  } catch (error) {
+    gate.close()
+    throw error
+  }
+}
+
+/**
+ * Alone in the gate: no process opens, commits or closes meanwhile, so it must not take long when there are others
+ * (`membership.otherPids`). Checks of the files belong here, before LMDB touches them.
+ */
+async function openAsMember(
+  directory: string,
+  membership: Membership | undefined,
+  isReadOnly: boolean,
+): Promise<LaidOut> {
+  try {
+    return isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
+  } catch (error) {
+    membership?.leave()
+    throw error
+  }
+}
+
+async function closeThroughGate(
+  environment: Environment,
+  gate: Gate,
+  membership: Membership | undefined,
+): Promise<void> {
+  // Where an opener does not get on, closing beside it can make its opening fail, and nothing worse; never to end would be.
+  const isInside = await gate.enter(storeClosingMsMax)
+  try {
+    await environment.close()
+  } finally {
+    membership?.leave({ keepFile: !isInside })
+    gatesInUse.delete(gate)
+    gate.close()
+  }
+}
+
+/** lmdb-js closes what is still open when a process exits: that is a closing too. */
+function keepUntilExit(gate: Gate): void {
+  if (!isExitWatched) process.once('exit', enterGatesForGood)
+  isExitWatched = true
+  gatesInUse.add(gate)
+}
+
+function enterGatesForGood(): void {
+  for (const gate of gatesInUse) gate.enterBlocking(storeClosingMsMax)
+}

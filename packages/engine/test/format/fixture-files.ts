@@ -1,0 +1,45 @@
+/** The files of a stored example database: what it shows, its keys and values, and the file of LMDB. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { isCopied } from '../../src/bytes/key-layout.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { ExampleContent } from './example-database.ts'
+
+export const contentFile = 'content.json'
+export const entriesFile = 'entries.txt.gz'
+export const lmdbFile = 'data.mdb.gz'
+
+/** Positions in lists hold the time: an example made at this time has the same bytes whenever it is made. */
+export const fixedNow = Date.UTC(2024, 1, 29)
+
+export interface Fixture {
+  readonly content: ExampleContent
+  /** Key and value in hexadecimal digits, in key order. */
+  readonly entries: readonly string[]
+  /** The file of LMDB. */
+  readonly lmdb: Buffer
+}
+
+export function fixture(name: string): Fixture {
+  const read = (file: string): Buffer =>
+    readFileSync(fileURLToPath(new URL(`fixtures/${name}/${file}`, import.meta.url)))
+  return {
+    content: JSON.parse(read(contentFile).toString()) as ExampleContent,
+    entries: gunzipSync(read(entriesFile)).toString().trimEnd().split('\n'),
+    lmdb: gunzipSync(read(lmdbFile)),
+  }
+}
+
+/** Of what is stored for good, in the form of a fixture. */
+export async function entriesOf(store: Store): Promise<string[]> {
+  const snapshot = await store.snapshot()
+  const entries: string[] = []
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+  const write = (key: Uint8Array, value: Uint8Array): string | undefined => {
+    return isCopied(key) ? `${hex(key)} ${hex(value)}` : undefined
+  }
+  for await (const batch of snapshot.scan({}, write)) entries.push(...batch.filter((entry) => entry !== undefined))
+  snapshot.release()
+  return entries
+}

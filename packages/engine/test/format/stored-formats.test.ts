@@ -1,0 +1,126 @@
+/**
+ * Stores that earlier builds have written. The present format has to read its own example, and write the same bytes: where this fails,
+ * the change needs a new version of the format with a migration (or a new layout of the driver), and a fixture of its own.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import pg from 'pg'
+import { afterEach, describe, expect, inject, it, vi } from 'vitest'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { copyStore } from '../../src/store/copy-store.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { storageFormat } from '../../src/store/storage-format.ts'
+import type { Change, Store } from '../../src/store/store.ts'
+import { freshAddress } from '../store/postgres-stores.ts'
+import { temporaryDirectory } from '../store/temporary-stores.ts'
+import { type ExampleContent, fillExample, readExample } from './example-database.ts'
+import { entriesOf, type Fixture, fixedNow, fixture } from './fixture-files.ts'
+
+const unversioned = fixture('unversioned')
+const present = fixture(`format-${storageFormat.version}`)
+
+afterEach(() => void vi.useRealTimers())
+
+async function lmdbOf({ lmdb }: Fixture): Promise<string> {
+  const directory = await temporaryDirectory()
+  await writeFile(join(directory, 'data.mdb'), lmdb)
+  return directory
+}
+
+/** The tables and rows that an earlier build has made in a PostgreSQL database: the address of the store. */
+async function postgresOf(name: string): Promise<string> {
+  const address = freshAddress()
+  const schema = new URL(address).searchParams.get('schema') as string
+  const file = fileURLToPath(new URL(`fixtures/${name}/postgres.sql.gz`, import.meta.url))
+  const client = new pg.Client(inject('postgres'))
+  await client.connect()
+  await client.query(
+    gunzipSync(readFileSync(file))
+      .toString()
+      .replaceAll(/\bSCHEMA(?=[.;])/g, schema),
+  )
+  await client.end()
+  return address
+}
+
+/** Everything is there as it was, agrees with itself, and can be worked with. */
+async function expectWhole(store: Store, content: ExampleContent): Promise<void> {
+  const fd = await FederatedDatabase.open({ alias: 'stored', store })
+  expect(await readExample(fd, Object.keys(content.objects))).toEqual(content)
+  expect((await fd.verify()).problems).toEqual([])
+  const oid = await fd.createObject('Rock.Item', { name: 'another', owner: '3-4-1-1' })
+  expect(Object.keys(content.objects)).not.toContain(oid)
+  await expect(fd.createObject('Rock.Item', { name: 'item 3' })).rejects.toMatchObject({ type: 'UniqueViolation' })
+  await fd.updateObject('3-7-1-1', { kept: 'rewritten in its present shape' })
+  expect((await fd.verify()).problems).toEqual([])
+  await fd.close()
+}
+
+async function storeWith(entries: readonly string[]): Promise<Store> {
+  const store = await openMemoryStore()
+  const changes = entries.map((entry): Change => {
+    const [key = '', value = ''] = entry.split(' ').map((digits) => Buffer.from(digits, 'hex'))
+    return { kind: 'put', key: Buffer.from(key), value: Buffer.from(value) }
+  })
+  await store.commit({ changes, expectations: [] })
+  return store
+}
+
+describe('a store from before there was a format version', () => {
+  it('on LMDB is refused with the command that copies it, which leaves it as it is and brings everything over', async () => {
+    const directory = await lmdbOf(unversioned)
+    const digest = (): string =>
+      createHash('sha256')
+        .update(readFileSync(join(directory, 'data.mdb')))
+        .digest('hex')
+    const before = digest()
+    await expect(openStore(`lmdb:${directory}`)).rejects.toThrow(`ashlar copy lmdb:${directory} `)
+    const source = await openStore(`lmdb:${directory}`, { isReadOnly: true })
+    const target = await openStore(`lmdb:${await temporaryDirectory()}`)
+    await copyStore(source, target)
+    await source.close()
+    expect(digest()).toBe(before)
+    expect(await entriesOf(target)).toEqual(['0000 00000001', ...unversioned.entries])
+    await expectWhole(target, unversioned.content)
+  })
+
+  it('on PostgreSQL is refused with the command that copies it, which brings everything over', async () => {
+    const address = await postgresOf('unversioned')
+    const { host, search } = new URL(address)
+    await expect(openStore(address)).rejects.toThrow(
+      `its tables have version 2, of an earlier Ashlar (this one has version 3); bring it over with: ashlar copy 'postgres://${host}/postgres${search}' <new store>`,
+    )
+    for (const to of [`lmdb:${await temporaryDirectory()}`, freshAddress()]) {
+      const [source, target] = [await openStore(address, { isReadOnly: true }), await openStore(to)]
+      await copyStore(source, target)
+      await source.close()
+      expect(await entriesOf(target)).toEqual(['0000 00000001', ...unversioned.entries])
+      await expectWhole(target, unversioned.content)
+    }
+  })
+})
+
+describe(`the storage format ${storageFormat.version}`, () => {
+  it('is read as it was written', async () => {
+    await expectWhole(await storeWith(present.entries), present.content)
+  })
+
+  it('is read from the file of LMDB as it was written', async () => {
+    await expectWhole(await openStore(`lmdb:${await lmdbOf(present)}`), present.content)
+  })
+
+  it('is written as it was', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: fixedNow })
+    const store = await openMemoryStore()
+    const fd = await FederatedDatabase.open({ alias: 'written', store: { ...store, close: async () => undefined } })
+    await fillExample(fd)
+    await fd.close()
+    expect(await entriesOf(store)).toEqual(present.entries)
+    await store.close()
+  })
+})
