@@ -25,7 +25,7 @@ export default defineConfig({
           exclude: ['**/2-root.test.ts', '**/8-configuration.test.ts', '**/query/parse/**'],
           include: [
             'packages/server/test/contract/*.test.ts',
-            'packages/engine/test/{engine,evolution,model,query}/**/*.test.ts',
+            'packages/engine/test/{engine,evolution,model,query,receipts}/**/*.test.ts',
           ],
           // Properties get a tenth of their runs: a database beyond the process takes its time.
           env: { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) },

@@ -117,7 +117,7 @@ export class FederatedDatabase implements Database {
     this.sign = new SignOfLife(options.store, session.number, this.limits.signOfLifeMs)
     this.builds = new IndexBuilds(this.changes, this.sign)
     this.schema = new SchemaChanges(this.changes, this.containers, this.builds, this.sign)
-    this.recovery = new Recovery(this.changes, this.builds)
+    this.recovery = new Recovery(this.changes, this.builds, this.sign)
     this.receiptRemoval = new ReceiptRemoval(options.store, this.limits.receiptRemovalMs, this.changes.onFault)
     this.importDirectory = options.importDir
     this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))

@@ -46,6 +46,39 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
 }
 
+const plainReply = (description: string): object => ({
+  description,
+  content: jsonOf({ type: 'object' }),
+})
+
+/** What is there beside the operations of the interface: for whoever runs the server, and for tools that read this. */
+const monitoringPaths = {
+  '/health/live': {
+    get: {
+      operationId: 'getHealthLive',
+      summary: 'Whether the process answers',
+      tags: ['Service'],
+      responses: { 200: plainReply('It does') },
+    },
+  },
+  '/health/ready': {
+    get: {
+      operationId: 'getHealthReady',
+      summary: 'Whether the server takes requests and each federated database can be read',
+      tags: ['Service'],
+      responses: { 200: plainReply('Ready'), ...errorResponses(['ShuttingDown', 'StoreUnavailable']) },
+    },
+  },
+  '/openapi.json': {
+    get: {
+      operationId: 'getOpenapi',
+      summary: 'This document',
+      tags: ['Service'],
+      responses: { 200: plainReply('An OpenAPI document of version 3.1') },
+    },
+  },
+}
+
 export function openApiDocument(): object {
   const paths: Record<string, Record<string, object>> = {}
   for (const operation of operations) {
@@ -70,7 +103,7 @@ export function openApiDocument(): object {
       { name: 'Transactions' },
       { name: 'Tools' },
     ],
-    paths,
+    paths: { ...paths, ...monitoringPaths },
     components: { schemas: { Problem: problemSchema() } },
   }
 }

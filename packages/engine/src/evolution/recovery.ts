@@ -14,7 +14,7 @@ import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import type { IndexBuilds } from './index-builds.ts'
-import { isGone, signKey } from './sign-of-life.ts'
+import { isGone, type SignOfLife, signKey } from './sign-of-life.ts'
 
 /** So many looks have to find a sign unchanged: two intervals at least lie between the first and the last. */
 const looksMax = 3
@@ -28,15 +28,17 @@ interface Seen {
 export class Recovery {
   private readonly changes: CatalogChanges
   private readonly builds: IndexBuilds
+  private readonly sign: SignOfLife
   private seen = new Map<number, Seen>()
   private timer: NodeJS.Timeout | undefined
   private looking: Promise<void> = Promise.resolve()
   private isLooking = false
   private isStopped = false
 
-  constructor(changes: CatalogChanges, builds: IndexBuilds) {
+  constructor(changes: CatalogChanges, builds: IndexBuilds, sign: SignOfLife) {
     this.changes = changes
     this.builds = builds
+    this.sign = sign
   }
 
   /** Looks at once, and from then on for as long as others have begun something: a look that finds nothing costs nothing. */
@@ -90,12 +92,15 @@ export class Recovery {
     return sign === undefined || isGone(sign) || (this.seen.get(session)?.looks ?? 0) >= looksMax
   }
 
-  /** The sessions, not this one, that have begun something; 0 stands for those of no known session. */
+  /**
+   * The sessions that have begun something; 0 stands for those of no known session. This one counts while it works on nothing:
+   * what it could not undo, because the store was out of reach, is a leftover like that of others.
+   */
   private others(catalog: Catalog | undefined): number[] {
     if (catalog === undefined) return []
     const building = catalog.indexes.filter(({ state }) => state === 'building').map(({ session = 0 }) => session)
     const others = new Set([...building, ...pendingSessions(catalog.state)])
-    others.delete(this.changes.session.number)
+    if (this.sign.isShown) others.delete(this.changes.session.number)
     return [...others]
   }
 

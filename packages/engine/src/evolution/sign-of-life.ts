@@ -34,6 +34,11 @@ export class SignOfLife {
     this.intervalMs = intervalMs
   }
 
+  /** Whether this process works on anything that others could take for a leftover. */
+  get isShown(): boolean {
+    return this.works > 0
+  }
+
   /** The sign is there before the work begins, and changes until it ends. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.works++

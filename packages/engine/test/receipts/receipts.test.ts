@@ -4,13 +4,14 @@ import { describe, expect, inject, it, vi } from 'vitest'
 import { keySpace } from '../../src/bytes/key-space.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
+import { AlreadyDone } from '../../src/receipts/receipt.ts'
 import { receiptKey, receiptRange } from '../../src/receipts/receipt-entry.ts'
 import { removeEndedReceipts } from '../../src/receipts/receipt-removal.ts'
 import { copyStore } from '../../src/store/copy-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
 import { startChild } from '../store/children/child.ts'
-import { openStoreOfRun } from '../store/store-of-run.ts'
+import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
 import { createPart, part } from './create-part.ts'
 
@@ -35,12 +36,35 @@ async function receiptsIn(store: Store): Promise<number> {
   return count
 }
 
+function signal(): { readonly given: Promise<void>; give(): void } {
+  let give = (): void => undefined
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give }
+}
+
+/** Commits that write to the space wait until they are released. */
+function holdingBack(store: Store, space: number): { store: Store; isHeld: Promise<void>; release(): void } {
+  const held = signal()
+  const released = signal()
+  const commit = async (given: Commit): ReturnType<Store['commit']> => {
+    if (given.changes.some(({ key }) => key[0] === space)) {
+      held.give()
+      await released.given
+    }
+    return store.commit(given)
+  }
+  return { store: { ...store, commit, close: async () => undefined }, isHeld: held.given, release: released.give }
+}
+
 describe('a process that is killed', () => {
   const addresses: readonly [string, () => Promise<string>][] = [
     ['lmdb', async () => `lmdb:${await temporaryDirectory()}`],
     ['postgres', async () => `${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`],
   ]
   for (const [kind, addressOf] of addresses) {
+    if ((kind === 'postgres') !== isOnPostgres) continue
     for (const moment of ['before', 'after']) {
       it(`just ${moment} the commit leaves both the change and its receipt, or neither (${kind})`, async () => {
         const address = await addressOf()
@@ -65,37 +89,55 @@ describe('two processes with the same request at once', () => {
   it('make one change, and both reply the same', async () => {
     const store = await openStoreOfRun()
     const first = await open(store)
-    let held: (() => void) | undefined
-    const isHeld = new Promise<void>((reached) => {
-      held = reached
-    })
-    let release: () => void = () => undefined
-    const released = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    const slow = await FederatedDatabase.open({
-      alias: 'second',
-      store: {
-        ...store,
-        async commit(commit: Commit) {
-          if (commit.changes.some(({ key }) => key[0] === keySpace.receipt)) {
-            held?.()
-            await released
-          }
-          return store.commit(commit)
-        },
-        close: async () => undefined,
-      },
-    })
+    const gate = holdingBack(store, keySpace.receipt)
+    const slow = await FederatedDatabase.open({ alias: 'second', store: gate.store })
     const late = createPart(slow, 'key')
-    await isHeld
+    await gate.isHeld
     const oid = await createPart(first, 'key')
-    release()
+    gate.release()
     expect(await late).toBe(oid)
     expect(await objects(first)).toBe(1)
     await slow.close()
     await first.close()
   })
+})
+
+describe('a change in several commits that is under way in one process', () => {
+  const request = { caller: '', key: 'key', fingerprint: Buffer.alloc(32, 1) }
+  const narrower = {
+    attributesToChange: [{ attributeName: 'code', logicalType: 'integer', storage: 'b16', encoding: 'signed' }],
+  }
+  const byCode = { name: 'byCode', indexedClass: 'Part', isUnique: false, keyAttributes: [{ attributeName: 'code' }] }
+  const works: readonly [string, (fd: FederatedDatabase) => Promise<unknown>][] = [
+    [
+      'an index',
+      (fd) => fd.createIndex(byCode, { once: { request, replyOf: ({ name }) => Buffer.from(`created ${name}`) } }),
+    ],
+    [
+      'a change of types',
+      (fd) => fd.alterClass('Part', narrower, {}, { request, replyOf: (cls) => Buffer.from(`changed ${cls}`) }),
+    ],
+  ]
+  for (const [name, work] of works) {
+    it(`is RequestInProgress to another, which gets its reply afterwards (${name})`, async () => {
+      const store = await openStoreOfRun()
+      const first = await open(store)
+      await first.createIndex({ ...byCode, name: 'before' })
+      await createPart(first, 'part')
+      // Both build entries of an index.
+      const gate = holdingBack(store, keySpace.index)
+      const slow = await FederatedDatabase.open({ alias: 'second', store: gate.store })
+      const late = work(slow)
+      await gate.isHeld
+      await expect(work(first)).rejects.toMatchObject({ type: 'RequestInProgress' })
+      gate.release()
+      await late
+      for (const fd of [first, slow]) await expect(work(fd)).rejects.toBeInstanceOf(AlreadyDone)
+      await slow.close()
+      expect(await objects(first)).toBe(1)
+      await first.close()
+    })
+  }
 })
 
 describe('receipts', () => {

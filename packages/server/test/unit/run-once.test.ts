@@ -1,0 +1,30 @@
+/** An operation with an Idempotency-Key that is sent again while it is under way. */
+import type { FederatedDatabase } from '@ashlar/engine'
+import { expect, it } from 'vitest'
+import { runOnce } from '../../src/idempotency/run-once.ts'
+import type { FdOperation, FdRequest, OperationReply } from '../../src/operations/operation.ts'
+
+function requestOf(alias: string, key: string): FdRequest {
+  const fd = { alias } as FederatedDatabase
+  return { fd, requestId: { caller: '', key, fingerprint: Buffer.alloc(32) } } as Partial<FdRequest> as FdRequest
+}
+
+it('is refused until it has ended, well or not, and nobody else is', async () => {
+  const ends: ((reply: OperationReply | Error) => void)[] = []
+  const operation = {
+    keepsReply: true,
+    run: () =>
+      new Promise<OperationReply>((resolve, reject) => {
+        ends.push((reply) => (reply instanceof Error ? reject(reply) : resolve(reply)))
+      }),
+  } as unknown as FdOperation
+  const first = runOnce(operation, requestOf('one', 'key'))
+  await expect(runOnce(operation, requestOf('one', 'key'))).rejects.toMatchObject({ type: 'RequestInProgress' })
+  const others = [runOnce(operation, requestOf('two', 'key')), runOnce(operation, requestOf('one', 'other'))]
+  expect(ends).toHaveLength(3)
+  ends[0]?.(new Error('failed'))
+  await expect(first).rejects.toThrow('failed')
+  const again = runOnce(operation, requestOf('one', 'key'))
+  for (const end of ends.slice(1)) end({ status: 204 })
+  expect(await Promise.all([...others, again])).toEqual([{ status: 204 }, { status: 204 }, { status: 204 }])
+})
