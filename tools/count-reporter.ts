@@ -19,8 +19,8 @@ export const countReporter: Reporter = {
   onTestRunEnd(modules, errors) {
     Object.assign(counts, countTests(modules))
     counts.failed += errors.length
-    const missing = run?.projects.map((project) => project.getProvidedContext().postgresMissing).find(Boolean)
-    if (missing === undefined) return
+    const missing = run?.getRootProject().getProvidedContext().postgresMissing
+    if (!missing) return
     writeSync(2, `\n${missing}\n`)
     // Where nobody reads along, a run that leaves out a store must not pass for a whole one.
     if (process.env.CI) counts.failed++

@@ -14,7 +14,9 @@ declare module 'vitest' {
 
 let running: RunningPostgres | undefined
 
+/** Every project runs this; what the one above them provides, all of them have. */
 export async function setup(project: TestProject): Promise<void> {
+  if (!project.isRootProject()) return
   let missing = ''
   try {
     running = await startPostgres()
