@@ -1,7 +1,8 @@
 /** Makes a checkout ready to run: the right Node, the packages installed, the sources built; says nothing when all is well. */
 // It runs before anything is installed, and on any Node: built-ins only, and no syntax that Node 16 cannot read.
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { builtPackages, isBuilt, isInstalled, isSupported, packageState, sourceState } from './set-up-state.mjs'
@@ -60,8 +61,17 @@ function install() {
   say('installing packages (about 20 s, only when they changed) …')
   // Under NODE_ENV=production npm would leave out the compiler, without which nothing can be built.
   const quiet = ['--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
-  const exact = npm(['ci'].concat(quiet))
+  let exact = npm(['ci'].concat(quiet))
   if (exact.ok) return
+  if (/\b(EACCES|EPERM|EROFS)\b/.test(exact.output)) {
+    // A home that cannot be written to: in a container under any user's number, for one.
+    say('npm may not be able to write to its cache; trying with a temporary one …')
+    const cache = mkdtempSync(join(tmpdir(), 'ashlar-npm.'))
+    quiet.push(`--cache=${cache}`)
+    process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
+    exact = npm(['ci'].concat(quiet))
+    if (exact.ok) return
+  }
   say('npm ci refused the lock file; trying npm install …')
   const near = npm(['install', '--no-save'].concat(quiet))
   if (near.ok) return

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+export const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 export interface Started {
   readonly child: ChildProcess

@@ -1,4 +1,5 @@
 /** `ashlar serve` as a process: options, start line, messages, stopping, and what is there after a restart. */
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
@@ -7,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { AshlarClient } from '@ashlar/client'
 import { describe, expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import { type Started, start, temporaryDirectory } from './process.ts'
+import { program, type Started, start, temporaryDirectory } from './process.ts'
 
 const gadget = {
   className: 'Gadget',
@@ -168,6 +169,15 @@ describe('a server that cannot start', () => {
     const { code, stderr } = await start(['--port', port, '--log-level', 'silent']).ended
     expect([code, stderr]).toEqual([1, `ashlar: Port ${port} of 127.0.0.1 is in use; choose another with --port.\n`])
     await stop(first)
+  })
+
+  it.skipIf(process.platform === 'win32')('for too few open files says how many it needs', () => {
+    const limited = ['-c', 'ulimit -n 48 && exec "$0" "$@"', process.execPath, program, '--port', '0']
+    const { status, stderr } = spawnSync('sh', limited, { cwd: temporaryDirectory(), encoding: 'utf8' })
+    expect(status).toBe(1)
+    expect(stderr).toBe(
+      'ashlar: The limit of open files is 48, and Ashlar needs 256 to start: raise it, as by `ulimit -n 4096`.\n',
+    )
   })
 
   it('for a store that cannot be opened names the federated database and the reason', async () => {
