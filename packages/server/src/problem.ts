@@ -51,6 +51,11 @@ export class BodyFault extends Error {
   }
 }
 
+/** What the engine checks itself it takes for a value; that there is none at all is told here. Throws BodyFault. */
+export function checkBodyIsThere(body: unknown): void {
+  if (body === undefined) throw new BodyFault(fromFaults([], undefined, undefined))
+}
+
 /** Throws BodyFault. */
 export function checkBody(schema: TSchema, body: unknown, request: FastifyRequest): void {
   const validate = request.getValidationFunction(schema) ?? request.compileValidationSchema(schema)
@@ -76,6 +81,14 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 
 /** Our own faults are logged here, under the id that the message tells. */
 export function toProblem(error: unknown, request: FastifyRequest): Problem {
+  const problem = problemOf(error, request)
+  // A body that is a text, or missing, has no places that a JSON pointer could name.
+  if (request.body !== undefined && request.headers['content-type'] !== 'text/plain') return problem
+  const { errors: _, ...rest } = problem
+  return rest
+}
+
+function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof AshlarError) {
     // Nothing that a client did: the operator has to know.
     if (error.kind === 'fault') request.log.error({ err: error }, 'damaged data')
@@ -85,14 +98,25 @@ export function toProblem(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof BodyFault) return error.problem
   if (error instanceof OperationFailure) {
     const { operation, cause } = error
-    const problem = toProblem(cause, request)
-    return { ...problem, message: `While executing operation ${operation}, encountered: ${problem.message}`, operation }
+    const problem = problemOf(cause, request)
+    const { errors } = problem
+    return {
+      ...problem,
+      message: `While executing operation ${operation}, encountered: ${problem.message}`,
+      ...(errors === undefined ? {} : { errors: withinOperation(operation, errors) }),
+      operation,
+    }
   }
   const known = fromFastify(error as FastifyError, request)
   if (known !== undefined) return known
   const id = randomUUID()
   request.log.error({ err: error, errorId: id }, 'request failed')
   return makeProblem('SystemError', `The server failed; its log tells more under the id ${id}.`)
+}
+
+/** Places in the body of an operation are places in the body of the transaction. */
+function withinOperation(operation: number, errors: readonly ErrorDetail[]): ErrorDetail[] {
+  return errors.map(({ pointer, message }) => ({ pointer: `/${operation - 1}/body${pointer}`, message }))
 }
 
 function makeProblem(type: ProblemType, message: string, errors: readonly ErrorDetail[] = []): Problem {
@@ -156,7 +180,8 @@ function fromUnknownFields(body: unknown, schema: unknown): Problem {
   const names = Object.keys(body as object).filter((name) => !known.includes(name))
   const message = `The body has no field ${listed(names)}.`
   const details = names.slice(0, namesListedMax).map((name) => {
-    const pointer = `/${name.slice(0, nameCharactersMax).replace(/~/g, '~0').replace(/\//g, '~1')}`
+    // Not repeated in full, and a part of it is no place.
+    const pointer = name.length > nameCharactersMax ? '' : `/${name.replace(/~/g, '~0').replace(/\//g, '~1')}`
     return { pointer, message: 'is not a field of the operation' }
   })
   return makeProblem('UnknownField', message, details)

@@ -14,7 +14,7 @@ import type {
   ServiceContext,
 } from './operations/operation.ts'
 import { operations } from './operations/table.ts'
-import { ClientGone, checkBody } from './problem.ts'
+import { ClientGone, checkBody, checkBodyIsThere } from './problem.ts'
 import { sendRows } from './row-reply.ts'
 import { ServerError } from './server-errors.ts'
 import { checkParameters } from './transaction/find-operation.ts'
@@ -80,6 +80,7 @@ function handle(
   const replyType = negotiate(request.headers.accept, operation.writesRows === true ? rowTypes : jsonOnly)
   const query = request.query as Query
   for (const name in query) if (name !== 'fdAlias') checkParameters(query, operation)
+  if (operation.isBodyCheckedByEngine === true) checkBodyIsThere(request.body)
   let signal: AbortSignal | undefined
   const asked = {
     params: request.params as Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
 /** Errors of a query, which point into its text: line, column and the piece of text. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type ErrorKind } from '../errors.ts'
 import type { Span } from './ast.ts'
 
 const shownCharactersMax = 60
@@ -26,6 +26,39 @@ export function queryError(text: string, span: Span, message: string): AshlarErr
     [{ pointer, message }],
     { ...place },
   )
+}
+
+/** What a text can be to blame for; the rest is the store's, or ours. */
+const kindsOfTexts: ReadonlySet<ErrorKind> = new Set(['malformed', 'notFound', 'conflict', 'unprocessable'])
+
+/**
+ * The error of an operation that a statement carries out, as one of the text: `span` is what asked for it, and the place that the
+ * error names is one in a body that nobody sent. What has a place in the text already, and what no text is to blame for, stays.
+ */
+export function placed(text: string, span: Span, error: unknown): unknown {
+  if (!(error instanceof AshlarError) || 'line' in error.extensions) return error
+  if (!kindsOfTexts.has(error.kind)) return error
+  const place = placeOf(text, span)
+  const { type, message, errors, extensions } = error
+  const detail = { pointer, message: errors[0]?.message ?? message }
+  return new AshlarError(type, `Line ${place.line}, column ${place.column}: ${message}`, [detail], {
+    ...extensions,
+    ...place,
+  })
+}
+
+/** Carries out what a piece of the text asks for; where it fails, `spanOf` the body's place in the error is the piece to blame. */
+export async function atPlace<T>(
+  text: string,
+  spanOf: (pointer: string) => Span | undefined,
+  carryOut: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await carryOut()
+  } catch (error) {
+    const span = error instanceof AshlarError ? spanOf(error.errors[0]?.pointer ?? '') : undefined
+    throw span === undefined ? error : placed(text, span, error)
+  }
 }
 
 /** A hint ends with a question mark of its own. */

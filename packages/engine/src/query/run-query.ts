@@ -9,14 +9,14 @@ import { snapshotToReadAgain } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
-import type { CreateIndexStatement, ForEachStatement, Statement } from './ast.ts'
+import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './ast.ts'
 import { changesAnything } from './changes-anything.ts'
 import type { TextContext } from './execute/statement-context.ts'
 import { noTextFormats } from './functions/text-format.ts'
-import { queryError } from './query-error.ts'
+import { atPlace, queryError } from './query-error.ts'
 import type { QueryReply, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
-import { indexBody, indexRow } from './schema-statement.ts'
+import { indexBody, indexPlace, indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './text-commits.ts'
 import { newTextState, TextRun, type TextState } from './text-run.ts'
@@ -39,10 +39,8 @@ export async function runQuery(request: QueryRequest, resources: QueryResources)
 function prepare(request: QueryRequest, { limits, plans, store }: QueryResources): PreparedText {
   const { text, parameters = {} } = request
   if (text.length > limits.queryCharactersMax) {
-    throw new AshlarError(
-      'LimitExceeded',
-      `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`,
-    )
+    const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
+    throw new AshlarError('LimitExceeded', message, [{ pointer: '/query', message }])
   }
   const given = Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)] as const)
   return {
@@ -71,8 +69,8 @@ export async function runQueryWithin(
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
   }
   const run = new TextRun(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
-  const answer = await run.runAll(statements)
-  return { chunks: chunksOf(await collect(answer(request.rowSeparator ?? ','), resources.limits.changeReplyBytesMax)) }
+  const rows = await rowsOf(run, statements, texts, request.rowSeparator ?? ',')
+  return { chunks: chunksOf(rows) }
 }
 
 interface PreparedText {
@@ -160,8 +158,8 @@ async function change(
         reply = []
         continue
       }
-      const outcome = await inTransaction(withFreshTime(texts), current, resources, commits.hooks(0), async (run) => {
-        return collect((await run.runAll(part))(separator), resources.limits.changeReplyBytesMax)
+      const outcome = await inTransaction(withFreshTime(texts), current, resources, commits.hooks(0), (run) => {
+        return rowsOf(run, part, texts, separator)
       })
       commits.made(0)
       current = outcome.state
@@ -172,6 +170,26 @@ async function change(
     throw commits.explained(error)
   }
   return chunksOf(reply)
+}
+
+/** The reply of the last of the statements, held until the commit. */
+function rowsOf(
+  run: TextRun,
+  statements: readonly Statement[],
+  { text, limits }: TextContext,
+  separator: string,
+): Promise<Buffer[]> {
+  return atPlace(
+    text,
+    () => spanOfAll(statements),
+    async () => collect((await run.runAll(statements))(separator), limits.changeReplyBytesMax),
+  )
+}
+
+function spanOfAll(statements: readonly Statement[]): Span | undefined {
+  const [first] = statements
+  const last = statements.at(-1)
+  return first && last && { start: first.start, end: last.end }
 }
 
 /** Statements that are committed together, between those that commit in steps of their own. */
@@ -290,11 +308,11 @@ async function createIndex(
   const { walkEdgesMax } = limits
   const binding = newBinding({ text, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats })
   const rowOf = ({ name }: { readonly name: string }): Buffer[] => [Buffer.from(JSON.stringify(indexRow(name)))]
-  const index = await resources.schema.createIndex(
-    indexBody(statement, binding),
-    false,
-    texts.signal,
-    receipt?.from(rowOf),
+  const body = indexBody(statement, binding)
+  const index = await atPlace(
+    text,
+    (pointer) => indexPlace(statement)(pointer) ?? statement,
+    () => resources.schema.createIndex(body, false, texts.signal, receipt?.from(rowOf)),
   )
   return chunksOf(rowOf(index))
 }

@@ -3,10 +3,11 @@ import { AshlarError } from '../errors.ts'
 import { strictly } from '../evolution/alterations.ts'
 import type { ChangeScope } from '../evolution/change-scope.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import type { CreateIndexStatement, SchemaChange, SchemaStatement, Statement } from './ast.ts'
+import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Statement } from './ast.ts'
 import { type AddingChange, attributeDescription, classDescriptions } from './bind/class-descriptions.ts'
 import { resolveClass } from './bind/class-names.ts'
 import type { Binding } from './bind/scope.ts'
+import { atPlace, placed } from './query-error.ts'
 
 type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>
 
@@ -15,12 +16,15 @@ export async function changeSchema(
   statement: Alteration,
   newBinding: () => Binding,
   scope: ChangeScope,
+  text: string,
 ): Promise<readonly unknown[]> {
   switch (statement.kind) {
     case 'schema':
-      return changeClasses(statement, newBinding, scope)
-    case 'createIndex':
-      return [indexRow(await scope.createIndex(indexBody(statement, newBinding())))]
+      return changeClasses(statement, newBinding, scope, text)
+    case 'createIndex': {
+      const body = indexBody(statement, newBinding())
+      return [indexRow(await atPlace(text, indexPlace(statement), () => scope.createIndex(body)))]
+    }
     case 'dropIndex':
       await scope.deleteIndex(statement.name)
       return []
@@ -33,6 +37,15 @@ export function indexBody({ name, isUnique, className, attributes }: CreateIndex
   return { name, indexedClass: resolveClass(binding, className).name, isUnique, keyAttributes }
 }
 
+/** The part of the statement that a place in its body stands for. */
+export function indexPlace(statement: CreateIndexStatement): (pointer: string) => Span | undefined {
+  return (pointer) => {
+    if (pointer.startsWith('/indexedClass')) return statement.className
+    const position = /^\/keyAttributes\/(\d+)/.exec(pointer)?.[1]
+    return position === undefined ? undefined : statement.attributes[Number(position)]
+  }
+}
+
 export function indexRow(name: string): { readonly name: string; readonly uri: string } {
   return { name, uri: `/v1/index/${name}` }
 }
@@ -42,15 +55,22 @@ async function changeClasses(
   { changes }: SchemaStatement,
   newBinding: () => Binding,
   scope: ChangeScope,
+  text: string,
 ): Promise<readonly unknown[]> {
   const rows: unknown[] = []
   for (const part of inParts(changes)) {
     // What was changed before is seen: names are looked up as they are now.
     const current = newBinding()
     if (Array.isArray(part)) {
-      const classNumbers = await scope.defineClasses(descriptionsOf(part, current), 'createOrExtend')
+      const descriptions = descriptionsOf(part, current)
+      const classNumbers = await atPlace(text, addingPlace(part), () =>
+        scope.defineClasses(descriptions, 'createOrExtend'),
+      )
       rows.push(...classNumbers.map((number) => classRow(scope, number)))
-    } else rows.push(await changeOne(part as OtherChange, current, scope))
+    } else {
+      const change = part as OtherChange
+      rows.push(await atPlace(text, alterationPlace(change), () => changeOne(change, current, scope)))
+    }
   }
   return rows
 }
@@ -104,6 +124,29 @@ function alterBody({ alterations }: Extract<SchemaChange, { kind: 'alterClass' }
   }
 }
 
+/** The class or attribute that a place in the descriptions stands for. */
+function addingPlace(adding: readonly AddingChange[]): (pointer: string) => Span | undefined {
+  return (pointer) => {
+    const [, position = '0', attribute, field] = /^\/(\d+)(?:\/attributes\/(\d+)|\/(\w+))?/.exec(pointer) ?? []
+    const change = adding[Number(position)]
+    if (change === undefined || attribute === undefined) {
+      return field === 'superClass' && change?.kind === 'createClass' ? change.superClass : (change ?? adding[0])
+    }
+    if (change.kind === 'createClass') return change.attributes[Number(attribute)]
+    return change.alterations[Number(attribute)]
+  }
+}
+
+/** The same for the body of PUT /v1/schema/{class}. */
+function alterationPlace(change: OtherChange): (pointer: string) => Span | undefined {
+  return (pointer) => {
+    const [, list, position] = /^\/attributesTo(Delete|Rename|Add)\/(\d+)/.exec(pointer) ?? []
+    if (change.kind !== 'alterClass' || list === undefined) return change
+    const kind = list === 'Delete' ? 'drop' : list === 'Rename' ? 'rename' : 'add'
+    return change.alterations.filter((one) => one.kind === kind)[Number(position)]
+  }
+}
+
 function classRow(scope: ChangeScope, number: ClassNumber): object {
   return { className: scope.catalog.classByNumber(number)?.name, classNumber: String(number) }
 }
@@ -111,7 +154,8 @@ function classRow(scope: ChangeScope, number: ClassNumber): object {
 function descriptionsOf(adding: readonly AddingChange[], binding: Binding): ReturnType<typeof classDescriptions> {
   for (const change of adding) {
     if (change.kind !== 'createClass' || binding.catalog.classByName(change.className.text) === undefined) continue
-    throw new AshlarError('ClassExists', `There is a class ${change.className.text} already.`)
+    const error = new AshlarError('ClassExists', `There is a class ${change.className.text} already.`)
+    throw placed(binding.text, change.className, error)
   }
   return classDescriptions(adding, binding)
 }

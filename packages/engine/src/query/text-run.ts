@@ -40,7 +40,7 @@ import {
 import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
 import { isTextFormat, noTextFormats, type TextFormats } from './functions/text-format.ts'
-import { queryError } from './query-error.ts'
+import { placed, queryError } from './query-error.ts'
 import type { QueryResources } from './query-resources.ts'
 import { changeSchema } from './schema-statement.ts'
 import { newBinding, type Planned, type PlanningContext, type ValuePlan } from './statement-plans.ts'
@@ -53,6 +53,14 @@ export type Answer = (separator: string) => AsyncIterable<Buffer>
 const noRows: Answer = () => none()
 
 async function* none(): AsyncGenerator<Buffer> {}
+
+async function* placedRows(rows: AsyncIterable<Buffer>, text: string, statement: Statement): AsyncGenerator<Buffer> {
+  try {
+    yield* rows
+  } catch (error) {
+    throw placed(text, statement, error)
+  }
+}
 
 function oneRow(row: Buffer): Answer {
   return async function* () {
@@ -100,8 +108,19 @@ export class TextRun {
     return answer
   }
 
-  /** `isAnswer`: its reply is wanted; a statement that changes something does so now, one that reads when it is asked. */
+  /** What fails, now or while its rows are taken, is told with the place of the statement, or of the part of it that is to blame. */
   private async run(statement: Statement, isAnswer: boolean): Promise<Answer> {
+    const { text } = this.texts
+    try {
+      const answer = await this.carryOut(statement, isAnswer)
+      return answer === noRows ? noRows : (separator) => placedRows(answer(separator), text, statement)
+    } catch (error) {
+      throw placed(text, statement, error)
+    }
+  }
+
+  /** `isAnswer`: its reply is wanted; a statement that changes something does so now, one that reads when it is asked. */
+  private async carryOut(statement: Statement, isAnswer: boolean): Promise<Answer> {
     switch (statement.kind) {
       case 'select': {
         const planned = this.resources.plans.select(statement, this.planning())
@@ -205,7 +224,7 @@ export class TextRun {
 
   private changing(): Changing {
     const scope = this.changeScope()
-    return { changes: scope.objects(), count: (objects) => scope.count(objects) }
+    return { text: this.texts.text, changes: scope.objects(), count: (objects) => scope.count(objects) }
   }
 
   private changeScope(): ChangeScope {
@@ -337,7 +356,7 @@ export class TextRun {
   private async alterSchema(
     statement: Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>,
   ): Promise<Answer> {
-    const rows = await changeSchema(statement, () => newBinding(this.planning()), this.changeScope())
+    const rows = await changeSchema(statement, () => newBinding(this.planning()), this.changeScope(), this.texts.text)
     return manyRows(rows.map((row) => Buffer.from(JSON.stringify(row))))
   }
 

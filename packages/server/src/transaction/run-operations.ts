@@ -1,7 +1,7 @@
 /** POST /v1/transaction: operations of the interface, one after the other, as one commit (REST interface, section 7). */
 import { AshlarError, type Database, type Once } from '@ashlar/engine'
 import type { FdRequest, Operation, OperationReply } from '../operations/operation.ts'
-import { BodyFault, OperationFailure } from '../problem.ts'
+import { BodyFault, checkBodyIsThere, OperationFailure } from '../problem.ts'
 import { ServerError } from '../server-errors.ts'
 import type { OperationFinder } from './find-operation.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
@@ -80,9 +80,8 @@ class Run {
     }
     this.checkAlias(query.fdAlias)
     const body = substituteInBody(requested.body, this.ids)
-    if (operation.body !== undefined && operation.isBodyCheckedByEngine !== true) {
-      this.request.check(operation.body, body)
-    }
+    if (operation.isBodyCheckedByEngine === true) checkBodyIsThere(body)
+    else if (operation.body !== undefined) this.request.check(operation.body, body)
     const request: FdRequest = { ...plainRequest(this.request), params, query, body }
     const reply = await (operation.scope === 'service' ? operation.run(request) : operation.run(database, request))
     if (requested.id !== undefined) this.ids.set(requested.id, createdOid(operation, reply))

@@ -155,6 +155,63 @@ rule(
   },
 )
 
+/** Statements that are refused, with the piece of text to blame marked by `«…»`; what is not marked is blamed as a whole. */
+const refusedStatements: readonly (readonly [number, string, string])[] = [
+  [422, 'ValueNotAllowed', "UPDATE Car WHERE plate = 'A' SET «year» TO 70000"],
+  [422, 'ValueNotAllowed', "UPDATE Car WHERE plate = 'A' SET plate TO 'Z' SET «part.code» TO 1e30"],
+  [422, 'InvalidReference', "UPDATE Car WHERE plate = 'A' SET «owner» TO 3-3-60000-1"],
+  [422, 'InvalidReference', "UPDATE Car WHERE plate = 'A' ADD 3-3-60000-1 TO «friends»"],
+  [409, 'UniqueViolation', "«UPDATE Car SET plate TO 'A'»"],
+  [409, 'UniqueViolation', "«CREATE Car {plate: 'A'}»"],
+  [422, 'ValueNotAllowed', "CREATE Car {plate: 'Z', «year: 70000»}"],
+  [422, 'InvalidReference', "CREATE Car {plate: 'Z', «owner: 3-3-60000-1»}"],
+  [422, 'ValueNotAllowed', "UPSERT Car {plate: 'A', «year: 70000»} ON (plate)"],
+  [422, 'ValueNotAllowed', "LET c = 1; IF TRUE THEN (UPDATE Car WHERE plate = 'A' SET «year» TO 70000)"],
+  [422, 'ValueNotAllowed', "FOR EACH n IN LIST{70000} => (CREATE Car {plate: 'Z', «year: $n»})"],
+  [422, 'UnknownAttribute', 'CREATE INDEX late ON Car (plate, «yaer»)'],
+  [422, 'AttributeNotIndexable', "DELETE Car WHERE plate = 'none'; CREATE INDEX late ON Car («friends»)"],
+  [409, 'IndexExists', '«CREATE INDEX byPlate ON Car (year)»'],
+  [409, 'UniqueViolation', "CREATE Car {plate: 'C', year: 1}; «CREATE UNIQUE INDEX late ON Car (year)»"],
+  [404, 'IndexNotFound', '«DROP INDEX byNothing»'],
+  [409, 'ClassExists', 'UPDATE SCHEMA { CREATE CLASS «Owner» {} }'],
+  [422, 'InvalidName', 'UPDATE SCHEMA { CREATE CLASS Late {n: Integer} «CREATE CLASS __late {}» }'],
+  [422, 'InvalidDefinition', 'UPDATE SCHEMA { CREATE CLASS Late {a: Integer, «n: Int64»} }'],
+  [409, 'AttributeExists', 'UPDATE SCHEMA { ALTER CLASS Car {«ADD year: String»} }'],
+  [422, 'UnknownAttribute', 'UPDATE SCHEMA { ALTER CLASS Car {DROP built, «DROP yaer»} }'],
+  [409, 'AttributeExists', 'UPDATE SCHEMA { ALTER CLASS Car {«RENAME year TO plate»} }'],
+  [409, 'AttributeInUse', 'UPDATE SCHEMA { ALTER CLASS Car {«DROP plate»} }'],
+  [409, 'ClassInUse', 'UPDATE SCHEMA { «DROP CLASS Fleet.Base» }'],
+]
+
+rule(
+  '1.4.1',
+  'what a statement is refused for is told with its place in the text, which is where the error points',
+  async () => {
+    const url = fd.at('/v1/query')
+    for (const [status, type, marked] of refusedStatements) {
+      const [before = '', blamed = '', after = ''] = marked.split(/[«»]/)
+      const query = `SHOW 1;\n  ${before}${blamed}${after}`
+      const place = {
+        line: 2,
+        column: 3 + before.length,
+        text: blamed.length > 60 ? `${blamed.slice(0, 60)}…` : blamed,
+      }
+      const inJson = await server.post(url, { query })
+      const asText = await server.send('POST', url, { raw: query, headers: { 'content-type': 'text/plain' } })
+      const inBatch = await server.post(fd.at('/v1/transaction'), [
+        { method: 'get', uri: '/v1/schema' },
+        { method: 'post', uri: '/v1/query', body: { query } },
+      ])
+      for (const reply of [inJson, asText, inBatch]) {
+        expect(expectProblem(reply, status, type)).toContain(`Line 2, column ${place.column}: `)
+        expect(reply.json, marked).toMatchObject(place)
+      }
+      const pointersOf = ({ json }: Reply): unknown => json.errors?.map(({ pointer }: { pointer: string }) => pointer)
+      expect([inJson, asText, inBatch].map(pointersOf)).toEqual([['/query'], undefined, ['/1/body/query']])
+    }
+  },
+)
+
 rule('1.4.1', 'the fields of an error, and no others', async () => {
   const reply = await fd.postObject('Car', { year: 'new' })
   expect(Object.keys(reply.json)).toEqual(['type', 'title', 'status', 'message', 'errors'])

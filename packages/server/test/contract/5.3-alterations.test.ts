@@ -153,7 +153,7 @@ describe('a class is deleted', () => {
     for (const name of ['Shop.Client', 'Shop.Order', 'Shop.Address']) {
       const message = expectProblem(await server.delete(fd.at(`/v1/schema/${name}`)), 409, 'ClassInUse')
       const inQuery = await server.post(fd.at('/v1/query'), { query: `UPDATE SCHEMA { DROP CLASS ${name} }` })
-      expect(expectProblem(inQuery, 409, 'ClassInUse')).toBe(message)
+      expect(expectProblem(inQuery, 409, 'ClassInUse')).toBe(`Line 1, column 17: ${message}`)
     }
     expect(await fd.read(oid)).toMatchObject({ number: 1 })
   })

@@ -177,6 +177,15 @@ describe('a transaction', () => {
     expect(reply.json.operation).toBe(2)
     const inQuery = await run({ method: 'post', uri: '/v1/query', body: { query: 'FROM Clint RETURN *' } })
     expect(inQuery.json).toMatchObject({ type: 'QueryError', operation: 1, line: 1, column: 6 })
+    const placesIn = async (second: unknown): Promise<unknown> => (await run(client('a'), second)).json.errors
+    expect(inQuery.json.errors).toEqual([{ pointer: '/0/body/query', message: expect.any(String) }])
+    expect(
+      await placesIn({ method: 'post', uri: '/v1/object', body: { class: 'Client', attributes: { name: 5 } } }),
+    ).toEqual([{ pointer: '/1/body/attributes/name', message: expect.any(String) }])
+    expect(await placesIn({ method: 'post', uri: '/v1/object', body: { clas: 'Client' } })).toEqual([
+      { pointer: expect.stringMatching(/^\/1\/body/), message: expect.any(String) },
+    ])
+    expect(await placesIn({ method: 'post', uri: '/v1/index' })).toBeUndefined()
     for (const body of [
       {},
       'x',

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, inject } from 'vitest'
+import { checkPointers } from './error-pointers.ts'
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -55,7 +56,15 @@ export class ServerUnderTest {
         const chunks: Buffer[] = []
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
         response.on('error', reject)
-        response.on('end', () => resolve(toReply(response.statusCode ?? 0, response.headers, Buffer.concat(chunks))))
+        response.on('end', () => {
+          try {
+            const reply = toReply(response.statusCode ?? 0, response.headers, Buffer.concat(chunks))
+            checkPointers(reply, headers, payload)
+            resolve(reply)
+          } catch (error) {
+            reject(error)
+          }
+        })
       })
       sent.on('error', reject)
       sent.end(payload)

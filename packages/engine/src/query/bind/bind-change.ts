@@ -11,6 +11,7 @@ import type {
   Expression,
   RemoveAction,
   SetAction,
+  Span,
   UpdateStatement,
   UpsertStatement,
 } from '../ast.ts'
@@ -38,6 +39,7 @@ export interface BoundTarget {
   /** Of what is set: the attribute, or one element. */
   readonly type: ValueType
   readonly text: string
+  readonly span: Span
 }
 
 export type BoundElements =
@@ -198,24 +200,25 @@ function collectionTarget(expression: Expression, scope: Scope, binding: Binding
 }
 
 function bindTarget(expression: Expression, scope: Scope, binding: Binding): BoundTarget {
-  const text = `'${binding.text.slice(expression.start, expression.end).slice(0, 60)}'`
+  const span = { start: expression.start, end: expression.end }
+  const text = `'${binding.text.slice(span.start, span.end).slice(0, 60)}'`
   if (expression.kind === 'subscript' || expression.kind === 'slice') {
     const whole = bindTarget(expression.object, scope, binding)
     if (whole.elements !== undefined) throw binding.error(expression, `${text} is not an element of one collection`)
-    return { ...whole, text, ...elementsOf(expression, whole, scope, binding) }
+    return { ...whole, text, span, ...elementsOf(expression, whole, scope, binding) }
   }
   const bound = binding.bind(expression, scope)
   const target = attributeTarget(bound)
   if (target !== undefined) {
     const { type } = target.inner.at(-1) ?? target.attribute
-    return { ...target, elements: undefined, within: [], type, text }
+    return { ...target, elements: undefined, within: [], type, text, span }
   }
   const ofElements = elementTarget(bound)
   const last = ofElements?.within.at(-1)
   if (ofElements === undefined || last === undefined) {
     throw binding.error(expression, `${text} is not an attribute that could be changed`)
   }
-  return { ...ofElements, type: last.type, text }
+  return { ...ofElements, type: last.type, text, span }
 }
 
 function elementsOf(

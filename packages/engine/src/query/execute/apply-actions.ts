@@ -1,26 +1,37 @@
 /** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as PUT /v1/object. */
 import { applyAttributes } from '../../objects/apply-attributes.ts'
 import type { ObjectState } from '../../records/working-set.ts'
+import type { Oid } from '../../types/oid.ts'
 import type { ActionPlan } from '../plan/plan-change.ts'
+import { atPlace } from '../query-error.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import type { ActionValues } from './action-values.ts'
 import { attributeJson, bodyFor, type Changing, eachJson, elementsJson } from './change-values.ts'
 import { changeWithin, clearElements, setElements, withoutElement } from './changed-elements.ts'
 
 export async function applyAction(changing: Changing, action: ActionPlan, values: ActionValues): Promise<void> {
-  const { changes } = changing
+  const { changes, text } = changing
   await changes.objects.loadAll(values.owners)
-  for (const oid of values.owners) {
-    const state = changes.objects.known(oid)
-    if (state === undefined) {
-      changes.expectNoObject(oid)
-      continue
-    }
-    const json = await jsonFor(changing, action, values, state)
-    if (json === undefined) continue
-    const { attribute, inner } = action.target
-    await applyAttributes(changes, state, bodyFor([attribute, ...inner], json))
+  await atPlace(
+    text,
+    () => action.target.span,
+    async () => {
+      for (const oid of values.owners) await applyTo(changing, action, values, oid)
+    },
+  )
+}
+
+async function applyTo(changing: Changing, action: ActionPlan, values: ActionValues, oid: Oid): Promise<void> {
+  const { changes } = changing
+  const state = changes.objects.known(oid)
+  if (state === undefined) {
+    changes.expectNoObject(oid)
+    return
   }
+  const json = await jsonFor(changing, action, values, state)
+  if (json === undefined) return
+  const { attribute, inner } = action.target
+  await applyAttributes(changes, state, bodyFor([attribute, ...inner], json))
 }
 
 /** What a request body would say for the attribute; undefined where there is nothing to change. */

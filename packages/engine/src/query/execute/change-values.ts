@@ -3,12 +3,16 @@ import type { ObjectChanges } from '../../links/object-changes.ts'
 import { createObject } from '../../objects/create.ts'
 import type { MapPair } from '../../records/collection-change.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { BoundAttribute } from '../bind/bound.ts'
+import type { Span } from '../ast.ts'
+import type { BoundAssignment, BoundAttribute } from '../bind/bound.ts'
+import { atPlace } from '../query-error.ts'
 import { toJson } from '../values/value-json.ts'
 import { elementType, isMany, type ValueType } from '../values/value-type.ts'
 import { NewObject } from './new-object.ts'
 
 export interface Changing {
+  /** Of the statements, for errors. */
+  readonly text: string
   readonly changes: ObjectChanges
   /** Counts objects that are changed; throws LimitExceeded. */
   count(objects: number): void
@@ -79,7 +83,25 @@ function isPair(value: unknown): value is MapPair {
 /** With the same checks as POST /v1/object. */
 export async function createFrom(changing: Changing, object: NewObject): Promise<Oid> {
   changing.count(1)
-  return createObject(changing.changes, object.cls.name, await attributesOf(changing, object))
+  return assigning(changing, object, async () => {
+    return createObject(changing.changes, object.cls.name, await attributesOf(changing, object))
+  })
+}
+
+/** Carries out what takes these assignments as a body; an error is that of the assignment whose attribute it names. */
+export function assigning<T>(
+  { text }: Changing,
+  { assignments }: Pick<NewObject, 'assignments'>,
+  carryOut: () => Promise<T>,
+): Promise<T> {
+  const spanOf = (pointer: string): Span | undefined => {
+    const isNamed = ({ path }: BoundAssignment): boolean => {
+      const place = `/attributes/${path.map(({ name }) => name).join('/')}`
+      return pointer === place || pointer.startsWith(`${place}/`)
+    }
+    return assignments.find(isNamed)
+  }
+  return atPlace(text, spanOf, carryOut)
 }
 
 /** The attributes that the assignments give, those within embedded objects where they belong. */

@@ -16,10 +16,10 @@ import type { BoundUpsert } from '../bind/bind-change.ts'
 import type { BoundAssignment } from '../bind/bound.ts'
 import { operatorPlan } from '../plan/operator-plan.ts'
 import type { ChangePlan } from '../plan/plan-change.ts'
-import { queryError } from '../query-error.ts'
+import { placed, queryError } from '../query-error.ts'
 import { type ActionValues, workOut } from './action-values.ts'
 import { applyAction } from './apply-actions.ts'
-import { attributesOf, type Changing } from './change-values.ts'
+import { assigning, attributesOf, type Changing } from './change-values.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { chooseAccess, objectRows } from './object-rows.ts'
 import type { ObjectView } from './object-view.ts'
@@ -147,15 +147,15 @@ export async function runUpsert(
   const { changes } = changing
   const { cls, assignments } = bound
   changing.count(1)
-  const attributes = await attributesOf(changing, { assignments, values })
+  const attributes = await assigning(changing, bound, () => attributesOf(changing, { assignments, values }))
   const found = await findByKey(bound, attributes, context, changing)
   if (found !== undefined) {
-    await applyAttributes(changes, found, attributes)
+    await assigning(changing, bound, () => applyAttributes(changes, found, attributes))
     await flushObjects(changes)
     return { oid: found.oid, className: found.format.cls.name }
   }
   const state = await changes.create(changes.objects.formats.of(cls))
-  await applyAttributes(changes, state, attributes)
+  await assigning(changing, bound, () => applyAttributes(changes, state, attributes))
   await flushObjects(changes)
   return { oid: state.oid, className: cls.name }
 }
@@ -172,7 +172,9 @@ async function findByKey(
     const codec = format.parts[i]?.format.codec
     const json = key.path.reduce<unknown>((at, { name }) => (at as Record<string, unknown> | null)?.[name], attributes)
     const value =
-      codec === undefined || json === null || json === undefined ? null : parseKey(codec, json, cls.name, key)
+      codec === undefined || json === null || json === undefined
+        ? null
+        : parseKey(codec, json, cls.name, key, context.texts.text)
     if (value !== null && value !== noOid) return value
     throw queryError(context.texts.text, key, `a key attribute of UPSERT is given a value, not null`)
   })
@@ -201,11 +203,13 @@ function parseKey(
   codec: { parse(json: unknown): unknown },
   json: unknown,
   className: string,
-  { path }: BoundAssignment,
+  assignment: BoundAssignment,
+  text: string,
 ): unknown {
   try {
     return codec.parse(json)
   } catch (error) {
-    throw toAshlarError(error, className, path.map(({ name }) => name).join('.'))
+    const name = assignment.path.map((attribute) => attribute.name).join('.')
+    throw placed(text, assignment, toAshlarError(error, className, name))
   }
 }

@@ -1,0 +1,40 @@
+/** Each place that an error reply names must be one of the body that was sent. */
+import type { Reply } from './server-under-test.ts'
+
+/** Throws for a JSON pointer (RFC 6901) that leads nowhere; a field that is missing is named where it would be. */
+export function checkPointers(reply: Reply, headers: Record<string, string>, sent: string | Buffer | undefined): void {
+  const errors: unknown = reply.json?.errors
+  if (reply.status < 400 || !Array.isArray(errors)) return
+  const body = bodyOf(headers, sent)
+  for (const { pointer } of errors as { readonly pointer: string }[]) {
+    if (!leadsSomewhere(body, pointer)) {
+      throw new Error(
+        `'${pointer}' is no place in the body sent (${String(sent).slice(0, 300)}): ${reply.text.slice(0, 600)}`,
+      )
+    }
+  }
+}
+
+const nothing = Symbol('no JSON body')
+
+function bodyOf(headers: Record<string, string>, sent: string | Buffer | undefined): unknown {
+  if (sent === undefined || headers['content-type']?.startsWith('text/')) return nothing
+  return JSON.parse(String(sent))
+}
+
+function leadsSomewhere(body: unknown, pointer: string): boolean {
+  if (body === nothing) return false
+  if (pointer === '') return true
+  if (!pointer.startsWith('/')) return false
+  let at = body
+  const names = pointer
+    .slice(1)
+    .split('/')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  for (const [i, name] of names.entries()) {
+    if (typeof at !== 'object' || at === null) return false
+    if (!Object.hasOwn(at, name)) return i === names.length - 1 && !Array.isArray(at)
+    at = (at as Record<string, unknown>)[name]
+  }
+  return true
+}
