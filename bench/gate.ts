@@ -61,7 +61,7 @@ function withoutCheck(environment: Environment): Environment {
 
 const directory = await mkdtemp(join(parent, 'ashlar-bench.'))
 try {
-  const { environment, gate, layout, close } = await openEnvironment(directory, false)
+  const { environment, gate, files, layout, close } = await openEnvironment(directory, false)
   const gateUs = microsecondsEach(() => {
     gate.tryEnter()
     gate.leave()
@@ -69,10 +69,11 @@ try {
   const checkUs = microsecondsEach(() => environment.env.info().lastTxnId)
   console.log(`a way through the gate ${gateUs.toFixed(1)} µs, a check ${checkUs.toFixed(1)} µs`)
   const checks = new EntryChecks(layout)
-  const guarded = openGroupCommit({ environment, gate, location: directory, checks })
+  const guarded = openGroupCommit({ environment, gate, files, location: directory, checks })
   const bare = openGroupCommit({
     environment: withoutCheck(environment),
     gate: alwaysOpenGate,
+    files,
     location: directory,
     checks,
   })

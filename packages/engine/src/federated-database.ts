@@ -62,8 +62,9 @@ import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
+import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
-import { type VerifyOptions, type VerifyReport, verifyStore } from './verify/verify.ts'
+import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 
 export interface OpenOptions {
   readonly alias: string
@@ -298,13 +299,7 @@ export class FederatedDatabase implements Database {
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     await this.changes.settle()
-    const verify = async (snapshot: Snapshot): Promise<VerifyReport> => {
-      return verifyStore(snapshot, await this.catalogs.at(snapshot), options)
-    }
-    const report = await withSnapshot(this.store, verify, { purpose: 'reading', isCounted: true })
-    if (report.problems.length === 0 || this.store.facts.snapshotsAreWhole) return report
-    // What looks wrong may only have been read at several moments.
-    return withSnapshot(this.store, verify, { purpose: 'whole' })
+    return verifyContent(this.store, async (snapshot) => await this.catalogs.at(snapshot), options)
   }
 
   /**

@@ -180,6 +180,8 @@ export function guardFormat(store: Store, version: number): Store {
     snapshot: (options) => store.snapshot(options),
     stats: () => store.stats(),
     backup: (directory) => store.backup(directory),
+    filesProblem: () => store.filesProblem?.(),
+    nameEntriesBy: (nameOf) => store.nameEntriesBy?.(nameOf),
     close: () => store.close(),
     async commit(commit) {
       if (commit.expectations.some(isOfCatalogVersion)) return store.commit(commit)

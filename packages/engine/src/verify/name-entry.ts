@@ -11,7 +11,7 @@ import { type Oid, oidLength } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
 /** `catalog`: the latest known; without one, and for what it does not know, numbers stand for names. */
-export function nameEntry(store: Store, catalog: Catalog | undefined, key: Bytes): string {
+export function nameEntry(store: Store | undefined, catalog: Catalog | undefined, key: Bytes): string {
   const bytes = Buffer.from(key)
   const [space] = bytes
   const ofClass = (oid: Oid): string => classOf(store, catalog, oid)
@@ -38,8 +38,8 @@ function attributeName(catalog: Catalog | undefined, number: number): string {
 }
 
 /** Of the object's container, whose row is read if that can be had at once. */
-function classOf(store: Store, catalog: Catalog | undefined, oid: Oid): string {
-  if (catalog === undefined || !store.facts.readsAreImmediate) return ''
+function classOf(store: Store | undefined, catalog: Catalog | undefined, oid: Oid): string {
+  if (catalog === undefined || store?.facts.readsAreImmediate !== true) return ''
   const [database = 0, container = 0] = oid.split('-').map(Number)
   try {
     const snapshot = store.snapshot()

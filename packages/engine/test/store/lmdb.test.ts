@@ -50,6 +50,7 @@ describe('lmdb: a group of commits', () => {
     const group = openGroupCommit({
       environment: failingAtMetaPage(),
       gate: alwaysOpenGate,
+      files: { check() {}, checkWritten() {} },
       location: 'there',
       checks: new EntryChecks('checked'),
     })

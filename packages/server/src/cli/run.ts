@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addCopyCommand } from './copy.ts'
 import { addServeCommand } from './serve.ts'
+import { addVerifyCommand } from './verify.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line, and ends with exit code 1. */
 export async function run(words: readonly string[]): Promise<void> {
@@ -12,6 +13,7 @@ export async function run(words: readonly string[]): Promise<void> {
     .showHelpAfterError()
   addServeCommand(program)
   addCopyCommand(program)
+  addVerifyCommand(program)
   try {
     await program.parseAsync(words, { from: 'user' })
   } catch (error) {

@@ -11,6 +11,7 @@ import { withChecksum } from './entry-checksum.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
 import { lmdbRange } from './lmdb-range.ts'
+import type { OpenedFiles } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
 
 // While a group is applied, this process does nothing else and no other process writes: so groups are bounded.
@@ -38,6 +39,8 @@ export interface GroupTarget {
   readonly environment: Environment
   /** Entered before a write transaction begins, left when it has ended. */
   readonly gate: Gate
+  /** Looked at before and after each write transaction. */
+  readonly files: Pick<OpenedFiles, 'check' | 'checkWritten'>
   /** For error messages. */
   readonly location: string
   readonly checks: EntryChecks
@@ -113,11 +116,15 @@ function refuseWaiting(queue: Queue, error: Error): void {
   for (const member of refused) member.reject(error)
 }
 
-async function flushGroup({ environment, location, checks }: GroupTarget, queue: Queue): Promise<void> {
+async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<void> {
   const group: Waiting[] = []
   try {
     // The callback runs when the write lock is ours: what arrived during the last flush is the group.
-    const outcomes = await environment.childTransaction(() => applyGroup(environment, queue.waiting, group))
+    const outcomes = await environment.childTransaction(() => {
+      files.check()
+      return applyGroup(environment, queue.waiting, group)
+    })
+    files.checkWritten()
     queue.waiting = queue.waiting.slice(group.length)
     for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
   } catch (error) {

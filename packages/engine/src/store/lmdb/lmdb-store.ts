@@ -24,9 +24,9 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const location = resolve(directory)
   const isReadOnly = options.isReadOnly === true
   const opened = await openEnvironment(location, isReadOnly)
-  const { environment, gate, layout } = opened
+  const { environment, gate, files, layout } = opened
   const checks = new EntryChecks(layout)
-  const group = isReadOnly ? readOnly(location) : openGroupCommit({ environment, gate, location, checks })
+  const group = isReadOnly ? readOnly(location) : openGroupCommit({ environment, gate, files, location, checks })
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
@@ -54,6 +54,9 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       const backup = copyEnvironment(environment, resolve(to))
       backups.add(backup)
       await backup.finally(() => backups.delete(backup))
+    },
+    filesProblem() {
+      return files.problem()
     },
     nameEntriesBy(nameOf) {
       checks.nameOf = nameOf

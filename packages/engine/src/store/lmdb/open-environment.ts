@@ -1,13 +1,16 @@
 /** Opens and closes LMDB environments so that no other process is disturbed, nor this one by others. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
+import { checkDataFile } from './check-data-file.ts'
 import { type Environment, openLmdb, openLmdbToRead } from './environment.ts'
 import { alwaysOpenGate, type Gate, openGate } from './gate.ts'
 import { joinProcesses, type Membership, processDirectory } from './live-processes.ts'
+import { OpenedFiles } from './opened-files.ts'
 import type { LaidOut } from './storage-layout.ts'
 
 export interface OpenEnvironment extends LaidOut {
   readonly gate: Gate
+  readonly files: OpenedFiles
   /** Ends what is open, after all commits; waits a while for others that open. */
   close(): Promise<void>
 }
@@ -21,7 +24,7 @@ let isExitWatched = false
  */
 export async function openEnvironment(directory: string, isReadOnly: boolean): Promise<OpenEnvironment> {
   try {
-    if (!isReadOnly) mkdirSync(directory, { recursive: true })
+    makeDirectory(directory, isReadOnly)
     const gate = gateOf(directory, isReadOnly)
     return await openThroughGate(directory, gate, isReadOnly)
   } catch (cause) {
@@ -30,7 +33,15 @@ export async function openEnvironment(directory: string, isReadOnly: boolean): P
   }
 }
 
-function gateOf(directory: string, isReadOnly: boolean): Gate {
+function makeDirectory(directory: string, isReadOnly: boolean): void {
+  const stats = statSync(directory, { throwIfNoEntry: false })
+  if (stats !== undefined && !stats.isDirectory()) throw new Error('it is a file, and a store is a directory')
+  if (stats === undefined && isReadOnly) throw new Error('there is no such directory')
+  mkdirSync(directory, { recursive: true })
+}
+
+/** Throws where the directory cannot be written to, unless nothing can write to its file system. */
+export function gateOf(directory: string, isReadOnly: boolean): Gate {
   try {
     return openGate(processDirectory(directory))
   } catch (error) {
@@ -48,9 +59,10 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
       )
     const membership = gate === alwaysOpenGate ? undefined : joinProcesses(processDirectory(directory))
     const laidOut = await openAsMember(directory, membership, isReadOnly)
+    const files = new OpenedFiles(directory)
     gate.leave()
     keepUntilExit(gate)
-    return { ...laidOut, gate, close: () => closeThroughGate(laidOut.environment, gate, membership) }
+    return { ...laidOut, gate, files, close: () => closeThroughGate(laidOut.environment, gate, membership) }
   } catch (error) {
     gate.close()
     throw error
@@ -59,7 +71,8 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
 
 /**
  * Alone in the gate: no process opens, commits or closes meanwhile, so it must not take long when there are others
- * (`membership.otherPids`). Checks of the files belong here, before LMDB touches them.
+ *
+ * (`membership.otherPids`).
  */
 async function openAsMember(
   directory: string,
@@ -67,6 +80,7 @@ async function openAsMember(
   isReadOnly: boolean,
 ): Promise<LaidOut> {
   try {
+    checkDataFile(directory, isReadOnly)
     return isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
   } catch (error) {
     membership?.leave()

@@ -8,6 +8,9 @@ const plainEntriesKey = Buffer.from(`${plainEntriesName}\0`)
 /** An earlier version finds it where it expects its database, and fails to open that instead of making a new one. */
 const marker = Buffer.from('The entries of this store have checksums; a newer version of Ashlar opens it.')
 
+/** As they stand in the list of databases. */
+export const entriesKeys = { plain: plainEntriesKey, checked: Buffer.from(`${entriesName}\0`), marker } as const
+
 /** The nameless database of an environment, which lists the named ones. */
 export interface RootDatabase {
   getBinaryFast(key: Uint8Array): Buffer | undefined

@@ -1,0 +1,135 @@
+/** Looks at the file of a store before LMDB does, which would crash on some files and take others for new ones. */
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DataFile, dataVersion, isPageSize, type MetaPage, magicNumber, type TreeHeader } from './data-file.ts'
+import { walkFreePages } from './free-pages.ts'
+import { PageOwners } from './walk-tree.ts'
+
+export interface MetaPages {
+  readonly found: readonly MetaPage[]
+  /** Sentences without a full stop: what is wrong with the two, or with the file as a whole. */
+  readonly problems: readonly string[]
+}
+
+const attemptsMax = 5
+const restore = 'restore a backup of the store'
+
+/**
+ * Throws an `Error` with one sentence where the files in the directory are not those of a store that LMDB can open. A store
+ * that was never there passes.
+ */
+export function checkDataFile(directory: string, isReadOnly: boolean): void {
+  const path = join(directory, 'data.mdb')
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is no file; ${restore}`)
+  if (stats === undefined || stats.size === 0) {
+    checkAbsence(directory, stats !== undefined)
+    return
+  }
+  if (!isAllowed(path, isReadOnly ? constants.R_OK : constants.R_OK | constants.W_OK))
+    throw new Error(`${path} may not be ${isReadOnly ? 'read' : 'read and written'} by the user who runs Ashlar`)
+  let problem: string | undefined
+  // A process that writes meanwhile may change one meta page after the other was read.
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    problem = problemOf(path)
+    if (problem === undefined) return
+  }
+  throw new Error(problem)
+}
+
+function problemOf(path: string): string | undefined {
+  const file = new DataFile(path)
+  try {
+    const metas = metaPages(file)
+    const [problem] = metas.problems
+    if (problem !== undefined) return `${path}: ${problem}; ${restore}`
+    const meta = newerMeta(metas)
+    if (meta === undefined || !isCut(file, meta)) return undefined
+    const whole = (meta.lastPage + 1) * meta.pageBytes
+    return `${path} is cut: it has ${file.bytes} bytes of ${whole}; ${restore}`
+  } finally {
+    file.close()
+  }
+}
+
+function isAllowed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** LMDB's lock file holds the number of the last transaction: where there was one, the data is gone. */
+function checkAbsence(directory: string, isThere: boolean): void {
+  let lock: Buffer | undefined
+  try {
+    lock = readFileSync(join(directory, 'lock.mdb'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const hadData = lock !== undefined && lock.length >= 16 && lock.readBigUInt64LE(8) > 0n
+  // LMDB makes its lock file before the other.
+  if (!hadData && !(isThere && lock === undefined)) return
+  const what = `${join(directory, 'data.mdb')} is ${isThere ? 'empty' : 'missing'}`
+  throw new Error(`${what}, though there was a store; ${restore}, or delete the directory to begin with a new one`)
+}
+
+/** Both meta pages, and what contradicts a file of LMDB in them. */
+export function metaPages(file: DataFile): MetaPages {
+  const first = file.meta(0, 0)
+  if (first === undefined) return { found: [], problems: [`the file is cut: it has ${file.bytes} bytes`] }
+  // Where the first is damaged, the second lies behind a page of the usual size.
+  const pageBytes = isPageSize(first.pageBytes) ? first.pageBytes : 4_096
+  const second = file.meta(1, pageBytes)
+  if (second === undefined) return { found: [first], problems: [`the file is cut: it has ${file.bytes} bytes`] }
+  if (first.magic !== magicNumber && second.magic !== magicNumber)
+    return { found: [], problems: ['it is not a file of LMDB'] }
+  const found = [first, second]
+  const problems = found.flatMap((meta, which) => problemsOf(meta, which).map((text) => `meta page ${which} ${text}`))
+  const [one, other] = [first.transaction, second.transaction]
+  // Each commit takes the page that the one before did not; a new file has zero twice.
+  if (problems.length === 0 && Math.abs(one - other) !== 1 && one !== 0)
+    problems.push(`the meta pages are of transactions ${one} and ${other}, which do not follow each other`)
+  return { found, problems }
+}
+
+function problemsOf(meta: MetaPage, which: number): string[] {
+  const { magic, version, pageBytes, transaction, lastPage, isMarked } = meta
+  if (magic !== magicNumber || !isMarked) return ['is damaged']
+  if (version !== dataVersion)
+    return [`is of data format ${version}, and this version of Ashlar reads ${dataVersion}; use the one that wrote it`]
+  if (!isPageSize(pageBytes)) return [`tells a page size of ${pageBytes} bytes, which is not possible`]
+  if (transaction % 2 !== which && transaction !== 0)
+    return [`is of transaction ${transaction}, whose place is the other`]
+  const trees = [meta.freePages, meta.main]
+  const isOut = ({ root, depth }: TreeHeader): boolean =>
+    root === undefined ? depth !== 0 : root < 2 || root > lastPage || depth === 0 || depth > 32
+  return trees.some(isOut) ? ['leads to pages that do not exist'] : []
+}
+
+/** The one that LMDB takes; undefined where neither could be read. */
+export function newerMeta({ found }: MetaPages): MetaPage | undefined {
+  const [one, other] = found.filter(({ magic, pageBytes }) => magic === magicNumber && isPageSize(pageBytes))
+  if (one === undefined || other === undefined) return one
+  return other.transaction > one.transaction ? other : one
+}
+
+/** Pages at the end are missing though they are in use; those that are free need not ever have been written. */
+function isCut(file: DataFile, meta: MetaPage): boolean {
+  const { pageBytes, lastPage, transaction } = meta
+  const pages = Math.floor(file.bytes / pageBytes)
+  if (pages > lastPage) return false
+  const free = new Set<number>()
+  let hasProblem = false
+  const problem = (): void => {
+    hasProblem = true
+  }
+  const context = { file, pageBytes, lastPage, transaction, owners: new PageOwners(pages), problem }
+  walkFreePages(context, meta, (page) => {
+    if (page >= pages) free.add(page)
+  })
+  for (let page = pages; page <= lastPage; page++) if (!free.has(page)) return true
+  return hasProblem
+}

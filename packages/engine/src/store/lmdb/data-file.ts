@@ -1,0 +1,163 @@
+/**
+ * The layout of LMDB's data file, as far as it has to be understood to check one without LMDB: meta pages, page headers
+ * and nodes. Numbers are little-endian; pages begin with 24 bytes that are the same for all kinds.
+ */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+/** Of a named database, or of one of the two that every file has. */
+export interface TreeHeader {
+  readonly flags: number
+  readonly depth: number
+  readonly branchPages: number
+  readonly leafPages: number
+  readonly overflowPages: number
+  readonly entries: number
+  /** Undefined where the tree is empty. */
+  readonly root: number | undefined
+}
+
+/** One of the two meta pages: each commit writes the one that the commit before did not write. */
+export interface MetaPage {
+  readonly isMarked: boolean
+  readonly magic: number
+  readonly version: number
+  readonly pageBytes: number
+  readonly freePages: TreeHeader
+  readonly main: TreeHeader
+  readonly lastPage: number
+  readonly transaction: number
+}
+
+export interface PageHeader {
+  readonly number: number
+  /** The transaction that wrote the page. */
+  readonly transaction: number
+  readonly flags: number
+  /** Of branch and leaf pages: where the free space begins and ends, counted from behind the header. */
+  readonly lower: number
+  readonly upper: number
+  /** Of the first page of a long value: how many pages it takes. */
+  readonly overflowPages: number
+}
+
+export interface Node {
+  readonly flags: number
+  readonly key: Buffer
+  /** Of a leaf: the value, or where its pages are. */
+  readonly data: Buffer
+  /** Of a leaf: how long the value is, wherever it is. */
+  readonly dataLength: number
+  /** Of a branch: the page below. */
+  readonly child: number
+}
+
+export const magicNumber = 0xbeefc0de
+export const dataVersion = 2
+export const pageHeaderBytes = 24
+export const treeHeaderBytes = 48
+const nodeHeaderBytes = 8
+/** What the node of a long value holds: number, transaction and count of its pages. */
+const overflowPointerBytes = 24
+export const pageFlag = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const
+export const nodeFlag = { overflow: 0x01, tree: 0x02, duplicates: 0x04 } as const
+
+const metaBytes = 168
+const noPage = 0xffff_ffff_ffff_ffffn
+const pageBytesMin = 4_096
+const pageBytesMax = 65_536
+
+/** A data file open for reading: never through LMDB, which would trust it. */
+export class DataFile {
+  readonly bytes: number
+  private readonly descriptor: number
+
+  constructor(path: string) {
+    this.descriptor = openSync(path, 'r')
+    this.bytes = fstatSync(this.descriptor).size
+  }
+
+  /** Fewer bytes than asked for where the file ends. */
+  read(from: number, length: number): Buffer {
+    const buffer = Buffer.alloc(Math.max(0, Math.min(length, this.bytes - from)))
+    const read = buffer.length === 0 ? 0 : readSync(this.descriptor, buffer, 0, buffer.length, from)
+    return buffer.subarray(0, read)
+  }
+
+  /** Undefined where the file is too short for it. */
+  meta(which: 0 | 1, pageBytes: number): MetaPage | undefined {
+    const page = this.read(which * pageBytes, metaBytes)
+    return page.length < metaBytes ? undefined : metaOf(page)
+  }
+
+  close(): void {
+    closeSync(this.descriptor)
+  }
+}
+
+export function isPageSize(bytes: number): boolean {
+  return bytes >= pageBytesMin && bytes <= pageBytesMax && (bytes & (bytes - 1)) === 0
+}
+
+export function pageHeader(page: Buffer): PageHeader {
+  return {
+    number: wide(page, 0),
+    transaction: wide(page, 8),
+    flags: page.readUInt16LE(18),
+    lower: page.readUInt16LE(20),
+    upper: page.readUInt16LE(22),
+    overflowPages: page.readUInt32LE(20),
+  }
+}
+
+export function treeHeader(bytes: Buffer, at = 0): TreeHeader {
+  const root = bytes.readBigUInt64LE(at + 40)
+  return {
+    flags: bytes.readUInt16LE(at + 4),
+    depth: bytes.readUInt16LE(at + 6),
+    branchPages: wide(bytes, at + 8),
+    leafPages: wide(bytes, at + 16),
+    overflowPages: wide(bytes, at + 24),
+    entries: wide(bytes, at + 32),
+    root: root === noPage ? undefined : Number(root),
+  }
+}
+
+/** The node whose place is the `index`th of the page; undefined where it would lie outside of the page's nodes. */
+export function nodeAt(page: Buffer, { flags: pageFlags, lower, upper }: PageHeader, index: number): Node | undefined {
+  const place = page.readUInt16LE(pageHeaderBytes + index * 2)
+  const at = pageHeaderBytes + place
+  if (place < lower || place < upper || at + nodeHeaderBytes > page.length) return undefined
+  const [low, high] = [page.readUInt16LE(at), page.readUInt16LE(at + 2)]
+  const flags = page.readUInt16LE(at + 4)
+  const keyEnd = at + nodeHeaderBytes + page.readUInt16LE(at + 6)
+  const isLeaf = (pageFlags & pageFlag.leaf) !== 0
+  const dataLength = isLeaf ? low + high * 0x1_0000 : 0
+  const held = !isLeaf ? 0 : (flags & nodeFlag.overflow) === 0 ? dataLength : overflowPointerBytes
+  if (keyEnd + held > page.length) return undefined
+  return {
+    flags,
+    key: page.subarray(at + nodeHeaderBytes, keyEnd),
+    data: page.subarray(keyEnd, keyEnd + held),
+    dataLength,
+    child: isLeaf ? 0 : low + high * 0x1_0000 + flags * 0x1_0000_0000,
+  }
+}
+
+function metaOf(page: Buffer): MetaPage {
+  return {
+    isMarked: page.readUInt16LE(18) === pageFlag.meta,
+    magic: page.readUInt32LE(24),
+    version: page.readUInt32LE(28) & 0xffff,
+    // The header of the free pages has room for it.
+    pageBytes: page.readUInt32LE(48),
+    freePages: treeHeader(page, 48),
+    main: treeHeader(page, 96),
+    lastPage: wide(page, 144),
+    transaction: wide(page, 152),
+  }
+}
+
+/** Beyond 2^53 it is wrong anyway, and stays so when it is rounded. */
+function wide(bytes: Buffer, at: number): number {
+  return Number(bytes.readBigUInt64LE(at))
+}

@@ -1,0 +1,99 @@
+/**
+ * Checks the structure of a store's file without LMDB, which trusts what it reads: every page reached once and by the
+ * right way, keys in order, counts, long values, free pages, and the checksum of each entry. The store must not be
+ * written meanwhile.
+ */
+import { join } from 'node:path'
+import type { Bytes } from '../store.ts'
+import { metaPages, newerMeta } from './check-data-file.ts'
+import { DataFile, type MetaPage, nodeFlag, type TreeHeader, treeHeader, treeHeaderBytes } from './data-file.ts'
+import { checkedLength } from './entry-checksum.ts'
+import { freePagesName, walkFreePages } from './free-pages.ts'
+import { entriesKeys } from './storage-layout.ts'
+import { own, PageOwners, type WalkContext, walkTree } from './walk-tree.ts'
+
+export interface FileReport {
+  /** Empty when all is well; the first 1,000 otherwise. */
+  readonly problems: readonly string[]
+  /** Checksums may be wrong, but nothing else is: LMDB can read the file and finds the right pages. */
+  readonly isReadable: boolean
+  readonly entries: number
+  /** Of the file, with those that are free. */
+  readonly pages: number
+}
+
+const problemsMax = 1_000
+
+/** `nameOf`: what the entry under a key is to people. Throws an `Error` for the operator where the file cannot be looked at at all. */
+export function verifyDataFile(directory: string, nameOf: (key: Bytes) => string): FileReport {
+  const file = new DataFile(join(directory, 'data.mdb'))
+  try {
+    return verifyFile(file, nameOf)
+  } finally {
+    file.close()
+  }
+}
+
+function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport {
+  const problems: string[] = []
+  let found = 0
+  const problem = (text: string): void => {
+    found++
+    if (problems.length < problemsMax) problems.push(text)
+  }
+  const metas = metaPages(file)
+  for (const text of metas.problems) problem(text)
+  const meta = newerMeta(metas)
+  if (meta === undefined) return { problems, isReadable: false, entries: 0, pages: 0 }
+  const { pageBytes, lastPage, transaction } = meta
+  const pages = Math.floor(file.bytes / pageBytes)
+  const owners = new PageOwners(Math.min(pages, lastPage + 1))
+  const context = { file, pageBytes, lastPage, transaction, owners, problem }
+  walkFreePages(context, meta, (page) => own(context, page, freePagesName))
+  let entries = 0
+  let damagedEntries = 0
+  for (const { name, tree, hasChecksums } of namedTrees(context, meta)) {
+    walkTree(context, tree, {
+      name,
+      entry(key, value) {
+        entries++
+        if (value === undefined || !hasChecksums || checkedLength(key, value, value.length) >= 0) return
+        damagedEntries++
+        problem(`${nameOf(key)} is damaged: its checksum does not fit`)
+      },
+    })
+  }
+  return { problems, isReadable: found === damagedEntries, entries, pages: lastPage + 1 }
+}
+
+interface NamedTree {
+  readonly name: string
+  readonly tree: TreeHeader
+  readonly hasChecksums: boolean
+}
+
+/** Those that the main tree names: the entries. */
+function namedTrees(context: WalkContext, { main }: MetaPage): NamedTree[] {
+  const found: NamedTree[] = []
+  let isMarked = false
+  walkTree(context, main, {
+    name: 'the list of databases',
+    entry(key, value, node) {
+      const name = key.toString('latin1')
+      const isTree = (node.flags & nodeFlag.tree) !== 0
+      if (key.equals(entriesKeys.plain) && !isTree) isMarked = value?.equals(entriesKeys.marker) === true
+      else if (!isTree || value?.length !== treeHeaderBytes)
+        context.problem(`the list of databases has an entry ${name} of no known form`)
+      else
+        found.push({
+          name: `database ${name.replace('\0', '')}`,
+          tree: treeHeader(value),
+          hasChecksums: key.equals(entriesKeys.checked),
+        })
+    },
+  })
+  const hasChecked = found.some(({ hasChecksums }) => hasChecksums)
+  if (hasChecked !== isMarked || found.length !== 1)
+    context.problem('the list of databases does not name the one of the entries')
+  return found
+}

@@ -1,0 +1,227 @@
+/** Walks one tree of a data file from its root, and reports what contradicts what; never fails on any bytes. */
+import {
+  type DataFile,
+  type Node,
+  nodeAt,
+  nodeFlag,
+  type PageHeader,
+  pageFlag,
+  pageHeader,
+  pageHeaderBytes,
+  type TreeHeader,
+} from './data-file.ts'
+
+/** The other flags are LMDB's own notes on a page that it is changing. */
+const kindBits = 0x1fff
+/** Deeper than any tree of LMDB. */
+const depthMax = 32
+
+export interface WalkContext {
+  readonly file: DataFile
+  readonly pageBytes: number
+  readonly lastPage: number
+  /** Of the meta page: no page is younger. */
+  readonly transaction: number
+  readonly owners: PageOwners
+  problem(text: string): void
+}
+
+/** What each page of the file belongs to. */
+export class PageOwners {
+  private readonly names: string[] = ['nothing']
+  private readonly ofPage: Uint8Array
+
+  constructor(pages: number) {
+    this.ofPage = new Uint8Array(pages)
+  }
+
+  /** Who has it already; undefined where nobody has, and now `name` has. Pages behind the end of the file are anybody's. */
+  take(page: number, name: string): string | undefined {
+    const owner = this.ofPage[page]
+    if (owner !== undefined && owner !== 0) return this.names[owner]
+    let number = this.names.indexOf(name)
+    if (number < 0) number = this.names.push(name) - 1
+    if (owner === 0) this.ofPage[page] = number
+    return undefined
+  }
+}
+
+export interface TreeVisitor {
+  readonly name: string
+  /** The value is undefined where it cannot be read. */
+  entry(key: Buffer, value: Buffer | undefined, node: Node): void
+}
+
+interface Counts {
+  branchPages: number
+  leafPages: number
+  overflowPages: number
+  entries: number
+}
+
+interface Walk {
+  readonly context: WalkContext
+  readonly visitor: TreeVisitor
+  readonly tree: TreeHeader
+  readonly counts: Counts
+  /** The last key of the leaf before. */
+  previous: Buffer | undefined
+  compare(one: Buffer, other: Buffer): number
+}
+
+interface Step {
+  readonly page: number
+  readonly level: number
+  /** The page that leads here, or the meta page, is not older. */
+  readonly youngest: number
+  /** Keys of the page are not below, and are below. */
+  readonly from: Buffer | undefined
+  readonly to: Buffer | undefined
+}
+
+/** `compare`: the order of the tree's keys. */
+export function walkTree(
+  context: WalkContext,
+  tree: TreeHeader,
+  visitor: TreeVisitor,
+  compare: (one: Buffer, other: Buffer) => number = Buffer.compare,
+): void {
+  const counts = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+  const walk: Walk = { context, visitor, tree, counts, previous: undefined, compare }
+  const steps: Step[] = []
+  if (tree.root !== undefined)
+    steps.push({ page: tree.root, level: 1, youngest: context.transaction, from: undefined, to: undefined })
+  for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+    // The leftmost is to be walked first.
+    steps.push(...walkPage(walk, step).reverse())
+  }
+  for (const what of ['branchPages', 'leafPages', 'overflowPages', 'entries'] as const) {
+    if (counts[what] === tree[what]) continue
+    const words = what.replace(/[A-Z]/, (letter) => ` ${letter.toLowerCase()}`)
+    context.problem(`${visitor.name} has ${counts[what]} ${words}, and its header says ${tree[what]}`)
+  }
+}
+
+/** The pages below. */
+function walkPage(walk: Walk, step: Step): Step[] {
+  const { context, visitor, tree, counts } = walk
+  const page = ownedPage(context, step.page, visitor.name)
+  if (page === undefined) return []
+  const header = pageHeader(page)
+  const where = `page ${step.page} of ${visitor.name}`
+  if (header.number !== step.page) context.problem(`${where} says that it is page ${header.number}`)
+  if (header.transaction > step.youngest) context.problem(`${where} is younger than what leads to it`)
+  const kind = header.flags & kindBits
+  const isLeaf = kind === pageFlag.leaf
+  if (!isLeaf && kind !== pageFlag.branch) {
+    context.problem(`${where} is neither a branch nor a leaf`)
+    return []
+  }
+  if (isLeaf !== (step.level === tree.depth))
+    context.problem(`${where} is a ${isLeaf ? 'leaf' : 'branch'} at level ${step.level} of ${tree.depth}`)
+  if (isLeaf) counts.leafPages++
+  else counts.branchPages++
+  const nodes = nodesOf(page, header, where, context)
+  if (isLeaf) {
+    visitLeaf(walk, step, nodes, where)
+    return []
+  }
+  if (step.level < depthMax) return stepsBelow(walk, step, nodes, header, where)
+  context.problem(`${where} is deeper than a tree can be`)
+  return []
+}
+
+function nodesOf(page: Buffer, header: PageHeader, where: string, context: WalkContext): Node[] {
+  const { lower, upper } = header
+  const room = page.length - pageHeaderBytes
+  if (lower > upper || upper > room || lower % 2 !== 0 || lower === 0) {
+    context.problem(`${where} has bounds of its free space that cannot be (${lower}, ${upper})`)
+    return []
+  }
+  const nodes: Node[] = []
+  for (let index = 0; index < lower / 2; index++) {
+    const node = nodeAt(page, header, index)
+    if (node === undefined) context.problem(`${where}: its node ${index} lies outside of the page`)
+    else nodes.push(node)
+  }
+  return nodes
+}
+
+function visitLeaf(walk: Walk, step: Step, nodes: readonly Node[], where: string): void {
+  const { context, counts, visitor, compare } = walk
+  for (const node of nodes) {
+    counts.entries++
+    const { key } = node
+    if (key.length === 0) context.problem(`${where} has an empty key`)
+    if (walk.previous !== undefined && compare(walk.previous, key) >= 0)
+      context.problem(`${where}: its key ${shown(key)} is not behind the one before`)
+    if (
+      (step.from !== undefined && compare(step.from, key) > 0) ||
+      (step.to !== undefined && compare(step.to, key) <= 0)
+    )
+      context.problem(`${where}: its key ${shown(key)} does not belong there`)
+    walk.previous = key
+    const value = (node.flags & nodeFlag.overflow) === 0 ? node.data : overflowValue(walk, node, step, where)
+    visitor.entry(key, value, node)
+  }
+}
+
+function stepsBelow(walk: Walk, step: Step, nodes: readonly Node[], header: PageHeader, where: string): Step[] {
+  const youngest = Math.min(header.transaction, step.youngest)
+  return nodes.map((node, index) => {
+    // The first key of a branch page stands for everything below the second.
+    const from = index === 0 ? step.from : node.key
+    const to = nodes[index + 1]?.key ?? step.to
+    if (from !== undefined && to !== undefined && walk.compare(from, to) >= 0)
+      walk.context.problem(`${where}: its keys are not in order`)
+    return { page: node.child, level: step.level + 1, youngest, from, to }
+  })
+}
+
+function overflowValue({ context, counts, visitor }: Walk, node: Node, step: Step, where: string): Buffer | undefined {
+  const first = Number(node.data.readBigUInt64LE(0))
+  const pages = Math.ceil((pageHeaderBytes + node.dataLength) / context.pageBytes)
+  // A shorter value takes over the pages of a longer one.
+  const held = Number(node.data.readBigUInt64LE(16))
+  const page = ownedPage(context, first, visitor.name)
+  if (page === undefined) return undefined
+  const header = pageHeader(page)
+  if (
+    header.number !== first ||
+    (header.flags & kindBits) !== pageFlag.overflow ||
+    header.overflowPages < pages ||
+    header.overflowPages !== held
+  ) {
+    context.problem(`${where}: the long value of key ${shown(node.key)} is not where it should be`)
+    return undefined
+  }
+  if (header.transaction > step.youngest) context.problem(`page ${first} is younger than what leads to it`)
+  for (let next = first + 1; next < first + held; next++) own(context, next, visitor.name)
+  counts.overflowPages += held
+  const value = context.file.read(first * context.pageBytes + pageHeaderBytes, node.dataLength)
+  return value.length === node.dataLength ? value : undefined
+}
+
+/** Undefined, and told, where the page cannot belong to the tree. */
+function ownedPage(context: WalkContext, number: number, name: string): Buffer | undefined {
+  if (!own(context, number, name)) return undefined
+  const page = context.file.read(number * context.pageBytes, context.pageBytes)
+  if (page.length === context.pageBytes) return page
+  context.problem(`page ${number} of ${name} lies behind the end of the file`)
+  return undefined
+}
+
+/** False where the page is another's already, or none. */
+export function own({ owners, lastPage, problem }: WalkContext, number: number, name: string): boolean {
+  if (number < 2 || number > lastPage) {
+    problem(`${name} leads to page ${number}, which does not exist`)
+    return false
+  }
+  const owner = owners.take(number, name)
+  if (owner !== undefined) problem(`page ${number} belongs to ${name} and to ${owner}`)
+  return owner === undefined
+}
+
+function shown(key: Buffer): string {
+  return key.toString('hex').slice(0, 80)
+}

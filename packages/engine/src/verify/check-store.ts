@@ -1,0 +1,85 @@
+/** The check of a store that need not be served: its file, as far as it has one, and then all that is stored in it. */
+import { resolve } from 'node:path'
+import { CatalogCache } from '../catalog/catalog-cache.ts'
+import { AshlarError } from '../errors.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { type FileReport, verifyLmdbFile } from '../store/lmdb/verify-lmdb-file.ts'
+import { openStore } from '../store/open-store.ts'
+import { decodeFormatVersion, storageFormat } from '../store/storage-format.ts'
+import type { Snapshot, Store } from '../store/store.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
+import { nameEntry } from './name-entry.ts'
+import { type VerifyOptions, type VerifyReport, verifyStore } from './verify.ts'
+
+export interface StoreCheck {
+  /** Of a store in a file; absent for others. */
+  readonly file?: FileReport | { readonly notChecked: string }
+  /** Absent where the file, or the catalog, is too damaged to go on. */
+  readonly content?: VerifyReport
+  /** All that is wrong, of both. */
+  readonly problems: readonly string[]
+}
+
+/**
+ * Only reads. Where a process has an LMDB store open, its file cannot be looked at, and what it holds is checked as of one
+ * moment. Throws an `Error` for the operator where the store cannot be opened, and the reason of the signal.
+ */
+export async function checkStore(address: string, options: VerifyOptions = {}): Promise<StoreCheck> {
+  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
+  const file = directory === undefined ? undefined : await verifyLmdbFile(resolve(directory), nameWithoutCatalog)
+  if (file !== undefined && 'problems' in file && !file.isReadable) return { file, problems: file.problems }
+  const found = await checkContent(address, options)
+  const ofFile = file !== undefined && 'problems' in file ? file.problems : []
+  // The entries that the file has damaged are those that the content lacks, which can name them better.
+  const problems = found.problems.length === 0 ? ofFile : found.problems
+  return {
+    ...(file === undefined ? {} : { file }),
+    ...(found.content === undefined ? {} : { content: found.content }),
+    problems,
+  }
+}
+
+async function checkContent(
+  address: string,
+  options: VerifyOptions,
+): Promise<{ content?: VerifyReport; problems: readonly string[] }> {
+  const store = await openStore(address, { isReadOnly: true })
+  const catalogs = new CatalogCache(checkFormat)
+  store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
+  try {
+    const content = await verifyContent(store, async (snapshot) => await catalogs.at(snapshot), options)
+    return { content, problems: content.problems }
+  } catch (error) {
+    // Of the catalog, without which nothing else can be understood.
+    if (!(error instanceof AshlarError) || error.type !== 'DataCorruption') throw error
+    return { problems: [error.message] }
+  } finally {
+    await store.close()
+  }
+}
+
+/** On one snapshot; on one that is whole where the store's others are not, and something looked wrong. */
+export async function verifyContent(
+  store: Store,
+  catalogAt: (snapshot: Snapshot) => Promise<Catalog>,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const verify = async (snapshot: Snapshot): Promise<VerifyReport> => {
+    return verifyStore(snapshot, await catalogAt(snapshot), options)
+  }
+  const report = await withSnapshot(store, verify, { purpose: 'reading', isCounted: true })
+  if (report.problems.length === 0 || store.facts.snapshotsAreWhole) return report
+  // What looks wrong may only have been read at several moments.
+  return withSnapshot(store, verify, { purpose: 'whole' })
+}
+
+/** A store from before there was a version holds what the first version holds. */
+function checkFormat(stored: Uint8Array | undefined): void {
+  const version = stored === undefined ? storageFormat.version : decodeFormatVersion(stored)
+  if (version !== storageFormat.version)
+    throw new Error(`The store has storage format ${version}, and this program checks format ${storageFormat.version}.`)
+}
+
+function nameWithoutCatalog(key: Uint8Array): string {
+  return nameEntry(undefined, undefined, key)
+}

@@ -1,0 +1,58 @@
+/** `ashlar verify`: checks a store, and tells by its exit code whether all is well. */
+import { existsSync } from 'node:fs'
+import { checkStore, type StoreCheck } from '@ashlar/engine'
+import type { Command } from 'commander'
+
+const exitCode = { hasProblems: 1, isNotChecked: 2 } as const
+
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify <store>')
+    .description(
+      'Check a store, lmdb:<dir> or postgres://<host>/<database>, for damage and contradictions. Changes nothing. ' +
+        'Exit code 0: all is well; 1: problems were found; 2: the store could not be checked.',
+    )
+    .action((store: string) => verify(store))
+}
+
+async function verify(address: string): Promise<void> {
+  const interrupted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
+  try {
+    refuseMissing(address)
+    const check = await checkStore(address, { signal: interrupted.signal })
+    process.stdout.write(`${lines(check).join('\n')}\n`)
+    if (check.problems.length > 0) process.exitCode = exitCode.hasProblems
+  } catch (error) {
+    const reason = interrupted.signal.aborted ? 'The check was stopped.' : (error as Error).message
+    process.stderr.write(`ashlar: ${reason}\n`)
+    process.exitCode = exitCode.isNotChecked
+  }
+}
+
+function refuseMissing(address: string): void {
+  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
+  if (directory !== undefined && !existsSync(directory)) throw new Error(`There is no store in ${directory}.`)
+}
+
+function lines({ file, content, problems }: StoreCheck): string[] {
+  const told: string[] = []
+  if (file !== undefined && 'notChecked' in file) told.push(`File: not checked, since ${file.notChecked}.`)
+  else if (file !== undefined)
+    told.push(`File: ${counted(file.pages, 'page')}, ${counted(file.entries, 'entry', 'entries')}.`)
+  if (content === undefined) told.push('Content: not checked, since it cannot be read as it was written.')
+  else {
+    const { objects, linkEntries, indexEntries } = content
+    const links = counted(linkEntries, 'link entry', 'link entries')
+    told.push(
+      `Content: ${counted(objects, 'object')}, ${links}, ${counted(indexEntries, 'index entry', 'index entries')}.`,
+    )
+  }
+  if (problems.length === 0) return [...told, 'No problem found.']
+  const advice = 'Restore a backup, or copy what can be read; docs/damage.md tells how.'
+  return [...told, `${counted(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`), advice]
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`
+}

@@ -1,0 +1,67 @@
+/** What clients get from a store whose file is damaged, or goes while it is served: errors that say so, never a wrong value. */
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { flipBit } from '../../../engine/test/store/damage.ts'
+import { classOf, FdUnderTest } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { rule } from './rule.ts'
+import { startServer, temporaryDirectory } from './server-under-test.ts'
+
+function fleet(directory: string): readonly string[] {
+  return ['--fd', `fleet=lmdb:${directory}`]
+}
+
+rule('1.4.15', 'damaged data is an error that names it; everything else is served, and Verify tells', async () => {
+  const directory = join(temporaryDirectory(), 'fleet')
+  const first = await startServer({ words: fleet(directory) })
+  const made = new FdUnderTest(first, 'fleet')
+  await made.define(classOf('Car', { license: 'string', colour: 'string' }))
+  await made.index('byLicense', 'Car', true, 'license')
+  const sound = await made.create('Car', { license: 'A', colour: 'white' })
+  const damaged = await made.create('Car', { license: 'B', colour: 'ultramarine' })
+  expect(await first.end()).toBe(0)
+  flipBit(directory, 'ultramarine', { at: 3, bit: 5 })
+
+  const second = await startServer({ words: fleet(directory), data: first.data })
+  const fd = new FdUnderTest(second, 'fleet')
+  const requests = [
+    () => second.get(fd.at(`/v1/object/${damaged}`)),
+    () => second.put(fd.at(`/v1/object/${damaged}`), { attributes: { colour: 'red' } }),
+    () => second.send('DELETE', fd.at(`/v1/object/${damaged}`)),
+    () => second.post(fd.at('/v1/query'), { query: 'FROM Car ORDER BY license RETURN *' }),
+  ]
+  for (const request of requests) {
+    const reply = await request()
+    expectProblem(reply, 500, 'DataCorruption')
+    expect(reply.json.message).toContain(`Object ${damaged} of class Car is damaged in the store`)
+    expect(reply.text).not.toContain(directory)
+  }
+  expect((await fd.read(sound)).colour).toBe('white')
+  expect((await second.put(fd.at(`/v1/object/${sound}`), { attributes: { colour: 'red' } })).status).toBeLessThan(300)
+  const verified = await second.post(fd.at('/v1/tool'), { tool: 'Verify' })
+  expect(verified.text).toContain(`Object ${damaged} of class Car is damaged in the store`)
+  await second.remove()
+})
+
+rule('2.1.7', 'a server whose files were taken away is not ready, and acknowledges no change', async () => {
+  const directory = join(temporaryDirectory(), 'fleet')
+  const server = await startServer({ words: fleet(directory) })
+  const fd = new FdUnderTest(server, 'fleet')
+  await fd.define(classOf('Car', { license: 'string' }))
+  const oid = await fd.create('Car', { license: 'A' })
+  expect((await server.get('/health/ready')).status).toBe(200)
+  const file = join(directory, 'data.mdb')
+  renameSync(file, `${file}.aside`)
+  expectProblem(await server.get('/health/ready'), 503, 'StoreUnavailable')
+  expect((await server.get('/health/live')).status).toBe(200)
+  const refused = await server.put(fd.at(`/v1/object/${oid}`), { attributes: { license: 'B' } })
+  expectProblem(refused, 503, 'StoreUnavailable')
+  expect(refused.json.message).toContain('data.mdb is no longer there')
+  expect(refused.text).not.toContain(directory)
+  renameSync(`${file}.aside`, file)
+  expect((await server.get('/health/ready')).status).toBe(200)
+  expect((await fd.read(oid)).license).toBe('A')
+  expect((await server.put(fd.at(`/v1/object/${oid}`), { attributes: { license: 'C' } })).status).toBeLessThan(300)
+  await server.remove()
+})
