@@ -60,7 +60,7 @@ import { withSnapshot } from './store/with-snapshot.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
-import { checkedOid, type Oid } from './types/oid.ts'
+import { checkedOid, type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
 import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
@@ -249,14 +249,17 @@ export class FederatedDatabase implements Database {
   /**
    * POST /v1/transaction: what `body` does is committed together or not at all; where others were first, it is done
    * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
-   * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one.
+   * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
+   * that is read in any case.
    */
   transaction<T>(
     body: (step: TransactionStep, isRehearsal: boolean) => Promise<T>,
     isRehearsed: boolean,
     once?: Once<T>,
+    oid?: string,
   ): Promise<T> {
-    return runTransaction(body, isRehearsed, this.resources(), once)
+    const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
+    return runTransaction(body, isRehearsed, this.resources(), asked)
   }
 
   /**

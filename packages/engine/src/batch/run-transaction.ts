@@ -4,8 +4,12 @@ import type { Database } from '../database.ts'
 import { ChangeScope } from '../evolution/change-scope.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import { type Once, Receipt } from '../receipts/receipt.ts'
+import { objectKey } from '../records/object-key.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { MomentPassed } from '../store/moment-passed.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import type { Oid } from '../types/oid.ts'
 import { DatabaseTransaction } from './database-transaction.ts'
 
 /** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
@@ -14,21 +18,18 @@ export type TransactionStep = (number: number) => Database
 /**
  * `body` does the operations. Where `isRehearsed`, it runs twice at each attempt: all operations first, of which the
  * result is kept, then those that are to be committed. Throws what the operations throw, and TransactionContention; with
- * `once`, what `Receipt.check` throws.
+ * `asked`, what `Receipt.check` throws.
  */
 export async function runTransaction<T>(
   body: (step: TransactionStep, isRehearsal: boolean) => Promise<T>,
   isRehearsed: boolean,
   resources: QueryResources,
-  once?: Once<T>,
+  asked: OnceAsked<T> | undefined,
 ): Promise<T> {
   const { store, limits, catalogs, changes, session, containers } = resources
   const scopeResources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
-  const receipt = once === undefined ? undefined : new Receipt(once, limits)
-  const attempt = async (transaction: Transaction): Promise<{ result: T; scope: ChangeScope }> => {
-    await receipt?.check(transaction)
-    const catalog = await catalogs.at(transaction.snapshot)
-    const runIn = async (within: Transaction, isRehearsal: boolean): Promise<{ result: T; scope: ChangeScope }> => {
+  const attempt = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
+    const runIn = async (within: Transaction, isRehearsal: boolean): Promise<Done<T>> => {
       const scope = new ChangeScope(within, catalog, scopeResources)
       const database = new DatabaseTransaction(scope, resources)
       const step: TransactionStep = (number) => {
@@ -37,19 +38,68 @@ export async function runTransaction<T>(
       }
       return { result: await body(step, isRehearsal), scope }
     }
-    if (!isRehearsed) {
-      const done = await runIn(transaction, false)
-      await receipt?.put(transaction, done.result)
-      return done
-    }
+    if (!isRehearsed) return runIn(transaction, false)
     const { result } = await runIn(transaction.rehearsal(), true)
     transaction.rewind()
     const { scope } = await runIn(transaction, false)
-    await receipt?.put(transaction, result)
     return { result, scope }
   }
-  const first = receipt === undefined ? [] : [catalogVersionKey, receipt.key]
-  const outcome = await transact(store, limits.transactionAttemptsMax, attempt, first)
-  for (const then of outcome.scope.afterCommit) then()
-  return outcome.result
+  const { scope, result } =
+    asked === undefined
+      ? await transact(store, limits.transactionAttemptsMax, async (transaction) => {
+          return attempt(transaction, await catalogs.at(transaction.snapshot))
+        })
+      : await runOnce(attempt, asked, resources)
+  for (const then of scope.afterCommit) then()
+  return result
+}
+
+interface Done<T> {
+  readonly result: T
+  readonly scope: ChangeScope
+}
+
+/** A transaction that is to be made once. */
+export interface OnceAsked<T> {
+  readonly once: Once<T>
+  /** The object that is read in any case. */
+  readonly oid?: Oid | undefined
+}
+
+/**
+ * Where reading is a trip of its own, a first attempt takes the receipt for absent and the catalog as it was last: its commit
+ * expects both. What fails under these assumptions may be right without them.
+ */
+function runOnce<T>(
+  attempt: (transaction: Transaction, catalog: Catalog) => Promise<Done<T>>,
+  { once, oid }: OnceAsked<T>,
+  { store, limits, catalogs }: QueryResources,
+): Promise<Done<T>> {
+  const receipt = new Receipt(once, limits)
+  const first = [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])]
+  const checked = async (transaction: Transaction): Promise<Done<T>> => {
+    await receipt.check(transaction)
+    return attempt(transaction, await catalogs.at(transaction.snapshot))
+  }
+  const assuming = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
+    receipt.assumeAbsent()
+    try {
+      return await attempt(transaction, catalog)
+    } catch (error) {
+      await receipt.check(transaction.snapshot)
+      if ((await catalogs.at(transaction.snapshot)) !== catalog) throw new MomentPassed()
+      throw error
+    }
+  }
+  return transact(
+    store,
+    limits.transactionAttemptsMax,
+    async (transaction) => {
+      const assumed = store.facts.readsAreImmediate || transaction.isCareful ? undefined : catalogs.latest
+      const done = await (assumed === undefined ? checked(transaction) : assuming(transaction, assumed))
+      await receipt.put(transaction, done.result)
+      return done
+    },
+    first,
+  )
 }

@@ -80,7 +80,12 @@ export class Receipt<T> {
     throw refusalOf(receipt.state, receipt.payload)
   }
 
-  /** After `check` on the same transaction. */
+  /** Instead of `check`: the commit expects it. */
+  assumeAbsent(): void {
+    this.replaced = undefined
+  }
+
+  /** After `check` or `assumeAbsent`, for the same transaction. */
   async put(transaction: Transaction, result: T): Promise<void> {
     const reply = await this.once.replyOf(result)
     if (reply.length <= this.limits.receiptReplyBytesMax) this.write(transaction, 'done', reply)

@@ -39,5 +39,6 @@ async function run(operation: FdOperation, request: FdRequest): Promise<Operatio
   const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
   const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
   if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.fd, request)
-  return request.fd.transaction(async (step) => operation.run(step(1), request), false, once)
+  const { oid } = request.params
+  return request.fd.transaction(async (step) => operation.run(step(1), request), false, once, oid)
 }
