@@ -93,7 +93,7 @@ describe('a store from before there was a format version', () => {
     const address = await postgresOf('unversioned')
     const { host, search } = new URL(address)
     await expect(openStore(address)).rejects.toThrow(
-      `its tables have version 2, of an earlier Ashlar (this one has version 3); bring it over with: ashlar copy 'postgres://${host}/postgres${search}' <new store>`,
+      `its tables have version 2, of an earlier Ashlar (this one has version 4); bring it over with: ashlar copy 'postgres://${host}/postgres${search}' <new store>`,
     )
     for (const to of [`lmdb:${await temporaryDirectory()}`, freshAddress()]) {
       const [source, target] = [await openStore(address, { isReadOnly: true }), await openStore(to)]

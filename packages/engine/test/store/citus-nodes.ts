@@ -1,39 +1,81 @@
-/** The nodes of a Citus that is running already. */
+/** The nodes of a Citus that is running already, which tests may look into, kill and start. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import type { DistributedNodes } from './distributed-rules.ts'
 
-/** `coordinator`: `postgres://…`, with or without parameters of the store. Stores made there are dropped at the end. */
-export function citusNodes(coordinator: string): DistributedNodes {
+/**
+ * `ASHLAR_CITUS_URL` is the address of a coordinator. Tests that kill nodes need two commands more, to which a node's name is appended:
+ * `ASHLAR_CITUS_KILL` ends all its processes at once, `ASHLAR_CITUS_START` starts it again and returns when it takes connections.
+ * `ASHLAR_CITUS_NODES` has the names, the coordinator's first, then those of the workers in the order in which Citus numbers them.
+ */
+export const citusUrl = process.env.ASHLAR_CITUS_URL
+const { ASHLAR_CITUS_KILL: killCommand, ASHLAR_CITUS_START: startCommand } = process.env
+const nodeNames = process.env.ASHLAR_CITUS_NODES?.split(' ') ?? []
+export const canKillCitusNodes =
+  citusUrl !== undefined && killCommand !== undefined && startCommand !== undefined && nodeNames.length > 2
+
+export interface CitusNodes extends DistributedNodes {
+  /** Node 0 is the coordinator. */
+  kill(node: number): Promise<void>
+  start(node: number): Promise<void>
+  /** Runs one statement on a node. */
+  on(node: number, sql: string): Promise<Record<string, unknown>[]>
+  /** The node that has the rows of a placement. */
+  nodeOf(schema: string, placement: number): Promise<number>
+}
+
+export async function citusNodes(): Promise<CitusNodes> {
+  const coordinator = new URL(citusUrl ?? '')
+  coordinator.search = ''
   const schemas: string[] = []
+  const known = await runOn(coordinator.href, 'SELECT groupid, nodename, nodeport FROM pg_dist_node ORDER BY groupid')
+  const urls = known.map(({ nodename, nodeport }) => {
+    const url = new URL(coordinator)
+    url.hostname = String(nodename)
+    url.port = String(nodeport)
+    return url.href
+  })
+
   function addressOf(schema: string, distribute: 'citus' | 'no'): string {
     schemas.push(schema)
-    const address = new URL(coordinator)
-    address.searchParams.set('schema', schema)
-    address.searchParams.set('distribute', distribute)
-    return address.href
+    return `${coordinator.href}?schema=${schema}&distribute=${distribute}`
   }
   return {
     plainAddress: (schema) => addressOf(schema, 'no'),
     freshAddress: async (schema) => addressOf(schema, 'citus'),
     async rows(schema) {
       const rows = await runOn(
-        coordinator,
+        coordinator.href,
         `SELECT nodename, nodeport, sum(result::int)::int AS count FROM run_command_on_shards('${schema}.kv', 'SELECT count(*) FROM %s')
           JOIN citus_shards USING (shardid) GROUP BY nodename, nodeport`,
       )
       return rows.map(({ count }) => count as number)
     },
+    kill: (node) => command(killCommand, node),
+    start: (node) => command(startCommand, node),
+    on: (node, sql) => runOn(urls[node] ?? '', sql),
+    async nodeOf(schema, placement) {
+      const [row] = await runOn(
+        coordinator.href,
+        `SELECT groupid FROM pg_dist_placement WHERE shardid = get_shard_id_for_distribution_column('${schema}.kv', ${placement})`,
+      )
+      return known.findIndex(({ groupid }) => groupid === row?.groupid)
+    },
     async stop() {
-      for (const schema of schemas) await runOn(coordinator, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+      for (const schema of schemas) await runOn(coordinator.href, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     },
   }
 }
 
-/** Runs one statement on the node that the address names. */
-async function runOn(address: string, sql: string): Promise<Record<string, unknown>[]> {
-  const url = new URL(address)
-  url.search = ''
-  const client = new pg.Client({ connectionString: url.href })
+async function command(text: string | undefined, node: number): Promise<void> {
+  await promisify(execFile)('sh', ['-c', `${text} ${nodeNames[node]}`])
+}
+
+async function runOn(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url })
+  // A node that is killed ends its connections.
+  client.on('error', () => undefined)
   await client.connect()
   try {
     return (await client.query(sql)).rows

@@ -80,6 +80,32 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       await store.close()
     })
 
+    it('may be made a store by several at once', async () => {
+      const address = `${nodes.plainAddress(freshSchema()).replace('&distribute=no', '')}&distribute=citus`
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgresStore(address)))
+      for (const store of stores) expect(store.facts.snapshotsAreWhole).toBe(false)
+      for (const store of stores) await store.close()
+    })
+
+    it('are not kept from commits for longer than lockingMs by a read whose client does not go on', async () => {
+      const writing = await open()
+      const reading = await openAt(`${addresses.get(writing)}&reads=locking&lockingMs=400`)
+      const key = keyIn(3, 1)
+      await writing.commit({ changes: [put(key, 'a')], expectations: [] })
+      const snapshot = await reading.snapshot({ purpose: 'reading' })
+      expect((await snapshot.read([key])).values).toHaveLength(1)
+      await writing.commit({ changes: [put(key, 'b')], expectations: [] })
+      await expect(snapshot.read([key])).rejects.toMatchObject({
+        type: 'StoreUnavailable',
+        message: expect.stringContaining('lockingMs'),
+      })
+      snapshot.release()
+      const next = await reading.snapshot({ purpose: 'reading' })
+      expect((await next.read([key])).values).toEqual([Buffer.from('b')])
+      next.release()
+      for (const store of [writing, reading]) await store.close()
+    })
+
     it('get the objects of one class on several of them, since processes, and transactions in turn, write into different containers', async () => {
       const schema = freshSchema()
       const address = await nodes.freshAddress(schema)

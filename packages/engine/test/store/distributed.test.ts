@@ -2,16 +2,22 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
-import { citusNodes } from './citus-nodes.ts'
+import { citusNodes, citusUrl } from './citus-nodes.ts'
 import { distributedRules } from './distributed-rules.ts'
 import { startThreeNodes } from './three-nodes.ts'
 
-const citus = process.env.ASHLAR_CITUS_URL
-
 distributedRules('three nodes', startThreeNodes)
 
-describe.skipIf(citus === undefined)('a real Citus', () => {
-  distributedRules('Citus', async () => citusNodes(citus ?? ''))
+describe.skipIf(citusUrl === undefined)('a real Citus', () => {
+  distributedRules('Citus', citusNodes)
+
+  it('is addressed by its coordinator, not by a worker', async () => {
+    const nodes = await citusNodes()
+    const [row] = await nodes.on(0, 'SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 LIMIT 1')
+    const worker = new URL(nodes.plainAddress(`test_${randomBytes(6).toString('hex')}`))
+    worker.host = `${row?.nodename}:${row?.nodeport}`
+    await expect(openPostgresStore(worker.href)).rejects.toThrow('names a worker of Citus')
+  })
 })
 
 describe('distribute=citus', () => {

@@ -1,10 +1,11 @@
 /** Several processes on one store, some killed and PostgreSQL crashed meanwhile: nothing lost, nothing doubled. */
-import { expect, it } from 'vitest'
+import { expect, it, TestRunner } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { startPostgres } from '../../../../tools/temporary-postgres.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { type Child, startChild } from './children/child.ts'
+import { canKillCitusNodes, citusNodes } from './citus-nodes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 import { startThreeNodes } from './three-nodes.ts'
 
@@ -102,6 +103,8 @@ interface Shared {
   readonly address: string
   crash(): Promise<void>
   stop(): Promise<void>
+  /** So often it goes on crashing until all is over. */
+  readonly crashesEveryMs?: number
 }
 
 /** LMDB has no process of its own that could crash. */
@@ -115,10 +118,28 @@ async function onPostgres(): Promise<Shared> {
   return startPostgres()
 }
 
+async function onCitus(): Promise<Shared> {
+  if (!canKillCitusNodes) TestRunner.getCurrentTest()?.context.skip('no Citus is given whose nodes may be killed')
+  const nodes = await citusNodes()
+  const address = await nodes.freshAddress(`shared_${process.pid}`)
+  let crashes = 0
+  return {
+    address,
+    async crash() {
+      // The coordinator, a worker, the next worker, and again.
+      const node = crashes++ % 3
+      await nodes.kill(node)
+      await nodes.start(node)
+    },
+    stop: () => nodes.stop(),
+    crashesEveryMs: 8_000,
+  }
+}
+
 async function onThreeNodes(): Promise<Shared> {
   postgresOfRun()
   const nodes = await startThreeNodes()
-  const address = await nodes.freshAddress('shared')
+  const address = await nodes.freshAddress(`shared_${process.pid}`)
   return { address, crash: async () => undefined, stop: () => nodes.stop() }
 }
 
@@ -134,12 +155,13 @@ async function readAlong(fd: FederatedDatabase, isOver: () => boolean): Promise<
   }
 }
 
-it.each([
+it.each<[string, string, () => Promise<Shared>, boolean]>([
   ['LMDB', 'at peace', onLmdb, false],
   ['LMDB', 'with two of them killed', onLmdb, true],
   ['three nodes', 'at peace', onThreeNodes, false],
   ['PostgreSQL', 'at peace', onPostgres, false],
   ['PostgreSQL', 'with two of them killed and PostgreSQL crashed twice', onPostgres, true],
+  ['Citus', 'with two of them killed and nodes crashed again and again', onCitus, true],
 ])(
   'on %s, four processes with 64 clients, %s: all that was acknowledged is there, once',
   async (_store, _how, open, isAtWar) => {
@@ -175,6 +197,10 @@ it.each([
       ] as const) {
         await share(part)
         children[victim]?.process.kill('SIGKILL')
+        await server.crash()
+      }
+      while (server.crashesEveryMs !== undefined && children.some(isRunning)) {
+        await new Promise((resolve) => setTimeout(resolve, server.crashesEveryMs))
         await server.crash()
       }
     }

@@ -64,27 +64,35 @@ function distribution(ports: readonly number[]): string {
         OPTIONS (host '127.0.0.1', port '${port}', dbname 'postgres', application_name '%a', fdw_startup_cost '1');
       CREATE USER MAPPING FOR PUBLIC SERVER node_${i + 1} OPTIONS (user 'ashlar', password 'granite');`
   })
-  const columns = 'placement int4 NOT NULL, key bytea NOT NULL, value bytea STORAGE EXTERNAL NOT NULL'
   return `
     CREATE EXTENSION postgres_fdw;
     CREATE EXTENSION dblink;
     ${servers.join('\n')}
-    CREATE FUNCTION create_distributed_table(rel regclass, col text) RETURNS void LANGUAGE plpgsql AS $body$
+    CREATE FUNCTION create_distributed_table(rel regclass, col text, colocate_with text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $body$
     DECLARE
       place text := split_part(rel::text, '.', 1);
+      tab text := split_part(rel::text, '.', 2);
+      cols text := (SELECT string_agg(format('%I %s %s NOT NULL', attname, format_type(atttypid, atttypmod),
+        CASE attstorage WHEN 'e' THEN 'STORAGE EXTERNAL' ELSE '' END), ', ' ORDER BY attnum)
+        FROM pg_attribute WHERE attrelid = rel AND attnum > 0);
+      keys text := (SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = rel AND contype = 'p');
     BEGIN
       EXECUTE format('DROP TABLE %s', rel);
-      EXECUTE format('CREATE TABLE %I.kv (${columns}) PARTITION BY HASH (%I)', place, col);
-      EXECUTE format('CREATE TABLE %I.kv_0 PARTITION OF %I.kv (PRIMARY KEY (placement, key))
-        FOR VALUES WITH (MODULUS ${ports.length + 1}, REMAINDER 0)', place, place);
+      EXECUTE format('CREATE TABLE %I.%I (%s) PARTITION BY HASH (%I)', place, tab, cols, col);
+      EXECUTE format('CREATE TABLE %I.%I PARTITION OF %I.%I (%s) FOR VALUES WITH (MODULUS ${ports.length + 1}, REMAINDER 0)',
+        place, tab || '_0', place, tab, keys);
       FOR node IN 1 .. ${ports.length} LOOP
-        PERFORM dblink_exec('node_' || node, format('CREATE SCHEMA %I;
-          CREATE TABLE %I.kv_%s (${columns}, PRIMARY KEY (placement, key))', place, place, node));
-        EXECUTE format('CREATE FOREIGN TABLE %I.kv_%s PARTITION OF %I.kv
+        PERFORM dblink_exec('node_' || node, format('CREATE SCHEMA IF NOT EXISTS %I; CREATE TABLE %I.%I (%s, %s)',
+          place, place, tab || '_' || node, cols, keys));
+        EXECUTE format('CREATE FOREIGN TABLE %I.%I PARTITION OF %I.%I
           FOR VALUES WITH (MODULUS ${ports.length + 1}, REMAINDER %s) SERVER node_%s OPTIONS (schema_name %L, table_name %L)',
-          place, node, place, node, node, place, 'kv_' || node);
+          place, tab || '_' || node, place, tab, node, node, place, tab || '_' || node);
       END LOOP;
     END $body$;
+    CREATE FUNCTION recover_prepared_transactions() RETURNS int4 LANGUAGE sql AS 'SELECT 0';
+    CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS TABLE (success bool, result text) LANGUAGE sql AS $body$
+      SELECT true, '0'
+    $body$;
     CREATE FUNCTION citus_total_relation_size(rel regclass) RETURNS int8 LANGUAGE plpgsql AS $body$
     DECLARE
       place text := split_part(rel::text, '.', 1);

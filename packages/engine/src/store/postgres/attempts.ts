@@ -3,19 +3,28 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Failure } from './failures.ts'
 
 /** Also without patience: a connection may have been lost while nobody used it, and so may the next. */
-const attemptsMin = 5
+const attemptsMinDefault = 5
 /** Deadlocks do not come from commits themselves, which lock in order, but may come from others in the database. */
 const passingMax = 10
 const delayMsMax = 250
 
 export class Attempts {
   private readonly patienceMs: number
+  private readonly attemptsMin: number
   private attempt = 0
   private end: number | undefined
 
   /** `patienceMs`: how long a database that cannot be used is waited for, from the first failure on. */
-  constructor(patienceMs: number) {
+  constructor(patienceMs: number, attemptsMin = attemptsMinDefault) {
     this.patienceMs = patienceMs
+    this.attemptsMin = attemptsMin
+  }
+
+  /** From now on, and for what waits itself: one attempt may take all the time there is. */
+  static fromNow(patienceMs: number): Attempts {
+    const attempts = new Attempts(patienceMs, 1)
+    attempts.end = performance.now() + patienceMs
+    return attempts
   }
 
   /** Whether what failed so is worth another attempt; resolves when it is time for it. */
@@ -24,13 +33,13 @@ export class Attempts {
     this.end ??= performance.now() + this.patienceMs
     if (failure === 'refused' || failure === 'unavailable') return false
     if (failure === 'passing' && this.attempt >= passingMax) return false
-    if (failure !== 'passing' && this.attempt >= attemptsMin && performance.now() >= this.end) return false
+    if (failure !== 'passing' && this.attempt >= this.attemptsMin && performance.now() >= this.end) return false
     await pause(this.attempt)
     return true
   }
 }
 
 /** Longer from attempt to attempt, and each time another, so that those who failed together do not try together. */
-async function pause(attempt: number): Promise<void> {
+export async function pause(attempt: number): Promise<void> {
   await delay(Math.random() * Math.min(delayMsMax, 2 ** attempt))
 }

@@ -16,12 +16,12 @@ export const fencedCode = 'ASH01'
  * are made; what is put or deleted without any expectation is neither locked nor looked at before. READ COMMITTED is needed: a
  * snapshot taken before a lock was waited for would show stale values. Owners are the numbers of commits, from 1. Returns the
  * positions of expectations that do not hold, the first of each commit that failed; 0 stands for the version of the catalog,
- * which all expect alike.
+ * which all expect alike. `p_proof` is the placement beside which the call is noted as done.
  */
 export function commitFunction(schema: string): string {
   return `
     CREATE OR REPLACE FUNCTION ${schema}.commit(
-      p_slot int8, p_number int8, p_steps int4, p_catalog bytea,
+      p_proof int4, p_slot int8, p_number int8, p_steps int4, p_catalog bytea,
       p_placements int4[], p_keys bytea[], p_wants int2[], p_lengths int4[], p_values bytea[], p_owners int4[],
       p_new_placements int4[], p_new_keys bytea[], p_new_values bytea[], p_new_owners int4[],
       p_blind_placements int4[], p_blind_keys bytea[], p_blind_values bytea[], p_blind_owners int4[],
@@ -47,6 +47,9 @@ export function commitFunction(schema: string): string {
     BEGIN
       IF p_steps & ${steps.exclusive} <> 0 THEN
         LOCK TABLE ${schema}.catalog_lock IN ACCESS EXCLUSIVE MODE;
+        IF p_steps & ${steps.recover} <> 0 THEN
+          PERFORM recover_prepared_transactions();
+        END IF;
       ELSE
         LOCK TABLE ${schema}.catalog_lock IN ROW EXCLUSIVE MODE;
       END IF;
@@ -72,7 +75,11 @@ ${checkRanges(schema)}
 ${undoInserted(schema)}
       END IF;
 ${makeChanges(schema)}
-      UPDATE ${schema}.slot SET last = p_number, failed = lost, at = now() WHERE slot = p_slot AND NOT is_fenced;
+      UPDATE ${schema}.slot SET last = p_number, failed = lost, at = now()
+        WHERE placement = p_proof AND slot = p_slot AND NOT is_fenced;
+      IF NOT FOUND THEN
+        INSERT INTO ${schema}.slot VALUES (p_proof, p_slot, p_number, lost, false, now()) ON CONFLICT DO NOTHING;
+      END IF;
       IF NOT FOUND THEN
         RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedCode}';
       END IF;

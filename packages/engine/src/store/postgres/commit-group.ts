@@ -60,6 +60,23 @@ export class CommitGroup {
     return this.members.length
   }
 
+  /**
+   * Where the call is noted as done: with a placement that it changes. If that is all it changes, Citus commits both on one node in one
+   * phase; else in two, with all others.
+   */
+  get proofPlacement(): number {
+    let first: KeyPart | undefined
+    for (const part of this.parts.values()) {
+      const isChanged = (part.wants & (wants.put | wants.delete)) !== 0
+      if (isChanged && (first === undefined || part.placement < first.placement)) first = part
+    }
+    return first?.placement ?? 0
+  }
+
+  get isExclusive(): boolean {
+    return this.members[0]?.isExclusive === true
+  }
+
   /** In the order of the function's parameters after slot and number. */
   sealed(rows: RowsOfCommit): unknown[] {
     const sorted = [...this.parts.values()].sort(inLockOrder)

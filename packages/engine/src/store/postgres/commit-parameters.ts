@@ -25,6 +25,8 @@ export const steps = {
   byRow: 1_024,
   /** As byRow, but rows of one placement are changed by one statement. */
   byPlacement: 2_048,
+  /** What Citus has prepared and not yet committed is brought to its end first: no lock tells of it once its coordinator was killed. */
+  recover: 4_096,
 } as const
 
 export const expectationKind = { absent: 0, present: 1, revision: 2 } as const

@@ -3,8 +3,16 @@ import type { CommitOutcome } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { fencedCode } from './commit-function.ts'
 import type { CommitGroup, RowsOfCommit } from './commit-group.ts'
+import { steps } from './commit-parameters.ts'
 import type { CommitConnection, Connections } from './connections.ts'
 import { codeOf, failureOf, outcomeUnknown, statementTimedOut, thrownFor } from './failures.ts'
+import type { PreparedTransactions } from './prepared-transactions.ts'
+
+export interface CommitWays {
+  readonly rows: RowsOfCommit
+  /** Absent where no commit has two phases. */
+  readonly prepared: PreparedTransactions | undefined
+}
 
 /** One of several commits may have waited in vain for somebody else's lock: nothing was done, and each is to be tried alone. */
 export class TookTooLong extends Error {}
@@ -16,22 +24,31 @@ export class TookTooLong extends Error {}
 export async function commitTogether(
   connections: Connections,
   group: CommitGroup,
-  rows: RowsOfCommit,
+  { rows, prepared }: CommitWays,
 ): Promise<CommitOutcome[]> {
+  const proof = rows === 'together' ? 0 : group.proofPlacement
   const values = group.sealed(rows)
+  if (prepared !== undefined && group.isExclusive) values[0] = (values[0] as number) | steps.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
   for (;;) {
-    const connection = await connections.writer()
+    const connection = await writerOf(connections)
     connection.number++
     try {
-      const failed = await send(connections, connection, values)
+      const failed = await send(
+        connections,
+        connection,
+        [proof, connection.slot, connection.number, ...values],
+        prepared,
+      )
       connection.client.release()
       return group.outcomes(failed)
     } catch (error) {
       const failure = codeOf(error) === fencedCode ? 'unusable' : failureOf(error)
-      connection.client.release(failure === 'lost' || failure === 'unusable')
-      const failed = failure === 'lost' ? await foundOut(connections, connection, error) : undefined
+      // Citus commits what is on one node there first, and may be interrupted before it has heard of it.
+      const isUnknown = failure === 'lost' || (prepared !== undefined && failure === 'unavailable')
+      connection.client.release(isUnknown || failure === 'unusable')
+      const failed = isUnknown ? await foundOut(connections, { connection, proof, prepared, error }) : undefined
       if (failed !== undefined) return group.outcomes(failed)
       if (codeOf(error) === statementTimedOut && group.size > 1) throw new TookTooLong()
       if (!(await attempts.another(failure))) throw thrownFor(location, error)
@@ -39,47 +56,91 @@ export async function commitTogether(
   }
 }
 
-const parameterCount = 30
+async function writerOf(connections: Connections): Promise<CommitConnection> {
+  try {
+    return await connections.writer()
+  } catch (error) {
+    throw thrownFor(connections.address.location, error)
+  }
+}
+
+const parameterCount = 31
 /** $1, $2 … of the function that commits. */
 const parameters = Array.from({ length: parameterCount }, (_, i) => `$${i + 1}`).join(', ')
 
 /** The positions of expectations that do not hold. */
 async function send(
   { address }: Connections,
-  { client, slot, number }: CommitConnection,
+  connection: CommitConnection,
   values: unknown[],
+  prepared: PreparedTransactions | undefined,
 ): Promise<readonly number[]> {
-  const { rows } = await client.query<[string]>({
+  const warningsBefore = connection.warnings
+  const { rows } = await connection.client.query<[string]>({
     name: 'commit',
     rowMode: 'array',
     text: `SELECT array_to_string(${address.schema}.commit(${parameters}), ',')`,
-    values: [slot, number, ...values],
+    values,
   })
+  if (prepared !== undefined && connection.warnings > warningsBefore) throw new Error(warned)
   return positionsIn(rows[0]?.[0])
 }
+
+/** What is worse than a warning for Citus is an error; that a node has not heard that it is to commit is not. */
+const warned = 'a node of the database did not confirm a commit'
 
 function positionsIn(text: string | undefined): number[] {
   return text === undefined || text === '' ? [] : text.split(',').map(Number)
 }
 
+interface Lost {
+  readonly connection: CommitConnection
+  readonly proof: number
+  readonly prepared: PreparedTransactions | undefined
+  /** What its last call has failed with. */
+  readonly error: unknown
+}
+
 /**
  * What the call last sent on a lost connection has returned; undefined where it was not done. The connection is fenced first: should
  * its backend live on, cut off from us, then its call either has the row of the slot already, and is waited for, or fails at it.
+ * On Citus the row may be part of a transaction that is prepared and has to be recovered; and what was done is told only when it is to
+ * be seen on every node.
  */
 async function foundOut(
   connections: Connections,
-  lost: CommitConnection,
-  error: unknown,
+  { connection, proof, prepared, error }: Lost,
 ): Promise<readonly number[] | undefined> {
-  const { schema, location } = connections.address
+  let row: SlotRow
   try {
-    const fence = `UPDATE ${schema}.slot SET is_fenced = true WHERE slot = $1
-      RETURNING last, array_to_string(failed, ',') AS failed`
-    const { rows } = await connections.upkeep(fence, [lost.slot])
-    const [row] = rows as { last: number; failed: string }[]
-    if (row !== undefined) return row.last === lost.number ? positionsIn(row.failed) : undefined
+    const fencing = fence(connections, proof, connection.slot)
+    row = await (prepared === undefined ? fencing : prepared.recoveringUntil(fencing))
   } catch {
     // What is worth telling is why the connection was lost.
+    throw outcomeUnknown(connections.address.location, error)
   }
-  throw outcomeUnknown(location, error)
+  if (row.last !== connection.number) return undefined
+  const { processID } = connection.client as { processID?: number }
+  if (prepared !== undefined && processID !== undefined) await prepared.settled(processID)
+  return positionsIn(row.failed)
+}
+
+interface SlotRow {
+  /** Number of the last call done; 0 with none. */
+  readonly last: number
+  readonly failed: string
+}
+
+/** One of the two statements finds the row; that it is there at once for the other only is when a call makes it between them. */
+async function fence(connections: Connections, proof: number, slot: string): Promise<SlotRow> {
+  const { schema } = connections.address
+  const told = `RETURNING last, array_to_string(failed, ',') AS failed`
+  for (;;) {
+    const update = `UPDATE ${schema}.slot SET is_fenced = true WHERE placement = $1 AND slot = $2 ${told}`
+    const updated = await connections.upkeep(update, [proof, slot])
+    if (updated.rows.length > 0) return updated.rows[0] as SlotRow
+    const insert = `INSERT INTO ${schema}.slot VALUES ($1, $2, 0, '{}', true, now()) ON CONFLICT DO NOTHING ${told}`
+    const inserted = await connections.upkeep(insert, [proof, slot])
+    if (inserted.rows.length > 0) return inserted.rows[0] as SlotRow
+  }
 }

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { PostgresAddress } from './address.ts'
 import { Attempts } from './attempts.ts'
-import { failureOf, thrownFor } from './failures.ts'
+import { failureOf, Refusal, thrownFor } from './failures.ts'
+import { Servers } from './servers.ts'
 
 /** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
 const session = `
@@ -14,6 +15,7 @@ const session = `
 
 /** How the server plans prepared statements: Citus cannot plan one over several shards without the values of its parameters. */
 export type PlanCacheMode = 'auto' | 'force_generic_plan'
+const upkeepersMax = 2
 const byteaType = 17
 const textType = 25
 
@@ -27,12 +29,22 @@ const types: pg.CustomTypesConfig = {
   },
 } as pg.CustomTypesConfig
 
+/** A standby, or a primary that is to be one, may lack what was acknowledged: it is not even read from. */
+async function checkWrites(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(`SELECT (current_setting('transaction_read_only') = 'on')::int AS only_reads`)
+  if ((rows[0] as { only_reads: number }).only_reads === 1) {
+    throw new Error('the server that answers only reads: it is a standby, or default_transaction_read_only is on')
+  }
+}
+
 /** A connection that commits, and the row by which the outcome of its last commit can be found out. */
 export interface CommitConnection {
   readonly client: pg.PoolClient
   readonly slot: string
   /** Number of the last commit sent. */
   number: number
+  /** So many came with answers: Citus warns where a node did not do what it was told to in the last phase of a commit. */
+  readonly warnings: number
 }
 
 export class Connections {
@@ -41,15 +53,20 @@ export class Connections {
   private readonly readers: pg.Pool
   /** For snapshots asked for while another is held, and for commits: what the readers wait for never waits for readers. */
   private readonly writers: pg.Pool
+  /** For what others wait for: never kept waiting by them. */
+  private readonly upkeepers: pg.Pool
   private readonly slots = new WeakMap<pg.ClientBase, CommitConnection>()
   private readonly planCacheMode: PlanCacheMode
+  private readonly servers: Servers
 
   constructor(address: PostgresAddress, planCacheMode: PlanCacheMode) {
     this.address = address
+    this.servers = new Servers(address)
     this.planCacheMode = planCacheMode
     this.readers = this.pool(address.connections, 'reads')
     this.writersMax = Math.max(2, Math.ceil(address.connections / 2))
     this.writers = this.pool(this.writersMax, 'commits')
+    this.upkeepers = this.pool(upkeepersMax, 'upkeep')
   }
 
   /** `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. */
@@ -70,8 +87,10 @@ export class Connections {
       const known = this.slots.get(client)
       if (known !== undefined) return known
       const slot = randomBytes(8).readBigInt64BE().toString()
-      await this.run(client, `INSERT INTO ${this.address.schema}.slot (slot) VALUES ($1)`, [slot])
-      const connection = { client, slot, number: 0 }
+      const connection = { client, slot, number: 0, warnings: 0 }
+      client.on('notice', ({ severity }) => {
+        if (severity === 'WARNING') connection.warnings++
+      })
       this.slots.set(client, connection)
       return connection
     })
@@ -80,23 +99,40 @@ export class Connections {
   /** Runs statements of the store's own upkeep, which do no harm when they are run twice. */
   upkeep(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
     return this.patiently(async () => {
-      const client = await this.writers.connect()
+      const client = await this.upkeepers.connect()
       const result = await this.run(client, text, values)
       client.release()
       return result
     })
   }
 
+  /** As `upkeep`, within one transaction. */
+  upkeepTransaction(work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<void>): Promise<void> {
+    return this.patiently(async () => {
+      const client = await this.upkeepers.connect()
+      try {
+        await client.query('BEGIN')
+        await work((text) => client.query(text))
+        await client.query('COMMIT')
+        client.release()
+      } catch (error) {
+        client.release(true)
+        throw error
+      }
+    })
+  }
+
   async end(): Promise<void> {
-    await Promise.all([this.readers.end(), this.writers.end()])
+    await Promise.all([this.readers.end(), this.writers.end(), this.upkeepers.end()])
   }
 
   /** `work`: what the database's own statistics are to tell of the connections. */
   private pool(max: number, work: string): pg.Pool {
-    const { connectionString, statementMs, patienceMs } = this.address
+    const { applicationName, statementMs, patienceMs } = this.address
+    const { servers } = this
     const pool = new pg.Pool({
-      connectionString,
-      fallback_application_name: `ashlar ${work}`,
+      Client: servers.clientClass(),
+      application_name: applicationName ?? `ashlar ${work}`,
       max,
       // What is sent does not wait for the answer to what was sent before.
       pipeline: true,
@@ -105,9 +141,14 @@ export class Connections {
       idleTimeoutMillis: 60_000,
       connectionTimeoutMillis: patienceMs,
       onConnect: async (client: pg.ClientBase) => {
-        await client.query(
-          `${session} SET statement_timeout = ${statementMs}; SET plan_cache_mode = ${this.planCacheMode};`,
-        )
+        try {
+          const set = `${session} SET statement_timeout = ${statementMs}; SET plan_cache_mode = ${this.planCacheMode};`
+          await client.query(set)
+          await checkWrites(client)
+          servers.succeeded()
+        } catch (error) {
+          throw servers.isUnfit(client, error as Error)
+        }
       },
     } as pg.PoolConfig)
     // Whoever uses a connection learns of its loss by the query that fails.
@@ -129,12 +170,13 @@ export class Connections {
 
   /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
   private async patiently<T>(work: () => Promise<T>): Promise<T> {
-    const attempts = new Attempts(this.address.patienceMs)
+    const attempts = Attempts.fromNow(this.address.patienceMs)
     for (;;) {
       try {
         return await work()
       } catch (error) {
-        if (!(await attempts.another(failureOf(error)))) throw thrownFor(this.address.location, error)
+        if (await attempts.another(failureOf(error))) continue
+        throw error instanceof Refusal ? error : thrownFor(this.address.location, error)
       }
     }
   }

@@ -68,6 +68,20 @@ const reasonByState: Readonly<Record<string, string>> = {
   XX000: 'the database, or one of its nodes, failed under a statement',
 }
 
+/** The database cannot be connected to as it, or the address, is set up: the same again would fail the same way. */
+export class Refusal extends Error {
+  constructor(reason: string, cause: unknown) {
+    super(reason, { cause })
+  }
+}
+
+/** A read that kept commits out was ended, so that they could go on. */
+export class HeldTooLong extends Error {
+  constructor(lockingMs: number) {
+    super(`a read that keeps commits out took longer than ${lockingMs} ms, the limit lockingMs, and was ended`)
+  }
+}
+
 /** A statement that failed because one before it on its connection had: `cause` is the error of that one. */
 export class FollowedFailure extends Error {
   constructor(cause: unknown) {
@@ -78,7 +92,11 @@ export class FollowedFailure extends Error {
 export function failureOf(error: unknown): Failure {
   // Has been waited for already.
   if (error instanceof AshlarError) return 'refused'
-  if (error instanceof FollowedFailure) return failureOf(error.cause) === 'refused' ? 'refused' : 'unusable'
+  if (error instanceof Refusal || error instanceof HeldTooLong) return 'unavailable'
+  if (error instanceof FollowedFailure) {
+    const failure = failureOf(error.cause)
+    return failure === 'refused' || error.cause instanceof HeldTooLong ? failure : 'unusable'
+  }
   const state = stateOf(error)
   // Errors of the network and of the client: they are about the connection.
   if (state === undefined) return 'lost'

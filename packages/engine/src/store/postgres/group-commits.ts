@@ -1,7 +1,7 @@
 /** Puts commits that wait into calls of the function that commits, and answers each for itself. */
 import type { Commit, CommitOutcome } from '../store.ts'
-import { commitTogether, TookTooLong } from './commit.ts'
-import { CommitGroup, type RowsOfCommit } from './commit-group.ts'
+import { type CommitWays, commitTogether, TookTooLong } from './commit.ts'
+import { CommitGroup } from './commit-group.ts'
 import { type CommitParts, commitParts } from './commit-parts.ts'
 import type { Connections } from './connections.ts'
 
@@ -20,15 +20,15 @@ interface Waiting {
 
 export class GroupCommits {
   private readonly connections: Connections
-  private readonly rows: RowsOfCommit
+  private readonly ways: CommitWays
   private waiting: Waiting[] = []
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
   private timer: NodeJS.Timeout | undefined
 
-  constructor(connections: Connections, rows: RowsOfCommit) {
+  constructor(connections: Connections, ways: CommitWays) {
     this.connections = connections
-    this.rows = rows
+    this.ways = ways
   }
 
   /** Throws StoreUnavailable, OutcomeUnknown. */
@@ -64,7 +64,7 @@ export class GroupCommits {
     this.waiting = left
     this.underWay++
     try {
-      const outcomes = await commitTogether(this.connections, group, this.rows)
+      const outcomes = await commitTogether(this.connections, group, this.ways)
       for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
     } catch (error) {
       if (error instanceof TookTooLong) this.waiting.unshift(...members.map((member) => ({ ...member, isAlone: true })))

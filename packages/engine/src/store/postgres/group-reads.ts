@@ -8,6 +8,7 @@ import { AskedKeys } from './asked-keys.ts'
 import { Attempts } from './attempts.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, thrownFor } from './failures.ts'
+import type { PreparedTransactions } from './prepared-transactions.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 
 /** While one statement is answered, the next is on its way; what is asked for meanwhile is in the one after. */
@@ -70,13 +71,14 @@ export class GroupReads implements KeyReads {
     const { schema, location, patienceMs } = this.connections.address
     const attempts = new Attempts(patienceMs)
     for (;;) {
-      const client: PoolClient = await this.connections.reader(false)
+      let client: PoolClient | undefined
       try {
+        client = await this.connections.reader(false)
         const { rows } = await client.query<unknown[]>(this.statement.query(schema, keys))
         client.release()
         return this.statement.values(keys, rows)
       } catch (error) {
-        client.release(true)
+        client?.release(true)
         if (!(await attempts.another(failureOf(error)))) throw thrownFor(location, error)
       }
     }
@@ -86,13 +88,18 @@ export class GroupReads implements KeyReads {
 /** A statement for each placement: one node answers it, and a node that is down fails no reads of others. */
 export class PlacedReads implements KeyReads {
   private readonly connections: Connections
+  private readonly prepared: PreparedTransactions | undefined
   private readonly placements = new Map<number, GroupReads>()
 
-  constructor(connections: Connections) {
+  /** `prepared`: what is known to be shown in parts is brought to its end before it is read. */
+  constructor(connections: Connections, prepared: PreparedTransactions | undefined) {
     this.connections = connections
+    this.prepared = prepared
   }
 
   async read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
+    // The node that is away fails by itself whoever reads from it.
+    if (this.prepared?.isUnsettled === true) await this.prepared.recover().catch(() => undefined)
     const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
     const reading = byPlacement(keys).map(async ({ placement, keys: own, positions }) => {
       const found = await this.of(placement).read(own)

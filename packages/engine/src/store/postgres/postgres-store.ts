@@ -4,11 +4,13 @@ import { checkedCommitBytes } from '../check-commit.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { SnapshotOptions, Store, StoreFacts, StoreOptions } from '../store.ts'
-import { type PostgresAddress, parsePostgresAddress } from './address.ts'
+import { parsePostgresAddress } from './address.ts'
 import { Connections } from './connections.ts'
+import { reasonOf } from './failures.ts'
 import { GroupCommits } from './group-commits.ts'
 import { GroupReads, PlacedReads } from './group-reads.ts'
 import { type Prepared, prepare, prepareToRead } from './prepare.ts'
+import { PreparedTransactions, type Upkeep } from './prepared-transactions.ts'
 import { ReadTransactions } from './read-transaction.ts'
 import { PostgresSnapshot, type ReadWays } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
@@ -31,18 +33,19 @@ export async function openPostgresStore(
 ): Promise<Store> {
   const parsed = parsePostgresAddress(address)
   // How sessions are set up depends on what is found out, so these connections serve nothing else.
-  const first = new Connections(parsed, 'auto')
+  let first: Connections | undefined
   let prepared: Prepared
   try {
+    first = new Connections(parsed, 'auto')
     prepared = await (isReadOnly ? prepareToRead(first) : prepare(first, warn))
   } catch (error) {
     if (error instanceof AshlarError) throw error
-    throw new Error(`The store ${parsed.location} cannot be opened: ${(error as Error).message}`, { cause: error })
+    throw new Error(`The store ${parsed.location} cannot be opened: ${reasonOf(error)}.`, { cause: error })
   } finally {
-    await first.end()
+    await first?.end()
   }
   const connections = new Connections(parsed, prepared.isDistributed ? 'auto' : 'force_generic_plan')
-  const store = storeOn(connections, parsed, prepared)
+  const store = storeOn(connections, prepared, warn)
   return isReadOnly ? { ...store, commit: refuseCommit } : store
 }
 
@@ -50,21 +53,17 @@ async function refuseCommit(): Promise<never> {
   unreachable('a store that is open for reading only gets no commit')
 }
 
-function storeOn(connections: Connections, address: PostgresAddress, { isDistributed, rowsOfCommit }: Prepared): Store {
-  const { location, areReadsLocking } = address
+function storeOn(
+  connections: Connections,
+  { isDistributed, rowsOfCommit, canRecover }: Prepared,
+  warn: (message: string) => void,
+): Store {
+  const { location, patienceMs } = connections.address
+  const upkeep: Upkeep = (text, values) => connections.upkeep(text, values)
+  const prepared = canRecover ? new PreparedTransactions({ upkeep, patienceMs, warn }) : undefined
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
-  const commits = new GroupCommits(connections, rowsOfCommit)
-  const transactions = (isLocking: boolean) => new ReadTransactions(connections, { isDistributed, isLocking })
-  const ways: ReadWays = {
-    location,
-    patienceMs: address.patienceMs,
-    isDistributed,
-    // A statement over several nodes shows no one moment by itself.
-    reads: isDistributed ? new PlacedReads(connections) : new GroupReads(connections),
-    transactions: transactions(false),
-    lockingTransactions: transactions(true),
-    areReadsLocking,
-  }
+  const commits = new GroupCommits(connections, { rows: rowsOfCommit, prepared })
+  const ways = readWays(connections, isDistributed, prepared)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -81,6 +80,7 @@ function storeOn(connections: Connections, address: PostgresAddress, { isDistrib
   async function closeAll(): Promise<void> {
     await Promise.allSettled(underWay)
     snapshots.releaseAll()
+    prepared?.close()
     await connections.end()
   }
   async function backup(directory: string): Promise<void> {
@@ -112,6 +112,29 @@ function storeOn(connections: Connections, address: PostgresAddress, { isDistrib
       closing ??= closeAll()
       return closing
     },
+  }
+}
+
+function readWays(
+  connections: Connections,
+  isDistributed: boolean,
+  prepared: PreparedTransactions | undefined,
+): ReadWays {
+  const { location, areReadsLocking, lockingMs, patienceMs } = connections.address
+  const transactions = (locking: number | undefined) => {
+    return new ReadTransactions(connections, { isDistributed, lockingMs: locking, prepared })
+  }
+  return {
+    location,
+    patienceMs,
+    isDistributed,
+    // A statement over several nodes shows no one moment by itself.
+    reads: isDistributed ? new PlacedReads(connections, prepared) : new GroupReads(connections),
+    transactions: transactions(undefined),
+    lockingTransactions: transactions(lockingMs),
+    // No client is waited for in the middle of them.
+    wholeTransactions: transactions(Number.POSITIVE_INFINITY),
+    areReadsLocking,
   }
 }
 

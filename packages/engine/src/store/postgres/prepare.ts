@@ -1,6 +1,6 @@
 /** What a database needs before it is a store: made when it is first opened, looked at each time. */
-
 import { copyCommand } from '../storage-format.ts'
+import { checkSessions } from './check-sessions.ts'
 import type { RowsOfCommit } from './commit-group.ts'
 import type { Connections } from './connections.ts'
 import { codeOf } from './failures.ts'
@@ -10,11 +10,15 @@ export interface Prepared {
   /** The table is split over several nodes, each of which shows moments of its own. */
   readonly isDistributed: boolean
   readonly rowsOfCommit: RowsOfCommit
+  /** By Citus, which commits in two phases, and lets this user bring to an end what a failure left between them. */
+  readonly canRecover: boolean
 }
 
 /** `warn` is told what works, but is probably not what the operator wants. Throws an `Error` for the operator. */
 export async function prepare(connections: Connections, warn: (message: string) => void): Promise<Prepared> {
   const { schema, isDistributed: isWanted } = connections.address
+  await checkSessions(connections)
+  await checkCoordinator(connections)
   // A user without the right to define may still use what an administrator has defined.
   if (!(await isDefined(connections))) await define(connections)
   await checkVersion(connections, tablesVersion)
@@ -30,7 +34,11 @@ export async function prepare(connections: Connections, warn: (message: string) 
     )
   }
   await connections.upkeep(`DELETE FROM ${schema}.slot WHERE at < now() - interval '1 day'`)
-  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed) }
+  return {
+    isDistributed,
+    rowsOfCommit: await rowsOfCommit(connections, isDistributed),
+    canRecover: isDistributed && (await canRecover(connections, warn)),
+  }
 }
 
 /** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */
@@ -38,7 +46,7 @@ export async function prepareToRead(connections: Connections): Promise<Prepared>
   if (!(await isDefined(connections))) throw new Error('there is no store')
   await checkVersion(connections, oldestTablesVersion)
   const isDistributed = await isTableDistributed(connections)
-  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed) }
+  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed), canRecover: false }
 }
 
 async function checkVersion(connections: Connections, oldest: number): Promise<void> {
@@ -64,17 +72,40 @@ async function define(connections: Connections): Promise<void> {
     throw new Error('the database has no extension citus; make it with CREATE EXTENSION citus, or leave out distribute')
   }
   try {
-    await connections.upkeep(`
-      BEGIN;
-      SELECT pg_advisory_xact_lock(hashtext('ashlar'));
-      CREATE SCHEMA IF NOT EXISTS ${schema};
-      ${definitions(schema, isDistributed)}
-      COMMIT;
-    `)
+    await connections.upkeepTransaction(async (run) => {
+      await run(`SELECT pg_advisory_xact_lock(hashtext('ashlar'))`)
+      // Somebody else may have been first: what Citus distributes already must not be defined once more.
+      const { rows } = await run(`SELECT (to_regclass('${schema}.storage') IS NOT NULL)::int AS is_there`)
+      if ((rows[0] as { is_there: number }).is_there === 1) return
+      await run(`CREATE SCHEMA IF NOT EXISTS ${schema}; ${definitions(schema, isDistributed)}`)
+    })
   } catch (error) {
     if (codeOf(error) !== '42501') throw error
     throw new Error(`the user may not define the schema ${schema} and its tables`, { cause: error })
   }
+}
+
+/** The lock that commits and schema changes share is a table of the coordinator: through a worker it would be another. */
+async function checkCoordinator(connections: Connections): Promise<void> {
+  const groups = 'pg_catalog.pg_dist_local_group'
+  if (!(await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', groups))) return
+  const { rows } = await connections.upkeep(`SELECT groupid FROM ${groups}`)
+  if ((rows[0] as { groupid: number } | undefined)?.groupid === 0) return
+  throw new Error('the address names a worker of Citus; use the address of the coordinator')
+}
+
+async function canRecover(connections: Connections, warn: (message: string) => void): Promise<boolean> {
+  const recovers = `to_regprocedure('recover_prepared_transactions()')`
+  const { rows } = await connections.upkeep(
+    `SELECT (${recovers} IS NOT NULL)::int AS is_there, coalesce(has_function_privilege(${recovers}, 'EXECUTE'), false)::int AS is_allowed`,
+  )
+  const { is_there, is_allowed } = rows[0] as { is_there: number; is_allowed: number }
+  if (is_there === 0) return false
+  if (is_allowed === 1) return true
+  warn(
+    'The user may not recover prepared transactions: when a node fails in the middle of a commit, reads may show a part of it for as long as citus.recover_2pc_interval. To mend it, an administrator runs: GRANT EXECUTE ON FUNCTION recover_prepared_transactions() TO the user.',
+  )
+  return false
 }
 
 function hasCitus(connections: Connections): Promise<boolean> {

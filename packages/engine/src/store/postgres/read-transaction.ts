@@ -7,7 +7,8 @@ import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
 import { AskedKeys } from './asked-keys.ts'
 import type { Connections } from './connections.ts'
-import { FollowedFailure } from './failures.ts'
+import { FollowedFailure, HeldTooLong } from './failures.ts'
+import type { PreparedTransactions } from './prepared-transactions.ts'
 import { ReadBranches } from './read-branches.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 import { isPlain, type Page, type PlainPage, readNextPlacement, readPage, readPages } from './read-pages.ts'
@@ -20,6 +21,9 @@ const pagesMax = 32
 
 const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 
+/** The server ends what keeps commits out so much later than we do. */
+const serverGraceMs = 1_000
+
 export type Row = readonly Buffer[]
 
 interface AskedPage {
@@ -31,8 +35,10 @@ interface AskedPage {
 export interface TransactionKind {
   /** Statements are for one node each where that can be. */
   readonly isDistributed: boolean
-  /** It keeps commits out. */
-  readonly isLocking: boolean
+  /** It keeps commits out, for so long at most; Infinity: for as long as it takes. */
+  readonly lockingMs: number | undefined
+  /** Where commits have two phases: what a failure left between them is brought to an end before it could be seen. */
+  readonly prepared: PreparedTransactions | undefined
 }
 
 export class ReadTransaction {
@@ -53,6 +59,7 @@ export class ReadTransaction {
   private underWay = 0
   private isBegun = false
   private isBroken = false
+  private timer: NodeJS.Timeout | undefined
   /** What the first statement that failed has failed with: the transaction is over then. */
   private failed: { readonly error: unknown } | undefined
 
@@ -173,6 +180,7 @@ export class ReadTransaction {
   /** `placement`: the only one that is read. */
   private send(query: QueryArrayConfig<unknown[]>, placement: number | undefined): Promise<readonly Row[]> {
     return this.branches.run(placement, async (client) => {
+      if (this.failed !== undefined) throw new FollowedFailure(this.failed.error)
       const { rows } = await this.within(client.query<unknown[]>(query))
       return rows as unknown as Row[]
     })
@@ -200,7 +208,10 @@ export class ReadTransaction {
   }
 
   private async begin(): Promise<PoolClient> {
+    const { lockingMs, prepared } = this.kind
     await new Promise(setImmediate)
+    // The node that is away fails by itself whoever reads from it.
+    if (prepared?.isUnsettled === true) await prepared.recover().catch(() => undefined)
     const client = await this.connections.reader(this.isNested).finally(() => {
       // Also where there is none: whoever comes later tries anew.
       this.isBegun = true
@@ -208,10 +219,12 @@ export class ReadTransaction {
     // When one of these fails, so do the reads behind it.
     this.within(client.query(begin)).catch(() => undefined)
     // The moment comes with the first statement that reads: by then no commit is under way, and none begins before the end.
-    if (this.kind.isLocking) {
+    if (lockingMs !== undefined) {
       const lock = `LOCK TABLE ${this.connections.address.schema}.catalog_lock IN SHARE MODE`
       this.locked = this.within(client.query(lock))
-      this.locked.catch(() => undefined)
+      if (prepared === undefined) this.locked.catch(() => undefined)
+      else await this.recovered(client, this.locked, prepared)
+      if (lockingMs !== Number.POSITIVE_INFINITY) this.endAfter(lockingMs, client, this.locked)
     }
     return client
   }
@@ -228,11 +241,40 @@ export class ReadTransaction {
     })
   }
 
+  /** A client that does not read its reply must not keep all commits waiting. The server ends it too, should this process hang. */
+  private endAfter(lockingMs: number, client: PoolClient, locked: Promise<unknown>): void {
+    this.within(client.query(`SET LOCAL idle_in_transaction_session_timeout = ${lockingMs + serverGraceMs}`)).catch(
+      () => undefined,
+    )
+    const begun = () => {
+      this.timer = setTimeout(() => {
+        this.failed ??= { error: new HeldTooLong(lockingMs) }
+        this.isBroken = true
+        this.client = undefined
+        client.release(true)
+        for (const one of this.branches.takeFurther()) one.then((used) => used.release(true)).catch(() => undefined)
+      }, lockingMs)
+    }
+    locked.then(begun, () => undefined)
+  }
+
+  /** No commit is under way then, and none is hidden. */
+  private async recovered(client: PoolClient, locked: Promise<unknown>, prepared: PreparedTransactions): Promise<void> {
+    try {
+      await locked
+      await prepared.recoverEverywhere()
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+  }
+
   /** What is asked for before the last has left is answered. */
   private endWhenUnused(): void {
     if (this.readers > 0 || this.underWay > 0 || this.client === undefined) return
     const { client, isBroken } = this
     this.client = undefined
+    clearTimeout(this.timer)
     const end = (used: PoolClient): Promise<void> | void => (isBroken ? used.release(true) : endTransaction(used))
     // Commits are kept out until the further connections have ended.
     const further = this.branches.takeFurther().map((one) => one.then(end).catch(() => undefined))

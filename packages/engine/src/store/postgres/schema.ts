@@ -2,7 +2,7 @@
 import { commitFunction } from './commit-function.ts'
 
 /** Increased with every change of the tables, or of the function's parameters; a database with another number is refused. */
-export const tablesVersion = 3
+export const tablesVersion = 4
 
 /** Tables of this version hold keys and values as the present ones do: a copy reads them. */
 export const oldestTablesVersion = 2
@@ -10,11 +10,14 @@ export const oldestTablesVersion = 2
 /**
  * Within a PostgreSQL schema of this name: to be run in one transaction, again and again without harm.
  * `isDistributed`: Citus is to distribute the table.
- * `catalog_lock` has no rows: it is what commits lock. `slot` tells for each connection the
- * number of its last call of the function, and what that has returned.
+ * `catalog_lock` has no rows: it is what commits lock. `slot` tells for each connection that commits the number of its last call of
+ * the function, and what that has returned: the proof of a commit, which lies with one of the placements that it changes. A
+ * transaction on one node of Citus is committed there before the coordinator has noted anything, so a proof elsewhere would prove nothing.
  */
 export function definitions(schema: string, isDistributed: boolean): string {
-  const distribution = `SELECT create_distributed_table('${schema}.kv', 'placement')
+  const distribution = `
+    SELECT create_distributed_table('${schema}.kv', 'placement') WHERE NOT EXISTS (SELECT FROM ${schema}.storage);
+    SELECT create_distributed_table('${schema}.slot', 'placement', colocate_with => '${schema}.kv')
       WHERE NOT EXISTS (SELECT FROM ${schema}.storage);`
   return `
     CREATE TABLE IF NOT EXISTS ${schema}.kv (
@@ -26,11 +29,13 @@ export function definitions(schema: string, isDistributed: boolean): string {
     ALTER TABLE ${schema}.kv ALTER COLUMN value SET STORAGE EXTERNAL;
     CREATE TABLE IF NOT EXISTS ${schema}.catalog_lock ();
     CREATE TABLE IF NOT EXISTS ${schema}.slot (
-      slot int8 PRIMARY KEY,
-      last int8 NOT NULL DEFAULT 0,
-      failed int4[] NOT NULL DEFAULT '{}',
-      is_fenced bool NOT NULL DEFAULT false,
-      at timestamptz NOT NULL DEFAULT now()
+      placement int4 NOT NULL,
+      slot int8 NOT NULL,
+      last int8 NOT NULL,
+      failed int4[] NOT NULL,
+      is_fenced bool NOT NULL,
+      at timestamptz NOT NULL,
+      PRIMARY KEY (placement, slot)
     );
     CREATE TABLE IF NOT EXISTS ${schema}.storage (id int2 PRIMARY KEY, version int4 NOT NULL);
     ${isDistributed ? distribution : ''}

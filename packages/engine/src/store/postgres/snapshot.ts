@@ -21,8 +21,10 @@ export interface ReadWays {
   readonly isDistributed: boolean
   readonly reads: KeyReads
   readonly transactions: ReadTransactions
-  /** Keep commits out while they are open. */
+  /** Keep commits out while they are open, for a bounded time. */
   readonly lockingTransactions: ReadTransactions
+  /** Keep commits out for as long as they are open. */
+  readonly wholeTransactions: ReadTransactions
   /** Whether all snapshots that only read are locking. */
   readonly areReadsLocking: boolean
 }
@@ -152,7 +154,9 @@ export class PostgresSnapshot implements Snapshot {
 
   private join(): ReadTransaction {
     const { ways } = this
-    return (this.isLocking() ? ways.lockingTransactions : ways.transactions).join(this.options.isNested ?? false)
+    const { purpose, isNested = false } = this.options
+    if (!this.isLocking()) return ways.transactions.join(isNested)
+    return (purpose === 'whole' ? ways.wholeTransactions : ways.lockingTransactions).join(isNested)
   }
 
   /** It shows one moment of all placements. */

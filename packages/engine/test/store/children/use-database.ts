@@ -11,6 +11,8 @@ import { openStore } from '../../../src/store/open-store.ts'
 const [address = '', name = '', clients = '0', operations = '0', ...hubs] = process.argv.slice(2)
 const fd = await FederatedDatabase.open({ alias: 'shared', store: await openStore(address) })
 
+const outOfReach = new Set(['StoreUnavailable', 'OutcomeUnknown'])
+
 /** Whoever reads may be busy for a while: then the pipe is full. */
 function tell(...words: string[]): void {
   const line = Buffer.from(`${words.join(' ')}\n`)
@@ -62,7 +64,7 @@ async function work(client: number): Promise<void> {
       else last = await create(`${name}-${client}-${nth}`, hub)
     } catch (error) {
       // The database was out of reach for too long: what became of the operation is not known.
-      if (!(error instanceof AshlarError && error.type === 'StoreUnavailable')) throw error
+      if (!(error instanceof AshlarError && outOfReach.has(error.type))) throw error
     }
   }
 }

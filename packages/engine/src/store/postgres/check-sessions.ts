@@ -1,0 +1,46 @@
+/** Finds out whether connections are sessions of the server, as has to be, or are lent one transaction at a time by a pooler. */
+import type pg from 'pg'
+import { pause } from './attempts.ts'
+import type { Connections } from './connections.ts'
+
+/** A pooler may hand out its connections in any order: a few transactions show it. */
+const rounds = 4
+
+/**
+ * Throws an `Error` for the operator where what is set for a session, and what is prepared in it, would be found in others. While
+ * one connection holds a transaction, another begins some: sessions keep their backends, and share none.
+ */
+export async function checkSessions(connections: Connections): Promise<void> {
+  const [one, other] = [await connections.reader(false), await connections.reader(true)]
+  try {
+    const ofOne = new Set([await backendOf(one)])
+    for (let round = 0; round < rounds; round++) {
+      await begin(other)
+      const ofOther = await backendOf(other)
+      ofOne.add(await backendOf(one))
+      await other.query('COMMIT')
+      if (ofOne.size > 1 || ofOne.has(ofOther)) throw new Error(refusal)
+      await pause(round)
+    }
+  } finally {
+    one.release()
+    other.release()
+  }
+}
+
+const refusal =
+  'a connection pooler stands before the database that lends connections by transaction or statement; Ashlar needs sessions of its own: let the pooler work in session mode, or use the address of the database itself'
+
+/** A pooler that lends by statement refuses transactions. */
+async function begin(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query('BEGIN')
+  } catch (error) {
+    throw new Error(refusal, { cause: error })
+  }
+}
+
+async function backendOf(client: pg.PoolClient): Promise<number> {
+  const { rows } = await client.query('SELECT pg_backend_pid() AS backend')
+  return (rows[0] as { backend: number }).backend
+}

@@ -1,0 +1,137 @@
+/**
+ * What Citus has prepared on its nodes and not yet committed there. It commits what is on several nodes in two phases; when a node, the
+ * coordinator or a connection fails between them, the commit is decided, but a part of it is not to be seen until it is recovered: by
+ * Citus itself once a minute, here as soon as it is noticed.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { QueryResult } from 'pg'
+import { reasonOf } from './failures.ts'
+
+/** How often others' are looked for: those of a process that was killed together with a node. */
+const lookEveryMs = 5_000
+const retryMs = 50
+
+export type Upkeep = (text: string, values?: readonly unknown[]) => Promise<QueryResult>
+
+export interface RecoveryOptions {
+  readonly upkeep: Upkeep
+  /** How long a commit waits for all of its parts to be seen before it is acknowledged nevertheless. */
+  readonly patienceMs: number
+  readonly warn: (message: string) => void
+}
+
+export class PreparedTransactions {
+  private readonly options: RecoveryOptions
+  private recovery: Promise<void> | undefined
+  /** Backends whose last commit is made, but not yet to be seen everywhere. */
+  private readonly unsettled = new Set<number>()
+  private readonly looking: NodeJS.Timeout
+  private isClosed = false
+
+  constructor(options: RecoveryOptions) {
+    this.options = options
+    this.looking = setInterval(() => {
+      // Out of reach, it is told by whoever needs the database.
+      this.recover().catch(() => undefined)
+    }, lookEveryMs)
+    this.looking.unref()
+  }
+
+  /** Whether something is known to be shown in parts only. */
+  get isUnsettled(): boolean {
+    return this.unsettled.size > 0
+  }
+
+  /** Brings to an end what no living backend works on, on all nodes that can be reached. Those who ask at once share the work. */
+  recover(): Promise<void> {
+    this.recovery ??= this.recoverOnce().finally(() => {
+      this.recovery = undefined
+    })
+    return this.recovery
+  }
+
+  /** As `recover`. Throws an Error unless every node could be reached, so that nothing decided is hidden any more. */
+  async recoverEverywhere(): Promise<void> {
+    await this.recoverOnce()
+    const { rows } = await this.options.upkeep(
+      `SELECT count(*) AS away FROM run_command_on_all_nodes('SELECT 1') WHERE NOT success`,
+    )
+    if ((rows[0] as { away: number }).away > 0) throw new Error('a node of the database cannot be reached')
+  }
+
+  /** What `work` waits for may be locked by a transaction that is prepared: recovers until it is done. */
+  async recoveringUntil<T>(work: Promise<T>): Promise<T> {
+    let isDone = false
+    const done = work.finally(() => {
+      isDone = true
+    })
+    done.catch(() => undefined)
+    while (!isDone) {
+      // Where this fails, so does the work, which tells why.
+      await this.recover().catch(() => undefined)
+      await Promise.race([delay(retryMs), done.catch(() => undefined)])
+    }
+    return done
+  }
+
+  /**
+   * Resolves when all that the commit of a backend has changed is to be seen on every node; after `patienceMs` anyway, and then says so, and
+   * goes on in the background. `backend`: its process number on the coordinator, by which Citus names what it prepares.
+   */
+  async settled(backend: number): Promise<void> {
+    this.unsettled.add(backend)
+    const end = performance.now() + this.options.patienceMs
+    let reason = 'a node of the database cannot be reached'
+    while (performance.now() < end) {
+      try {
+        await this.recover()
+        if (await this.isSettled(backend)) return void this.unsettled.delete(backend)
+      } catch (error) {
+        reason = reasonOf(error)
+      }
+      await delay(retryMs)
+    }
+    this.options.warn(
+      `A commit is made and durable, but not yet to be seen on every node: reads may show a part of it until the node is back (${reason}).`,
+    )
+    void this.settleLater(backend)
+  }
+
+  close(): void {
+    this.isClosed = true
+    clearInterval(this.looking)
+  }
+
+  private async settleLater(backend: number): Promise<void> {
+    while (!this.isClosed) {
+      await delay(retryMs, undefined, { ref: false })
+      try {
+        await this.recover()
+        if (!(await this.isSettled(backend))) continue
+        this.unsettled.delete(backend)
+        return this.options.warn('The commit that was shown in parts is to be seen on every node now.')
+      } catch {
+        // Goes on until the node is back.
+      }
+    }
+  }
+
+  private async isSettled(backend: number): Promise<boolean> {
+    const { rows } = await this.options.upkeep(
+      `SELECT count(*) AS open FROM run_command_on_all_nodes($1) WHERE NOT success OR result <> '0'`,
+      [
+        `SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database() AND gid ~ '^citus_[0-9]+_${backend}_'`,
+      ],
+    )
+    return (rows[0] as { open: number }).open === 0
+  }
+
+  private async recoverOnce(): Promise<void> {
+    const { rows } = await this.options.upkeep('SELECT recover_prepared_transactions() AS recovered')
+    const { recovered } = rows[0] as { recovered: number }
+    if (recovered === 0) return
+    this.options.warn(
+      `Citus had left ${recovered} prepared transactions after a failure; they are brought to their end.`,
+    )
+  }
+}

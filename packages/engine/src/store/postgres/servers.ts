@@ -1,0 +1,155 @@
+/** Which server a connection is made to, encrypted or not, and which failures to connect are for good. */
+import { readFileSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import type { ConnectionOptions } from 'node:tls'
+import pg from 'pg'
+import type { PostgresAddress, ServerAddress } from './address.ts'
+import { Refusal } from './failures.ts'
+
+interface Candidate {
+  readonly server: ServerAddress
+  readonly ssl: ConnectionOptions | false
+}
+
+/** Of several servers, one that does not answer must leave time for the next. */
+const connectMsMin = 500
+
+/** What a server says first: that it encrypts or not; an authentication request, an error, or another version of the protocol. */
+const firstBytes = { encrypted: 'SNE', plain: 'REv' }
+
+/**
+ * The servers of an address, each with the ways to connect that `sslmode` allows, as libpq has them. All connections of a store are
+ * made to the candidate that was found good last; when it fails, the next one's turn comes.
+ */
+export class Servers {
+  private readonly candidates: readonly Candidate[]
+  private readonly address: PostgresAddress
+  private current = 0
+  /** Those that have failed for good: once all have, waiting is of no use. */
+  private readonly refused = new Set<Candidate>()
+  private readonly ofClients = new WeakMap<pg.ClientBase, Candidate>()
+
+  /** Throws an `Error` when a certificate cannot be read. */
+  constructor(address: PostgresAddress) {
+    this.address = address
+    const tls = tlsOptions(address.ssl)
+    const ways: readonly (ConnectionOptions | false)[] = {
+      disable: [false as const],
+      allow: [false as const, tls],
+      prefer: [tls, false as const],
+      require: [tls],
+      'verify-ca': [tls],
+      'verify-full': [tls],
+    }[address.ssl.mode]
+    this.candidates = address.servers.flatMap((server) => {
+      const isSocket = server.host.startsWith('/')
+      return (isSocket ? [false as const] : ways).map((ssl) => ({ server, ssl }))
+    })
+  }
+
+  /** A class of clients, each of which is for the candidate whose turn it is. */
+  clientClass(): typeof pg.Client {
+    const servers = this
+    const { patienceMs, user, password, database } = this.address
+    const connectMs = Math.max(connectMsMin, Math.ceil(patienceMs / this.candidates.length))
+    return class extends pg.Client {
+      constructor(config: pg.ClientConfig) {
+        const candidate = servers.candidates[servers.current] as Candidate
+        const { server, ssl } = candidate
+        const named = { user, password, database, host: server.host, port: server.port, ssl }
+        super({ ...config, ...named, connectionTimeoutMillis: connectMs } as pg.ClientConfig)
+        servers.ofClients.set(this, candidate)
+        const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
+        const expected = ssl === false ? firstBytes.plain : firstBytes.encrypted
+        let isForeign = false
+        stream.once('data', (bytes: Buffer) => {
+          isForeign = !expected.includes(String.fromCharCode(bytes[0] ?? 0))
+        })
+        const connect = this.connect.bind(this) as (done: (error?: Error) => void) => void
+        const told = (done: (error?: Error) => void) => {
+          connect((error) => {
+            const hasPassword = typeof (this as { password?: unknown }).password === 'string'
+            done(error && servers.failed(candidate, isForeign ? foreign() : error, hasPassword))
+          })
+        }
+        Object.assign(this, { connect: told })
+      }
+    }
+  }
+
+  /** A connection was made and set up. */
+  succeeded(): void {
+    this.refused.clear()
+  }
+
+  /** A connection was made, but is of no use. The error to be thrown. */
+  isUnfit(client: pg.ClientBase, error: Error): Error {
+    return this.failed(this.ofClients.get(client), error)
+  }
+
+  /** Another candidate's turn comes. The error to be thrown: a Refusal where no candidate can ever do. */
+  private failed(candidate: Candidate | undefined, error: Error, hasPassword = true): Error {
+    if (candidate === this.candidates[this.current]) {
+      this.current = (this.current + 1) % this.candidates.length
+    }
+    const refusal = refusalOf(error, hasPassword)
+    if (refusal === undefined || candidate === undefined) {
+      this.refused.clear()
+      return error
+    }
+    this.refused.add(candidate)
+    return this.refused.size === this.candidates.length
+      ? new Refusal(refusal, error)
+      : new Error(refusal, { cause: error })
+  }
+}
+
+function tlsOptions({ mode, rootCertificate, certificate, key }: PostgresAddress['ssl']): ConnectionOptions {
+  const hasRoot = rootCertificate !== undefined
+  if (mode === 'verify-ca' && !hasRoot) {
+    throw new Error(
+      'sslmode=verify-ca needs sslrootcert, the file with the certificate of the authority that is trusted',
+    )
+  }
+  const isVerified = mode === 'verify-full' || mode === 'verify-ca' || (mode === 'require' && hasRoot)
+  return {
+    rejectUnauthorized: isVerified,
+    ...(hasRoot && rootCertificate !== 'system' ? { ca: fileOf('sslrootcert', rootCertificate) } : {}),
+    ...(certificate === undefined ? {} : { cert: fileOf('sslcert', certificate) }),
+    ...(key === undefined ? {} : { key: fileOf('sslkey', key) }),
+    // Only verify-full asks whether the certificate is for this very host.
+    ...(isVerified && mode !== 'verify-full' ? { checkServerIdentity: () => undefined } : {}),
+  }
+}
+
+function fileOf(parameter: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Error(`the file of ${parameter}, ${path}, cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+function foreign(): Error {
+  return new Error('what answers does not speak the protocol of PostgreSQL')
+}
+
+const certificateProblem = /CERT|^ERR_TLS|^ERR_SSL|UNABLE_TO_|^ERR_OSSL/
+
+/** A sentence where trying again cannot help: the configuration of one side has to be changed. */
+function refusalOf(error: Error, hasPassword: boolean): string | undefined {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (/client password must be/.test(message) || (code === '28P01' && !hasPassword)) {
+    return 'the server asks for a password, and none is given'
+  }
+  if (code === '28P01') return 'password authentication failed'
+  if (code === '28000') return 'the server does not let this user in'
+  if (code === '3D000') return 'the database does not exist'
+  if (code === '42501') return 'the user may not connect to this database'
+  if (message.startsWith('what answers does not')) return message
+  if (message === 'The server does not support SSL connections') return 'the server does not encrypt connections'
+  if (message.startsWith('SASL')) return 'the server cannot be logged in to by password as it is set up (SCRAM)'
+  if (code !== undefined && certificateProblem.test(code))
+    return `the certificate of the server is not accepted: ${message}`
+  return undefined
+}

@@ -1,0 +1,174 @@
+/** Nodes of a real Citus are killed in the middle of commits: each commit is made once, and shown whole once it is acknowledged. */
+import { randomBytes } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import type { Bytes, Store } from '../../src/store/store.ts'
+import { type CitusNodes, canKillCitusNodes, citusNodes } from './citus-nodes.ts'
+
+let nodes: CitusNodes
+/** Each commit waits so long before it is durable on the nodes that are told so: time to kill somebody. */
+const commitDelay =
+  'ALTER SYSTEM SET commit_delay = 100000; ALTER SYSTEM SET commit_siblings = 0; SELECT pg_reload_conf()'
+const noCommitDelay = 'ALTER SYSTEM RESET commit_delay; ALTER SYSTEM RESET commit_siblings; SELECT pg_reload_conf()'
+
+/** The key of an object in a container; containers are placements. */
+function keyIn(container: number): Buffer {
+  const key = Buffer.from([0x03, 0, 3, 0, 0, 0, 0, 0, 1])
+  key.writeUInt16BE(container, 3)
+  return key
+}
+const placementOfContainer = (container: number): number => 3 * 32_768 + container
+
+async function valuesOf(
+  store: Store,
+  keys: readonly Bytes[],
+  purpose: 'reading' | 'whole' = 'reading',
+): Promise<string[]> {
+  const snapshot = await store.snapshot({ purpose })
+  try {
+    const { values } = await snapshot.read(keys)
+    return values.map((value) => Buffer.from(value ?? []).toString())
+  } finally {
+    snapshot.release()
+  }
+}
+
+interface Scene {
+  readonly store: Store
+  readonly address: string
+  readonly schema: string
+  readonly warnings: string[]
+  /** Keys of the first containers that the given nodes have, by node. */
+  keysOn(...wanted: number[]): Promise<Buffer[]>
+  commit(keys: readonly Buffer[], from: number): Promise<unknown>
+}
+
+const stores: Store[] = []
+async function scene(): Promise<Scene> {
+  const schema = `test_${randomBytes(6).toString('hex')}`
+  const address = `${await nodes.freshAddress(schema)}&patienceMs=30000`
+  const warnings: string[] = []
+  const store = await openPostgresStore(address, { warn: (message) => warnings.push(message) })
+  stores.push(store)
+  return {
+    store,
+    address,
+    schema,
+    warnings,
+    async keysOn(...wanted) {
+      const keys: Buffer[] = []
+      for (let container = 3; keys.length < wanted.length; container++) {
+        const node = await nodes.nodeOf(schema, placementOfContainer(container))
+        if (node === wanted[keys.length]) keys.push(keyIn(container))
+      }
+      return keys
+    },
+    commit(keys, from) {
+      return store.commit({
+        changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from(`${from + 1};`) })),
+        expectations: keys.map((key) => ({ kind: 'revision', key, prefix: Buffer.from(`${from};`) })),
+      })
+    },
+  }
+}
+
+async function until(node: number, sql: string): Promise<void> {
+  for (;;) {
+    const [row] = await nodes.on(node, sql)
+    if (row !== undefined && Object.values(row)[0] === true) return
+  }
+}
+const isPrepared = `SELECT count(*) > 0 FROM pg_prepared_xacts WHERE gid LIKE 'citus%'`
+const isCommitting = `SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'COMMIT%' AND state = 'active'`
+
+describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle of a commit', () => {
+  beforeAll(async () => {
+    nodes = await citusNodes()
+  })
+  afterEach(async () => {
+    for (const node of [0, 1, 2]) await nodes.on(node, noCommitDelay).catch(() => undefined)
+    for (const store of stores.splice(0)) await store.close()
+  })
+  afterAll(() => nodes?.stop())
+
+  async function delayed(node: number): Promise<void> {
+    for (const sql of commitDelay.split('; ')) await nodes.on(node, sql)
+  }
+
+  it.each([
+    ['one placement', [1]],
+    ['two placements of one worker', [1, 1]],
+    ['placements of both workers', [1, 2]],
+    ['several placements of both workers', [2, 1, 2, 1]],
+  ])(
+    'the coordinator, with %s changed: it is done once',
+    async (_what, where) => {
+      const { keysOn, commit, store, schema } = await scene()
+      const keys = await keysOn(...where)
+      await store.commit({
+        changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
+        expectations: [],
+      })
+      const shard = await nodes.on(
+        0,
+        `SELECT get_shard_id_for_distribution_column('${schema}.kv', ${placementOfContainer(keys[0]?.readUInt16BE(3) ?? 0)}) AS id`,
+      )
+      const isChanged = (count: number): string =>
+        `SELECT (SELECT count(*) > 0 FROM ${schema}.kv_${shard[0]?.id} WHERE value = '${count};') OR (${isPrepared})`
+      for (let count = 0; count < 4; count++) {
+        await delayed(0)
+        const outcome = commit(keys, count)
+        await until(where[0] ?? 0, isChanged(count + 1))
+        await nodes.kill(0)
+        await nodes.start(0)
+        expect(await outcome).toEqual({ isCommitted: true })
+        expect(await valuesOf(store, keys)).toEqual(keys.map(() => `${count + 1};`))
+      }
+    },
+    180_000,
+  )
+
+  it('a worker, between the two phases: it is shown whole once it is acknowledged, and always to reads that keep commits out', async () => {
+    const { keysOn, commit, store, address } = await scene()
+    const keys = await keysOn(1, 2)
+    await store.commit({
+      changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
+      expectations: [],
+    })
+    const other = await openPostgresStore(address)
+    stores.push(other)
+    for (let count = 0; count < 4; count++) {
+      await delayed(0)
+      const outcome = commit(keys, count)
+      let isDone = false
+      const watching = (async () => {
+        while (!isDone) expect(new Set(await valuesOf(other, keys, 'whole')).size).toBe(1)
+      })()
+      await until(2, isPrepared)
+      await nodes.kill(2)
+      await nodes.start(2)
+      expect(await outcome).toEqual({ isCommitted: true })
+      expect(await valuesOf(other, keys)).toEqual(keys.map(() => `${count + 1};`))
+      isDone = true
+      await watching
+    }
+  }, 180_000)
+
+  it('the only worker of a commit, before it is durable there: it is done once', async () => {
+    const { keysOn, commit, store } = await scene()
+    const keys = await keysOn(1)
+    await store.commit({
+      changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
+      expectations: [],
+    })
+    for (let count = 0; count < 4; count++) {
+      await delayed(1)
+      const outcome = commit(keys, count)
+      await until(1, isCommitting)
+      await nodes.kill(1)
+      await nodes.start(1)
+      expect(await outcome).toEqual({ isCommitted: true })
+      expect(await valuesOf(store, keys)).toEqual([`${count + 1};`])
+    }
+  }, 180_000)
+})
