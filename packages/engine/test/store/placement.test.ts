@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { keySpace, prefixEnd } from '../../src/bytes/key-space.ts'
 import { indexRange } from '../../src/indexes/index-key.ts'
 import { containerLinksRange, linkRange, objectLinksRange } from '../../src/links/link-keys.ts'
+import { endedRange, endKey, receiptGroups, receiptKey } from '../../src/receipts/receipt-entry.ts'
 import { containerExtent, objectKey } from '../../src/records/object-key.ts'
 import type { IndexNumber } from '../../src/schema/class-definition.ts'
 import { placementOf, segmentsOf } from '../../src/store/postgres/placement.ts'
@@ -33,6 +34,15 @@ describe('one placement is asked', () => {
     expect(placementsOf({ from, to })).toEqual([1])
     const prefix = Buffer.concat([from, Buffer.from('ab')])
     expect(placementsOf({ from: prefix, to: prefixEnd(prefix) })).toEqual([1])
+  })
+
+  it('for a receipt and the entry that ends it, and for those of its group that have ended', () => {
+    const keys = Array.from({ length: 200 }, (_, number) => receiptKey({ caller: '', key: `key ${number}` }))
+    for (const key of keys) expect(placementOf(endKey(key, 30_000_000))).toBe(placementOf(key))
+    expect(new Set(keys.map(placementOf)).size).toBe(receiptGroups)
+    for (let group = 0; group < receiptGroups; group++) {
+      expect(placementsOf(endedRange(group, 30_000_000))).toEqual([1])
+    }
   })
 })
 
