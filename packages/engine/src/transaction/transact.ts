@@ -1,16 +1,11 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
-import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
-import type { Awaitable, Bytes, Expectation, Store } from '../store/store.ts'
+import type { Awaitable, Bytes, Store } from '../store/store.ts'
 import { mayBeReadSkew } from '../store/with-snapshot.ts'
-import { type Lanes, lanesOf } from './lanes.ts'
 import { OwnWriteConflict, Tape, Transaction } from './transaction.ts'
-
-/** Attempts made at once, before standing in line, or waiting a little, for others to get through. */
-const attemptsAtOnce = 3
-const delayMsMax = 32
+import { Turns } from './turns.ts'
 
 /**
  * Runs `body` on a fresh snapshot (see `SnapshotOptions.first`) and commits what it wrote; when an expectation failed, again, up to
@@ -23,11 +18,12 @@ export async function transact<T>(
   first: readonly Bytes[] = [],
 ): Promise<T> {
   const tape = new Tape()
-  const line = new Line(store)
+  const turns = new Turns(store)
   let skewRetries = 0
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-      if (attempt > 1) await line.wait(attempt)
+      const turn = turns.take()
+      if (turn !== undefined) await turn
       // A careful attempt reads more than what is usual.
       const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
       const transaction = new Transaction(snapshot, attempt > 1, tape)
@@ -48,12 +44,20 @@ export async function transact<T>(
         if (await isConfirmed(store, transaction)) return result
         continue
       }
-      const outcome = await store.commit(transaction.commit())
+      const commit = transaction.commit()
+      const held = turns.heldBack(transaction, commit)
+      if (held !== undefined) {
+        await held
+        // It was not tried.
+        attempt--
+        continue
+      }
+      const outcome = await store.commit(commit)
       if (outcome.isCommitted) return result
-      line.conflict = keyOf(outcome.failed)
+      turns.fail(transaction, outcome.failed)
     }
   } finally {
-    line.leave()
+    turns.leave()
   }
   throw new AshlarError(
     'TransactionContention',
@@ -69,40 +73,4 @@ async function isConfirmed(store: Store, transaction: Transaction): Promise<bool
   if (store.facts.snapshotsAreWhole) return true
   const { expectations } = transaction.commit()
   return expectations.length === 0 || (await store.commit({ changes: [], expectations })).isCommitted
-}
-
-/** The turns that one transaction takes among those that want the same key. */
-class Line {
-  /** What failed the last attempt. */
-  conflict: string | undefined
-  private readonly lanes: Lanes
-  private enteredAt = 0
-  private end: (() => void) | undefined
-
-  constructor(store: Store) {
-    this.lanes = lanesOf(store)
-  }
-
-  /** Before another attempt: who has a lane tries again at once, for a while. */
-  async wait(attempt: number): Promise<void> {
-    const { conflict } = this
-    if (conflict === undefined) return
-    if (this.end === undefined) {
-      if (attempt <= attemptsAtOnce && !this.lanes.isBusy(conflict)) return
-      this.end = await this.lanes.enter(conflict)
-      this.enteredAt = attempt
-      return
-    }
-    const tried = attempt - this.enteredAt
-    if (tried > attemptsAtOnce) await delay(Math.random() * Math.min(2 ** (tried - attemptsAtOnce), delayMsMax))
-  }
-
-  leave(): void {
-    this.end?.()
-  }
-}
-
-function keyOf(failed: Expectation): string {
-  const key = failed.kind === 'range' ? failed.guard : failed.key
-  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
 }

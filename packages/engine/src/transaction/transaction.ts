@@ -24,6 +24,10 @@ export class OwnWriteConflict extends Error {
   }
 }
 
+/** Changes of a commit that are looked up in one go. */
+const searchedChangesMax = 10_000
+const expectationKinds = ['revision', 'absent', 'present'] as const
+
 export class Transaction {
   readonly snapshot: Snapshot
   /**
@@ -39,6 +43,8 @@ export class Transaction {
   private sorted: SortedTree | undefined
   private unsorted: Change[] = []
   private readonly expected = new Map<string, Expectation>()
+  /** Of the ranges that are expected. */
+  private readonly guards = new Set<string>()
 
   constructor(snapshot: Snapshot, isCareful: boolean, tape: Tape) {
     this.snapshot = snapshot
@@ -132,7 +138,9 @@ export class Transaction {
   private expectRange(range: KeyRange, stored: readonly Entry[], guard: Bytes): void {
     const holds = stored.map((entry) => entry.key)
     const id = `range ${keyText(range.from ?? guard)} ${keyText(range.to ?? guard)}`
-    if (!this.expected.has(id)) this.expected.set(id, { kind: 'range', range, holds, guard })
+    if (this.expected.has(id)) return
+    this.expected.set(id, { kind: 'range', range, holds, guard })
+    this.guards.add(keyText(guard))
   }
 
   /** Reads a range through own writes, and expects the store to hold the same keys at the commit; see `Expectation` for `guard`. */
@@ -140,6 +148,26 @@ export class Transaction {
     const stored = (await this.snapshot.read([], [range])).ranges[0] ?? []
     this.expectRange(range, stored, guard)
     return this.written.size === 0 ? stored : this.overlay().overlaidRange(stored, range)
+  }
+
+  /**
+   * The first key that the commit of another transaction changes, and this one expects; undefined where there is none. A very
+   * large commit is taken to change one, without having been searched: it then waits where it perhaps need not.
+   */
+  keyDisturbedBy({ changes, expectations }: Commit): string | undefined {
+    const [first] = changes
+    if (first !== undefined && changes.length > searchedChangesMax) return keyText(first.key)
+    for (const { key } of changes) {
+      const text = keyText(key)
+      if (expectationKinds.some((kind) => this.expected.has(`${kind} ${text}`))) return text
+    }
+    if (this.guards.size === 0) return undefined
+    // Whoever adds or removes keys of a range expects its guard present.
+    for (const expectation of expectations) {
+      const text = expectation.kind === 'present' ? keyText(expectation.key) : undefined
+      if (text !== undefined && this.guards.has(text)) return text
+    }
+    return undefined
   }
 
   commit(): Commit {
@@ -188,6 +216,6 @@ export class Tape {
   }
 }
 
-function keyText(key: Bytes): string {
+export function keyText(key: Bytes): string {
   return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
 }

@@ -2,11 +2,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { isOnPostgres } from '../store/store-of-run.ts'
 import { audited } from '../store/wrappers/audited.ts'
 import { inSequence, openFd, runs, seed, sequences } from './model-run.ts'
 import { eachCommitFailsOnce } from './spurious-conflicts.ts'
 
-it('at the first attempt', async () => {
+it.skipIf(isOnPostgres)('at the first attempt', async () => {
   const property = fc.asyncProperty(sequences, async (operations) => {
     const store = audited(await openMemoryStore())
     const fd = await openFd(store)
@@ -18,7 +19,7 @@ it('at the first attempt', async () => {
   await fc.assert(property, { numRuns: 15 * runs, ...seed, endOnFailure: true })
 })
 
-it('at a careful attempt', async () => {
+it.skipIf(isOnPostgres)('at a careful attempt', async () => {
   const property = fc.asyncProperty(sequences, async (operations) => {
     const store = audited(eachCommitFailsOnce(await openMemoryStore()))
     const fd = await openFd(store)

@@ -3,7 +3,8 @@
  * still be so when it is committed, and so be an expectation; a read that none covers is told of.
  *
  * These reads need none:
- * - the catalog, beside its version: it changes with its version alone, which every commit expects;
+ * - the catalog, beside its version, and the version of the storage format: they change with that version alone, which every commit
+ *   expects;
  * - the rows of containers: a container belongs to one class for good, and is there before an OID of it is given to anyone;
  * - the last entry of a list: it only decides about the order among elements that are added at the same time;
  * - the elements of lists and sets as such: their entries never change, so that the keys of a range tell everything;
@@ -13,6 +14,7 @@
 import { catalogVersionKey, keySpace } from '../../../src/bytes/key-space.ts'
 import { kindOfKey, linkKind, ownerOfKey } from '../../../src/links/link-keys.ts'
 import { nextContainerKey, objectKey } from '../../../src/records/object-key.ts'
+import { formatVersionKey } from '../../../src/store/storage-format.ts'
 import type {
   Bytes,
   Commit,
@@ -198,7 +200,11 @@ function isValueExpected(key: Bytes, value: Bytes, expected: Expected, isCareful
 const containerKeyBytes = 5
 
 function isTakenForGranted(key: Bytes): boolean {
-  return key[0] === keySpace.catalog || (key[0] === keySpace.container && key.length === containerKeyBytes)
+  return (
+    key[0] === keySpace.catalog ||
+    isSame(key, formatVersionKey) ||
+    (key[0] === keySpace.container && key.length === containerKeyBytes)
+  )
 }
 
 function isListEnd({ from, reverse, limit }: RangeRead): boolean {
