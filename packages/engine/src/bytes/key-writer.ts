@@ -1,4 +1,5 @@
 /** Writes index key parts so that byte order is value order, and cuts texts that would make a key too long. */
+import { unreachable } from '../errors.ts'
 import { ByteWriter } from './byte-writer.ts'
 
 const valueMarker = 0x01
@@ -11,6 +12,48 @@ const terminatorBytes = 2
 const asciiMax = 0x7f
 /** Up to here a loop beats a call into the runtime. */
 const shortCharacters = 64
+
+/** How the value of a part is laid out after its marker; each is what one kind of method of `KeyWriter` writes. */
+export type KeyForm = 'oneByte' | 'integer' | 'eightBytes' | 'sixteenBytes' | 'text'
+
+/** What a part begins with before all values, and what it would begin with between them and the nulls. */
+export const beforeKeyValues = Buffer.from([valueMarker])
+export const afterKeyValues = Buffer.from([valueMarker + 1])
+
+/** Where the part that begins at `at` ends, and whether it is a text that was cut there. */
+export function readKeyPart(
+  key: Uint8Array,
+  at: number,
+  form: KeyForm,
+): { readonly end: number; readonly isCut: boolean } {
+  if (key[at] === nullMarker) return { end: at + 1, isCut: false }
+  const start = at + 1
+  switch (form) {
+    case 'oneByte':
+      return { end: start + 1, isCut: false }
+    case 'integer':
+      return { end: start + 1 + Math.abs((key[start] as number) - 0x80), isCut: false }
+    case 'eightBytes':
+      return { end: start + 8, isCut: false }
+    case 'sixteenBytes':
+      return { end: start + 16, isCut: false }
+    case 'text': {
+      const end = textEnd(key, start)
+      return { end, isCut: key[end - 1] === cutEnd }
+    }
+  }
+}
+
+/** After the two bytes that end a text. */
+function textEnd(key: Uint8Array, start: number): number {
+  let at = start
+  while (at < key.length) {
+    if (key[at] !== 0) at++
+    else if (key[at + 1] === nulEscape) at += 2
+    else return at + terminatorBytes
+  }
+  unreachable('a text in an index key ends')
+}
 
 /**
  * Each part starts with a marker byte: a value sorts before null (`ORDER BY`: nulls last).

@@ -1,11 +1,12 @@
 /** The key of an index entry: what it is made of, and when it stands for uniqueness. Part of the storage format. */
 import { createHash } from 'node:crypto'
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
-import { KeyWriter } from '../bytes/key-writer.ts'
+import { afterKeyValues, beforeKeyValues, KeyWriter } from '../bytes/key-writer.ts'
 import { assert } from '../errors.ts'
 import { keyBytesMax, keyDigestBytes } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition, IndexNumber, KeyAttribute } from '../schema/class-definition.ts'
+import type { KeyCodec } from '../types/logical-type.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 
 /** Room that every further key part can count on: the longest part of fixed width, or a text cut to nothing. */
@@ -116,8 +117,11 @@ export function keyConditionRange(
   if (lower === undefined && upper === undefined) return { from: prefix, to: prefixEnd(prefix) }
   return {
     from:
-      lower === undefined ? Buffer.concat([prefix, firstValue]) : boundKey(format, equal, lower, !lower.isInclusive),
-    to: upper === undefined ? Buffer.concat([prefix, afterValues]) : boundKey(format, equal, upper, upper.isInclusive),
+      lower === undefined
+        ? Buffer.concat([prefix, beforeKeyValues])
+        : boundKey(format, equal, lower, !lower.isInclusive),
+    to:
+      upper === undefined ? Buffer.concat([prefix, afterKeyValues]) : boundKey(format, equal, upper, upper.isInclusive),
   }
 }
 
@@ -131,10 +135,6 @@ function boundKey(format: IndexKeyFormat, equal: readonly unknown[], bound: KeyB
   const isLower = isAfter !== bound.isInclusive
   return (writer.isCut ? !isLower : isAfter) ? prefixEnd(key) : key
 }
-
-/** Before all values, and after them: between them and the nulls. */
-const firstValue = Buffer.from([0x01])
-const afterValues = Buffer.from([0x02])
 
 /** The range of all entries of an index. */
 export function indexRange(index: IndexNumber): { from: Buffer; to: Buffer } {
@@ -160,13 +160,14 @@ function writeStoredPart(format: IndexKeyFormat, i: number, value: unknown): voi
   writePart(part, value)
 }
 
-function writePart({ format }: KeyPart, value: unknown): void {
-  if (value === null) {
-    writer.null()
-    return
-  }
-  assert(format.codec.writeKey !== undefined, 'a key attribute has a type that keys can be made of')
-  format.codec.writeKey(value, writer)
+function writePart(part: KeyPart, value: unknown): void {
+  if (value === null) writer.null()
+  else keyCodecOf(part).write(value, writer)
+}
+
+export function keyCodecOf({ format: { codec } }: KeyPart): KeyCodec {
+  assert(codec.key !== undefined, 'a key attribute has a type that keys can be made of')
+  return codec.key
 }
 
 function digest(format: IndexKeyFormat, keyed: readonly unknown[]): Buffer {

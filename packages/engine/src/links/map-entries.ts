@@ -35,10 +35,9 @@ export function mapKeyCodec(attribute: AttributeFormat): Codec {
 /** The key of a map's entry: in key order up to where a long text is cut, exact by a digest of the whole. */
 export function mapEntryKey(owner: Oid, attribute: AttributeFormat, key: unknown): Buffer {
   const codec = mapKeyCodec(attribute)
-  assert(codec.writeKey !== undefined, 'the key of a map can be ordered')
   const writer = new KeyWriter()
   writer.textBytesMax = keyBytesMax - linkHeaderBytes - keyDigestBytes
-  codec.writeKey(key, writer)
+  writeOrdered(codec, key, writer)
   const name = writer.to.copy()
   if (!writer.isCut) return nameKey(owner, attribute.attribute.number, name)
   const digest = createHash('sha256').update(encodeKey(codec, key)).digest().subarray(0, keyDigestBytes)
@@ -71,8 +70,13 @@ function compareKeys(codec: Codec, one: unknown, other: unknown): number {
 
 function orderOf(codec: Codec, key: unknown): Buffer {
   const writer = new KeyWriter()
-  codec.writeKey?.(key, writer)
+  writeOrdered(codec, key, writer)
   return writer.to.copy()
+}
+
+function writeOrdered(codec: Codec, key: unknown, to: KeyWriter): void {
+  assert(codec.key !== undefined, 'the key of a map can be ordered')
+  codec.key.write(key, to)
 }
 
 function encodeKey(codec: Codec, key: unknown): Buffer {

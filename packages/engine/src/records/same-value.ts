@@ -1,7 +1,7 @@
 /** Equality of values of one attribute. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { KeyWriter } from '../bytes/key-writer.ts'
-import type { Codec } from '../types/logical-type.ts'
+import type { Codec, KeyCodec } from '../types/logical-type.ts'
 
 export function encodeValue(codec: Codec, value: unknown): Buffer {
   const writer = new ByteWriter(64)
@@ -13,12 +13,13 @@ export function encodeValue(codec: Codec, value: unknown): Buffer {
 export function isSameValue(codec: Codec, one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (one === null || other === null) return false
-  if (codec.writeKey === undefined) return encodeValue(codec, one).equals(encodeValue(codec, other))
-  return keyOf(codec, one).equals(keyOf(codec, other))
+  const { key } = codec
+  if (key === undefined) return encodeValue(codec, one).equals(encodeValue(codec, other))
+  return keyOf(key, one).equals(keyOf(key, other))
 }
 
-function keyOf(codec: Codec, value: unknown): Buffer {
+function keyOf(codec: KeyCodec, value: unknown): Buffer {
   const writer = new KeyWriter()
-  codec.writeKey?.(value, writer)
+  codec.write(value, writer)
   return writer.to.copy()
 }

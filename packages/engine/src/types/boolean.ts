@@ -28,5 +28,5 @@ const codec: Codec<boolean> = {
   read: (bytes, start) => bytes[start] === 1,
   writeJson: (bytes, start, _end, json) => json.ascii(bytes[start] === 1 ? 'true' : 'false'),
   toJson: (value) => value,
-  writeKey: (value, to) => to.boolean(value),
+  key: { form: 'oneByte', write: (value, to) => to.boolean(value) },
 }

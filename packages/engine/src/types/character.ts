@@ -35,7 +35,7 @@ function codecUpTo(max: number): Codec<string> {
     read,
     writeJson: (bytes, start, end, json) => json.string(read(bytes, start, end)),
     toJson: (value) => value,
-    writeKey: (value, to) => to.integer(value.codePointAt(0) as number),
+    key: { form: 'integer', write: (value, to) => to.integer(value.codePointAt(0) as number) },
   }
 }
 

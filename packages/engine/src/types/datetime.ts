@@ -65,7 +65,7 @@ const plainCodec: Codec<number> = {
   read: readTicks,
   writeJson: (bytes, start, _end, json) => json.ascii(`"${formatLocal(readTicks(bytes, start))}"`),
   toJson: formatLocal,
-  writeKey: (value, to) => to.ticks(value),
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
 }
 
 const offsetCodec: Codec<OffsetDateTime> = {
@@ -89,7 +89,7 @@ const offsetCodec: Codec<OffsetDateTime> = {
   }),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatOffset(offsetCodec.read(bytes, start, end))}"`),
   toJson: formatOffset,
-  writeKey: (value, to) => to.ticks(value.ticks),
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value.ticks) },
 }
 
 function readTicks(bytes: Uint8Array, start: number): number {

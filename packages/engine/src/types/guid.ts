@@ -26,7 +26,7 @@ const codec: Codec<string> = {
   read,
   writeJson: (bytes, start, end, json) => json.ascii(`"${read(bytes, start, end)}"`),
   toJson: (value) => value,
-  writeKey: (value, to) => to.fixed(toBytes(value)),
+  key: { form: 'sixteenBytes', write: (value, to) => to.fixed(toBytes(value)) },
 }
 
 function toBytes(value: string): Buffer {

@@ -48,7 +48,7 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
     read,
     writeJson: (bytes, start, _end, json) => json.integer(read(bytes, start)),
     toJson: (value) => value,
-    writeKey: (value, to) => to.integer(value),
+    key: { form: 'integer', write: (value, to) => to.integer(value) },
   }
 }
 
@@ -77,7 +77,7 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
     read,
     writeJson: (bytes, start, _end, json) => json.ascii(read(bytes, start).toString()),
     toJson: (value) => value,
-    writeKey: (value, to) => to.integer(value),
+    key: { form: 'integer', write: (value, to) => to.integer(value) },
   }
 }
 

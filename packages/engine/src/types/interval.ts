@@ -42,7 +42,7 @@ const codec: Codec<number> = {
   read: (bytes, start) => readDouble(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatDuration(codec.read(bytes, start, end))}"`),
   toJson: formatDuration,
-  writeKey: (value, to) => to.ticks(value),
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
 }
 
 /** An ISO 8601 duration without years and months, whose length is not fixed. */

@@ -1,7 +1,7 @@
 /** What every logical type provides: the check of its definition, and the codec of its values. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
-import type { KeyWriter } from '../bytes/key-writer.ts'
+import type { KeyForm, KeyWriter } from '../bytes/key-writer.ts'
 import type { AttributeNumber, ClassNumber, LogicalTypeName, TypeSpec } from './type-spec.ts'
 
 /** The JSON fields of an attribute definition that belong to its type (interface, 2.3; attributeName is not among them). */
@@ -54,8 +54,16 @@ export interface Codec<V = unknown> {
   writeJson(bytes: Uint8Array, start: number, end: number, to: JsonWriter): void
   /** A value (not null) as the JSON that `writeJson` would write, for messages and tests. */
   toJson(value: V): unknown
-  /** Present where the type can be a key attribute. Byte order of what it writes = order of the values. */
-  writeKey?(value: V, to: KeyWriter): void
+  /** Present where the type can be a key attribute. */
+  readonly key?: KeyCodec<V>
+}
+
+/** A value within an index key: how it is written, and so that its end is found again without its type. */
+export interface KeyCodec<V = unknown> {
+  /** What `write` appends, from which `bytes/key-writer.ts` knows where it ends. */
+  readonly form: KeyForm
+  /** Byte order of what it writes = order of the values. */
+  write(value: V, to: KeyWriter): void
 }
 
 /** What a codec of a containing type needs of the layer above: the codec of an embedded class's objects. */

@@ -38,7 +38,7 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
     read,
     writeJson: (bytes, start, _end, json) => json.ascii(toText(read(bytes, start))),
     toJson: (value) => Number(toText(value)),
-    writeKey: (value, to) => to.real(value),
+    key: { form: 'eightBytes', write: (value, to) => to.real(value) },
   }
 }
 

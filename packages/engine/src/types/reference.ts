@@ -3,6 +3,7 @@ import { textOf, wrongField } from './definition-words.ts'
 import {
   type Codec,
   type DefineContext,
+  type KeyCodec,
   type LogicalType,
   shownValue,
   type TypeDefinition,
@@ -45,6 +46,15 @@ function defineReference(definition: TypeDefinition, context: DefineContext): Re
   }
 }
 
+/** Of every reference, whatever it may refer to. */
+export const referenceKey: KeyCodec<Oid> = {
+  form: 'eightBytes',
+  write(value, to) {
+    to.fixed(noBytes)
+    writeOid(value, to.to)
+  },
+}
+
 const codec: Codec<Oid> = {
   fixedBytes: oidLength,
   isNullable: false,
@@ -60,10 +70,7 @@ const codec: Codec<Oid> = {
   read: (bytes, start) => oidFromBytes(bytes, start),
   writeJson: (bytes, start, _end, json) => writeOidJson(json, bytes, start),
   toJson: (value) => value,
-  writeKey: (value, to) => {
-    to.fixed(noBytes)
-    writeOid(value, to.to)
-  },
+  key: referenceKey,
 }
 
 const noBytes = Buffer.alloc(0)

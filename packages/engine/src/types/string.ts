@@ -48,7 +48,7 @@ function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> 
       else json.string(read(bytes, start, end))
     },
     toJson: (value) => value,
-    writeKey: (value, to) => to.text(value),
+    key: { form: 'text', write: (value, to) => to.text(value) },
   }
 }
 

@@ -31,5 +31,5 @@ const codec: Codec<number> = {
   read: (bytes, start) => readUint32(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatTime(codec.read(bytes, start, end))}"`),
   toJson: formatTime,
-  writeKey: (value, to) => to.ticks(value),
+  key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
 }

@@ -1,6 +1,7 @@
 /** What holds of every logical type, on random definitions and values of each. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { readKeyPart } from '../../src/bytes/key-writer.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { defineType, describeType, logicalTypes } from '../../src/types/index.ts'
 import { type TypeDefinition, ValueError } from '../../src/types/logical-type.ts'
@@ -121,7 +122,7 @@ describe.each(types)('%s', (_name, samples) => {
 
 const keyTypes = types.filter(([, samples]) => {
   const definition = fc.sample(samples.definition, { numRuns: 1, seed: 1 })[0] as TypeDefinition
-  return codecOf(definition).writeKey !== undefined
+  return codecOf(definition).key !== undefined
 })
 
 it('all types but embedded objects and collections can be keys', () => {
@@ -144,6 +145,20 @@ describe.each(keyTypes)('%s as a key', (_name, samples) => {
         expect(Buffer.compare(oneKey, keyOf(codec, null))).toBe(-1)
       }),
       runs(500),
+    )
+  })
+
+  it('its end is found without its type, and no text is taken for cut that is not', () => {
+    fc.assert(
+      fc.property(twoValues, ({ definition, one, other }) => {
+        const codec = codecOf(definition)
+        const [oneKey, otherKey] = [one, other].map(({ json }) => keyOf(codec, codec.parse(json))) as [Buffer, Buffer]
+        for (const first of [oneKey, keyOf(codec, null)]) {
+          const found = readKeyPart(Buffer.concat([first, otherKey]), 0, codec.key!.form)
+          expect(found).toEqual({ end: first.length, isCut: false })
+        }
+      }),
+      runs(300),
     )
   })
 

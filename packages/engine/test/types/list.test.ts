@@ -121,6 +121,6 @@ describe('values', () => {
 
   it('is empty unless given, and no key', () => {
     expect(codecOf(integers)).toMatchObject({ defaultValue: [], isNullable: false })
-    expect(codecOf(integers).writeKey).toBeUndefined()
+    expect(codecOf(integers).key).toBeUndefined()
   })
 })

@@ -126,6 +126,6 @@ describe('values', () => {
 
   it('is empty unless given, and no key', () => {
     expect(codecOf(byName)).toMatchObject({ defaultValue: [], isNullable: false })
-    expect(codecOf(byName).writeKey).toBeUndefined()
+    expect(codecOf(byName).key).toBeUndefined()
   })
 })

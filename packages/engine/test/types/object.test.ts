@@ -36,6 +36,6 @@ describe('object', () => {
   it('has the values of its class, and is no key', () => {
     const text = '{"street":"Main \\"St\\"","number":5}'
     expect(storedText(object, JSON.parse(text))).toBe(text)
-    expect(codecOf(object).writeKey).toBeUndefined()
+    expect(codecOf(object).key).toBeUndefined()
   })
 })

@@ -69,6 +69,6 @@ describe('values', () => {
 
   it('is empty unless given, and no key', () => {
     expect(codecOf(set)).toMatchObject({ defaultValue: [], isNullable: false })
-    expect(codecOf(set).writeKey).toBeUndefined()
+    expect(codecOf(set).key).toBeUndefined()
   })
 })

@@ -69,7 +69,7 @@ export function jsonTextOf(codec: Codec, bytes: Buffer): string {
 export function keyOf(codec: Codec, value: unknown): Buffer {
   const key = new KeyWriter()
   if (value === null) key.null()
-  else codec.writeKey?.(value, key)
+  else codec.key?.write(value, key)
   return key.to.copy()
 }
 

@@ -1,13 +1,15 @@
 /** The order of rows as bytes: those of ORDER BY are compared as index keys are. */
 import { KeyWriter } from '../../bytes/key-writer.ts'
-import type { OffsetDateTime } from '../../types/datetime.ts'
-import { type Oid, oidBytes } from '../../types/oid.ts'
+import { assert } from '../../errors.ts'
+import type { KeyCodec } from '../../types/logical-type.ts'
+import type { Oid } from '../../types/oid.ts'
+import { referenceKey } from '../../types/reference.ts'
 import type { OrderPlan } from '../plan/plan-select.ts'
-import type { ValueType } from '../values/value-type.ts'
+import { scalarCodec } from '../values/value-json.ts'
+import type { ScalarType, ValueType } from '../values/value-type.ts'
 import type { Run } from './run.ts'
 
 const writer = new KeyWriter()
-const nothing = Buffer.alloc(0)
 
 /** Nulls last where it ascends, first where it descends: a descending part has all its bytes turned. */
 export function sortKey(orderBy: readonly OrderPlan[], run: Run): Buffer {
@@ -30,36 +32,45 @@ export function groupKey(types: readonly ValueType[], values: readonly unknown[]
   return writer.to.bytes.toString('latin1', 0, writer.to.length)
 }
 
+/** As the codec of the type writes it into an index; what no index can have, as a text. */
 function writeKeyValue(type: ValueType, value: unknown): void {
   if (value === null || value === undefined || Number.isNaN(value)) {
     writer.null()
     return
   }
   switch (type.kind) {
-    case 'boolean':
-      writer.boolean(value as boolean)
-      return
-    case 'integer':
-      writer.integer(value as number | bigint)
-      return
     case 'real':
-      writer.real(Number(value))
+      // Values of other numeric types may stand where a real is meant.
+      scalarKey(type).write(Number(value), writer)
       return
+    case 'boolean':
+    case 'integer':
+    case 'string':
+    case 'character':
+    case 'guid':
     case 'date':
     case 'time':
     case 'datetime':
-    case 'interval':
-      writer.ticks(value as number)
-      return
     case 'datetimeoffset':
-      writer.ticks((value as OffsetDateTime).ticks)
+    case 'interval':
+      scalarKey(type).write(value, writer)
       return
     case 'reference':
     case 'object':
-      writer.fixed(nothing)
-      writer.to.writeBytes(oidBytes(value as Oid))
+      referenceKey.write(value as Oid, writer)
       return
-    default:
+    case 'null':
+    case 'embedded':
+    case 'collection':
+    case 'map':
+    case 'record':
+    case 'edge':
       writer.text(String(value))
   }
+}
+
+function scalarKey(type: ScalarType): KeyCodec {
+  const { key } = scalarCodec(type)
+  assert(key !== undefined, 'scalars have an order')
+  return key
 }
