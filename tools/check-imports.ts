@@ -33,7 +33,7 @@ const ranks: Readonly<Record<string, number>> = {
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   client: [],
-  server: ['engine', 'client'],
+  server: ['engine'],
   console: ['client'],
 }
 

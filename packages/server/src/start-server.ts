@@ -1,5 +1,4 @@
 /** Opens the federated databases of a configuration, serves them, and stops without losing a request. */
-import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -70,7 +69,6 @@ async function openAll(
   const opened: FederatedDatabase[] = []
   try {
     for (const { alias, store } of configured) {
-      if (store.startsWith('lmdb:')) mkdirSync(store.slice('lmdb:'.length), { recursive: true })
       const options = { alias, limits, ...toldBy(logger, alias), ...(importDir === undefined ? {} : { importDir }) }
       const warn = (message: string): void => logger.warn({ fdAlias: alias }, message)
       opened.push(await openOn(await openStore(store, { warn }), options))

@@ -1,5 +1,5 @@
 /** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
 import { Receipt } from '../receipts/receipt.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -19,7 +19,7 @@ import type { QueryResources } from './query-resources.ts'
 import { indexBody, indexPlace, indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './text-commits.ts'
-import { newTextState, TextRun, type TextState } from './text-run.ts'
+import { importedElements, newTextState, TextRun, type TextState } from './text-run.ts'
 import { givenValue } from './values/given-value.ts'
 
 /** Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes of objects and of the schema throw. */
@@ -226,15 +226,10 @@ async function runSteps(
   commits: TextCommits,
 ): Promise<void> {
   const { elements } = statement
-  if (elements.kind === 'import' && elements.commitEvery === 0) {
-    throw queryError(texts.text, elements, 'COMMIT EVERY is a number of rows from 1')
-  }
-  const snapshot = await resources.store.snapshot()
-  const catalog = await resources.catalogs.at(snapshot)
-  snapshot.release()
-  const source = new TextRun(resources, texts, snapshot, catalog, state, undefined)
+  assert(elements.kind === 'import', 'only an import is carried out in steps')
+  if (elements.commitEvery === 0) throw queryError(texts.text, elements, 'COMMIT EVERY is a number of rows from 1')
   let current = state
-  for await (const rows of source.elementsOf(statement)) {
+  for await (const rows of importedElements(elements, texts.text, resources.importDirectory)) {
     const hooks = commits.hooks(rows.length)
     const outcome = await inTransaction(withFreshTime(texts), current, resources, hooks, async (run) => {
       for (const row of rows) await run.runBody(statement, row)

@@ -14,6 +14,7 @@ import type {
   DeleteStatement,
   Expression,
   ForEachStatement,
+  ImportStatement,
   LetStatement,
   ShowStatement,
   Statement,
@@ -381,8 +382,7 @@ export class TextRun {
   async *elementsOf({ elements }: ForEachStatement): AsyncGenerator<TypedValue[]> {
     const { text } = this.texts
     if (elements.kind === 'import') {
-      const { type, rows } = await importRows(elements, text, this.resources.importDirectory)
-      yield* inBatches(type, rows, elements.commitEvery ?? elementsAtOnce)
+      yield* importedElements(elements, text, this.resources.importDirectory)
       return
     }
     const { type, value } = await this.value(elements)
@@ -424,6 +424,16 @@ export class TextRun {
 }
 
 const elementsAtOnce = 100
+
+/** The rows of a file, in batches of COMMIT EVERY. */
+export async function* importedElements(
+  statement: ImportStatement,
+  text: string,
+  directory: string | undefined,
+): AsyncGenerator<TypedValue[]> {
+  const { type, rows } = await importRows(statement, text, directory)
+  yield* inBatches(type, rows, statement.commitEvery ?? elementsAtOnce)
+}
 
 async function* inBatches(
   type: ValueType,

@@ -28,7 +28,8 @@ export function resolveClass(binding: Binding, name: QualifiedName, isPluralAllo
     if (candidates[0] !== undefined) return candidates[0]
   }
   const names = binding.catalog.classes.map((cls) => cls.name)
-  const known = name.text.includes('.') ? names : [...names, ...names.map(simpleNameOf)]
+  // In the default namespace the two are one name.
+  const known = name.text.includes('.') ? names : [...new Set([...names, ...names.map(simpleNameOf)])]
   throw binding.error(name, `there is no class '${shownPiece(name.text)}'${hint(name.text, known)}`)
 }
 

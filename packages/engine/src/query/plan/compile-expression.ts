@@ -10,7 +10,7 @@ import type { Evaluate, Run } from '../execute/run.ts'
 import { queryError } from '../query-error.ts'
 import { isNothing } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
-import { isReference } from '../values/value-type.ts'
+import { aTypeName, isReference } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
 
@@ -251,7 +251,7 @@ function compileCalculation(
   const [first, second] = operands
   const work = calculate as (...values: unknown[]) => unknown
   const overflow = (run: Run): Error =>
-    queryError(run.text, bound, `the result is beyond what a ${bound.type.kind} holds`)
+    queryError(run.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)
   if (first !== undefined && second === undefined) {
     return (run) => {
       const value = first(run)

@@ -121,7 +121,7 @@ describe('arithmetic', () => {
 
   queryTest('beyond what a type holds is an error that points at it', [everyType, everyValue], async (db) => {
     await expectRefusals(db, {
-      '18446744073709551615 + 1': [1, /beyond what an? integer holds/],
+      '18446744073709551615 + 1': [1, /beyond what an integer holds/],
       '-9223372036854775808 - 1': [1, /beyond/],
       '9223372036854775807 * 9223372036854775807': [1, /beyond/],
       '1 + (18446744073709551615 * 2)': [5, /beyond/],
@@ -135,7 +135,7 @@ describe('arithmetic', () => {
       '1 << -1': [1, /beyond/],
       '9999-12-31 + INTERVAL{DAYS: 1}': [1, /beyond what a date holds/],
       '0001-01-01 00:00:00 - INTERVAL{SECONDS: 1}': [1, /beyond what a datetime holds/],
-      'INTERVAL{DAYS: 5000000} + INTERVAL{DAYS: 1}': [1, /beyond what an? interval holds/],
+      'INTERVAL{DAYS: 5000000} + INTERVAL{DAYS: 1}': [1, /beyond what an interval holds/],
       'INTERVAL{DAYS: 5000001}': [1, /5,000,000 days/],
     })
     await expectRefusals(

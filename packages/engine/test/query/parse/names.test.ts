@@ -72,6 +72,7 @@ describe('class names', () => {
   })
 
   queryTest('are exact, and near ones are suggested', [schema], async (db) => {
+    expect((await db.failure('FROM Bxo RETURN *')).message).toMatch(/Did you mean Box\?$/)
     const missing = await db.failure('FROM Kyeword RETURN *')
     expect(missing.extensions).toMatchObject({ line: 1, column: 6, text: 'Kyeword' })
     expect(missing.message).toMatch(/Did you mean Keyword\?/)
