@@ -16,9 +16,16 @@ const rounds = Number(roundsWord)
 const measureMs = 400
 const valueBytes = 150
 
+interface Speed {
+  readonly perSecond: number
+  /** User and system time of the process, its writing thread included. */
+  readonly cpuUs: number
+}
+
 /** Each commit writes two entries: about what creating an object does. */
-async function perSecond(group: GroupCommit, inFlight: number): Promise<number> {
+async function speedOf(group: GroupCommit, inFlight: number): Promise<Speed> {
   const start = performance.now()
+  const cpu = process.cpuUsage()
   let done = 0
   async function write(): Promise<void> {
     while (performance.now() - start < measureMs) {
@@ -35,7 +42,8 @@ async function perSecond(group: GroupCommit, inFlight: number): Promise<number> 
     }
   }
   await Promise.all(Array.from({ length: inFlight }, write))
-  return (done / (performance.now() - start)) * 1_000
+  const { user, system } = process.cpuUsage(cpu)
+  return { perSecond: (done / (performance.now() - start)) * 1_000, cpuUs: (user + system) / done }
 }
 
 function median(numbers: readonly number[]): number {
@@ -78,20 +86,22 @@ try {
     checks,
   })
   for (const inFlight of [1, 32]) {
-    const figures = { guarded: [] as number[], bare: [] as number[], ratio: [] as number[] }
+    const pairs: { readonly guarded: Speed; readonly bare: Speed }[] = []
     for (let round = 0; round < rounds; round += 1) {
       // Who is first changes, since whoever is second finds a larger file.
-      const order = round % 2 === 0 ? ([guarded, bare] as const) : ([bare, guarded] as const)
-      const [first, second] = [await perSecond(order[0], inFlight), await perSecond(order[1], inFlight)]
-      const [withGate, without] = round % 2 === 0 ? [first, second] : [second, first]
-      figures.guarded.push(withGate)
-      figures.bare.push(without)
-      figures.ratio.push(withGate / without)
+      const isGuardedFirst = round % 2 === 0
+      const first = await speedOf(isGuardedFirst ? guarded : bare, inFlight)
+      const second = await speedOf(isGuardedFirst ? bare : guarded, inFlight)
+      pairs.push(isGuardedFirst ? { guarded: first, bare: second } : { guarded: second, bare: first })
     }
-    const [withGate, without, ratio] = [figures.guarded, figures.bare, figures.ratio].map(median)
-    console.log(
-      `${inFlight} in flight: ${withGate?.toFixed(0)} commits/s with, ${without?.toFixed(0)} without, ratio ${ratio?.toFixed(3)}`,
-    )
+    for (const figure of ['perSecond', 'cpuUs'] as const) {
+      const withGate = median(pairs.map((pair) => pair.guarded[figure]))
+      const without = median(pairs.map((pair) => pair.bare[figure]))
+      const ratio = median(pairs.map((pair) => pair.guarded[figure] / pair.bare[figure]))
+      console.log(
+        `${inFlight} in flight, ${figure}: ${withGate.toFixed(0)} with, ${without.toFixed(0)} without, ratio ${ratio.toFixed(3)}`,
+      )
+    }
   }
   await close()
 } finally {
