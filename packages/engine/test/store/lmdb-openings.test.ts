@@ -1,6 +1,6 @@
 /** Openings of an LMDB store beside its use by other processes: nothing is lost, hidden or broken by them. */
 import { spawnSync } from 'node:child_process'
-import { readdir } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Gate, openGate } from '../../src/store/lmdb/gate.ts'
@@ -199,6 +199,13 @@ describe('processes that cannot be told from each other', () => {
     await commitChanges(store, put('fifth', '1'))
     expect(await entriesIn(store)).toHaveLength(5)
     expect(await readdir(join(directory, 'processes'))).toContain(String(process.pid))
+  })
+
+  it('a second handle is refused where the data was deleted under the first', async () => {
+    const { directory } = await usedStore()
+    await rm(join(directory, 'data.mdb'))
+    await expect(openLmdbStore(directory)).rejects.toThrow('its data.mdb was deleted while it was open')
+    expect(await readdir(directory)).not.toContain('data.mdb')
   })
 
   const unshare = 'unshare --pid --fork --mount-proc --kill-child'

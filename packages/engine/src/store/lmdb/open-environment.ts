@@ -1,5 +1,6 @@
 /** Opens and closes LMDB environments so that no other process is disturbed, nor this one by others. */
-import { mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
 import { checkDataFile } from './check-data-file.ts'
 import { type Environment, openLmdb, openLmdbToRead } from './environment.ts'
@@ -71,8 +72,8 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
 
 /**
  * Alone in the gate: no process opens, commits or closes meanwhile, so it must not take long when there are others
- *
- * (`membership.otherPids`).
+ * (`membership.otherPids`). The files are checked before LMDB touches them, but where this process has them open: the check may
+ * read `lock.mdb`, and closing that ends the locks that LMDB holds on it.
  */
 async function openAsMember(
   directory: string,
@@ -80,7 +81,8 @@ async function openAsMember(
   isReadOnly: boolean,
 ): Promise<LaidOut> {
   try {
-    checkDataFile(directory, isReadOnly)
+    if (membership?.isShared !== true) checkDataFile(directory, isReadOnly)
+    else if (!existsSync(join(directory, 'data.mdb'))) throw new Error('its data.mdb was deleted while it was open')
     return isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
   } catch (error) {
     membership?.leave()
