@@ -86,10 +86,19 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
     nodes = await citusNodes()
   })
   afterEach(async () => {
-    for (const node of [0, 1, 2]) await nodes.on(node, noCommitDelay).catch(() => undefined)
+    for (const node of [0, 1, 2]) for (const sql of noCommitDelay.split('; ')) await nodes.on(node, sql)
+    await coordinatorHasShards(false)
     for (const store of stores.splice(0)) await store.close()
   })
   afterAll(() => nodes?.stop())
+
+  async function coordinatorHasShards(hasShards: boolean): Promise<void> {
+    const [row] = await nodes.on(0, 'SELECT nodename, nodeport FROM pg_dist_node WHERE groupid = 0')
+    await nodes.on(
+      0,
+      `SELECT citus_set_node_property('${row?.nodename}', ${row?.nodeport}, 'shouldhaveshards', ${hasShards})`,
+    )
+  }
 
   async function delayed(node: number): Promise<void> {
     for (const sql of commitDelay.split('; ')) await nodes.on(node, sql)
@@ -100,25 +109,31 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
     ['two placements of one worker', [1, 1]],
     ['placements of both workers', [1, 2]],
     ['several placements of both workers', [2, 1, 2, 1]],
+    ['placements of a worker and of the coordinator itself', [1, 0]],
+    ['placements of the coordinator itself and of a worker', [0, 1]],
   ])(
     'the coordinator, with %s changed: it is done once',
     async (_what, where) => {
+      await coordinatorHasShards(where.includes(0))
       const { keysOn, commit, store, schema } = await scene()
       const keys = await keysOn(...where)
       await store.commit({
         changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
         expectations: [],
       })
+      // A change that is on the coordinator alone is not to be seen before it is durable.
+      const watched = where.find((node) => node !== 0) ?? 0
+      const watchedKey = keys[where.indexOf(watched)]
       const shard = await nodes.on(
         0,
-        `SELECT get_shard_id_for_distribution_column('${schema}.kv', ${placementOfContainer(keys[0]?.readUInt16BE(3) ?? 0)}) AS id`,
+        `SELECT get_shard_id_for_distribution_column('${schema}.kv', ${placementOfContainer(watchedKey?.readUInt16BE(3) ?? 0)}) AS id`,
       )
       const isChanged = (count: number): string =>
         `SELECT (SELECT count(*) > 0 FROM ${schema}.kv_${shard[0]?.id} WHERE value = '${count};') OR (${isPrepared})`
       for (let count = 0; count < 4; count++) {
         await delayed(0)
         const outcome = commit(keys, count)
-        await until(where[0] ?? 0, isChanged(count + 1))
+        await until(watched, isChanged(count + 1))
         await nodes.kill(0)
         await nodes.start(0)
         expect(await outcome).toEqual({ isCommitted: true })
@@ -152,7 +167,7 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
       isDone = true
       await watching
     }
-  }, 180_000)
+  }, 300_000)
 
   it('the only worker of a commit, before it is durable there: it is done once', async () => {
     const { keysOn, commit, store } = await scene()
@@ -170,5 +185,5 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
       expect(await outcome).toEqual({ isCommitted: true })
       expect(await valuesOf(store, keys)).toEqual([`${count + 1};`])
     }
-  }, 180_000)
+  }, 300_000)
 })

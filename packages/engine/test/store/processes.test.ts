@@ -199,7 +199,8 @@ it.each<[string, string, () => Promise<Shared>, boolean]>([
         children[victim]?.process.kill('SIGKILL')
         await server.crash()
       }
-      while (server.crashesEveryMs !== undefined && children.some(isRunning)) {
+      const isAtWork = (child: Child): boolean => isRunning(child) && child.process.signalCode === null
+      while (server.crashesEveryMs !== undefined && children.some(isAtWork)) {
         await new Promise((resolve) => setTimeout(resolve, server.crashesEveryMs))
         await server.crash()
       }

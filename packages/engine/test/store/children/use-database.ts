@@ -56,10 +56,12 @@ async function work(client: number): Promise<void> {
     try {
       if (nth % 5 === 4) await increment(hub)
       else if (nth % 5 === 3 && last !== undefined) {
-        tell('d', last)
-        await fd.deleteObject(last)
-        tell('D', last)
+        // Should it not become known whether it is deleted, it is not deleted again.
+        const oid = last
         last = undefined
+        tell('d', oid)
+        await fd.deleteObject(oid)
+        tell('D', oid)
       } else if (nth % 5 === 2) await create(`shared-${(nth * 13 + client) % 97}`, hub)
       else last = await create(`${name}-${client}-${nth}`, hub)
     } catch (error) {
