@@ -1,4 +1,4 @@
-/** A server in a process of its own, whose CPU time can be read. */
+/** A server in processes of its own, whose CPU time can be read. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -24,15 +24,16 @@ export async function startChild(words: readonly string[]): Promise<ChildServer>
   return {
     url,
     cpuSeconds() {
-      // Fields after the name in parentheses: utime is the 12th, stime the 13th.
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond
+      return processes(pid).reduce((total, one) => total + cpuSecondsOf(one), 0)
     },
     memory() {
-      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-      const kibibytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
-      const mebibytes = (name: string): number => Math.round(kibibytes(name) / 1024)
+      const statuses = processes(pid).map((one) => readFileSync(`/proc/${one}/status`, 'utf8'))
+      const kibibytes = (status: string, name: string): number => {
+        return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
+      }
+      const mebibytes = (name: string): number => {
+        return Math.round(statuses.reduce((total, status) => total + kibibytes(status, name), 0) / 1024)
+      }
       return { resident: mebibytes('VmRSS'), own: mebibytes('RssAnon'), peak: mebibytes('VmHWM') }
     },
     async stop() {
@@ -41,6 +42,19 @@ export async function startChild(words: readonly string[]): Promise<ChildServer>
       await ended
     },
   }
+}
+
+/** The one that was started, and those that it has started. */
+function processes(pid: number | undefined): string[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return [String(pid), ...children.split(' ').filter(Boolean)]
+}
+
+function cpuSecondsOf(pid: string): number {
+  // Fields after the name in parentheses: utime is the 12th, stime the 13th.
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond
 }
 
 async function firstUrl(child: ChildProcess): Promise<string> {

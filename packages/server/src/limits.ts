@@ -9,6 +9,9 @@ export interface ServerLimits {
   readonly requestHeaderBytesMax: number
   /** How long requests under way may take to end, once the server is asked to stop. */
   readonly stopMsMax: number
+  /** So many crashes of worker processes by native code within `workerCrashWindowMs` end the server. */
+  readonly workerCrashesMax: number
+  readonly workerCrashWindowMs: number
 }
 
 export const defaultServerLimits: ServerLimits = {
@@ -16,6 +19,8 @@ export const defaultServerLimits: ServerLimits = {
   jsonDepthMax: 64,
   requestHeaderBytesMax: 16 * 2 ** 10,
   stopMsMax: 10_000,
+  workerCrashesMax: 3,
+  workerCrashWindowMs: 600_000,
 }
 
 export type Limits = ServerLimits & EngineLimits

@@ -51,7 +51,8 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
       onStop: () => (siblings?.stopAll === undefined ? setImmediate(() => void stop()) : siblings.stopAll()),
       isStopping: () => stopping !== undefined,
     })
-    await app.listen({ host: config.host, port: config.port })
+    // One worker listens itself: connections do not go through the primary.
+    await app.listen({ host: config.host, port: config.port, exclusive: config.workers === 1 })
   } catch (error) {
     for (const fd of fds) await fd.close()
     throw listenError(error as NodeJS.ErrnoException, config)

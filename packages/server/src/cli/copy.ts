@@ -1,28 +1,30 @@
 /** `ashlar copy`: moves a federated database between stores. */
 import { existsSync } from 'node:fs'
-import { type CopyReport, copyStore, openStore, type Store } from '@ashlar/engine'
-import { SingleBar } from 'cli-progress'
+import type { CopyReport, Store } from '@ashlar/engine'
 import type { Command } from 'commander'
+import { inChild } from './in-child.ts'
 
 export function addCopyCommand(program: Command): void {
   program
     .command('copy <from> <to>')
     .description('Copy a federated database into an empty store: lmdb:<dir> or postgres://<host>/<database>.')
-    .action((from: string, to: string) => copy(from, to))
+    .action((from: string, to: string) => {
+      const guarded = { work: 'copy', addresses: [from, to], lostExitCode: 1 } as const
+      return inChild(guarded, (signal) => copy(from, to, signal))
+    })
 }
 
-async function copy(from: string, to: string): Promise<void> {
-  const interrupted = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
+async function copy(from: string, to: string, signal: AbortSignal): Promise<void> {
+  const { openStore } = await import('@ashlar/engine')
   refuseMissing(from)
   const source = await openStore(from, { isReadOnly: true })
   try {
     const target = await openStore(to)
     try {
-      const report = await copyWithBar(source, target, interrupted.signal)
+      const report = await copyWithBar(source, target, signal)
       process.stdout.write(`${told(report, source, target)}\n`)
     } catch (error) {
-      if (!interrupted.signal.aborted) throw error
+      if (!signal.aborted) throw error
       throw new Error('The copy was stopped; the same command goes on with it.')
     } finally {
       await target.close()
@@ -41,6 +43,7 @@ function refuseMissing(from: string): void {
 
 /** The bar goes to standard error, and only where somebody looks. */
 async function copyWithBar(source: Store, target: Store, signal: AbortSignal): Promise<CopyReport> {
+  const [{ copyStore }, { SingleBar }] = await Promise.all([import('@ashlar/engine'), import('cli-progress')])
   const bar = new SingleBar({ format: '{step} [{bar}] {percentage} % · {value} entries · {eta_formatted} left' })
   let shown: string | undefined
   try {

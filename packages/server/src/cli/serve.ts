@@ -1,22 +1,14 @@
-/** `ashlar serve`: the server as a process. */
+/** `ashlar serve`: the server as a process, beside one that watches over it. What a request needs is loaded by `serve-here.ts` alone. */
 import cluster from 'node:cluster'
 import type { Command } from 'commander'
-import { destination, type Logger, pino } from 'pino'
 import { type Config, type ConfigSource, mergeConfig } from '../config/config.ts'
 import { configFromEnvironment } from '../config/config-environment.ts'
-import { readConfigFile } from '../config/config-file.ts'
 import { readFdOption, readPort, readWorkers } from '../config/read-value.ts'
 import { defaultServerLimits } from '../limits.ts'
-import { startServer } from '../start-server.ts'
-import { version } from '../version.ts'
-import type { ServedStore } from '../workers/messages.ts'
+import { lmdbStores } from '../workers/crash.ts'
 import { Primary } from '../workers/primary.ts'
-import { Worker } from '../workers/worker.ts'
-
-/** Bytes of the log that are written at a time. */
-const logBytes = 16_000
-/** What a pipe takes as a whole: so the lines of several processes do not run into each other. */
-const sharedLogBytes = 4_096
+import { openLog, sharedLogBytes } from './log.ts'
+import { startLine, stopOnSignals } from './process.ts'
 
 interface ServeOptions {
   readonly host?: string
@@ -56,76 +48,29 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(options: ServeOptions): Promise<void> {
-  if (cluster.isWorker) return serveAsWorker()
+  if (cluster.isWorker) return (await import('./serve-here.ts')).serveAsWorker()
+  const config = await configOf(options)
+  const isSupervised = config.workers > 1 || lmdbStores(config.federatedDatabases.map(({ store }) => store)).length > 0
+  return isSupervised ? supervise(config) : (await import('./serve-here.ts')).serveAlone(config)
+}
+
+async function configOf(options: ServeOptions): Promise<Config> {
   const configFile = options.config ?? process.env.ASHLAR_CONFIG
-  const file = configFile === undefined ? { source: {}, notes: [] } : readConfigFile(configFile)
-  const config = mergeConfig([fromOptions(options), configFromEnvironment(process.env), file.source])
-  for (const note of file.notes) process.stderr.write(`${note}\n`)
-  return config.workers === 1 ? serveAlone(config) : serveWithWorkers(config)
+  const file =
+    configFile === undefined ? undefined : (await import('../config/config-file.ts')).readConfigFile(configFile)
+  for (const note of file?.notes ?? []) process.stderr.write(`${note}\n`)
+  return mergeConfig([fromOptions(options), configFromEnvironment(process.env), file?.source ?? {}])
 }
 
-async function serveAlone(config: Config): Promise<void> {
-  const log = openLog(config.logLevel, logBytes)
-  const server = await startServer(config, log.logger)
-  stopOnSignals(server.stop)
-  const stores = server.federatedDatabases.map(({ alias, store: { facts } }) => ({ alias, ...facts }))
-  // Last, since whoever reads it may send a signal at once.
-  process.stdout.write(startLine(server.url, stores))
-  await server.stopped
-  log.close()
-}
-
-async function serveWithWorkers(config: Config): Promise<void> {
+/** This process opens no store and answers no request: what ends those that do, by whatever fault, does not end it. */
+async function supervise(config: Config): Promise<void> {
   const log = openLog(config.logLevel, sharedLogBytes)
-  const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits }.stopMsMax)
+  const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits })
   stopOnSignals(primary.stop)
   const served = await primary.start()
   if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config.workers))
-  const isWell = served !== undefined && (await primary.stopped)
-  if (!isWell) process.exitCode = 1
+  process.exitCode = await primary.stopped
   log.close()
-}
-
-async function serveAsWorker(): Promise<void> {
-  const worker = new Worker()
-  try {
-    const config = await worker.configured()
-    const log = openLog(config.logLevel, sharedLogBytes, { worker: cluster.worker?.id })
-    const server = await startServer(config, log.logger, worker)
-    stopOnSignals(server.stop)
-    worker.serves(server)
-    await server.stopped
-    log.close()
-  } finally {
-    // What it hears of the primary would keep it from ending.
-    cluster.worker?.disconnect()
-  }
-}
-
-function stopOnSignals(stop: () => Promise<void>): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stop())
-}
-
-interface Log {
-  readonly logger: Logger
-  close(): void
-}
-
-/** Written in the background, so that a request does not wait for its log line. */
-function openLog(level: string, bytes: number, base: object | null = null): Log {
-  const log = destination({ fd: process.stderr.fd, sync: false, minLength: bytes - 1, maxWrite: bytes })
-  const flushing = setInterval(() => log.flush(), 1_000).unref()
-  const close = (): void => {
-    clearInterval(flushing)
-    log.flushSync()
-  }
-  return { logger: pino({ level, base }, log), close }
-}
-
-function startLine(url: string, stores: readonly ServedStore[], workers = 1): string {
-  const fds = stores.map(({ alias, kind, location }) => `${alias} (${kind} ${location})`)
-  const by = workers === 1 ? '' : ` · ${workers} workers`
-  return `Ashlar ${version} listening on ${url}${by} · FDs: ${fds.join(', ')} · reference: ${url}/docs\n`
 }
 
 function fromOptions(options: ServeOptions): ConfigSource {

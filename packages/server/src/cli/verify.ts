@@ -1,7 +1,8 @@
 /** `ashlar verify`: checks a store, and tells by its exit code whether all is well. */
 import { existsSync } from 'node:fs'
-import { checkStore, type StoreCheck } from '@ashlar/engine'
+import type { StoreCheck } from '@ashlar/engine'
 import type { Command } from 'commander'
+import { inChild } from './in-child.ts'
 
 const exitCode = { hasProblems: 1, isNotChecked: 2 } as const
 
@@ -12,19 +13,21 @@ export function addVerifyCommand(program: Command): void {
       'Check a store, lmdb:<dir> or postgres://<host>/<database>, for damage and contradictions. Changes nothing. ' +
         'Exit code 0: all is well; 1: problems were found; 2: the store could not be checked.',
     )
-    .action((store: string) => verify(store))
+    .action((store: string) => {
+      const guarded = { work: 'verify', addresses: [store], lostExitCode: exitCode.isNotChecked } as const
+      return inChild(guarded, (signal) => verify(store, signal))
+    })
 }
 
-async function verify(address: string): Promise<void> {
-  const interrupted = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort())
+async function verify(address: string, signal: AbortSignal): Promise<void> {
+  const { checkStore } = await import('@ashlar/engine')
   try {
     refuseMissing(address)
-    const check = await checkStore(address, { signal: interrupted.signal })
+    const check = await checkStore(address, { signal })
     process.stdout.write(`${lines(check).join('\n')}\n`)
     if (check.problems.length > 0) process.exitCode = exitCode.hasProblems
   } catch (error) {
-    const reason = interrupted.signal.aborted ? 'The check was stopped.' : (error as Error).message
+    const reason = signal.aborted ? 'The check was stopped.' : (error as Error).message
     process.stderr.write(`ashlar: ${reason}\n`)
     process.exitCode = exitCode.isNotChecked
   }

@@ -1,6 +1,6 @@
 /** The configuration file: our JSON, or the XML of the original server. */
 import { readFileSync } from 'node:fs'
-import { defaultEngineLimits } from '@ashlar/engine'
+import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { defaultServerLimits, type Limits } from '../limits.ts'
 import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'

@@ -1,8 +1,10 @@
-/** The process that starts the workers, keeps up their number, and stops them; it serves no request itself. */
+/** The process that starts the workers, keeps up their number, and stops them; it serves no request and opens no store itself. */
 import cluster, { type Worker as Child } from 'node:cluster'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import type { ServerLimits } from '../limits.ts'
+import { CrashCount, crashOf, crashSentence, lmdbStores } from './crash.ts'
 import { type ServedStore, type ToPrimary, tellWorker } from './messages.ts'
 import { RunQuestions } from './run-questions.ts'
 
@@ -11,17 +13,21 @@ const delayMsMax = 10_000
 /** After what a worker itself takes to stop. */
 const moreToStopMs = 5_000
 
+/** Of a server that ended because its workers crashed (EX_SOFTWARE): for those who must not start it again by themselves. */
+const crashExitCode = 70
+
 export interface Served {
   readonly url: string
   readonly stores: readonly ServedStore[]
 }
 
 export class Primary {
-  /** Resolves once it has stopped, for whatever reason: whether every worker ended as it should. */
-  readonly stopped: Promise<boolean>
+  /** Resolves once it has stopped, for whatever reason, with the exit code. */
+  readonly stopped: Promise<number>
   private readonly config: Config
   private readonly logger: Logger
   private readonly stopMsMax: number
+  private readonly crashes: CrashCount
   private readonly children = new Set<Child>()
   private readonly listening = new Set<Child>()
   private readonly questions = new RunQuestions()
@@ -33,13 +39,14 @@ export class Primary {
   private failures = 0
   private stopping: Promise<void> | undefined
   private readonly endOfDelays = new AbortController()
-  private hasStopped: (isWell: boolean) => void = () => undefined
+  private hasStopped: (exitCode: number) => void = () => undefined
+  private exitCode = 0
 
-  /** `stopMsMax`: how long a worker may take to end its requests. */
-  constructor(config: Config, logger: Logger, stopMsMax: number) {
+  constructor(config: Config, logger: Logger, limits: ServerLimits) {
     this.config = config
     this.logger = logger
-    this.stopMsMax = stopMsMax
+    this.stopMsMax = limits.stopMsMax
+    this.crashes = new CrashCount(limits.workerCrashesMax, limits.workerCrashWindowMs)
     this.port = config.port
     this.stopped = new Promise((resolve) => {
       this.hasStopped = resolve
@@ -50,11 +57,10 @@ export class Primary {
   /** The first worker alone, for it makes what is not there yet; then the others. Undefined where one ends instead, having said why. */
   async start(): Promise<Served | undefined> {
     const first = await this.startOne()
-    if (first === undefined) return undefined
+    if (first === undefined) return this.failed()
     const others = Array.from({ length: this.config.workers - 1 }, () => this.startOne())
     if ((await Promise.all(others)).includes(undefined)) {
-      await this.stop()
-      return undefined
+      return this.failed()
     }
     this.served = first
     for (let missing = this.config.workers - this.children.size; missing > 0; missing--) void this.replace()
@@ -65,6 +71,11 @@ export class Primary {
   readonly stop = (): Promise<void> => {
     this.stopping ??= this.stopAll()
     return this.stopping
+  }
+
+  private async failed(): Promise<undefined> {
+    if (this.stopping === undefined) this.exitCode ||= 1
+    await this.stop()
   }
 
   private startOne(): Promise<Served | undefined> {
@@ -108,12 +119,31 @@ export class Primary {
     this.children.delete(child)
     this.listening.delete(child)
     this.questions.forget(child)
+    const { pid } = child.process
+    const crash = crashOf(code, signal)
+    if (crash !== undefined) this.crashed(pid, crash)
+    else if (signal !== null && this.served === undefined && this.stopping === undefined) {
+      tell(`Process ${pid} was ended by ${signal} before it served.`)
+    }
     if (this.stopping !== undefined || this.served === undefined) return
     // The port that was shared is free again: the next has to ask for it by its number.
     if (this.listening.size === 0) this.port = Number(new URL(this.served.url).port)
-    const { pid } = child.process
     this.logger.error({ worker: child.id, pid, code, signal }, 'a worker ended; another takes its place')
     void this.replace()
+  }
+
+  /** The operator is told; a crash before all serve, or one too many, ends the server. */
+  private crashed(pid: number | undefined, crash: string): void {
+    const { federatedDatabases } = this.config
+    const stores = lmdbStores(federatedDatabases.map(({ store }) => store))
+    tell(crashSentence({ pid, crash, stores, work: 'serve' }))
+    const isTooMany = this.crashes.isTooMany(performance.now())
+    if (this.served !== undefined && !isTooMany) return
+    if (this.served !== undefined && this.stopping === undefined) {
+      tell('It has crashed too often within a short time, and is not started again.')
+    }
+    this.exitCode = crashExitCode
+    void this.stop()
   }
 
   private async replace(): Promise<void> {
@@ -127,15 +157,22 @@ export class Primary {
     this.endOfDelays.abort()
     const timeout = setTimeout(() => this.killAll(), this.stopMsMax + moreToStopMs)
     const codes = [...this.children].map((child) => {
+      const isServing = this.listening.has(child)
       tellWorker(child, { kind: 'stop' })
-      return new Promise<number | null>((resolve) => child.once('exit', resolve))
+      // One that does not serve yet has nothing to end, and does not listen to its primary.
+      if (!isServing) child.process.kill('SIGTERM')
+      return new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(isServing ? code : 0)))
     })
     const isWell = (await Promise.all(codes)).every((code) => code === 0)
     clearTimeout(timeout)
-    this.hasStopped(isWell)
+    this.hasStopped(isWell ? this.exitCode : this.exitCode || 1)
   }
 
   private killAll(): void {
     for (const child of this.children) child.process.kill('SIGKILL')
   }
+}
+
+function tell(sentence: string): void {
+  process.stderr.write(`ashlar: ${sentence}\n`)
 }

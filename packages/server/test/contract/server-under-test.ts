@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { afterAll, inject } from 'vitest'
+import { killAll } from '../process-tree.ts'
 import { checkPointers } from './error-pointers.ts'
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
@@ -87,11 +88,12 @@ export class ServerUnderTest {
     return this.send('DELETE', path)
   }
 
-  /** Ends the process; the data stays. */
+  /** Ends it; the data stays. SIGKILL ends the process that serves as well, at once. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
     const ended = once(this.child, 'exit')
-    this.child.kill(signal)
+    if (signal === 'SIGKILL') killAll(this.child.pid as number)
+    else this.child.kill(signal)
     return ((await ended) as [number | null])[0]
   }
 

@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
+import { isAlive } from '../process-tree.ts'
 import { type Started, start } from './process.ts'
 
 const gadget = {
@@ -64,14 +65,6 @@ async function workersOf({ log }: Started, count: number): Promise<Map<number, n
     const lines = log().match(/^.*"a worker serves".*$/gm) ?? []
     if (lines.length >= count) return new Map(logOf(lines.join('\n')).map(({ worker = 0, pid = 0 }) => [worker, pid]))
     await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
   }
 }
 

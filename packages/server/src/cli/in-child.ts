@@ -1,0 +1,45 @@
+/** Runs a command on LMDB stores in a process of its own, whose crash this one survives to tell of. */
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import { type Crashed, crashOf, crashSentence, lmdbStores } from '../workers/crash.ts'
+
+export interface Guarded {
+  readonly work: Crashed['work']
+  /** Addresses of the stores that the command opens. */
+  readonly addresses: readonly string[]
+  /** Of this process, where the other has crashed or was killed. */
+  readonly lostExitCode: number
+}
+
+const interrupt = 'interrupt'
+
+/** Here where no LMDB store is opened, else in a child, which runs the same command line. The signal is aborted by SIGINT and SIGTERM. */
+export async function inChild(guarded: Guarded, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const stores = lmdbStores(guarded.addresses)
+  if (cluster.isPrimary && stores.length > 0) return watchChild(guarded, stores)
+  const interrupted = new AbortController()
+  const abort = (): void => interrupted.abort()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, abort)
+  process.on('message', (message) => message === interrupt && abort())
+  try {
+    await run(interrupted.signal)
+  } finally {
+    // What it could hear of its parent would keep it from ending.
+    cluster.worker?.disconnect()
+  }
+}
+
+async function watchChild({ work, lostExitCode }: Guarded, stores: readonly string[]): Promise<void> {
+  const child = cluster.fork()
+  // At a terminal the child gets the signal too, and is told twice, which does no harm.
+  const tellToStop = (): void => {
+    if (child.isConnected()) child.send(interrupt, () => undefined)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, tellToStop)
+  const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
+  const { pid } = child.process
+  const crash = crashOf(code, signal)
+  process.exitCode = crash === undefined ? (code ?? lostExitCode) : lostExitCode
+  if (crash !== undefined) process.stderr.write(`ashlar: ${crashSentence({ pid, crash, stores, work })}\n`)
+  else if (signal !== null) process.stderr.write(`ashlar: Process ${pid} was ended by ${signal}.\n`)
+}

@@ -1,0 +1,39 @@
+/** The server within this process: alone, or as one that the primary has started. */
+import cluster from 'node:cluster'
+import type { Config } from '../config/config.ts'
+import { startServer } from '../start-server.ts'
+import { Worker } from '../workers/worker.ts'
+import { logBytes, openLog, sharedLogBytes } from './log.ts'
+import { startLine, stopOnSignals } from './process.ts'
+
+export async function serveAlone(config: Config): Promise<void> {
+  const log = openLog(config.logLevel, logBytes)
+  const server = await startServer(config, log.logger)
+  stopOnSignals(server.stop)
+  const stores = server.federatedDatabases.map(({ alias, store: { facts } }) => ({ alias, ...facts }))
+  // Last, since whoever reads it may send a signal at once.
+  process.stdout.write(startLine(server.url, stores))
+  await server.stopped
+  log.close()
+}
+
+export async function serveAsWorker(): Promise<void> {
+  const worker = new Worker()
+  try {
+    const config = await worker.configured()
+    const isOnly = config.workers === 1
+    const log = openLog(
+      config.logLevel,
+      isOnly ? logBytes : sharedLogBytes,
+      isOnly ? null : { worker: cluster.worker?.id },
+    )
+    const server = await startServer(config, log.logger, worker)
+    stopOnSignals(server.stop)
+    worker.serves(server)
+    await server.stopped
+    log.close()
+  } finally {
+    // What it hears of the primary would keep it from ending.
+    cluster.worker?.disconnect()
+  }
+}

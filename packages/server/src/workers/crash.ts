@@ -1,0 +1,60 @@
+/** A process that native code has crashed: how that is told from other ends, what the operator reads, and how often is too often. */
+
+/** What the operating system ends a process by when native code fails, the checks of LMDB and V8 included. */
+const crashSignals: readonly string[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP']
+/** The same on Windows, as exit codes: access violation, error while a page was read in, failed check, abort. */
+const crashCodes: readonly number[] = [0xc000_0005, 0xc000_0006, 0xc000_0409, 134]
+
+/** The name of the crash; undefined for an end of any other kind. */
+export function crashOf(code: number | null, signal: string | null): string | undefined {
+  if (signal !== null) return crashSignals.includes(signal) ? signal : undefined
+  const isCrash = process.platform === 'win32' && code !== null && crashCodes.includes(code)
+  return isCrash ? `exit code 0x${code.toString(16)}` : undefined
+}
+
+export interface Crashed {
+  readonly pid: number | undefined
+  /** As `crashOf` names it. */
+  readonly crash: string
+  /** Addresses of the LMDB stores that the process had open. */
+  readonly stores: readonly string[]
+  /** What the process did. */
+  readonly work: 'serve' | 'copy' | 'verify'
+}
+
+/** What the operator reads. Nobody can tell for certain why native code crashed, so it is not said to be certain. */
+export function crashSentence({ pid, crash, stores, work }: Crashed): string {
+  const crashed = `Process ${pid} crashed (${crash})`
+  if (stores.length === 0) return `${crashed}: native code of Ashlar, or of what it is built on, has failed.`
+  const memory = crash === 'SIGABRT' ? 'Unless the lines above say that memory ran out, the' : 'The'
+  const file = stores.length === 1 ? 'its data file' : 'the data file of one of them'
+  const cause = `${memory} likeliest cause is that ${file} is damaged, though a fault of Ashlar cannot be excluded.`
+  const rescue = `restore a backup, or copy what can be read: ashlar copy ${stores[0]} lmdb:<new directory>`
+  const check = stores.map((store) => `ashlar verify ${store}`).join(' ; ')
+  const first = work === 'serve' ? 'Stop the server and run' : 'Run'
+  const advice = work === 'verify' ? `To go on, ${rescue}` : `${first}: ${check} . Where that reports damage, ${rescue}`
+  return `${crashed} while it had ${stores.join(', ')} open. ${cause} ${advice}`
+}
+
+/** Addresses of the stores, among these, in which native code reads a file of ours. */
+export function lmdbStores(addresses: readonly string[]): string[] {
+  return addresses.filter((address) => address.startsWith('lmdb:'))
+}
+
+/** Counts crashes within a span of time that goes along. */
+export class CrashCount {
+  private readonly max: number
+  private readonly windowMs: number
+  private times: readonly number[] = []
+
+  constructor(max: number, windowMs: number) {
+    this.max = max
+    this.windowMs = windowMs
+  }
+
+  /** Notes one; true when there were `max` of them within the span. `nowMs`: of a clock that only goes forward. */
+  isTooMany(nowMs: number): boolean {
+    this.times = [...this.times.filter((time) => nowMs - time < this.windowMs), nowMs]
+    return this.times.length >= this.max
+  }
+}

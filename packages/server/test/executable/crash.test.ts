@@ -1,0 +1,183 @@
+/** Processes that die beside the one that watches over them: replaced, told of, or not started again. */
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { AshlarClient } from '@ashlar/client'
+import { describe, expect, it } from 'vitest'
+import { CrashCount, crashOf, crashSentence } from '../../src/workers/crash.ts'
+import { childrenOf, isAlive } from '../process-tree.ts'
+import { type Started, start, temporaryDirectory } from './process.ts'
+
+const gadget = {
+  className: 'Gadget',
+  isReferenceable: true,
+  attributes: [{ attributeName: 'name', logicalType: 'string' }],
+}
+
+/** The numbers of the processes that have come to serve so far, in that order, once there are `count`. */
+async function serving({ log, ended }: Started, count: number): Promise<number[]> {
+  let hasEnded = false
+  void ended.then(() => {
+    hasEnded = true
+  })
+  for (;;) {
+    const lines = log().split('\n').slice(0, -1)
+    const pids = lines.flatMap((line) => {
+      const { msg, pid } = line.startsWith('{')
+        ? (JSON.parse(line) as { msg: string; pid: number })
+        : { msg: '', pid: 0 }
+      return msg === 'a worker serves' ? [pid] : []
+    })
+    if (pids.length >= count) return pids
+    if (hasEnded) throw new Error(`the server has ended:\n${log()}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+const sentences = (log: string): string[] => log.split('\n').filter((line) => line.startsWith('ashlar: '))
+
+async function gone(pid: number): Promise<void> {
+  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Ends its process by `process.abort()` before anything else is done there, unless it is the one that watches. */
+const aborting = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+    "import cluster from 'node:cluster'; if (cluster.isWorker) process.abort()",
+  )}`,
+}
+
+describe('a server on LMDB', () => {
+  it('whose process is killed by native code has another, is told of it in a sentence, and ends when that happens too often', async () => {
+    const directory = temporaryDirectory()
+    const store = `lmdb:${join(directory, 'one')}`
+    const server = start(['--port', '0', '--fd', `one=${store}`, '--fd', 'two=memory:'], {}, directory)
+    const client = new AshlarClient({ baseUrl: await server.url, fdAlias: 'one' })
+    await client.putSchema([gadget])
+    const { __identifier__: oid } = await client.createObject('Gadget', { name: 'kept' })
+    for (const crash of [1, 2]) {
+      const pid = (await serving(server, crash)).at(-1) as number
+      process.kill(pid, 'SIGSEGV')
+      await serving(server, crash + 1)
+      expect(await client.readObject(oid)).toMatchObject({ name: 'kept' })
+      const told = sentences(server.log())
+      expect(told).toHaveLength(crash)
+      expect(told.at(-1)).toBe(
+        `ashlar: Process ${pid} crashed (SIGSEGV) while it had ${store} open. The likeliest cause is that its data file is damaged, ` +
+          `though a fault of Ashlar cannot be excluded. Stop the server and run: ashlar verify ${store} . Where that reports damage, ` +
+          `restore a backup, or copy what can be read: ashlar copy ${store} lmdb:<new directory>`,
+      )
+    }
+    process.kill((await serving(server, 3)).at(-1) as number, 'SIGBUS')
+    const { code, stderr } = await server.ended
+    expect(code).toBe(70)
+    expect(sentences(stderr).slice(2)).toEqual([
+      expect.stringContaining('crashed (SIGBUS)'),
+      'ashlar: It has crashed too often within a short time, and is not started again.',
+    ])
+  })
+
+  it.each([1, 2])('of %i workers that crashes before it serves is not started again', async (workers) => {
+    const words = ['--port', '0', '--workers', String(workers), '--log-level', 'silent']
+    const { code, stdout, stderr } = await start(words, aborting).ended
+    expect([code, stdout]).toEqual([70, ''])
+    const told = sentences(stderr)
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^ashlar: Process \d+ crashed \(SIGABRT\) while it had lmdb:data\/default open\. Unless the lines above say that memory ran out, /,
+      ),
+    ])
+  })
+
+  it('whose process is killed otherwise has another on the same port, and nothing is lost', async () => {
+    const server = start(['--port', '0'])
+    const client = new AshlarClient({ baseUrl: await server.url })
+    await client.putSchema([gadget])
+    const oids: string[] = []
+    for (let killed = 1; killed <= 3; killed++) {
+      oids.push((await client.createObject('Gadget', { name: `${killed}` })).__identifier__)
+      process.kill((await serving(server, killed)).at(-1) as number, 'SIGKILL')
+      await serving(server, killed + 1)
+    }
+    for (const oid of oids) expect(await client.readObject(oid)).toMatchObject({ __identifier__: oid })
+    server.child.kill('SIGTERM')
+    const { code, stderr } = await server.ended
+    expect(code).toBe(0)
+    expect(sentences(stderr)).toEqual([])
+  })
+
+  it('is gone, and its port free, when the process that watches is killed', async () => {
+    const server = start(['--port', '0'])
+    const { port } = new URL(await server.url)
+    const [pid = 0] = await serving(server, 1)
+    expect(childrenOf(server.child.pid as number)).toEqual([pid])
+    server.child.kill('SIGKILL')
+    await gone(pid)
+    const taken = createServer().listen(Number(port), '127.0.0.1')
+    await new Promise((resolve, reject) => taken.once('listening', resolve).once('error', reject))
+    await new Promise((resolve) => taken.close(resolve))
+  })
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('ends by %s while it starts, without an error', async (signal) => {
+    const holding = {
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(
+        "import cluster from 'node:cluster'; if (cluster.isWorker) await new Promise((resolve) => setTimeout(resolve, 60_000))",
+      )}`,
+    }
+    const server = start(['--port', '0'], holding)
+    while (childrenOf(server.child.pid as number).length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    server.child.kill(signal)
+    expect(await server.ended).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+})
+
+it('a server on stores without native code is one process', async () => {
+  const server = start(['--port', '0', '--fd', 'a=memory:'])
+  await server.url
+  expect(childrenOf(server.child.pid as number)).toEqual([])
+  server.child.kill('SIGTERM')
+  expect((await server.ended).code).toBe(0)
+})
+
+it('a copy whose process crashes ends with a sentence', async () => {
+  const directory = temporaryDirectory()
+  const { code, stdout, stderr } = await start(['copy', 'lmdb:old', 'lmdb:new'], aborting, directory).ended
+  expect([code, stdout]).toEqual([1, ''])
+  expect(sentences(stderr)).toEqual([
+    expect.stringMatching(
+      /crashed \(SIGABRT\) while it had lmdb:old, lmdb:new open\. .*Run: ashlar verify lmdb:old ; ashlar verify lmdb:new \. /,
+    ),
+  ])
+})
+
+it('a check whose process crashes ends with a sentence, and with the exit code of what could not be checked', async () => {
+  const { code, stdout, stderr } = await start(['verify', 'lmdb:old'], aborting).ended
+  expect([code, stdout]).toEqual([2, ''])
+  expect(sentences(stderr)).toEqual([
+    expect.stringMatching(
+      /had lmdb:old open\. .* To go on, restore a backup, or copy what can be read: ashlar copy lmdb:old /,
+    ),
+  ])
+})
+
+describe('what a crash is', () => {
+  it.each([
+    [null, 'SIGSEGV', 'SIGSEGV'],
+    [null, 'SIGABRT', 'SIGABRT'],
+    [null, 'SIGKILL', undefined],
+    [null, 'SIGTERM', undefined],
+    [1, null, undefined],
+    [0, null, undefined],
+  ])('exit code %j and signal %j: %j', (code, signal, crash) => {
+    expect(crashOf(code, signal)).toBe(crash)
+  })
+
+  it('is told without a store to check where none is open', () => {
+    const sentence = crashSentence({ pid: 7, crash: 'SIGSEGV', stores: [], work: 'serve' })
+    expect(sentence).toBe('Process 7 crashed (SIGSEGV): native code of Ashlar, or of what it is built on, has failed.')
+  })
+
+  it('is too often when there were so many within the time', () => {
+    const count = new CrashCount(3, 1_000)
+    expect([0, 999, 1_001, 1_998, 1_999].map((ms) => count.isTooMany(ms))).toEqual([false, false, false, true, true])
+  })
+})
