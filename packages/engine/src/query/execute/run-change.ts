@@ -64,9 +64,12 @@ export async function runUpdate(
  * Throws AssertionFailed where they are not, which is read skew.
  */
 function expectSeen({ changes }: Changing, { oid, record }: ObjectView): void {
-  const stored = changes.objects.known(oid)?.stored
+  const state = changes.objects.known(oid)
+  const stored = state?.stored
   const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
   assert(isSeen || changes.objects.isDeleted(oid), `object ${oid} is changed as it was seen`)
+  // Also where the statement changes not the object itself, but one that it refers to.
+  if (state !== undefined) changes.expectUnchanged(state)
 }
 
 async function applyAll(plan: ChangePlan, worked: readonly ActionValues[], changing: Changing): Promise<void> {
