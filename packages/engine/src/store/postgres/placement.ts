@@ -72,9 +72,6 @@ function segment(from: Bytes, to: Bytes | undefined): Segment | undefined {
   return { firstPlacement, lastPlacement: isSpread ? lastPlacementBefore(from, to) : firstPlacement, from, to }
 }
 
-/** Bytes at the beginning of a key that tell its placement. */
-const placementBytes = 5
-
 /** Of the keys below `to` that are in the space of `from`. */
 function lastPlacementBefore(from: Bytes, to: Bytes | undefined): number {
   const isSameSpace = to !== undefined && to[0] === from[0] && to.length > 1
@@ -84,8 +81,13 @@ function lastPlacementBefore(from: Bytes, to: Bytes | undefined): number {
 
 /** Whether every key below this one has a lower placement. A key that ends in zeros follows the same without them. */
 function isFirstOfPlacement(key: Bytes): boolean {
-  if (key.length > placementBytes || key.at(-1) === 0) return false
-  return key[0] === keySpace.index
-    ? uint32At(key, 1) < firstIndexPlacement
-    : byteAt(key, 3) * 256 + byteAt(key, 4) < containersOfDatabase
+  if (key.at(-1) === 0) return false
+  switch (key[0]) {
+    case keySpace.receipt:
+      return key.length <= 2 && byteAt(key, 1) < receiptPlacements
+    case keySpace.index:
+      return key.length <= 5 && uint32At(key, 1) < firstIndexPlacement
+    default:
+      return key.length <= 5 && byteAt(key, 3) * 256 + byteAt(key, 4) < containersOfDatabase
+  }
 }
