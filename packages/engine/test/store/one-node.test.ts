@@ -1,10 +1,23 @@
 /** A table that is split by placement on one node: what holds for every store, by the statements that Citus gets. */
 import { randomBytes } from 'node:crypto'
-import { inject } from 'vitest'
+import pg, { type QueryArrayConfig } from 'pg'
+import { describe, expect, inject, it } from 'vitest'
+import { indexRange } from '../../src/indexes/index-key.ts'
+import { containerLinksRange, linkRange } from '../../src/links/link-keys.ts'
+import { containerExtent, objectKey } from '../../src/records/object-key.ts'
+import type { IndexNumber } from '../../src/schema/class-definition.ts'
+import { copyStore } from '../../src/store/copy-store.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { type Segment, segmentsOf } from '../../src/store/postgres/placement.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { byPlacement, type KeysOfPlacement, readKeysOfPlacement } from '../../src/store/postgres/read-keys.ts'
+import { readPage } from '../../src/store/postgres/read-pages.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { Oid } from '../../src/types/oid.ts'
+import type { AttributeNumber } from '../../src/types/type-spec.ts'
 import { storeConformance } from './conformance.ts'
 import { oneNodeDatabase } from './one-node.ts'
+import { seededRandom } from './wrappers/seeded-random.ts'
 
 const addresses = new WeakMap<Store, string>()
 let database: Promise<string> | undefined
@@ -17,11 +30,77 @@ async function openAt(address: string): Promise<Store> {
 
 storeConformance('one node', {
   async open() {
-    database ??= oneNodeDatabase(inject('postgres'))
-    return openAt(`${await database}?schema=test_${randomBytes(6).toString('hex')}&distribute=citus`)
+    return openAt(await freshAddress())
   },
   async reopen(store) {
     await store.close()
     return openAt(addresses.get(store) ?? '')
   },
+})
+
+async function freshAddress(): Promise<string> {
+  database ??= oneNodeDatabase(inject('postgres'))
+  return `${await database}?schema=test_${randomBytes(6).toString('hex')}&distribute=citus`
+}
+
+/** How many partitions a statement reads as it is planned with its parameters. */
+async function partitionsRead(address: string, { text, values = [] }: QueryArrayConfig<unknown[]>): Promise<number> {
+  const url = new URL(address)
+  url.search = ''
+  const client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  try {
+    const { rows } = await client.query(`EXPLAIN ${text}`, values as unknown[])
+    const plan = rows.map((row) => row['QUERY PLAN'] as string).join('\n')
+    return new Set([...plan.matchAll(/ on (kv_\w+)/g)].map(([, table]) => table)).size
+  } finally {
+    await client.end()
+  }
+}
+
+describe('of a distributed store', () => {
+  it('a page of a container, of links and of an index asks one partition, and so do keys of one placement', async () => {
+    const address = await freshAddress()
+    await (await openAt(address)).close()
+    const tables = { schema: new URL(address).searchParams.get('schema') ?? '', hasRoot: true }
+    const ranges = [3, 4, 5, 6, 7].flatMap((number) => [
+      containerExtent(3, number),
+      containerLinksRange(3, number),
+      linkRange(`3-${number}-1-1` as Oid, 1 as AttributeNumber, 1),
+      indexRange(number as IndexNumber),
+    ])
+    for (const range of ranges) {
+      const [segment, ...others] = segmentsOf(range) as [Segment]
+      expect(others).toEqual([])
+      for (const isReverse of [false, true]) {
+        const page = readPage(tables, { segment, isReverse, limit: 10, keysOnly: false })
+        expect(await partitionsRead(address, page)).toBe(1)
+      }
+    }
+    const keys = [1, 2, 3].map((slot) => objectKey(`3-5-1-${slot}` as Oid))
+    for (const count of [1, 3]) {
+      const [group, ...others] = byPlacement(keys.slice(0, count)) as [KeysOfPlacement]
+      expect(others).toEqual([])
+      expect(await partitionsRead(address, readKeysOfPlacement(tables, group.placement, group.keys))).toBe(1)
+    }
+  })
+
+  it('a copy goes there and back, byte for byte', async () => {
+    const random = seededRandom(7)
+    const byte = (): number => Math.floor(random() * 256)
+    const [source, target, back] = [
+      await openMemoryStore(),
+      await openAt(await freshAddress()),
+      await openMemoryStore(),
+    ]
+    const changes = Array.from({ length: 3_000 }, (_, i) => {
+      const key = Buffer.from([1 + Math.floor(random() * 5), 0, 3, 0, byte() % 12, byte(), byte(), i >> 8, i & 0xff])
+      return { kind: 'put', key, value: Buffer.from(Array.from({ length: byte() % 40 }, byte)) } as const
+    })
+    await source.commit({ changes, expectations: [] })
+    const there = await copyStore(source, target)
+    expect(there.entries).toBeGreaterThan(2_900)
+    expect(await copyStore(target, back)).toEqual(there)
+    for (const store of [source, target, back]) await store.close()
+  })
 })

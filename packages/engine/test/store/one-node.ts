@@ -15,18 +15,25 @@ export async function oneNodeDatabase(address: string): Promise<string> {
   url.pathname = `/${name}`
   await run(
     url.href,
-    `CREATE FUNCTION create_distributed_table(rel regclass, col text) RETURNS void LANGUAGE plpgsql AS $body$
+    `CREATE FUNCTION create_distributed_table(rel regclass, col text, colocate_with text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $body$
+    DECLARE
+      place text := split_part(rel::text, '.', 1);
+      tab text := split_part(rel::text, '.', 2);
     BEGIN
-      EXECUTE format('ALTER TABLE %s RENAME TO kv_model', rel);
-      EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING ALL) PARTITION BY HASH (%I)',
-        replace(rel::text, 'kv_model', 'kv'), rel, col);
+      EXECUTE format('ALTER TABLE %s RENAME TO %I', rel, tab || '_model');
+      EXECUTE format('CREATE TABLE %I.%I (LIKE %I.%I INCLUDING ALL) PARTITION BY HASH (%I)', place, tab, place, tab || '_model', col);
       FOR part IN 0 .. ${partitions - 1} LOOP
-        EXECUTE format('CREATE TABLE %s PARTITION OF %s FOR VALUES WITH (MODULUS ${partitions}, REMAINDER %s)',
-          replace(rel::text, 'kv_model', 'kv_' || part), replace(rel::text, 'kv_model', 'kv'), part);
+        EXECUTE format('CREATE TABLE %I.%I PARTITION OF %I.%I FOR VALUES WITH (MODULUS ${partitions}, REMAINDER %s)',
+          place, tab || '_' || part, place, tab, part);
       END LOOP;
     END $body$;
+    CREATE FUNCTION recover_prepared_transactions() RETURNS int4 LANGUAGE sql AS 'SELECT 0';
+    CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS TABLE (success bool, result text) LANGUAGE sql AS $body$
+      SELECT true, '0'
+    $body$;
+    CREATE FUNCTION citus_add_local_table_to_metadata(rel regclass) RETURNS void LANGUAGE sql AS '';
     CREATE FUNCTION citus_total_relation_size(rel regclass) RETURNS int8 LANGUAGE sql AS $body$
-      SELECT sum(pg_total_relation_size(relid))::int8 FROM pg_partition_tree(rel)
+      SELECT coalesce(sum(pg_total_relation_size(relid)), pg_total_relation_size(rel))::int8 FROM pg_partition_tree(rel)
     $body$;`,
   )
   return url.href

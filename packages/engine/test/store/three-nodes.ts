@@ -16,7 +16,12 @@ const given = Buffer.from('ISOLATION LEVEL READ COMMITTED ')
 /** Connections say in their first words whether they are for commits. */
 const nameOfCommits = Buffer.from('ashlar commits')
 
-export async function startThreeNodes(): Promise<DistributedNodes> {
+export interface ThreeNodes extends DistributedNodes {
+  /** Makes the third node unreachable; what is returned brings it back. */
+  cut(): () => Promise<void>
+}
+
+export async function startThreeNodes(): Promise<ThreeNodes> {
   const nodes = [await startPostgres(), await startPostgres(), await startPostgres()] as const
   const [first, ...others] = nodes
   const relays = await Promise.all(others.map(startRelay))
@@ -38,6 +43,11 @@ export async function startThreeNodes(): Promise<DistributedNodes> {
         counts.push(rows[0]?.count ?? 0)
       }
       return counts
+    },
+    cut() {
+      const [, relay] = relays
+      relay?.stop()
+      return async () => relay?.start()
     },
     async stop() {
       await first.stop()
@@ -93,11 +103,15 @@ function distribution(ports: readonly number[]): string {
     CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS TABLE (success bool, result text) LANGUAGE sql AS $body$
       SELECT true, '0'
     $body$;
+    CREATE FUNCTION citus_add_local_table_to_metadata(rel regclass) RETURNS void LANGUAGE sql AS '';
     CREATE FUNCTION citus_total_relation_size(rel regclass) RETURNS int8 LANGUAGE plpgsql AS $body$
     DECLARE
       place text := split_part(rel::text, '.', 1);
       total int8 := pg_total_relation_size(format('%I.kv_0', place)::regclass);
     BEGIN
+      IF rel::text LIKE '%kv_root' THEN
+        RETURN pg_total_relation_size(rel);
+      END IF;
       FOR node IN 1 .. ${ports.length} LOOP
         total := total + (SELECT size FROM dblink('node_' || node,
           format('SELECT pg_total_relation_size(%L)', format('%I.kv_%s', place, node))) AS t(size int8));
@@ -109,6 +123,8 @@ function distribution(ports: readonly number[]): string {
 
 interface Relay {
   readonly port: number
+  /** Once more, after it was stopped. */
+  start(): Promise<void>
   stop(): void
 }
 
@@ -135,8 +151,10 @@ async function startRelay(node: RunningPostgres): Promise<Relay> {
     far.on('data', (bytes) => near.write(bytes))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    start: () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve)),
     stop() {
       server.close()
       for (const socket of sockets) socket.destroy()

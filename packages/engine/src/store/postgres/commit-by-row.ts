@@ -4,47 +4,53 @@
  * strength, are one statement for one node.
  */
 import { wants } from './commit-parameters.ts'
+import { nameOfTable, onTableOf, type Tables } from './tables.ts'
 
-export function lockInOrder(schema: string): string {
+export function lockInOrder(tables: Tables): string {
   return `
           FOR r IN SELECT p, k, w, n, x, i, (coalesce(lead(i) OVER (ORDER BY i), locked + 1) - 1)::int4 AS last
             FROM unnest(p_placements, p_keys, p_wants, p_lengths, p_values) WITH ORDINALITY AS u(p, k, w, n, x, i)
             WHERE w & ${wants.continues} = 0 ORDER BY i
           LOOP
             IF r.last > r.i THEN
-${lockRun(schema)}
+${lockRun(tables)}
             ELSE
-${lockOne(schema)}
+${lockOne(tables)}
             END IF;
           END LOOP;`
 }
 
-function lockOne(schema: string): string {
-  const row = `SELECT value INTO v FROM ${schema}.kv WHERE placement = r.p AND key = r.k`
+function lockOne(tables: Tables): string {
+  const lock = (strength: string): string =>
+    onTableOf(
+      tables,
+      'r.p',
+      (table) => `SELECT value INTO v FROM ${table} WHERE placement = r.p AND key = r.k FOR ${strength}`,
+    )
   const insert = (value: string): string =>
-    `INSERT INTO ${schema}.kv VALUES (r.p, r.k, ${value}) ON CONFLICT DO NOTHING`
+    onTableOf(tables, 'r.p', (table) => `INSERT INTO ${table} VALUES (r.p, r.k, ${value}) ON CONFLICT DO NOTHING`)
   return `
             LOOP
               IF r.w & ${wants.absent} <> 0 THEN
-                ${insert("coalesce(r.x, ''::bytea)")};
+                ${insert("coalesce(r.x, ''::bytea)")}
                 IF FOUND THEN
                   is_own[r.i] := true;
                   EXIT;
                 END IF;
               END IF;
               IF r.w & ${wants.delete | wants.guard} <> 0 THEN
-                ${row} FOR UPDATE;
+                ${lock('UPDATE')}
               ELSIF r.w & ${wants.put} <> 0 THEN
-                ${row} FOR NO KEY UPDATE;
+                ${lock('NO KEY UPDATE')}
               ELSIF r.w & ${wants.revision} <> 0 THEN
-                ${row} FOR SHARE;
+                ${lock('SHARE')}
               ELSE
-                ${row} FOR KEY SHARE;
+                ${lock('KEY SHARE')}
               END IF;
               found_it := FOUND;
               EXIT WHEN found_it OR r.w & ${wants.put | wants.absent} = 0;
               IF r.w & ${wants.absent} = 0 THEN
-                ${insert('r.x')};
+                ${insert('r.x')}
                 IF FOUND THEN
                   is_own[r.i] := true;
                   EXIT;
@@ -65,23 +71,28 @@ function lockOne(schema: string): string {
  * Rows that may have to be made are made or locked by one statement, key by key: ON CONFLICT DO UPDATE locks the row that is there,
  * and WHERE false leaves it as it is. Their values are written out, since Citus would write each array once a row.
  */
-function lockRun(schema: string): string {
-  const lock = (strength: string): string => `
+function lockRun(tables: Tables): string {
+  const lock = (strength: string): string =>
+    onTableOf(
+      tables,
+      'r.p',
+      (table) => `
                 FOR one IN SELECT u.i, u.n, substr(kv.value, 1, greatest(u.n, 0)) AS head
                   FROM unnest(p_keys[r.i:r.last], p_lengths[r.i:r.last]) WITH ORDINALITY AS u(k, n, i)
-                  JOIN ${schema}.kv ON kv.placement = r.p AND kv.key = u.k ORDER BY u.i FOR ${strength} OF kv
+                  JOIN ${table} AS kv ON kv.placement = r.p AND kv.key = u.k ORDER BY u.i FOR ${strength} OF kv
                 LOOP
                   is_there[r.i + one.i - 1] := true;
                   IF one.n >= 0 THEN
                     heads[r.i + one.i - 1] := one.head;
                   END IF;
-                END LOOP;`
+                END LOOP`,
+    )
   const rows = `string_agg(format('(%s,''\\x%s'',''\\x%s'')', r.p, encode(k, 'hex'), encode(coalesce(x, ''::bytea), 'hex')), ',' ORDER BY i)`
   return `
               IF r.w & ${wants.mayBeMade} <> 0 THEN
                 made := '{}';
                 FOR one IN EXECUTE (
-                  SELECT 'INSERT INTO ${schema}.kv AS kv VALUES ' || ${rows}
+                  SELECT 'INSERT INTO ' || ${nameOfTable(tables, 'r.p')} || ' AS kv VALUES ' || ${rows}
                       || ' ON CONFLICT (placement, key) DO UPDATE SET value = kv.value WHERE false RETURNING kv.key'
                     FROM unnest(p_keys[r.i:r.last], p_values[r.i:r.last]) WITH ORDINALITY AS u(k, x, i))
                 LOOP
@@ -101,7 +112,7 @@ function lockRun(schema: string): string {
 }
 
 /** All rows are locked already, so that their order does not matter any more. What was made with its lock has its value. */
-export function changeByPlacement(schema: string): string {
+export function changeByPlacement(tables: Tables): string {
   return `
         FOR r IN SELECT p, w & ${wants.put} <> 0 AS is_put, array_agg(k ORDER BY i) AS ks, array_agg(x ORDER BY i) AS xs,
             count(*) AS n, (array_agg(k))[1] AS k, (array_agg(x))[1] AS x
@@ -110,26 +121,31 @@ export function changeByPlacement(schema: string): string {
           GROUP BY 1, 2
         LOOP
           IF NOT r.is_put THEN
-            DELETE FROM ${schema}.kv WHERE placement = r.p AND key = ANY (r.ks);
+            ${onTableOf(tables, 'r.p', (table) => `DELETE FROM ${table} WHERE placement = r.p AND key = ANY (r.ks)`)}
           ELSIF r.n = 1 THEN
             -- An element of an array that is a parameter, written here, makes Citus break down.
-            UPDATE ${schema}.kv SET value = r.x WHERE placement = r.p AND key = r.k;
+            ${onTableOf(tables, 'r.p', (table) => `UPDATE ${table} SET value = r.x WHERE placement = r.p AND key = r.k`)}
           ELSE
-            UPDATE ${schema}.kv SET value = u.x FROM unnest(r.ks, r.xs) AS u(k, x) WHERE placement = r.p AND key = u.k;
+            ${onTableOf(
+              tables,
+              'r.p',
+              (table) =>
+                `UPDATE ${table} AS kv SET value = u.x FROM unnest(r.ks, r.xs) AS u(k, x) WHERE kv.placement = r.p AND kv.key = u.k`,
+            )}
           END IF;
         END LOOP;`
 }
 
 /** A foreign table would be searched for rows to change by their placement alone, and all of those locked. */
-export function changeByRow(schema: string): string {
+export function changeByRow(tables: Tables): string {
   return `
         FOR r IN SELECT p, k, w, x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
           WHERE w & ${wants.put | wants.delete | wants.absent} <> 0 AND NOT (o AND w & ${wants.put} <> 0) AND NOT c = ANY (losers)
         LOOP
           IF r.w & ${wants.put} <> 0 THEN
-            UPDATE ${schema}.kv SET value = r.x WHERE placement = r.p AND key = r.k;
+            ${onTableOf(tables, 'r.p', (table) => `UPDATE ${table} SET value = r.x WHERE placement = r.p AND key = r.k`)}
           ELSE
-            DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
+            ${onTableOf(tables, 'r.p', (table) => `DELETE FROM ${table} WHERE placement = r.p AND key = r.k`)}
           END IF;
         END LOOP;`
 }

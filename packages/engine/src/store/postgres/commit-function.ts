@@ -2,6 +2,7 @@
 import { catalogVersionKey } from '../../bytes/key-space.ts'
 import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
 import { expectationKind, steps, wants } from './commit-parameters.ts'
+import { onTableOf, type Tables, tableOf } from './tables.ts'
 
 /** The error of a commit whose connection was declared dead meanwhile: nothing of it was done. */
 export const fencedCode = 'ASH01'
@@ -18,7 +19,8 @@ export const fencedCode = 'ASH01'
  * positions of expectations that do not hold, the first of each commit that failed; 0 stands for the version of the catalog,
  * which all expect alike. `p_proof` is the placement beside which the call is noted as done.
  */
-export function commitFunction(schema: string): string {
+export function commitFunction(tables: Tables): string {
+  const { schema } = tables
   return `
     CREATE OR REPLACE FUNCTION ${schema}.commit(
       p_proof int4, p_slot int8, p_number int8, p_steps int4, p_catalog bytea,
@@ -44,6 +46,7 @@ export function commitFunction(schema: string): string {
       lost int4[] := '{}';
       losers int4[] := '{}';
       held text;
+      held_after text;
     BEGIN
       IF p_steps & ${steps.exclusive} <> 0 THEN
         LOCK TABLE ${schema}.catalog_lock IN ACCESS EXCLUSIVE MODE;
@@ -54,13 +57,13 @@ export function commitFunction(schema: string): string {
         LOCK TABLE ${schema}.catalog_lock IN ROW EXCLUSIVE MODE;
       END IF;
       IF p_catalog IS NOT NULL THEN
-        SELECT value INTO v FROM ${schema}.kv WHERE placement = 0 AND key = '\\x${catalogVersionKey.toString('hex')}'::bytea;
+        SELECT value INTO v FROM ${tableOf(tables, 0)} WHERE placement = 0 AND key = '\\x${catalogVersionKey.toString('hex')}'::bytea;
         IF v IS NULL OR substr(v, 1, length(p_catalog)) <> p_catalog THEN
           RETURN ARRAY[0];
         END IF;
       END IF;
       IF locked > 0 THEN
-${lockKeys(schema)}
+${lockKeys(tables)}
       END IF;
       IF array_length(p_new_keys, 1) > 0 THEN
 ${insertNew(schema)}
@@ -69,17 +72,13 @@ ${insertNew(schema)}
 ${checkKeys()}
       END IF;
       IF array_length(p_range_positions, 1) > 0 THEN
-${checkRanges(schema)}
+${checkRanges(tables)}
       END IF;
       IF losers <> '{}' THEN
-${undoInserted(schema)}
+${undoInserted(tables)}
       END IF;
-${makeChanges(schema)}
-      UPDATE ${schema}.slot SET last = p_number, failed = lost, at = now()
-        WHERE placement = p_proof AND slot = p_slot AND NOT is_fenced;
-      IF NOT FOUND THEN
-        INSERT INTO ${schema}.slot VALUES (p_proof, p_slot, p_number, lost, false, now()) ON CONFLICT DO NOTHING;
-      END IF;
+${makeChanges(tables)}
+${noteAsDone(tables)}
       IF NOT FOUND THEN
         RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedCode}';
       END IF;
@@ -88,8 +87,22 @@ ${makeChanges(schema)}
   `
 }
 
+/** Finds nothing, and leaves nothing, where the connection is fenced. */
+function noteAsDone(tables: Tables): string {
+  const update = (slot: string): string => `UPDATE ${slot} SET last = p_number, failed = lost, at = now()
+        WHERE placement = p_proof AND slot = p_slot AND NOT is_fenced`
+  const insert = (slot: string): string =>
+    `INSERT INTO ${slot} VALUES (p_proof, p_slot, p_number, lost, false, now()) ON CONFLICT DO NOTHING`
+  return `
+      ${onTableOf(tables, 'p_proof', update, 'slot')}
+      IF NOT FOUND THEN
+        ${onTableOf(tables, 'p_proof', insert, 'slot')}
+      END IF;`
+}
+
 /** By one statement where all are of one strength; else one by one, as strongly as each has to be. */
-function lockKeys(schema: string): string {
+function lockKeys(tables: Tables): string {
+  const { schema } = tables
   const lockAll = (strength: string): string => `
         FOR r IN SELECT u.i, u.n, kv.value FROM unnest(p_placements, p_keys, p_lengths) WITH ORDINALITY AS u(p, k, n, i)
           JOIN ${schema}.kv ON kv.placement = u.p AND kv.key = u.k ORDER BY u.i FOR ${strength} OF kv
@@ -106,7 +119,7 @@ function lockKeys(schema: string): string {
         ELSIF p_steps & ${steps.lockPresent} <> 0 THEN ${lockAll('KEY SHARE')}
         ELSIF p_steps & ${steps.lockDelete} <> 0 THEN ${lockAll('UPDATE')}
         ELSIF p_steps & ${steps.lockRevision} <> 0 THEN ${lockAll('SHARE')}
-        ELSE ${lockInOrder(schema)}
+        ELSE ${lockInOrder(tables)}
         END IF;`
 }
 
@@ -140,9 +153,9 @@ function checkKeys(): string {
 }
 
 /** Of one commit, an expectation of a range may come before one of a key that has failed already: it is then the first. */
-function checkRanges(schema: string): string {
-  const held = (placement: string): string => `
-            SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${schema}.kv
+function checkRanges(tables: Tables): string {
+  const held = (table: string, placement: string): string => `
+            SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${table}
               WHERE ${placement} AND key >= r.a AND (r.b IS NULL OR key < r.b) AND NOT key = ANY (own)`
   return `
         FOR r IN SELECT i, c, f, l, a, b, h
@@ -151,9 +164,9 @@ function checkRanges(schema: string): string {
         LOOP
           CONTINUE WHEN r.c = ANY (losers) AND lost[array_position(losers, r.c)] < r.i;
           IF r.f = r.l THEN
-            ${held('placement = r.f')};
+            ${onTableOf(tables, 'r.f', (table) => held(table, 'placement = r.f'))}
           ELSE
-            ${held('(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')};
+            ${heldByBroadRange(tables, held)}
           END IF;
           IF held <> r.h THEN
             IF r.c = ANY (losers) THEN
@@ -166,22 +179,35 @@ function checkRanges(schema: string): string {
         END LOOP;`
 }
 
-function undoInserted(schema: string): string {
+/** Of ranges of several placements, one that begins with the first of all has its first keys in the other table. */
+function heldByBroadRange(tables: Tables, held: (table: string, placement: string) => string): string {
+  const all = held(`${tables.schema}.kv`, '(placement, key) >= (r.f, r.a) AND placement >= r.f AND placement <= r.l')
+  if (!tables.hasRoot) return `${all};`
+  return `${all};
+            IF r.f = 0 THEN
+              held_after := held;
+              ${held(tableOf(tables, 0), 'placement = 0')};
+              held := concat_ws(',', nullif(held, ''), nullif(held_after, ''));
+            END IF;`
+}
+
+function undoInserted(tables: Tables): string {
   return `
         FOR r IN SELECT p, k FROM unnest(p_placements, p_keys, is_own, p_owners) AS u(p, k, o, c) WHERE o AND c = ANY (losers)
           UNION ALL SELECT p, k FROM unnest(p_new_placements, p_new_keys, p_new_owners) AS u(p, k, c)
             WHERE c = ANY (losers) AND k = ANY (own)
         LOOP
-          DELETE FROM ${schema}.kv WHERE placement = r.p AND key = r.k;
+          ${onTableOf(tables, 'r.p', (table) => `DELETE FROM ${table} WHERE placement = r.p AND key = r.k`)}
         END LOOP;`
 }
 
-function makeChanges(schema: string): string {
+function makeChanges(tables: Tables): string {
+  const { schema } = tables
   return `
       IF p_steps & ${steps.byPlacement} <> 0 THEN
-${changeByPlacement(schema)}
+${changeByPlacement(tables)}
       ELSIF p_steps & ${steps.byRow} <> 0 THEN
-${changeByRow(schema)}
+${changeByRow(tables)}
       ELSE
         IF p_steps & ${steps.put} <> 0 THEN
           UPDATE ${schema}.kv SET value = x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)

@@ -7,9 +7,11 @@ import { steps } from './commit-parameters.ts'
 import type { CommitConnection, Connections } from './connections.ts'
 import { codeOf, failureOf, outcomeUnknown, statementTimedOut, thrownFor } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
+import { type Tables, tableOf } from './tables.ts'
 
 export interface CommitWays {
   readonly rows: RowsOfCommit
+  readonly tables: Tables
   /** Absent where no commit has two phases. */
   readonly prepared: PreparedTransactions | undefined
 }
@@ -24,7 +26,7 @@ export class TookTooLong extends Error {}
 export async function commitTogether(
   connections: Connections,
   group: CommitGroup,
-  { rows, prepared }: CommitWays,
+  { rows, tables, prepared }: CommitWays,
 ): Promise<CommitOutcome[]> {
   const proof = rows === 'together' ? 0 : group.proofPlacement
   const values = group.sealed(rows)
@@ -48,7 +50,7 @@ export async function commitTogether(
       // Citus commits what is on one node there first, and may be interrupted before it has heard of it.
       const isUnknown = failure === 'lost' || (prepared !== undefined && failure === 'unavailable')
       connection.client.release(isUnknown || failure === 'unusable')
-      const failed = isUnknown ? await foundOut(connections, { connection, proof, prepared, error }) : undefined
+      const failed = isUnknown ? await foundOut(connections, { connection, proof, tables, prepared, error }) : undefined
       if (failed !== undefined) return group.outcomes(failed)
       if (codeOf(error) === statementTimedOut && group.size > 1) throw new TookTooLong()
       if (!(await attempts.another(failure))) throw thrownFor(location, error)
@@ -97,6 +99,7 @@ interface Lost {
   readonly connection: CommitConnection
   readonly proof: number
   readonly prepared: PreparedTransactions | undefined
+  readonly tables: Tables
   /** What its last call has failed with. */
   readonly error: unknown
 }
@@ -109,11 +112,11 @@ interface Lost {
  */
 async function foundOut(
   connections: Connections,
-  { connection, proof, prepared, error }: Lost,
+  { connection, proof, tables, prepared, error }: Lost,
 ): Promise<readonly number[] | undefined> {
   let row: SlotRow
   try {
-    const fencing = fence(connections, proof, connection.slot)
+    const fencing = fence(connections, tableOf(tables, proof, 'slot'), proof, connection.slot)
     row = await (prepared === undefined ? fencing : prepared.recoveringUntil(fencing))
   } catch {
     // What is worth telling is why the connection was lost.
@@ -132,14 +135,13 @@ interface SlotRow {
 }
 
 /** One of the two statements finds the row; that it is there at once for the other only is when a call makes it between them. */
-async function fence(connections: Connections, proof: number, slot: string): Promise<SlotRow> {
-  const { schema } = connections.address
+async function fence(connections: Connections, table: string, proof: number, slot: string): Promise<SlotRow> {
   const told = `RETURNING last, array_to_string(failed, ',') AS failed`
   for (;;) {
-    const update = `UPDATE ${schema}.slot SET is_fenced = true WHERE placement = $1 AND slot = $2 ${told}`
+    const update = `UPDATE ${table} SET is_fenced = true WHERE placement = $1 AND slot = $2 ${told}`
     const updated = await connections.upkeep(update, [proof, slot])
     if (updated.rows.length > 0) return updated.rows[0] as SlotRow
-    const insert = `INSERT INTO ${schema}.slot VALUES ($1, $2, 0, '{}', true, now()) ON CONFLICT DO NOTHING ${told}`
+    const insert = `INSERT INTO ${table} VALUES ($1, $2, 0, '{}', true, now()) ON CONFLICT DO NOTHING ${told}`
     const inserted = await connections.upkeep(insert, [proof, slot])
     if (inserted.rows.length > 0) return inserted.rows[0] as SlotRow
   }

@@ -10,6 +10,7 @@ import type { Connections } from './connections.ts'
 import { failureOf, thrownFor } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
+import type { Tables } from './tables.ts'
 
 /** While one statement is answered, the next is on its way; what is asked for meanwhile is in the one after. */
 const statementsAtOnce = 2
@@ -88,12 +89,14 @@ export class GroupReads implements KeyReads {
 /** A statement for each placement: one node answers it, and a node that is down fails no reads of others. */
 export class PlacedReads implements KeyReads {
   private readonly connections: Connections
+  private readonly tables: Tables
   private readonly prepared: PreparedTransactions | undefined
   private readonly placements = new Map<number, GroupReads>()
 
   /** `prepared`: what is known to be shown in parts is brought to its end before it is read. */
-  constructor(connections: Connections, prepared: PreparedTransactions | undefined) {
+  constructor(connections: Connections, tables: Tables, prepared: PreparedTransactions | undefined) {
     this.connections = connections
+    this.tables = tables
     this.prepared = prepared
   }
 
@@ -112,7 +115,7 @@ export class PlacedReads implements KeyReads {
   private of(placement: number): GroupReads {
     let reads = this.placements.get(placement)
     if (reads === undefined) {
-      const query = (schema: string, keys: readonly Bytes[]) => readKeysOfPlacement(schema, placement, keys)
+      const query = (_schema: string, keys: readonly Bytes[]) => readKeysOfPlacement(this.tables, placement, keys)
       reads = new GroupReads(this.connections, { query, values: valuesOfPlacement })
       this.placements.set(placement, reads)
     }

@@ -55,15 +55,15 @@ async function refuseCommit(): Promise<never> {
 
 function storeOn(
   connections: Connections,
-  { isDistributed, rowsOfCommit, canRecover }: Prepared,
+  { isDistributed, rowsOfCommit, canRecover, tables }: Prepared,
   warn: (message: string) => void,
 ): Store {
   const { location, patienceMs } = connections.address
   const upkeep: Upkeep = (text, values) => connections.upkeep(text, values)
   const prepared = canRecover ? new PreparedTransactions({ upkeep, patienceMs, warn }) : undefined
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
-  const commits = new GroupCommits(connections, { rows: rowsOfCommit, prepared })
-  const ways = readWays(connections, isDistributed, prepared)
+  const commits = new GroupCommits(connections, { rows: rowsOfCommit, tables, prepared })
+  const ways = readWays(connections, { isDistributed, tables }, prepared)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -102,7 +102,10 @@ function storeOn(
     },
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
-      return { ...(await tracked(tableStats(connections, isDistributed))), oldestSnapshotMs: snapshots.oldestMs() }
+      return {
+        ...(await tracked(tableStats(connections, tables, isDistributed))),
+        oldestSnapshotMs: snapshots.oldestMs(),
+      }
     },
     async backup(directory) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
@@ -117,19 +120,19 @@ function storeOn(
 
 function readWays(
   connections: Connections,
-  isDistributed: boolean,
+  { isDistributed, tables }: Pick<Prepared, 'isDistributed' | 'tables'>,
   prepared: PreparedTransactions | undefined,
 ): ReadWays {
   const { location, areReadsLocking, lockingMs, patienceMs } = connections.address
   const transactions = (locking: number | undefined) => {
-    return new ReadTransactions(connections, { isDistributed, lockingMs: locking, prepared })
+    return new ReadTransactions(connections, { isDistributed, tables, lockingMs: locking, prepared })
   }
   return {
     location,
     patienceMs,
     isDistributed,
     // A statement over several nodes shows no one moment by itself.
-    reads: isDistributed ? new PlacedReads(connections, prepared) : new GroupReads(connections),
+    reads: isDistributed ? new PlacedReads(connections, tables, prepared) : new GroupReads(connections),
     transactions: transactions(undefined),
     lockingTransactions: transactions(lockingMs),
     // No client is waited for in the middle of them.

@@ -1,10 +1,11 @@
-/** What a database needs before it is a store: made when it is first opened, looked at each time. */
+/** What a database needs before it is a store: made when it is first opened, looked at each time. */ import { AshlarError } from '../../errors.ts'
 import { copyCommand } from '../storage-format.ts'
 import { checkSessions } from './check-sessions.ts'
 import type { RowsOfCommit } from './commit-group.ts'
 import type { Connections } from './connections.ts'
 import { codeOf } from './failures.ts'
 import { definitions, oldestTablesVersion, tablesVersion } from './schema.ts'
+import type { Tables } from './tables.ts'
 
 export interface Prepared {
   /** The table is split over several nodes, each of which shows moments of its own. */
@@ -12,11 +13,12 @@ export interface Prepared {
   readonly rowsOfCommit: RowsOfCommit
   /** By Citus, which commits in two phases, and lets this user bring to an end what a failure left between them. */
   readonly canRecover: boolean
+  readonly tables: Tables
 }
 
 /** `warn` is told what works, but is probably not what the operator wants. Throws an `Error` for the operator. */
 export async function prepare(connections: Connections, warn: (message: string) => void): Promise<Prepared> {
-  const { schema, isDistributed: isWanted } = connections.address
+  const { isDistributed: isWanted } = connections.address
   await checkSessions(connections)
   await checkCoordinator(connections)
   // A user without the right to define may still use what an administrator has defined.
@@ -33,12 +35,29 @@ export async function prepare(connections: Connections, warn: (message: string) 
       'its table is there already, and is not distributed; copy it into a new schema with distribute=citus',
     )
   }
-  await connections.upkeep(`DELETE FROM ${schema}.slot WHERE at < now() - interval '1 day'`)
-  return {
-    isDistributed,
-    rowsOfCommit: await rowsOfCommit(connections, isDistributed),
-    canRecover: isDistributed && (await canRecover(connections, warn)),
+  const prepared = await preparedAs(connections, isDistributed, isDistributed && (await canRecover(connections, warn)))
+  await removeOldProofs(connections, prepared.tables)
+  return prepared
+}
+
+/** A node that is down does not prevent the start: old proofs do no harm, and are removed at a later one. */
+async function removeOldProofs(connections: Connections, { schema, hasRoot }: Tables): Promise<void> {
+  const old = `at < now() - interval '1 day'`
+  if (!hasRoot) {
+    await connections.upkeep(`DELETE FROM ${schema}.slot WHERE ${old}`)
+    return
   }
+  await connections.upkeep(`DELETE FROM ${schema}.slot_root WHERE ${old}`)
+  await connections.upkeep(`DELETE FROM ${schema}.slot WHERE ${old}`).catch((error) => {
+    if (!(error instanceof AshlarError)) throw error
+  })
+}
+
+async function preparedAs(connections: Connections, isDistributed: boolean, canRecover: boolean): Promise<Prepared> {
+  const { schema } = connections.address
+  const hasRoot = await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', `${schema}.kv_root`)
+  const tables = { schema, hasRoot }
+  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed), canRecover, tables }
 }
 
 /** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */
@@ -46,7 +65,7 @@ export async function prepareToRead(connections: Connections): Promise<Prepared>
   if (!(await isDefined(connections))) throw new Error('there is no store')
   await checkVersion(connections, oldestTablesVersion)
   const isDistributed = await isTableDistributed(connections)
-  return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed), canRecover: false }
+  return preparedAs(connections, isDistributed, false)
 }
 
 async function checkVersion(connections: Connections, oldest: number): Promise<void> {

@@ -3,6 +3,7 @@ import type { QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
 import { placementOf } from './placement.ts'
+import { type Tables, tableOf } from './tables.ts'
 
 const keysWrittenOutMax = 8
 
@@ -52,16 +53,17 @@ export function byPlacement(keys: readonly Bytes[]): KeysOfPlacement[] {
 
 /** Reads keys that have one placement, each asked for once. Gives rows of key and value: Citus plans that with least effort. */
 export function readKeysOfPlacement(
-  schema: string,
+  tables: Tables,
   placement: number,
   keys: readonly Bytes[],
 ): QueryArrayConfig<unknown[]> {
   const [only] = keys
   const isOne = keys.length === 1 && only !== undefined
+  const table = tableOf(tables, placement)
   return {
-    name: isOne ? 'key of one' : 'keys of one',
+    name: `${isOne ? 'key' : 'keys'} in ${table}`,
     rowMode: 'array',
-    text: `SELECT key, value FROM ${schema}.kv WHERE placement = $1 AND key = ${isOne ? '$2' : 'ANY ($2)'}`,
+    text: `SELECT key, value FROM ${table} WHERE placement = $1 AND key = ${isOne ? '$2' : 'ANY ($2)'}`,
     values: [placement, isOne ? only : byteaArray(keys)],
   }
 }

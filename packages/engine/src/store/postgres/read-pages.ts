@@ -3,6 +3,7 @@ import type { QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
 import type { Segment } from './placement.ts'
+import { type Tables, tableOf } from './tables.ts'
 
 export interface Page {
   readonly segment: Segment
@@ -23,15 +24,16 @@ export function isPlain({ segment, isReverse, keysOnly }: Page): boolean {
 }
 
 /** Gives rows of key and, unless only keys are asked for, value. */
-export function readPage(schema: string, { segment, isReverse, limit, keysOnly }: Page): QueryArrayConfig<unknown[]> {
+export function readPage(tables: Tables, { segment, isReverse, limit, keysOnly }: Page): QueryArrayConfig<unknown[]> {
   const { firstPlacement, lastPlacement, from, to } = segment
   const isOne = firstPlacement === lastPlacement
+  const table = tableOf(tables, firstPlacement)
   const placement = isOne ? 'placement = $1 AND $1 = $2' : '(placement, key) >= ($1, $3) AND placement <= $2'
   const order = isReverse ? 'DESC' : 'ASC'
   return {
-    name: `page${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''} ${order}`,
+    name: `page in ${table}${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''} ${order}`,
     rowMode: 'array',
-    text: `SELECT key${keysOnly ? '' : ', value'} FROM ${schema}.kv
+    text: `SELECT key${keysOnly ? '' : ', value'} FROM ${table}
       WHERE ${placement} AND key >= $3${to === undefined ? '' : ' AND key < $5'}
       ORDER BY placement ${order}, key ${order} LIMIT $4`,
     values: [firstPlacement, lastPlacement, from, limit ?? null, ...(to === undefined ? [] : [to])],

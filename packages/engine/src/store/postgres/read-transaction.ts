@@ -12,6 +12,7 @@ import type { PreparedTransactions } from './prepared-transactions.ts'
 import { ReadBranches } from './read-branches.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 import { isPlain, type Page, type PlainPage, readNextPlacement, readPage, readPages } from './read-pages.ts'
+import { rootPlacement, type Tables } from './tables.ts'
 
 /** A statement waits for those before it on its connection, so that not too many should share one. */
 const readersMax = 16
@@ -35,6 +36,7 @@ interface AskedPage {
 export interface TransactionKind {
   /** Statements are for one node each where that can be. */
   readonly isDistributed: boolean
+  readonly tables: Tables
   /** It keeps commits out, for so long at most; Infinity: for as long as it takes. */
   readonly lockingMs: number | undefined
   /** Where commits have two phases: what a failure left between them is brought to an end before it could be seen. */
@@ -87,7 +89,7 @@ export class ReadTransaction {
     if (this.kind.isDistributed || !isPlain(page)) {
       const { firstPlacement, lastPlacement } = page.segment
       const placement = firstPlacement === lastPlacement ? firstPlacement : undefined
-      return this.counted(this.send(readPage(this.connections.address.schema, page), placement))
+      return this.counted(this.send(readPage(this.kind.tables, page), placement))
     }
     this.gather()
     return this.counted(
@@ -101,9 +103,9 @@ export class ReadTransaction {
     return this.counted(
       this.send(readNextPlacement(schema, first, last, isReverse), undefined).then((rows) => {
         const held = (rows as unknown as readonly (readonly [number])[])[0]?.[0]
-        const other = this.branches.readElsewhere(first, last, isReverse)
-        if (held === undefined || other === undefined) return held ?? other
-        return isReverse ? Math.max(held, other) : Math.min(held, other)
+        const others = [held, this.branches.readElsewhere(first, last, isReverse), firstOf(this.kind.tables, first)]
+        const found = others.filter((placement) => placement !== undefined)
+        return found.length === 0 ? undefined : isReverse ? Math.max(...found) : Math.min(...found)
       }),
     )
   }
@@ -145,7 +147,10 @@ export class ReadTransaction {
     const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
     // By one placement each, so that one node answers.
     const reading = byPlacement(keys).map(async ({ placement, keys: own, positions }) => {
-      const found = valuesOfPlacement(own, await this.send(readKeysOfPlacement(schema, placement, own), placement))
+      const found = valuesOfPlacement(
+        own,
+        await this.send(readKeysOfPlacement(this.kind.tables, placement, own), placement),
+      )
       for (const [i, position] of positions.entries()) values[position] = found[i]
     })
     await Promise.all(reading)
@@ -157,7 +162,7 @@ export class ReadTransaction {
     const { schema } = this.connections.address
     const [only] = asked
     if (only !== undefined && asked.length === 1) {
-      this.send(readPage(schema, only.page), undefined).then(only.resolve, only.reject)
+      this.send(readPage(this.kind.tables, only.page), undefined).then(only.resolve, only.reject)
       return
     }
     const pages = readPages(
@@ -282,6 +287,11 @@ export class ReadTransaction {
   }
 }
 
+/** The statement that looks for placements does not know what is in the other table. */
+function firstOf({ hasRoot }: Tables, first: number): number | undefined {
+  return hasRoot && first === rootPlacement ? first : undefined
+}
+
 async function endTransaction(client: PoolClient): Promise<void> {
   try {
     await client.query('COMMIT')
@@ -305,14 +315,20 @@ export class ReadTransactions {
     this.kind = kind
   }
 
-  /** The caller leaves it when it is done. */
-  join(isNested: boolean): ReadTransaction {
+  /** The caller leaves it when it is done. `isAlone`: what others read, and what fails them, must not end it. */
+  join(isNested: boolean, isAlone: boolean): ReadTransaction {
+    if (isAlone) return this.fresh(isNested)
     const kind = isNested ? 'nested' : 'plain'
     const next = this.next[kind]
     if (next?.join() === true) return next
+    const fresh = this.fresh(isNested)
+    this.next[kind] = fresh
+    return fresh
+  }
+
+  private fresh(isNested: boolean): ReadTransaction {
     const fresh = new ReadTransaction(this.connections, this.kind, isNested)
     fresh.join()
-    this.next[kind] = fresh
     return fresh
   }
 }

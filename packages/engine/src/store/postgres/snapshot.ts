@@ -152,11 +152,11 @@ export class PostgresSnapshot implements Snapshot {
     this.isEarlyChecked = true
   }
 
-  private join(): ReadTransaction {
+  private join(isAlone: boolean): ReadTransaction {
     const { ways } = this
     const { purpose, isNested = false } = this.options
-    if (!this.isLocking()) return ways.transactions.join(isNested)
-    return (purpose === 'whole' ? ways.wholeTransactions : ways.lockingTransactions).join(isNested)
+    if (!this.isLocking()) return ways.transactions.join(isNested, isAlone)
+    return (purpose === 'whole' ? ways.wholeTransactions : ways.lockingTransactions).join(isNested, isAlone)
   }
 
   /** It shows one moment of all placements. */
@@ -168,8 +168,10 @@ export class PostgresSnapshot implements Snapshot {
   private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
     this.checkOpen()
     const attempts = new Attempts(this.ways.patienceMs)
+    // A node that is down fails those alone who read from it.
+    let isAlone = false
     for (;;) {
-      this.transaction ??= this.join()
+      this.transaction ??= this.join(isAlone)
       const { transaction } = this
       try {
         const [, answer] = await Promise.all([this.checkEarly(transaction), read(transaction)])
@@ -177,6 +179,7 @@ export class PostgresSnapshot implements Snapshot {
         return answer
       } catch (error) {
         if (error instanceof MomentPassed) throw error
+        isAlone = this.ways.isDistributed
         // Another read of this snapshot may have left it already.
         if (this.transaction === transaction && !this.isPinned) {
           transaction.leave(true)

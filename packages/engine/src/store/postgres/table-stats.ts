@@ -2,6 +2,7 @@
 import type { StoreStats } from '../store.ts'
 import type { Connections } from './connections.ts'
 import { thrownFor } from './failures.ts'
+import type { Tables } from './tables.ts'
 
 /** Up to so many entries are counted; of more, the database's own estimate is told. */
 const countedEntriesMax = 100_000
@@ -11,18 +12,25 @@ const countedEntriesMax = 100_000
  */
 export async function tableStats(
   connections: Connections,
+  { hasRoot }: Tables,
   isDistributed: boolean,
 ): Promise<Omit<StoreStats, 'oldestSnapshotMs'>> {
   const { schema, location } = connections.address
+  const size = isDistributed ? 'citus_total_relation_size' : 'pg_total_relation_size'
+  const names = hasRoot ? ['kv', 'kv_root'] : ['kv']
+  const counted = names.map((name) => `SELECT 1 FROM ${schema}.${name} LIMIT ${countedEntriesMax + 1}`)
   try {
     const { rows } = await connections.upkeep(
-      `SELECT (SELECT count(*) FROM (SELECT 1 FROM ${schema}.kv LIMIT ${countedEntriesMax + 1}) AS few) AS counted,
-        (SELECT reltuples::int8 FROM pg_class WHERE oid = $1::regclass) AS estimated,
-        ${isDistributed ? 'citus_total_relation_size' : 'pg_total_relation_size'}($1::regclass) AS bytes`,
-      [`${schema}.kv`],
+      `SELECT (${counted.map((few) => `(SELECT count(*) FROM (${few}) AS few)`).join(' + ')}) AS counted,
+        (SELECT sum(reltuples)::int8 FROM pg_class WHERE oid = ANY ($1::regclass[])) AS estimated,
+        ${names.map((name) => `${size}('${schema}.${name}'::regclass)`).join(' + ')} AS bytes`,
+      [names.map((name) => `${schema}.${name}`)],
     )
-    const { counted, estimated, bytes } = rows[0] as { counted: number; estimated: number; bytes: number }
-    return { entries: counted <= countedEntriesMax ? counted : Math.max(counted, estimated), bytes }
+    const stats = rows[0] as { counted: number; estimated: number; bytes: number }
+    return {
+      entries: stats.counted <= countedEntriesMax ? stats.counted : Math.max(stats.counted, stats.estimated),
+      bytes: stats.bytes,
+    }
   } catch (error) {
     throw thrownFor(location, error)
   }

@@ -1,0 +1,36 @@
+/**
+ * The tables of one store. On a distributed one the placement of the catalog, the containers' rows and the like has a table of its
+ * own, which stays on the node that is told what to do: it is read by every request, and must not depend on any other node.
+ */
+export interface Tables {
+  readonly schema: string
+  readonly hasRoot: boolean
+}
+
+export const rootPlacement = 0
+
+/** The table that has the rows of a placement. */
+export function tableOf({ schema, hasRoot }: Tables, placement: number, name: 'kv' | 'slot' = 'kv'): string {
+  return `${schema}.${name}${hasRoot && placement === rootPlacement ? '_root' : ''}`
+}
+
+/** Within the function that commits: a statement on the table that has the rows of the placement `expression`. */
+export function onTableOf(
+  { schema, hasRoot }: Tables,
+  expression: string,
+  statement: (table: string) => string,
+  name: 'kv' | 'slot' = 'kv',
+): string {
+  if (!hasRoot) return `${statement(`${schema}.${name}`)};`
+  return `IF ${expression} = ${rootPlacement} THEN
+          ${statement(`${schema}.${name}_root`)};
+        ELSE
+          ${statement(`${schema}.${name}`)};
+        END IF;`
+}
+
+/** Within that function: the name of that table, as an expression. */
+export function nameOfTable({ schema, hasRoot }: Tables, expression: string): string {
+  if (!hasRoot) return `'${schema}.kv'`
+  return `CASE ${expression} WHEN ${rootPlacement} THEN '${schema}.kv_root' ELSE '${schema}.kv' END`
+}
