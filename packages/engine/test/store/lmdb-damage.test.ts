@@ -8,12 +8,12 @@ import { flipBit } from './damage.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 
 /** Three entries; the bytes sought, flipped in one bit, and the store opened again. */
-async function damagedStore(sought: string, at: number): Promise<Store> {
+async function damagedStore(sought: string, at: number, bit = 0): Promise<Store> {
   const directory = await temporaryDirectory()
   const store = await openLmdbStore(directory)
   await store.commit(commitOf([put('key-a', 'value-a'), put('key-b', 'value-b'), put('key-c', 'value-c')]))
   await store.close()
-  flipBit(directory, sought, { at })
+  flipBit(directory, sought, { at, bit })
   return openLmdbStore(directory)
 }
 
@@ -82,16 +82,35 @@ describe('lmdb: a flipped bit in a value', () => {
 })
 
 describe('lmdb: a flipped bit in a key', () => {
-  it('fails scans, also of keys alone, and is not found under either key', async () => {
+  it('fails scans, also of keys alone, and reads of the key that is no longer found', async () => {
     // c becomes b: there seem to be two of it.
     const store = await damagedStore('key-c', 4)
     const snapshot = await store.snapshot()
+    expect(() => snapshot.view(bytes('key-c'), String)).toThrow(expect.objectContaining(corruption))
+    expect(() => snapshot.read([bytes('key-c')])).toThrow(expect.objectContaining(corruption))
+    expect(snapshot.view(bytes('key-0'), String)).toBeUndefined()
     const scan = async () => {
       for await (const batch of snapshot.scan({}, String, { keysOnly: true })) expect(batch).toHaveLength(0)
     }
     await expect(scan()).rejects.toMatchObject(corruption)
     snapshot.release()
     await store.close()
+  })
+
+  it('fails ranges that it left, in both directions, whichever side it went to', async () => {
+    // c becomes s, behind the range; key-a becomes iey-a, before it.
+    for (const [sought, at, bit] of [
+      ['key-c', 4, 4],
+      ['key-a', 0, 1],
+    ] as const) {
+      const store = await damagedStore(sought, at, bit)
+      const snapshot = await store.snapshot()
+      const range = { from: bytes(sought), to: bytes(`${sought}~`) }
+      for (const reverse of [false, true])
+        expect(() => snapshot.read([], [{ ...range, reverse }])).toThrow(expect.objectContaining(corruption))
+      snapshot.release()
+      await store.close()
+    }
   })
 
   it('fails scans where keys are out of order', async () => {

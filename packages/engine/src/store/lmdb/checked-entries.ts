@@ -4,15 +4,19 @@ import type { Bytes } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import type { Environment, LmdbRange, ReadTransaction } from './environment.ts'
 
+/** The transaction that reads; without it, the write transaction that is under way. */
+type ReadOptions = { readonly transaction: ReadTransaction } | undefined
+
 /**
- * The value of the key, as a view that the next read overwrites; undefined where there is none. Throws DataCorruption.
- * `options`: the transaction that reads; without it, the write transaction that is under way.
+ * The value of the key, as a view that the next read overwrites; undefined where there is none. To a snapshot the entries
+ * around its place prove that: were the key, or one on the page that led past it, damaged, one of them would be. Throws
+ * DataCorruption.
  */
 export function lentValue(
   environment: Environment,
   key: Bytes,
   checks: EntryChecks,
-  options?: { readonly transaction: ReadTransaction },
+  options?: ReadOptions,
 ): Buffer | undefined {
   let found: Buffer | undefined
   try {
@@ -20,18 +24,37 @@ export function lentValue(
   } catch (error) {
     throw checks.ofRead(error)
   }
+  if (found === undefined) {
+    // Most expectations of commits are absences, and a proof costs more than the rest of such a commit.
+    if (options === undefined) return undefined
+    checkNeighbour(environment, key, { isBefore: true, isExclusive: true }, checks, options)
+    checkNeighbour(environment, key, { isBefore: false, isExclusive: true }, checks, options)
+    return undefined
+  }
   // The buffer itself is larger than its property `length` says.
-  if (found === undefined) return undefined
   const length = checks.valueLength(key, found, found.length)
-  if (length < 0) throw checks.damaged(key, 'its checksum does not fit')
+  if (length < 0) throw checks.damaged(key, checksumFault)
   return found.subarray(0, length)
+}
+
+/** The entry next to the key, on one side. Throws DataCorruption. */
+function checkNeighbour(
+  environment: Environment,
+  key: Bytes,
+  { isBefore, isExclusive }: { readonly isBefore: boolean; readonly isExclusive: boolean },
+  checks: EntryChecks,
+  options: ReadOptions,
+): void {
+  const bounds = { start: key, end: undefined, exclusiveStart: isExclusive, inclusiveEnd: false, limit: 1 }
+  visitEntries(environment, { ...bounds, reverse: isBefore, isContinued: true, ...options }, checks, () => false)
 }
 
 /**
  * Hands the entries of a range to `use`, until that returns false or the range ends. The key belongs to whoever takes
  * it; the value is the first `length` bytes of `lent`, until something else is read. Throws DataCorruption, also where
- * only keys are wanted, since damage may be in a key. With `onDamage` damaged entries are left out instead. Returns the
- * key after which the range goes on: undefined at its end.
+ * only keys are wanted, since damage may be in a key, and where the entry before or behind the range is damaged, which may
+ * have been within. With `onDamage` damaged entries are left out instead. Returns the key after which the range goes on:
+ * undefined at its end.
  */
 export function visitEntries(
   environment: Environment,
@@ -40,38 +63,47 @@ export function visitEntries(
   use: (key: Buffer, lent: Buffer, length: number) => unknown,
   onDamage?: (error: AshlarError) => void,
 ): Bytes | undefined {
-  const { reverse, limit } = range
-  let previous = range.start
-  let isAfter = range.exclusiveStart
+  const { reverse, limit, start, exclusiveStart } = range
+  const { transaction, isContinued = false } = range
+  if (start !== undefined && transaction !== undefined && !isContinued && onDamage === undefined)
+    checkNeighbour(environment, start, { isBefore: !reverse, isExclusive: !exclusiveStart }, checks, { transaction })
+  let previous = start
+  let isAfter = exclusiveStart
   let visited = 0
   try {
-    for (const { key, value } of environment.getRange(range)) {
-      visited++
-      if (previous !== undefined && !follows(previous, key, reverse, isAfter)) {
-        const error = checks.damaged(key, 'it is not at its place in the order of keys')
+    // The end is looked for here, so that the entry behind it is seen.
+    const unlimited = { ...range, end: undefined, limit: Number.POSITIVE_INFINITY }
+    for (const { key, value } of environment.getRange(unlimited)) {
+      if (visited === limit) return previous
+      const length = checks.valueLength(key, value, value.length)
+      const isInOrder = previous === undefined || follows(previous, key, reverse, isAfter)
+      if (length < 0 || !isInOrder) {
+        const error = checks.damaged(key, length < 0 ? checksumFault : orderFault)
         if (onDamage === undefined) throw error
         onDamage(error)
         continue
       }
+      if (isBehind(key, range)) return undefined
       previous = key
       isAfter = true
-      const length = checks.valueLength(key, value, value.length)
-      if (length >= 0) {
-        if (use(key, value, length) === false) return key
-        continue
-      }
-      const error = checks.damaged(key, 'its checksum does not fit')
-      if (onDamage === undefined) throw error
-      onDamage(error)
+      visited++
+      if (use(key, value, length) === false) return key
     }
   } catch (error) {
     const damage = checks.ofRead(error)
     if (onDamage === undefined || !(damage instanceof AshlarError) || damage === error) throw damage
     onDamage(damage)
-    return undefined
   }
-  // Entries that are out of order do not count: the scan would go back to them for ever.
-  return visited < limit || previous === range.start ? undefined : previous
+  return undefined
+}
+
+const checksumFault = 'its checksum does not fit'
+const orderFault = 'it is not at its place in the order of keys'
+
+function isBehind(key: Bytes, { end, inclusiveEnd, reverse }: LmdbRange): boolean {
+  if (end === undefined) return false
+  const order = compareKeys(key, end)
+  return order === 0 ? !inclusiveEnd : order > 0 !== reverse
 }
 
 function follows(previous: Bytes, key: Bytes, reverse: boolean, isAfter: boolean): boolean {

@@ -25,6 +25,8 @@ export interface LmdbRange {
   exclusiveStart: boolean
   inclusiveEnd: boolean
   limit: number
+  /** It goes on after an entry that was checked. */
+  isContinued?: boolean
   transaction?: ReadTransaction
 }
 

@@ -16,7 +16,7 @@ export function lmdbRange(range: KeyRange, reverse: boolean, limit: number): Lmd
 
 /** What is left of a range after the key `last`. */
 export function rangeAfter(range: LmdbRange, last: Bytes, limit: number): LmdbRange | undefined {
-  return limit <= 0 ? undefined : { ...range, start: last, exclusiveStart: true, limit }
+  return limit <= 0 ? undefined : { ...range, start: last, exclusiveStart: true, limit, isContinued: true }
 }
 
 function checkedBound(bound: Bytes | undefined): Bytes | undefined {
