@@ -1,5 +1,5 @@
 /** `ashlar copy`: moves a federated database between stores. */
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import type { CopyReport, Store } from '@ashlar/engine'
 import type { Command } from 'commander'
 import { inChild } from './in-child.ts'
@@ -17,6 +17,7 @@ export function addCopyCommand(program: Command): void {
 async function copy(from: string, to: string, signal: AbortSignal): Promise<void> {
   const { openStore } = await import('@ashlar/engine')
   refuseMissing(from)
+  refuseSame(from, to)
   const source = await openStore(from, { isReadOnly: true })
   try {
     const target = await openStore(to)
@@ -39,6 +40,12 @@ function refuseMissing(from: string): void {
   const directory = /^lmdb:(.+)$/.exec(from)?.[1]
   if (directory === undefined || existsSync(directory)) return
   throw new Error(`There is no store to copy in ${directory}.`)
+}
+
+function refuseSame(from: string, to: string): void {
+  const [source, target] = [from, to].map((address) => /^lmdb:(.+)$/.exec(address)?.[1])
+  if (source === undefined || target === undefined || !existsSync(target)) return
+  if (realpathSync(source) === realpathSync(target)) throw new Error('A store cannot be copied into itself.')
 }
 
 /** The bar goes to standard error, and only where somebody looks. */

@@ -85,6 +85,8 @@ describe('on PostgreSQL', () => {
       stderr: expect.stringMatching(/^ashlar: There is no store to copy in .*typo\.\n$/),
     })
     for (const made of ['typo', 'new']) expect(existsSync(join(directory, made))).toBe(false)
+    const same = await start(['copy', places[0]!, places[0]!]).ended
+    expect(same).toMatchObject({ code: 1, stderr: 'ashlar: A store cannot be copied into itself.\n' })
     const refused = await start(['copy', places[0]!, places[2]!]).ended
     expect(refused).toMatchObject({
       code: 1,
