@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { PostgresAddress } from './address.ts'
 import { Attempts } from './attempts.ts'
 import { failureOf, Refusal, thrownFor } from './failures.ts'
-import { Servers } from './servers.ts'
+import { CandidateRefused, Servers } from './servers.ts'
 
 /** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
 const session = `
@@ -171,10 +171,13 @@ export class Connections {
   /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
   private async patiently<T>(work: () => Promise<T>): Promise<T> {
     const attempts = Attempts.fromNow(this.address.patienceMs)
+    let candidates = 0
     for (;;) {
       try {
         return await work()
       } catch (error) {
+        // A server that does not encrypt is asked again without, and that is no second attempt.
+        if (error instanceof CandidateRefused && ++candidates < this.servers.count) continue
         if (await attempts.another(failureOf(error))) continue
         throw error instanceof Refusal ? error : thrownFor(this.address.location, error)
       }

@@ -11,6 +11,9 @@ interface Candidate {
   readonly ssl: ConnectionOptions | false
 }
 
+/** One candidate can never do, by its configuration; another may, and is tried at once, as libpq does. */
+export class CandidateRefused extends Error {}
+
 /** Of several servers, one that does not answer must leave time for the next. */
 const connectMsMin = 500
 
@@ -77,6 +80,11 @@ export class Servers {
     }
   }
 
+  /** How many candidates there are to be tried. */
+  get count(): number {
+    return this.candidates.length
+  }
+
   /** A connection was made and set up. */
   succeeded(): void {
     this.refused.clear()
@@ -100,7 +108,7 @@ export class Servers {
     this.refused.add(candidate)
     return this.refused.size === this.candidates.length
       ? new Refusal(refusal, error)
-      : new Error(refusal, { cause: error })
+      : new CandidateRefused(refusal, { cause: error })
   }
 }
 
