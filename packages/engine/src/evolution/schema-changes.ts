@@ -138,15 +138,32 @@ export class SchemaChanges {
     try {
       await this.builds.build(definition, signal, receipt)
     } catch (error) {
-      try {
-        await this.drop((index) => index.number === definition.number)
-      } catch (dropError) {
-        if (!isOutOfReach(dropError)) throw dropError
-        const message = `The build of index '${definition.name}' failed, and whether the index is left is not known`
-        throw new AshlarError('OutcomeUnknown', `${message}: ${(dropError as Error).message}`)
-      }
-      // Whatever its commits came to, no index is left.
-      throw withoutEffect(error)
+      const state = await this.dropUnlessReady(definition)
+      // The last commit was made and only its answer was lost: the index is there, and its receipt beside it.
+      if (state === 'ready') return
+      // Dropped as it was being built: whatever became of its commits, no index is left. One that another request has deleted may
+      // have been ready before.
+      throw state === undefined ? error : withoutEffect(error)
+    }
+  }
+
+  /**
+   * The state in which the index was found; undefined where it is gone. A commit that makes it ready and is still under way
+   * fails at the version of the catalog, which this changes. Throws OutcomeUnknown.
+   */
+  private async dropUnlessReady({ number, name }: IndexDefinition): Promise<IndexDefinition['state'] | undefined> {
+    try {
+      const state = await this.changes.change((catalog) => {
+        const found = catalog.indexByNumber(number)?.state
+        const isDropped = found !== undefined && found !== 'ready'
+        return { state: isDropped ? withoutIndex(catalog.state, number) : catalog.state, result: found }
+      })
+      if (state !== 'ready') this.changes.clearInBackground()
+      return state
+    } catch (error) {
+      if (!isOutOfReach(error)) throw error
+      const message = `The build of index '${name}' failed, and whether the index is left is not known`
+      throw new AshlarError('OutcomeUnknown', `${message}: ${(error as Error).message}`)
     }
   }
 

@@ -5,7 +5,7 @@ import { Receipt } from '../receipts/receipt.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { when } from '../store/awaitable.ts'
 import type { SnapshotOptions } from '../store/store.ts'
-import { snapshotToReadAgain } from '../store/with-snapshot.ts'
+import { snapshotToReadAgain, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
@@ -296,9 +296,11 @@ async function createIndex(
   receipt: RowsReceipt | undefined,
 ): Promise<AsyncIterable<Buffer>> {
   const { text, limits } = texts
-  const snapshot = await resources.store.snapshot()
-  const catalog = await resources.catalogs.at(snapshot)
-  snapshot.release()
+  const catalog = await withSnapshot(resources.store, async (snapshot) => {
+    // Before names are resolved: of a request that was carried out, the class may be gone by now.
+    await receipt?.check(snapshot)
+    return resources.catalogs.at(snapshot)
+  })
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
   const binding = newBinding({ text, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats })
