@@ -29,6 +29,20 @@ function patch(path: string, change: (file: Buffer) => void): void {
   writeFileSync(path, file)
 }
 
+function flip(file: Buffer, at: number, bit: number): void {
+  file.writeUInt8(file.readUInt8(at) ^ (1 << bit), at)
+}
+
+/** Where the meta page begins that LMDB reads. */
+function newerMeta(file: Buffer): number {
+  return file.readUInt32LE(152) > file.readUInt32LE(pageBytes + 152) ? 0 : pageBytes
+}
+
+/** Where the bytes stand in the list of databases. */
+function listPlace(file: Buffer, sought: string): number {
+  return file.indexOf(sought, file.readUInt32LE(newerMeta(file) + 136) * pageBytes)
+}
+
 describe('lmdb: a store is not opened', () => {
   const harms: readonly [string, (data: string, directory: string) => void, string][] = [
     ['whose file is empty', (data) => truncateSync(data, 0), 'data.mdb is empty, though there was a store'],
@@ -80,6 +94,57 @@ describe('lmdb: a store is not opened', () => {
           file.writeUInt32LE(70_000, pageBytes + 136)
         }),
       'meta page 0 leads to pages that do not exist',
+    ],
+    [
+      'whose list of databases is of keys that are read backwards',
+      (data) => patch(data, (file) => flip(file, newerMeta(file) + 100, 1)),
+      'has flags 2, and should have 0',
+    ],
+    [
+      'whose list of databases has another depth than its root',
+      (data) => patch(data, (file) => flip(file, newerMeta(file) + 102, 1)),
+      'has a header whose counts cannot be',
+    ],
+    ['whose list of free pages is of other keys', (data) => patch(data, (file) => flip(file, 52, 2)), 'has flags 12'],
+    [
+      'whose entries go by another name',
+      (data) => patch(data, (file) => flip(file, listPlace(file, 'entries.v2') + 9, 2)),
+      'the list of databases does not name that of the entries and nothing else',
+    ],
+    [
+      'whose marker goes by another name',
+      (data) => patch(data, (file) => flip(file, listPlace(file, 'entries\0The'), 2)),
+      'does not name that of the entries and nothing else',
+    ],
+    [
+      'whose marker has changed',
+      (data) => patch(data, (file) => flip(file, listPlace(file, 'The entries of this store') + 3, 0)),
+      'does not name that of the entries and nothing else',
+    ],
+    [
+      'whose entries are taken for a value',
+      (data) => patch(data, (file) => flip(file, listPlace(file, 'entries.v2') - 4, 1)),
+      'does not name that of the entries and nothing else',
+    ],
+    [
+      'whose entries have keys that are read backwards',
+      (data) => patch(data, (file) => flip(file, listPlace(file, 'entries.v2') + 11 + 4, 1)),
+      'database entries.v2 has flags 2, and should have 0',
+    ],
+    [
+      'whose entries have other counts than pages',
+      (data) => patch(data, (file) => flip(file, listPlace(file, 'entries.v2') + 11 + 18, 7)),
+      'database entries.v2 has a header whose counts cannot be',
+    ],
+    [
+      'whose list of databases is empty',
+      (data) =>
+        patch(data, (file) =>
+          file
+            .fill(0, newerMeta(file) + 102, newerMeta(file) + 136)
+            .fill(255, newerMeta(file) + 136, newerMeta(file) + 144),
+        ),
+      'does not name that of the entries and nothing else',
     ],
     [
       'whose file is a directory',

@@ -3,6 +3,7 @@ import { open } from 'lmdb'
 import { describe, expect, it } from 'vitest'
 import { copyStore } from '../../src/store/copy-store.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
+import { entriesKeys, openEntries, type RootDatabase } from '../../src/store/lmdb/storage-layout.ts'
 import { commitOf, entriesIn, put } from './bytes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 
@@ -63,5 +64,14 @@ describe('lmdb: a store with checksums', () => {
     const read = await openLmdbStore(directory, { isReadOnly: true })
     expect(await entriesIn(read)).toEqual(['a=1'])
     await read.close()
+  })
+
+  it('is not begun anew where it was marked and its entries are not found', async () => {
+    const directory = await temporaryDirectory()
+    const root = open(directory, settings) as unknown as RootDatabase
+    root.putSync(entriesKeys.plain, entriesKeys.marker)
+    expect(() => openEntries(root, directory)).toThrow('it has no database entries.v2; restore a backup of the store')
+    await root.close()
+    await expect(openLmdbStore(directory)).rejects.toThrow('does not name that of the entries and nothing else')
   })
 })

@@ -1,8 +1,10 @@
 /** Looks at the file of a store before LMDB does, which would crash on some files and take others for new ones. */
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataFile, dataVersion, isPageSize, type MetaPage, magicNumber, type TreeHeader } from './data-file.ts'
+import { treeHeaderProblem } from './check-tree-header.ts'
+import { DataFile, dataVersion, integerKeyFlag, isPageSize, type MetaPage, magicNumber } from './data-file.ts'
 import { walkFreePages } from './free-pages.ts'
+import { readMainTree } from './main-tree.ts'
 import { PageOwners } from './walk-tree.ts'
 
 export interface MetaPages {
@@ -12,6 +14,8 @@ export interface MetaPages {
 }
 
 const attemptsMax = 5
+/** More than a process has address space for. */
+const mapBytesMax = 2 ** 47
 const restore = 'restore a backup of the store'
 
 /**
@@ -44,9 +48,11 @@ function problemOf(path: string): string | undefined {
     const [problem] = metas.problems
     if (problem !== undefined) return `${path}: ${problem}; ${restore}`
     const meta = newerMeta(metas)
-    if (meta === undefined || !isCut(file, meta)) return undefined
+    if (meta === undefined) return undefined
     const whole = (meta.lastPage + 1) * meta.pageBytes
-    return `${path} is cut: it has ${file.bytes} bytes of ${whole}; ${restore}`
+    if (isCut(file, meta)) return `${path} is cut: it has ${file.bytes} bytes of ${whole}; ${restore}`
+    const inList = mainTreeProblem(file, meta)
+    return inList === undefined ? undefined : `${path}: ${inList}; ${restore}`
   } finally {
     file.close()
   }
@@ -90,23 +96,32 @@ export function metaPages(file: DataFile): MetaPages {
   const problems = found.flatMap((meta, which) => problemsOf(meta, which).map((text) => `meta page ${which} ${text}`))
   const [one, other] = [first.transaction, second.transaction]
   // Each commit takes the page that the one before did not; a new file has zero twice.
-  if (problems.length === 0 && Math.abs(one - other) !== 1 && one !== 0)
+  if (problems.length === 0 && Math.abs(one - other) !== 1 && one + other !== 0)
     problems.push(`the meta pages are of transactions ${one} and ${other}, which do not follow each other`)
   return { found, problems }
 }
 
 function problemsOf(meta: MetaPage, which: number): string[] {
   const { magic, version, pageBytes, transaction, lastPage, isMarked } = meta
-  if (magic !== magicNumber || !isMarked) return ['is damaged']
+  if (magic !== magicNumber) return ['is damaged']
   if (version !== dataVersion)
     return [`is of data format ${version}, and this version of Ashlar reads ${dataVersion}; use the one that wrote it`]
+  if (!isMarked || meta.number !== which || meta.mapBytes > mapBytesMax) return ['is damaged']
   if (!isPageSize(pageBytes)) return [`tells a page size of ${pageBytes} bytes, which is not possible`]
   if (transaction % 2 !== which && transaction !== 0)
     return [`is of transaction ${transaction}, whose place is the other`]
-  const trees = [meta.freePages, meta.main]
-  const isOut = ({ root, depth }: TreeHeader): boolean =>
-    root === undefined ? depth !== 0 : root < 2 || root > lastPage || depth === 0 || depth > 32
-  return trees.some(isOut) ? ['leads to pages that do not exist'] : []
+  const ofFree = treeHeaderProblem(meta.freePages, { flags: integerKeyFlag, pad: pageBytes, lastPage })
+  const ofMain = treeHeaderProblem(meta.main, { flags: 0, pad: 0, lastPage })
+  return [ofFree, ofMain].filter((problem) => problem !== undefined)
+}
+
+/** What is wrong with the list of databases; it is a page. */
+function mainTreeProblem(file: DataFile, meta: MetaPage): string | undefined {
+  const problems: string[] = []
+  const problem = (text: string): unknown => problems.push(text)
+  const { pageBytes, lastPage, transaction } = meta
+  readMainTree({ file, pageBytes, lastPage, transaction, owners: new PageOwners(0), problem }, meta)
+  return problems[0]
 }
 
 /** The one that LMDB takes; undefined where neither could be read. */

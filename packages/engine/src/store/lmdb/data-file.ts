@@ -6,6 +6,9 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 /** Of a named database, or of one of the two that every file has. */
 export interface TreeHeader {
+  /** Zero; of the free pages, whose header has room for it, the size of a page. */
+  readonly pad: number
+  /** How keys are compared, and whether one may have several values. */
   readonly flags: number
   readonly depth: number
   readonly branchPages: number
@@ -18,9 +21,13 @@ export interface TreeHeader {
 
 /** One of the two meta pages: each commit writes the one that the commit before did not write. */
 export interface MetaPage {
+  /** Its header and the fields that Ashlar has no use for are as LMDB writes them. */
   readonly isMarked: boolean
+  readonly number: number
   readonly magic: number
   readonly version: number
+  /** How much of the address space LMDB takes; where it is less than the file needs, LMDB takes what that needs. */
+  readonly mapBytes: number
   readonly pageBytes: number
   readonly freePages: TreeHeader
   readonly main: TreeHeader
@@ -32,6 +39,8 @@ export interface PageHeader {
   readonly number: number
   /** The transaction that wrote the page. */
   readonly transaction: number
+  /** Zero: only databases that Ashlar does not use have something there. */
+  readonly pad: number
   readonly flags: number
   /** Of branch and leaf pages: where the free space begins and ends, counted from behind the header. */
   readonly lower: number
@@ -41,6 +50,10 @@ export interface PageHeader {
 }
 
 export interface Node {
+  /** Where it begins, counted from behind the header of the page, and how many bytes it takes there. */
+  readonly place: number
+  readonly bytes: number
+  /** Of a leaf. */
   readonly flags: number
   readonly key: Buffer
   /** Of a leaf: the value, or where its pages are. */
@@ -59,9 +72,13 @@ const nodeHeaderBytes = 8
 /** What the node of a long value holds: number, transaction and count of its pages. */
 const overflowPointerBytes = 24
 export const pageFlag = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const
-export const nodeFlag = { overflow: 0x01, tree: 0x02, duplicates: 0x04 } as const
+export const nodeFlag = { overflow: 0x01, tree: 0x02 } as const
+/** Of the tree of free pages: its keys are numbers. */
+export const integerKeyFlag = 0x08
 
 const metaBytes = 168
+/** Where the map must lie: nowhere in particular. */
+const mapAddressAt = 32
 const noPage = 0xffff_ffff_ffff_ffffn
 const pageBytesMin = 4_096
 const pageBytesMax = 65_536
@@ -102,6 +119,7 @@ export function pageHeader(page: Buffer): PageHeader {
   return {
     number: wide(page, 0),
     transaction: wide(page, 8),
+    pad: page.readUInt16LE(16),
     flags: page.readUInt16LE(18),
     lower: page.readUInt16LE(20),
     upper: page.readUInt16LE(22),
@@ -112,6 +130,7 @@ export function pageHeader(page: Buffer): PageHeader {
 export function treeHeader(bytes: Buffer, at = 0): TreeHeader {
   const root = bytes.readBigUInt64LE(at + 40)
   return {
+    pad: bytes.readUInt32LE(at),
     flags: bytes.readUInt16LE(at + 4),
     depth: bytes.readUInt16LE(at + 6),
     branchPages: wide(bytes, at + 8),
@@ -134,8 +153,12 @@ export function nodeAt(page: Buffer, { flags: pageFlags, lower, upper }: PageHea
   const dataLength = isLeaf ? low + high * 0x1_0000 : 0
   const held = !isLeaf ? 0 : (flags & nodeFlag.overflow) === 0 ? dataLength : overflowPointerBytes
   if (keyEnd + held > page.length) return undefined
+  const bytes = keyEnd + held - at
   return {
-    flags,
+    place,
+    // LMDB begins nodes at even places.
+    bytes: bytes + (bytes % 2),
+    flags: isLeaf ? flags : 0,
     key: page.subarray(at + nodeHeaderBytes, keyEnd),
     data: page.subarray(keyEnd, keyEnd + held),
     dataLength,
@@ -145,9 +168,11 @@ export function nodeAt(page: Buffer, { flags: pageFlags, lower, upper }: PageHea
 
 function metaOf(page: Buffer): MetaPage {
   return {
-    isMarked: page.readUInt16LE(18) === pageFlag.meta,
+    isMarked: isMetaHeader(pageHeader(page)) && page.readBigUInt64LE(mapAddressAt) === 0n,
+    number: wide(page, 0),
     magic: page.readUInt32LE(24),
-    version: page.readUInt32LE(28) & 0xffff,
+    version: page.readUInt32LE(28),
+    mapBytes: wide(page, 40),
     // The header of the free pages has room for it.
     pageBytes: page.readUInt32LE(48),
     freePages: treeHeader(page, 48),
@@ -155,6 +180,10 @@ function metaOf(page: Buffer): MetaPage {
     lastPage: wide(page, 144),
     transaction: wide(page, 152),
   }
+}
+
+function isMetaHeader({ transaction, pad, flags, overflowPages }: PageHeader): boolean {
+  return flags === pageFlag.meta && transaction === 0 && pad === 0 && overflowPages === 0
 }
 
 /** Beyond 2^53 it is wrong anyway, and stays so when it is rounded. */

@@ -33,14 +33,18 @@ const lending = { encode: (value: Uint8Array) => value, decode: (value: Buffer) 
 // Closing this database closes the environment.
 const options = { keyEncoding: 'binary', encoding: 'binary', encoder: lending, isRoot: true }
 
-/** Opens the entries for reading and writing, and makes them where there are none. Throws where they are plain. */
+/**
+ * Opens the entries for reading and writing, and makes them where there are none: in one transaction with the marker, so that
+ * a marker without entries is damage, which throws instead of beginning an empty store. Throws where they are plain.
+ */
 export function openEntries(root: RootDatabase, location: string): LaidOut {
-  root.transactionSync(() => {
+  const environment = root.transactionSync(() => {
     const layout = layoutOf(root)
-    if (layout === undefined) root.putSync(plainEntriesKey, marker)
     if (layout === 'plain') throw new Error(plainRefusal(location))
+    if (layout === undefined) root.putSync(plainEntriesKey, marker)
+    return opened(root, entriesName, { create: layout === undefined })
   })
-  return { environment: opened(root, entriesName, {}), layout: 'checked' }
+  return { environment, layout: 'checked' }
 }
 
 /** Opens entries of either layout; writes nothing. Throws where there are none. */
@@ -60,7 +64,8 @@ function layoutOf(root: RootDatabase): StorageLayout | undefined {
 
 function opened(root: RootDatabase, name: string, more: object): Environment {
   const environment = root.openDB(name, { ...options, ...more })
-  if (environment === undefined) throw new Error(`it has no database ${name}`)
+  if (environment === undefined)
+    throw new Error(`its list of databases is damaged: it has no database ${name}; restore a backup of the store`)
   return environment
 }
 

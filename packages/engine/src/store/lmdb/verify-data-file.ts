@@ -6,11 +6,11 @@
 import { join } from 'node:path'
 import type { Bytes } from '../store.ts'
 import { metaPages, newerMeta } from './check-data-file.ts'
-import { DataFile, type MetaPage, nodeFlag, type TreeHeader, treeHeader, treeHeaderBytes } from './data-file.ts'
+import { DataFile } from './data-file.ts'
 import { checkedLength } from './entry-checksum.ts'
 import { freePagesName, walkFreePages } from './free-pages.ts'
-import { entriesKeys } from './storage-layout.ts'
-import { own, PageOwners, type WalkContext, walkTree } from './walk-tree.ts'
+import { readMainTree } from './main-tree.ts'
+import { own, PageOwners, walkTree } from './walk-tree.ts'
 
 export interface FileReport {
   /** Empty when all is well; the first 1,000 otherwise. */
@@ -52,48 +52,21 @@ function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport 
   walkFreePages(context, meta, (page) => own(context, page, freePagesName))
   let entries = 0
   let damagedEntries = 0
-  for (const { name, tree, hasChecksums } of namedTrees(context, meta)) {
-    walkTree(context, tree, {
-      name,
+  const named = readMainTree(context, meta)
+  if (named !== undefined) {
+    walkTree(context, named.tree, {
+      name: named.name,
       entry(key, value) {
         entries++
-        if (value === undefined || !hasChecksums || checkedLength(key, value, value.length) >= 0) return
+        if (value === undefined || !named.hasChecksums || checkedLength(key, value, value.length) >= 0) return
         damagedEntries++
         problem(`${nameOf(key)} is damaged: its checksum does not fit`)
       },
     })
   }
+  const { count, first } = owners.untaken(lastPage)
+  // Where a page cannot be read, those below it are nobody's.
+  if (found === damagedEntries && count > 0)
+    problem(`${count} pages belong to nothing${first === undefined ? '' : `, the first of them is ${first}`}`)
   return { problems, isReadable: found === damagedEntries, entries, pages: lastPage + 1 }
-}
-
-interface NamedTree {
-  readonly name: string
-  readonly tree: TreeHeader
-  readonly hasChecksums: boolean
-}
-
-/** Those that the main tree names: the entries. */
-function namedTrees(context: WalkContext, { main }: MetaPage): NamedTree[] {
-  const found: NamedTree[] = []
-  let isMarked = false
-  walkTree(context, main, {
-    name: 'the list of databases',
-    entry(key, value, node) {
-      const name = key.toString('latin1')
-      const isTree = (node.flags & nodeFlag.tree) !== 0
-      if (key.equals(entriesKeys.plain) && !isTree) isMarked = value?.equals(entriesKeys.marker) === true
-      else if (!isTree || value?.length !== treeHeaderBytes)
-        context.problem(`the list of databases has an entry ${name} of no known form`)
-      else
-        found.push({
-          name: `database ${name.replace('\0', '')}`,
-          tree: treeHeader(value),
-          hasChecksums: key.equals(entriesKeys.checked),
-        })
-    },
-  })
-  const hasChecked = found.some(({ hasChecksums }) => hasChecksums)
-  if (hasChecked !== isMarked || found.length !== 1)
-    context.problem('the list of databases does not name the one of the entries')
-  return found
 }

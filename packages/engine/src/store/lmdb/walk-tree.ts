@@ -1,4 +1,5 @@
 /** Walks one tree of a data file from its root, and reports what contradicts what; never fails on any bytes. */
+import { treeDepthMax } from './check-tree-header.ts'
 import {
   type DataFile,
   type Node,
@@ -10,11 +11,6 @@ import {
   pageHeaderBytes,
   type TreeHeader,
 } from './data-file.ts'
-
-/** The other flags are LMDB's own notes on a page that it is changing. */
-const kindBits = 0x1fff
-/** Deeper than any tree of LMDB. */
-const depthMax = 32
 
 export interface WalkContext {
   readonly file: DataFile
@@ -30,14 +26,29 @@ export interface WalkContext {
 export class PageOwners {
   private readonly names: string[] = ['nothing']
   private readonly ofPage: Uint8Array
+  /** Taken, and behind the end of the file. */
+  private behind = 0
 
   constructor(pages: number) {
     this.ofPage = new Uint8Array(pages)
   }
 
+  /** Those from 2 to `lastPage` that nothing has taken: how many, and the first of those within the file. */
+  untaken(lastPage: number): { readonly count: number; readonly first: number | undefined } {
+    let count = Math.max(0, lastPage + 1 - this.ofPage.length - this.behind)
+    let first: number | undefined
+    for (let page = Math.min(this.ofPage.length - 1, lastPage); page >= 2; page--) {
+      if (this.ofPage[page] !== 0) continue
+      count++
+      first = page
+    }
+    return { count, first }
+  }
+
   /** Who has it already; undefined where nobody has, and now `name` has. Pages behind the end of the file are anybody's. */
   take(page: number, name: string): string | undefined {
     const owner = this.ofPage[page]
+    if (owner === undefined) this.behind++
     if (owner !== undefined && owner !== 0) return this.names[owner]
     let number = this.names.indexOf(name)
     if (number < 0) number = this.names.push(name) - 1
@@ -48,6 +59,8 @@ export class PageOwners {
 
 export interface TreeVisitor {
   readonly name: string
+  /** What the nodes of its leaves may have beside that of a long value. */
+  readonly nodeFlags?: number
   /** The value is undefined where it cannot be read. */
   entry(key: Buffer, value: Buffer | undefined, node: Node): void
 }
@@ -111,9 +124,9 @@ function walkPage(walk: Walk, step: Step): Step[] {
   const where = `page ${step.page} of ${visitor.name}`
   if (header.number !== step.page) context.problem(`${where} says that it is page ${header.number}`)
   if (header.transaction > step.youngest) context.problem(`${where} is younger than what leads to it`)
-  const kind = header.flags & kindBits
-  const isLeaf = kind === pageFlag.leaf
-  if (!isLeaf && kind !== pageFlag.branch) {
+  if (header.pad !== 0) context.problem(`${where} has a header that is damaged`)
+  const isLeaf = header.flags === pageFlag.leaf
+  if (!isLeaf && header.flags !== pageFlag.branch) {
     context.problem(`${where} is neither a branch nor a leaf`)
     return []
   }
@@ -126,7 +139,7 @@ function walkPage(walk: Walk, step: Step): Step[] {
     visitLeaf(walk, step, nodes, where)
     return []
   }
-  if (step.level < depthMax) return stepsBelow(walk, step, nodes, header, where)
+  if (step.level < treeDepthMax) return stepsBelow(walk, step, nodes, header, where)
   context.problem(`${where} is deeper than a tree can be`)
   return []
 }
@@ -144,14 +157,28 @@ function nodesOf(page: Buffer, header: PageHeader, where: string, context: WalkC
     if (node === undefined) context.problem(`${where}: its node ${index} lies outside of the page`)
     else nodes.push(node)
   }
+  const isFull = nodes.length === lower / 2
+  if (isFull && !isTiled(nodes, upper, room)) context.problem(`${where} has nodes that overlap, or gaps between them`)
   return nodes
+}
+
+/** LMDB leaves no room between the nodes of a page, nor behind the last. */
+function isTiled(nodes: readonly Node[], from: number, to: number): boolean {
+  let end = from
+  for (const { place, bytes } of nodes.toSorted((one, other) => one.place - other.place)) {
+    if (place !== end) return false
+    end += bytes
+  }
+  return end === to
 }
 
 function visitLeaf(walk: Walk, step: Step, nodes: readonly Node[], where: string): void {
   const { context, counts, visitor, compare } = walk
+  const flags = nodeFlag.overflow | (visitor.nodeFlags ?? 0)
   for (const node of nodes) {
     counts.entries++
     const { key } = node
+    if ((node.flags & ~flags) !== 0) context.problem(`${where}: its key ${shown(key)} has flags that are not its own`)
     if (key.length === 0) context.problem(`${where} has an empty key`)
     if (walk.previous !== undefined && compare(walk.previous, key) >= 0)
       context.problem(`${where}: its key ${shown(key)} is not behind the one before`)
@@ -188,7 +215,9 @@ function overflowValue({ context, counts, visitor }: Walk, node: Node, step: Ste
   const header = pageHeader(page)
   if (
     header.number !== first ||
-    (header.flags & kindBits) !== pageFlag.overflow ||
+    header.flags !== pageFlag.overflow ||
+    header.pad !== 0 ||
+    header.transaction !== Number(node.data.readBigUInt64LE(8)) ||
     header.overflowPages < pages ||
     header.overflowPages !== held
   ) {
@@ -199,7 +228,9 @@ function overflowValue({ context, counts, visitor }: Walk, node: Node, step: Ste
   for (let next = first + 1; next < first + held; next++) own(context, next, visitor.name)
   counts.overflowPages += held
   const value = context.file.read(first * context.pageBytes + pageHeaderBytes, node.dataLength)
-  return value.length === node.dataLength ? value : undefined
+  if (value.length === node.dataLength) return value
+  context.problem(`${where}: the long value of key ${shown(node.key)} lies behind the end of the file`)
+  return undefined
 }
 
 /** Undefined, and told, where the page cannot belong to the tree. */

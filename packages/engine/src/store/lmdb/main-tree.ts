@@ -1,0 +1,40 @@
+/** Reads the list of databases of a data file, which holds exactly what Ashlar has put there. */
+import { treeHeaderProblem } from './check-tree-header.ts'
+import { type MetaPage, type Node, nodeFlag, type TreeHeader, treeHeader, treeHeaderBytes } from './data-file.ts'
+import { entriesKeys } from './storage-layout.ts'
+import { type WalkContext, walkTree } from './walk-tree.ts'
+
+export interface EntriesTree {
+  readonly name: string
+  readonly tree: TreeHeader
+  readonly hasChecksums: boolean
+}
+
+const listName = 'the list of databases'
+
+/** The tree of the entries; undefined where there is none, which is told unless the file is new. */
+export function readMainTree(context: WalkContext, { main, transaction }: MetaPage): EntriesTree | undefined {
+  // Whoever makes a store writes the list in the first transaction.
+  if (main.root === undefined && transaction === 0) return undefined
+  const found: EntriesTree[] = []
+  let isMarked = false
+  let isKnown = true
+  const entry = (key: Buffer, value: Buffer | undefined, node: Node): void => {
+    const hasChecksums = key.equals(entriesKeys.checked)
+    if (key.equals(entriesKeys.plain) && node.flags === 0) isMarked = value?.equals(entriesKeys.marker) === true
+    else if (!hasChecksums && !key.equals(entriesKeys.plain)) isKnown = false
+    else if (node.flags === nodeFlag.tree && value?.length === treeHeaderBytes) {
+      const name = `database ${key.toString('latin1', 0, key.length - 1)}`
+      found.push({ name, tree: treeHeader(value), hasChecksums })
+    }
+  }
+  walkTree(context, main, { name: listName, nodeFlags: nodeFlag.tree, entry })
+  const [entries] = found
+  if (entries === undefined || found.length > 1 || !isKnown || entries.hasChecksums !== isMarked) {
+    context.problem(`${listName} does not name that of the entries and nothing else; it is damaged, or not Ashlar's`)
+    return entries
+  }
+  const problem = treeHeaderProblem(entries.tree, { flags: 0, pad: 0, lastPage: context.lastPage })
+  if (problem !== undefined) context.problem(`${entries.name} ${problem}`)
+  return entries
+}
