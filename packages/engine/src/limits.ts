@@ -81,6 +81,17 @@ export const slotMax = 65_535
  */
 export const readSkewRetriesMax = 5
 
+/** For how long others of the process queue behind a transaction whose commit failed on the same key. */
+export const queueTurnMsMax = 1_000
+/** For how long a transaction that has failed again and again holds back others of the process that would change what it has read. */
+export const reservationMsMax = 5_000
+/** Attempts after which such a transaction no longer holds back others: it is other processes that disturb it. */
+export const reservationAttemptsMax = 10
+/** How long a transaction is held back in all; it is tried then whatever others have reserved. */
+export const heldBackMsMax = 10_000
+/** How long a transaction whose commits failed queues for its turns in all; it is tried then without having one. */
+export const queueMsMax = 30_000
+
 /** Superclasses above a class: all that is inherited is written out in every catalog. */
 export const inheritanceDepthMax = 250
 /** Embeddable classes within each other; deeper values would not fit into the depth of a JSON body. */

@@ -100,6 +100,6 @@ function runOnce<T>(
       await receipt.put(transaction, done.result)
       return done
     },
-    first,
+    { first },
   )
 }

@@ -252,17 +252,18 @@ async function inTransaction<T>(
   body: (run: TextRun) => Promise<T>,
 ): Promise<{ readonly result: T; readonly state: TextState }> {
   const { store, limits, catalogs } = resources
-  const outcome = await transact(store, limits.transactionAttemptsMax, async (transaction: Transaction) => {
+  const attempt = async (transaction: Transaction) => {
     await hooks.before?.(transaction)
     return when(catalogs.at(transaction.snapshot), async (catalog) => {
-      const attempt: TextState = { ...state, variables: new Map(state.variables) }
+      const ownState: TextState = { ...state, variables: new Map(state.variables) }
       const scope = new ChangeScope(transaction, catalog, scopeResources(resources))
-      const run = new TextRun(resources, texts, transaction.snapshot, catalog, attempt, scope)
+      const run = new TextRun(resources, texts, transaction.snapshot, catalog, ownState, scope)
       const result = await body(run)
       await hooks.after?.(transaction, result)
-      return { result, state: attempt, afterCommit: scope.afterCommit }
+      return { result, state: ownState, afterCommit: scope.afterCommit }
     })
-  })
+  }
+  const outcome = await transact(store, limits.transactionAttemptsMax, attempt, { signal: texts.signal })
   for (const then of outcome.afterCommit) then()
   return outcome
 }

@@ -6,72 +6,107 @@
  * - Whoever is first there and fails again reserves all that its commit expects. Newcomers that would change any of it are held
  *   back until the reservation ends, and read again then: they would otherwise be first once more.
  *
- * There is one reservation at a time, and its holder waits for nobody, so that no two can wait for each other. Other processes
- * are not held back.
+ * There is one reservation at a time, and its holder waits for nobody, so that no two can wait for each other. Turns and reservations
+ * lapse: nobody waits for as long as a long transaction likes. Other processes are not held back.
  */
-import type { Commit, Store } from '../store/store.ts'
+import { queueTurnMsMax, reservationAttemptsMax, reservationMsMax } from '../limits.ts'
+import type { Store } from '../store/store.ts'
 import type { Transaction } from './transaction.ts'
 
-interface Reservation {
+/** A place in a queue. It may be left at any time, also before its turn: the next one then waits for those before it all the same. */
+export class Place {
+  /** Resolves when it is one's turn. */
+  readonly turn: Promise<void>
+  /** Resolves when the turn has ended, and that of the next one begins. */
+  readonly over: Promise<void>
+  private state: 'waiting' | 'held' | 'left' = 'waiting'
+  private timer: NodeJS.Timeout | undefined
+  private readonly resolveLeft: () => void
+
+  /** `turnMsMax`: after so long a turn lapses, as if it had been left. */
+  constructor(before: Promise<void>, turnMsMax: number) {
+    let resolveLeft = (): void => {}
+    const left = new Promise<void>((resolve) => {
+      resolveLeft = resolve
+    })
+    this.resolveLeft = resolveLeft
+    this.turn = before.then(() => {
+      if (this.state === 'left') return
+      this.state = 'held'
+      this.timer = setTimeout(() => this.leave(), turnMsMax)
+      this.timer.unref()
+    })
+    this.over = Promise.all([this.turn, left]).then(() => undefined)
+  }
+
+  get isHeld(): boolean {
+    return this.state === 'held'
+  }
+
+  leave(): void {
+    this.state = 'left'
+    clearTimeout(this.timer)
+    this.resolveLeft()
+  }
+}
+
+export class Reservation extends Place {
   /** The last attempt of its holder: what it expected, the next one will. */
   attempt: Transaction
-  readonly ended: Promise<void>
+  private attempts = 0
+
+  constructor(before: Promise<void>, attempt: Transaction) {
+    super(before, reservationMsMax)
+    this.attempt = attempt
+  }
+
+  /** A further attempt has failed. After several of them it is others who disturb, and to hold back one's own does not help. */
+  renew(attempt: Transaction): void {
+    this.attempt = attempt
+    if (this.isHeld && ++this.attempts >= reservationAttemptsMax) this.leave()
+  }
 }
 
 export class ContentionQueue {
-  private readonly lasts = new Map<string, Promise<void>>()
-  private lastReservation: Promise<void> = Promise.resolve()
-  private reservation: Reservation | undefined
+  private readonly lasts = new Map<string, Place>()
+  private last: Reservation | undefined
+  private current: Reservation | undefined
 
   isBusy(key: string): boolean {
     return this.lasts.has(key)
   }
 
-  /** Resolves when it is one's turn for the key; what it resolves to is called to leave. */
-  async enter(key: string): Promise<() => void> {
-    const before = this.lasts.get(key)
-    const [own, leave] = promiseAndEnd()
-    this.lasts.set(key, own)
-    await before
-    return () => {
-      if (this.lasts.get(key) === own) this.lasts.delete(key)
-      leave()
-    }
+  /** A place in the queue for the key. */
+  enter(key: string): Place {
+    const place = new Place(this.lasts.get(key)?.over ?? Promise.resolve(), queueTurnMsMax)
+    this.lasts.set(key, place)
+    void place.over.then(() => {
+      if (this.lasts.get(key) === place) this.lasts.delete(key)
+    })
+    return place
   }
 
-  /** Resolves when nobody else has a reservation any more. `renew` is called with each further attempt that failed. */
-  async reserve(attempt: Transaction): Promise<{ renew(attempt: Transaction): void; end(): void }> {
-    const before = this.lastReservation
-    const [ended, end] = promiseAndEnd()
-    this.lastReservation = ended
-    await before
-    const reservation: Reservation = { attempt, ended }
-    this.reservation = reservation
-    return {
-      renew: (next) => {
-        reservation.attempt = next
-      },
-      end: () => {
-        if (this.reservation === reservation) this.reservation = undefined
-        end()
-      },
-    }
+  /** Holds when nobody else has a reservation any more. */
+  reserve(attempt: Transaction): Reservation {
+    const reservation = new Reservation(this.last?.over ?? Promise.resolve(), attempt)
+    this.last = reservation
+    void reservation.turn.then(() => {
+      this.current = reservation
+    })
+    void reservation.over.then(() => {
+      if (this.current === reservation) this.current = undefined
+      if (this.last === reservation) this.last = undefined
+    })
+    return reservation
   }
 
-  /** Whether the commit would change what another transaction has reserved: the key, and when the reservation ends. */
-  heldBack(commit: Commit): { readonly key: string; readonly until: Promise<void> } | undefined {
-    const { reservation } = this
-    const key = reservation?.attempt.keyDisturbedBy(commit)
-    return reservation === undefined || key === undefined ? undefined : { key, until: reservation.ended }
+  /** Whether the commit of `other` would change what is reserved: the key, and when the reservation ends. */
+  heldBack(other: Transaction): { readonly key: string; readonly until: Promise<void> } | undefined {
+    const { current } = this
+    if (current === undefined || !current.isHeld) return undefined
+    const key = current.attempt.keyDisturbedBy(other)
+    return key === undefined ? undefined : { key, until: current.over }
   }
-}
-
-function promiseAndEnd(): [Promise<void>, () => void] {
-  let end = (): void => {}
-  const promise = new Promise<void>((resolve) => {
-    end = resolve
-  })
-  return [promise, end]
 }
 
 const queuesOfStores = new WeakMap<Store, ContentionQueue>()

@@ -7,18 +7,25 @@ import { mayBeReadSkew } from '../store/with-snapshot.ts'
 import { OwnWriteConflict, Tape, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
+export interface TransactOptions {
+  /** See `SnapshotOptions.first`. */
+  readonly first?: readonly Bytes[]
+  /** Of a client that may go: waiting for other transactions ends then. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /**
- * Runs `body` on a fresh snapshot (see `SnapshotOptions.first`) and commits what it wrote; when an expectation failed, again, up to
- * `attemptsMax` times. Whatever `body` throws ends it, with nothing written. Throws TransactionContention.
+ * Runs `body` on a fresh snapshot and commits what it wrote; when an expectation failed, again, up to `attemptsMax` times. Whatever
+ * `body` throws ends it, with nothing written. Throws TransactionContention, and the signal's reason.
  */
 export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  first: readonly Bytes[] = [],
+  { first = [], signal }: TransactOptions = {},
 ): Promise<T> {
   const tape = new Tape()
-  const turns = new Turns(store)
+  const turns = new Turns(store, signal)
   let skewRetries = 0
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
@@ -44,15 +51,14 @@ export async function transact<T>(
         if (await isConfirmed(store, transaction)) return result
         continue
       }
-      const commit = transaction.commit()
-      const held = turns.heldBack(transaction, commit)
+      const held = turns.heldBack(transaction)
       if (held !== undefined) {
         await held
-        // It was not tried.
+        // It was not tried. That ends: the time for which one is held back does.
         attempt--
         continue
       }
-      const outcome = await store.commit(commit)
+      const outcome = await store.commit(transaction.commit())
       if (outcome.isCommitted) return result
       turns.fail(transaction, outcome.failed)
     }

@@ -24,8 +24,8 @@ export class OwnWriteConflict extends Error {
   }
 }
 
-/** Changes of a commit that are looked up in one go. */
-const searchedChangesMax = 10_000
+/** Keys that are looked up in one go. */
+const searchedKeysMax = 10_000
 const expectationKinds = ['revision', 'absent', 'present'] as const
 
 export class Transaction {
@@ -151,22 +151,32 @@ export class Transaction {
   }
 
   /**
-   * The first key that the commit of another transaction changes, and this one expects; undefined where there is none. A very
-   * large commit is taken to change one, without having been searched: it then waits where it perhaps need not.
+   * A key that the commit of another transaction changes, and this one expects; undefined where there is none. Of two very large ones
+   * the other is taken to change one, without a search: it then waits where it perhaps need not.
    */
-  keyDisturbedBy({ changes, expectations }: Commit): string | undefined {
-    const [first] = changes
-    if (first !== undefined && changes.length > searchedChangesMax) return keyText(first.key)
-    for (const { key } of changes) {
-      const text = keyText(key)
-      if (expectationKinds.some((kind) => this.expected.has(`${kind} ${text}`))) return text
+  keyDisturbedBy(other: Transaction): string | undefined {
+    return this.keyWrittenBy(other) ?? this.guardExpectedBy(other)
+  }
+
+  /** Searches the smaller of the two sets. */
+  private keyWrittenBy({ written }: Transaction): string | undefined {
+    if (Math.min(written.size, this.expected.size) > searchedKeysMax) return written.keys().next().value
+    if (written.size <= this.expected.size) {
+      for (const text of written.keys()) {
+        if (expectationKinds.some((kind) => this.expected.has(`${kind} ${text}`))) return text
+      }
+      return undefined
     }
-    if (this.guards.size === 0) return undefined
-    // Whoever adds or removes keys of a range expects its guard present.
-    for (const expectation of expectations) {
-      const text = expectation.kind === 'present' ? keyText(expectation.key) : undefined
-      if (text !== undefined && this.guards.has(text)) return text
+    for (const expectation of this.expected.values()) {
+      const text = expectation.kind === 'range' ? undefined : keyText(expectation.key)
+      if (text !== undefined && written.has(text)) return text
     }
+    return undefined
+  }
+
+  /** Whoever adds or removes keys of a range expects its guard present. */
+  private guardExpectedBy(other: Transaction): string | undefined {
+    for (const guard of this.guards) if (other.expected.has(`present ${guard}`)) return guard
     return undefined
   }
 

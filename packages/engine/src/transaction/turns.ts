@@ -1,7 +1,8 @@
 /** The turns that one transaction takes among those that want the same keys; see `contention-queue.ts`. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Commit, Expectation, Store } from '../store/store.ts'
-import { type ContentionQueue, contentionQueueOf } from './contention-queue.ts'
+import { heldBackMsMax, queueMsMax } from '../limits.ts'
+import type { Expectation, Store } from '../store/store.ts'
+import { type ContentionQueue, contentionQueueOf, type Place, type Reservation } from './contention-queue.ts'
 import { keyText, type Transaction } from './transaction.ts'
 
 /** Failures after which a transaction tries again at once, before it queues, reserves, or waits a little for other processes. */
@@ -10,15 +11,21 @@ const delayMsMax = 32
 
 export class Turns {
   private readonly queue: ContentionQueue
+  private readonly signal: AbortSignal | undefined
   private failures = 0
   private conflict: string | undefined
   private failed: Transaction | undefined
-  private leaveQueue: (() => void) | undefined
-  private reservation: Awaited<ReturnType<ContentionQueue['reserve']>> | undefined
+  private place: Place | undefined
+  private reservation: Reservation | undefined
   private failuresSinceReserved = 0
+  /** What is left of the time that it waits for others; it goes ahead then. */
+  private queueMsLeft = queueMsMax
+  private heldBackMsLeft = heldBackMsMax
 
-  constructor(store: Store) {
+  /** `signal`: of a client that may go. */
+  constructor(store: Store, signal: AbortSignal | undefined) {
     this.queue = contentionQueueOf(store)
+    this.signal = signal
   }
 
   /** A commit of the transaction failed. */
@@ -27,18 +34,19 @@ export class Turns {
   }
 
   /**
-   * Where the commit would change what another transaction has reserved, resolves when that has ended: the transaction is then
-   * tried again from the start, since what it has read has probably changed. Undefined where nothing stands against it.
+   * Where the commit would change what another transaction has reserved, resolves when that has ended, or when this one has waited for
+   * `heldBackMsMax` in all: it is then tried again from the start, since what it has read has probably changed. Undefined where nothing
+   * stands against it. Rejects with the signal's reason.
    */
-  heldBack(attempt: Transaction, commit: Commit): Promise<void> | undefined {
-    if (this.reservation !== undefined) return undefined
-    const held = this.queue.heldBack(commit)
+  heldBack(attempt: Transaction): Promise<void> | undefined {
+    if (this.reservation?.isHeld === true || this.heldBackMsLeft <= 0) return undefined
+    const held = this.queue.heldBack(attempt)
     if (held === undefined) return undefined
     this.noteConflict(attempt, held.key)
-    return held.until
+    return this.waitHeldBack(held.until)
   }
 
-  /** Before an attempt: undefined where it is begun at once, as all are that follow no conflict. */
+  /** Before an attempt: undefined where it is begun at once, as all are that follow no conflict. Rejects with the signal's reason. */
   take(): Promise<void> | undefined {
     const { conflict, failed } = this
     if (conflict === undefined || failed === undefined) return undefined
@@ -48,14 +56,14 @@ export class Turns {
 
   /** After the first conflicts at once, then in the queue for the key, then with a reservation. */
   private async takeAfter(conflict: string, failed: Transaction): Promise<void> {
-    if (this.leaveQueue === undefined) {
-      if (this.failures > failuresAtOnce || this.queue.isBusy(conflict))
-        this.leaveQueue = await this.queue.enter(conflict)
-      return
+    if (this.place === undefined) {
+      if (this.failures <= failuresAtOnce && !this.queue.isBusy(conflict)) return
+      this.place = this.queue.enter(conflict)
+      return this.waitInQueue(this.place)
     }
     if (this.reservation === undefined) {
-      this.reservation = await this.queue.reserve(failed)
-      return
+      this.reservation = this.queue.reserve(failed)
+      return this.waitInQueue(this.reservation)
     }
     this.reservation.renew(failed)
     this.failuresSinceReserved++
@@ -64,8 +72,16 @@ export class Turns {
   }
 
   leave(): void {
-    this.reservation?.end()
-    this.leaveQueue?.()
+    this.reservation?.leave()
+    this.place?.leave()
+  }
+
+  private async waitInQueue({ turn }: Place): Promise<void> {
+    this.queueMsLeft -= await waitedMs(turn, this.queueMsLeft, this.signal)
+  }
+
+  private async waitHeldBack(until: Promise<void>): Promise<void> {
+    this.heldBackMsLeft -= await waitedMs(until, this.heldBackMsLeft, this.signal)
   }
 
   private noteConflict(attempt: Transaction, key: string): void {
@@ -73,4 +89,22 @@ export class Turns {
     this.failed = attempt
     this.conflict = key
   }
+}
+
+/** Waits until then, or for so long at most, and tells how long it was. Throws the signal's reason. */
+async function waitedMs(until: Promise<void>, msMax: number, signal: AbortSignal | undefined): Promise<number> {
+  signal?.throwIfAborted()
+  const startedAt = performance.now()
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(end, Math.max(0, msMax))
+    function end(): void {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    signal?.addEventListener('abort', end)
+    until.then(end, end)
+  })
+  signal?.throwIfAborted()
+  return performance.now() - startedAt
 }
