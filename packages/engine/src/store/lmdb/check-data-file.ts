@@ -5,6 +5,7 @@ import { treeHeaderProblem } from './check-tree-header.ts'
 import { DataFile, dataVersion, integerKeyFlag, isPageSize, type MetaPage, magicNumber } from './data-file.ts'
 import { walkFreePages } from './free-pages.ts'
 import { readMainTree } from './main-tree.ts'
+import { codeOf, ownershipRemedy } from './owned-files.ts'
 import { PageOwners } from './walk-tree.ts'
 
 export interface MetaPages {
@@ -30,8 +31,9 @@ export function checkDataFile(directory: string, isReadOnly: boolean): void {
     checkAbsence(directory, stats !== undefined)
     return
   }
-  if (!isAllowed(path, isReadOnly ? constants.R_OK : constants.R_OK | constants.W_OK))
-    throw new Error(`${path} may not be ${isReadOnly ? 'read' : 'read and written'} by the user who runs Ashlar`)
+  checkAccess(directory, 'data.mdb', isReadOnly)
+  // Readers write to it, too; and without it lmdb-js crashes.
+  checkAccess(directory, 'lock.mdb', false)
   let problem: string | undefined
   // A process that writes meanwhile may change one meta page after the other was read.
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
@@ -58,12 +60,14 @@ function problemOf(path: string): string | undefined {
   }
 }
 
-function isAllowed(path: string, mode: number): boolean {
+/** A file that is not there, or to which nobody can write since its file system is read-only, passes. */
+function checkAccess(directory: string, name: string, isReadOnly: boolean): void {
   try {
-    accessSync(path, mode)
-    return true
-  } catch {
-    return false
+    accessSync(join(directory, name), isReadOnly ? constants.R_OK : constants.R_OK | constants.W_OK)
+  } catch (cause) {
+    if (codeOf(cause) === 'ENOENT' || codeOf(cause) === 'EROFS') return
+    const what = `${join(directory, name)} may not be ${isReadOnly ? 'read' : 'read and written'} by the user who runs Ashlar`
+    throw new Error(`${what}; ${ownershipRemedy(directory)}`, { cause })
   }
 }
 

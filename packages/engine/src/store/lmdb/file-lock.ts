@@ -1,7 +1,8 @@
 /** Advisory locks on whole files: between processes, and between two openings of a file in one process. */
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, fstatSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { codeOf, makeFile, openWithoutLinks } from './owned-files.ts'
 
 /** The part of fs-native-extensions that is used: OFD locks on Linux, flock on macOS, LockFileEx on Windows. */
 interface LockBinding {
@@ -15,14 +16,13 @@ export interface LockFile {
   /** False where another opening of the file holds a lock that excludes this one. Throws where the file system has no locks. */
   tryLock(mode: 'shared' | 'exclusive'): boolean
   unlock(): void
-  /** The content is for other processes to read; on Windows only while the file is not locked. */
-  read(): string
-  write(content: string): void
+  /** False where the file was deleted or replaced since it was opened: others then lock another. */
+  isInPlace(): boolean
   /** Releases the lock too. */
   close(): void
 }
 
-const permissions = 0o664
+const attemptsMax = 10
 let loaded: LockBinding | undefined
 
 /**
@@ -42,27 +42,42 @@ function lockBinding(): LockBinding {
   }
 }
 
-/** Opens the file, and makes it if need be. */
+/** Opens the file, and makes it if need be: empty, so that a full disk does not matter. */
 export function openLockFile(path: string): LockFile {
   const binding = lockBinding()
-  const descriptor = openSync(path, 'a+', permissions)
+  for (let attempt = 1; ; attempt += 1) {
+    makeFile(path)
+    try {
+      return lockFile(binding, path, openWithoutLinks(path, 'write'))
+    } catch (error) {
+      // Deleted in between.
+      if (codeOf(error) !== 'ENOENT' || attempt >= attemptsMax) throw error
+    }
+  }
+}
+
+/** Opens a file that is there, also one that may not be written to: for shared locks only. */
+export function openLockFileToRead(path: string): LockFile {
+  return lockFile(lockBinding(), path, openWithoutLinks(path, 'read'))
+}
+
+function lockFile(binding: LockBinding, path: string, descriptor: number): LockFile {
+  const opened = fstatSync(descriptor)
   return {
     tryLock(mode) {
       try {
         binding.tryLock(descriptor, 0, 0, mode === 'exclusive')
         return true
       } catch (error) {
-        if (isHeldByAnother(error)) return false
+        if (codeOf(error) === 'EAGAIN') return false
         throw error
       }
     },
     unlock: () => binding.unlock(descriptor, 0, 0),
-    read: () => readFileSync(path, 'utf8'),
-    write: (content) => writeFileSync(path, content),
+    isInPlace() {
+      const found = statSync(path, { throwIfNoEntry: false })
+      return found !== undefined && found.ino === opened.ino && found.dev === opened.dev
+    },
     close: () => closeSync(descriptor),
   }
-}
-
-function isHeldByAnother(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EAGAIN'
 }

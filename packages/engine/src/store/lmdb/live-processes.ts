@@ -1,8 +1,9 @@
-/** The processes that use an LMDB store now: each holds a lock on a file named after its number. */
-import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
+/** The processes that use an LMDB store now: each holds a lock on a file named after its number and the namespace of that. */
+import { existsSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'
-import { type LockFile, openLockFile } from './file-lock.ts'
+import { type LockFile, openLockFile, openLockFileToRead } from './file-lock.ts'
+import { codeOf, makeDirectoryLikeParent } from './owned-files.ts'
 
 export interface Membership {
   /** Other processes that use the store, as of the moment of joining. */
@@ -25,17 +26,8 @@ const ownFiles = new Map<string, OwnFile>()
 /** Where a store keeps the files that processes lock; made if need be. The store's directory is there already. */
 export function processDirectory(storeDirectory: string): string {
   const directory = join(storeDirectory, 'processes')
-  if (!existsSync(directory)) makeDirectory(directory)
+  if (!existsSync(directory)) makeDirectoryLikeParent(directory)
   return directory
-}
-
-function makeDirectory(directory: string): void {
-  try {
-    mkdirSync(directory)
-  } catch (error) {
-    // Another process was faster.
-    if (!existsSync(directory)) throw error
-  }
 }
 
 /**
@@ -65,10 +57,9 @@ export function joinProcesses(directory: string): Membership {
 }
 
 function openOwnFile(directory: string): { path: string; lock: LockFile } {
-  const path = join(directory, String(process.pid))
+  const path = join(directory, fileName(process.pid, pidNamespace()))
   const lock = openLockFile(path)
   try {
-    lock.write(pidNamespace())
     assert(lock.tryLock('exclusive'), 'nobody locks the file of a process but itself, and openers, one at a time')
     return { path, lock }
   } catch (error) {
@@ -77,27 +68,72 @@ function openOwnFile(directory: string): { path: string; lock: LockFile } {
   }
 }
 
+/** The name says all, since a full disk takes new names, but no content. `namespace` is empty where there is none. */
+function fileName(pid: number, namespace: string): string {
+  return namespace === '' ? String(pid) : `${pid}.${namespace}`
+}
+
+interface ProcessFile {
+  readonly path: string
+  readonly pid: number
+  /** Empty where it is not known. */
+  readonly namespace: string
+}
+
+function processFiles(directory: string): ProcessFile[] {
+  return readdirSync(directory).flatMap((name) => {
+    const [, pid, namespace = ''] = /^(\d+)(?:\.(\d+))?$/.exec(name) ?? []
+    return pid === undefined ? [] : [{ path: join(directory, name), pid: Number(pid), namespace }]
+  })
+}
+
 /** Looks at the files of all others, and removes those of processes that are no more. */
 function livePids(directory: string, ownPath: string): number[] {
   const pids: number[] = []
-  for (const name of readdirSync(directory)) {
-    const path = join(directory, name)
-    if (!/^\d+$/.test(name) || path === ownPath) continue
-    const file = openLockFile(path)
-    try {
-      if (file.tryLock('exclusive')) rmSync(path)
-      else {
-        refuseStrangers(Number(name), file)
-        pids.push(Number(name))
-      }
-    } finally {
-      file.close()
-    }
+  for (const file of processFiles(directory)) {
+    if (file.path === ownPath) continue
+    if (isHeld(file)) {
+      refuseStrangers(file)
+      pids.push(file.pid)
+    } else removeIfAllowed(file.path)
   }
   return pids
 }
 
-function refuseStrangers(pid: number, file: LockFile): void {
+/** It may be of another user: to read it is enough, and often all that is allowed. */
+function isHeld({ path, pid, namespace }: ProcessFile): boolean {
+  try {
+    const file = openLockFileToRead(path)
+    try {
+      return !file.tryLock('shared')
+    } finally {
+      file.close()
+    }
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false
+    if (codeOf(error) !== 'EACCES') throw error
+    return namespace !== pidNamespace() || isRunning(pid)
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return codeOf(error) !== 'ESRCH'
+  }
+}
+
+/** In a directory that is everybody's one may not be; what stays there is looked at again by the next, and does no harm. */
+function removeIfAllowed(path: string): void {
+  try {
+    rmSync(path, { force: true })
+  } catch (error) {
+    if (codeOf(error) !== 'EACCES' && codeOf(error) !== 'EPERM') throw error
+  }
+}
+
+function refuseStrangers({ path, pid, namespace }: ProcessFile): void {
   const advice =
     'Let the containers share one process namespace (Docker: --pid=container:<name>, Kubernetes: shareProcessNamespace), ' +
     'or give each a store of its own'
@@ -105,16 +141,18 @@ function refuseStrangers(pid: number, file: LockFile): void {
     throw new Error(
       `another process with the number ${pid} uses it, probably in another container (or this process does, in another thread). ${advice}`,
     )
-  const theirs = file.read()
-  if (theirs === '' || pidNamespace() === '' || theirs === pidNamespace()) return
-  throw new Error(`process ${pid} uses it from another process namespace, probably another container. ${advice}`)
+  const own = pidNamespace()
+  if (namespace === '' || own === '' || namespace === own) return
+  throw new Error(
+    `process ${pid} uses it from another process namespace, probably another container (it holds ${path}). ${advice}`,
+  )
 }
 
 /** What numbers of processes and threads are relative to, where the system has such a thing and tells it; else empty. */
 function pidNamespace(): string {
   if (process.platform !== 'linux') return ''
   try {
-    return readlinkSync('/proc/self/ns/pid')
+    return /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? ''
   } catch {
     // Without /proc there is nothing to compare; equal process numbers are found all the same.
     return ''

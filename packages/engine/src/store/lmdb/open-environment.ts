@@ -7,6 +7,7 @@ import { type Environment, openLmdb, openLmdbToRead } from './environment.ts'
 import { alwaysOpenGate, type Gate, openGate } from './gate.ts'
 import { joinProcesses, type Membership, processDirectory } from './live-processes.ts'
 import { OpenedFiles } from './opened-files.ts'
+import { codeOf, makeFile, reasonOf } from './owned-files.ts'
 import type { LaidOut } from './storage-layout.ts'
 
 export interface OpenEnvironment extends LaidOut {
@@ -29,8 +30,7 @@ export async function openEnvironment(directory: string, isReadOnly: boolean): P
     const gate = gateOf(directory, isReadOnly)
     return await openThroughGate(directory, gate, isReadOnly)
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`The LMDB store in ${directory} cannot be opened: ${reason}`, { cause })
+    throw new Error(`The LMDB store in ${directory} cannot be opened: ${reasonOf(cause, directory)}`, { cause })
   }
 }
 
@@ -47,7 +47,7 @@ export function gateOf(directory: string, isReadOnly: boolean): Gate {
     return openGate(processDirectory(directory))
   } catch (error) {
     // Then LMDB has no lock table either that an opener could write to, nor is there anybody to commit.
-    if (isReadOnly && error instanceof Error && 'code' in error && error.code === 'EROFS') return alwaysOpenGate
+    if (isReadOnly && codeOf(error) === 'EROFS') return alwaysOpenGate
     throw error
   }
 }
@@ -83,7 +83,11 @@ async function openAsMember(
   try {
     if (membership?.isShared !== true) checkDataFile(directory, isReadOnly)
     else if (!existsSync(join(directory, 'data.mdb'))) throw new Error('its data.mdb was deleted while it was open')
-    return isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
+    if (membership !== undefined) makeFile(join(directory, 'lock.mdb'))
+    if (isReadOnly) return await openLmdbToRead(directory)
+    // LMDB takes empty files for new ones, and would make them for the user of this process.
+    makeFile(join(directory, 'data.mdb'))
+    return await openLmdb(directory)
   } catch (error) {
     membership?.leave()
     throw error

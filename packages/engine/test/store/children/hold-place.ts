@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import { openLockFile } from '../../../src/store/lmdb/file-lock.ts'
 import { processDirectory } from '../../../src/store/lmdb/live-processes.ts'
 
-const [directory = '', pid = '', namespace = ''] = process.argv.slice(2)
-const file = openLockFile(join(processDirectory(directory), pid))
-file.write(namespace)
+const [directory = '', name = ''] = process.argv.slice(2)
+const file = openLockFile(join(processDirectory(directory), name))
 file.tryLock('exclusive')
 process.stdout.write('joined\n')
 process.stdin.resume()

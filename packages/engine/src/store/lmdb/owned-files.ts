@@ -1,0 +1,94 @@
+/** Makes the files of a store for the user whose directory it is, so that what root has made does not shut out the server. */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+
+const permissions = 0o664
+const ofGroup = 0o070
+const toWriteForGroup = 0o020
+// Windows knows none of these.
+const noLink = constants.O_NOFOLLOW ?? 0
+const directoryOnly = constants.O_DIRECTORY ?? 0
+
+/**
+ * Makes an empty file, unless there is one. It gets the owner (where this process is root's) and the group of the directory that
+ * it is in; the group may write to it where it may write to the directory.
+ */
+export function makeFile(path: string): void {
+  const flags = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL
+  const descriptor = unlessThere(() => openSync(path, flags, permissions))
+  if (descriptor === undefined) return
+  try {
+    handOver(descriptor, statSync(dirname(path)), 0o060)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Makes a directory, unless there is one: as `makeFile`. */
+export function makeDirectoryLikeParent(path: string): void {
+  if (unlessThere(() => mkdirSync(path) ?? true) === undefined || process.platform === 'win32') return
+  const descriptor = openSync(path, constants.O_RDONLY | directoryOnly | noLink)
+  try {
+    handOver(descriptor, statSync(dirname(path)), ofGroup)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Root works in directories of others here: so no link is followed, and nothing changes hands that root has not just made. */
+export function openWithoutLinks(path: string, access: 'read' | 'write'): number {
+  return openSync(path, (access === 'write' ? constants.O_RDWR : constants.O_RDONLY) | noLink)
+}
+
+function unlessThere<T>(make: () => T): T | undefined {
+  try {
+    return make()
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return undefined
+    throw error
+  }
+}
+
+function handOver(descriptor: number, like: Stats, groupBits: number): void {
+  const self = process.geteuid?.()
+  if (self === undefined) return
+  const made = fstatSync(descriptor)
+  if (made.uid !== self) return
+  const uid = self === 0 ? like.uid : self
+  try {
+    if (uid !== made.uid || like.gid !== made.gid) fchownSync(descriptor, uid, like.gid)
+  } catch (error) {
+    // Not in that group, or root without the right to give files away: whoever cannot use the file then is told so.
+    if (codeOf(error) === 'EPERM') return
+    throw error
+  }
+  const mode = made.mode & 0o7777
+  const shared = mode | groupBits
+  if ((like.mode & toWriteForGroup) !== 0 && shared !== mode) fchmodSync(descriptor, shared)
+}
+
+/** The code of an error of the operating system. */
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+/** What the operating system says, and what the operator can do about it. */
+export function reasonOf(error: unknown, directory: string): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  const isForbidden = codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM'
+  return isForbidden ? `${reason}; ${ownershipRemedy(directory)}` : reason
+}
+
+export function ownershipRemedy(directory: string): string {
+  return `the user who runs the server has to own ${directory} and all in it (chown -R <user> ${directory})`
+}

@@ -1,0 +1,132 @@
+/** LMDB: what a process of another user, or a full disk, leaves or lacks does not keep a store from being opened. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { commitChanges, put } from './bytes.ts'
+import { type Child, startChild } from './children/child.ts'
+import { temporaryDirectory } from './temporary-stores.ts'
+
+const isRoot = process.getuid?.() === 0
+const isWindows = process.platform === 'win32'
+/** Any but root. */
+const service = 65_534
+const serviceArgument = isRoot ? String(service) : ''
+
+const openAs = new URL('./children/open-as.ts', import.meta.url)
+
+async function line(child: Child): Promise<string> {
+  const { value, done } = await child.lines.next()
+  if (done === true) throw new Error(`The child ended: ${JSON.stringify(await child.ended)}`)
+  return value
+}
+
+/** Where this process is root's, it belongs to another user. */
+async function serviceDirectory(): Promise<string> {
+  const directory = await temporaryDirectory()
+  if (isRoot) chownSync(directory, service, service)
+  return directory
+}
+
+async function openedHere(directory: string): Promise<Store> {
+  const store = await openLmdbStore(directory)
+  onTestFinished(() => store.close())
+  return store
+}
+
+/** The number of a process that has ended. */
+async function endedPid(): Promise<number> {
+  const child = spawn(process.execPath, ['--version'])
+  await once(child, 'close')
+  return child.pid!
+}
+
+describe.skipIf(isWindows)('lmdb: a store that another user has used', () => {
+  it.skipIf(!isRoot)(
+    'as root: all that was made belongs to the user of the directory (skipped unless root)',
+    async () => {
+      const directory = await serviceDirectory()
+      const store = await openedHere(directory)
+      const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+      expect(files).toHaveLength(6)
+      for (const file of files)
+        expect(statSync(join(directory, file)), file).toMatchObject({ uid: service, gid: service })
+      await commitChanges(store, put('first', '1'))
+      // While root goes on, and after root was killed, whose files stay.
+      const child = startChild(openAs, [directory, serviceArgument])
+      expect(await line(child)).toBe('1')
+      await store.close()
+    },
+  )
+
+  it.each([0o444, 0o000])('and who was killed there: its file may not be written to (mode %o)', async (mode) => {
+    const directory = await serviceDirectory()
+    const processes = join(directory, 'processes')
+    const store = await openLmdbStore(directory)
+    const own = readdirSync(processes).find((name) => name.startsWith(String(process.pid)))!
+    await store.close()
+    const left = own.replace(String(process.pid), String(await endedPid()))
+    writeFileSync(join(processes, left), '')
+    chmodSync(join(processes, left), mode)
+    const child = startChild(openAs, [directory, serviceArgument])
+    expect(await line(child)).toBe('0')
+    const names = readdirSync(processes)
+    expect(names).not.toContain(left)
+    expect(names).toHaveLength(3)
+  })
+
+  it.each(['processes/gate', 'lock.mdb'])('is told, with the remedy, where nothing helps: %s', async (name) => {
+    const directory = await serviceDirectory()
+    await (await openLmdbStore(directory)).close()
+    rmSync(join(directory, name))
+    writeFileSync(join(directory, name), '', { mode: 0o400 })
+    const told = await line(startChild(openAs, [directory, serviceArgument]))
+    expect(told).toContain(join(directory, name))
+    expect(told).toContain(`; the user who runs the server has to own ${directory} and all in it (chown -R`)
+  })
+
+  it('of a group that may write to the directory: the group may write to all in it', async () => {
+    const directory = await temporaryDirectory()
+    chmodSync(directory, 0o770)
+    await openedHere(directory)
+    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    for (const file of files) expect(statSync(join(directory, file)).mode & 0o060, file).toBe(0o060)
+  })
+
+  it('is opened by root without following a link', async () => {
+    const directory = await temporaryDirectory()
+    mkdirSync(join(directory, 'processes'))
+    const aim = join(directory, 'aim')
+    symlinkSync(aim, join(directory, 'processes', 'gate'))
+    await expect(openLmdbStore(directory)).rejects.toThrow('ELOOP')
+    expect(existsSync(aim)).toBe(false)
+  })
+})
+
+describe.skipIf(isWindows)('lmdb: a full disk', () => {
+  it('keeps nobody from opening a store, and from reading it', async () => {
+    const directory = await temporaryDirectory()
+    const store = await openedHere(directory)
+    await commitChanges(store, put('first', '1'))
+    // No file takes a byte more.
+    for (const how of ['read', 'write']) {
+      const child = startChild(openAs, [directory, '', how], `trap '' XFSZ; ulimit -f 0`)
+      expect(await line(child)).toBe('1')
+      child.process.stdin.end()
+      expect(await child.ended).toMatchObject({ code: 0 })
+    }
+  })
+})
