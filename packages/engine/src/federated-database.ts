@@ -44,7 +44,7 @@ import {
   representClass,
 } from './schema/representation.ts'
 import { when } from './store/awaitable.ts'
-import { refuseUnfinishedCopy } from './store/copy-store.ts'
+import { refuseUnfinishedCopy } from './store/copy-claim.ts'
 import { MomentPassed } from './store/moment-passed.ts'
 import {
   claimFormat,

@@ -47,7 +47,7 @@ export const keyLayout: readonly KeyPart[] = [
   { prefix: [store, storePart.session], holds: 'the last session number given', isCopied: true },
   { prefix: [store, storePart.upgradePosition], holds: 'how far UpgradeObjects has come', isCopied: false },
   { prefix: [store, storePart.signOfLife], rest: 'session (3)', holds: 'the heartbeat of a session', isCopied: false },
-  { prefix: [store, storePart.unfinishedCopy], holds: 'the last key of an unfinished copy', isCopied: false },
+  { prefix: [store, storePart.unfinishedCopy], holds: 'how far an unfinished copy has come', isCopied: false },
   { prefix: [store, storePart.migration], holds: 'how far a migration of the format has come', isCopied: true },
   { prefix: [catalog, catalogPart.version], holds: 'the version of the catalog', isCopied: true },
   { prefix: [catalog, catalogPart.counters], holds: 'the next class, shape and index numbers', isCopied: true },

@@ -1,11 +1,9 @@
 /** Copies a store into another one, of whatever kind: resumable, and compared entry by entry before it counts as done. */
 import { createHash, type Hash } from 'node:crypto'
-import { isCopied, soleKey } from '../bytes/key-layout.ts'
+import { isCopied } from '../bytes/key-layout.ts'
+import { CopyClaim, refuseUnfinishedCopy, refuseUnfinishedIn } from './copy-claim.ts'
 import { encodeFormatVersion, formatOfCopy, formatVersionKey } from './storage-format.ts'
 import type { Bytes, Change, Entry, Snapshot, Store } from './store.ts'
-
-/** Is there while a copy is unfinished; its value is the last key copied. */
-const unfinishedKey = soleKey('unfinishedCopy')
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576
@@ -30,42 +28,45 @@ export interface CopyReport {
 
 /**
  * Throws an `Error` for the operator when the source holds nothing, keeps changing, is an unfinished copy itself or has a format that this
- * program does not know, or the target holds something else. A source without a format version gets one in the copy. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
+ * program does not know, or when the target holds something else or another copy goes on with it. A source without a format version gets
+ * one in the copy. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
  */
 export async function copyStore(source: Store, target: Store, options: CopyOptions = {}): Promise<CopyReport> {
   await refuseUnfinishedCopy(source)
-  const last = await unfinishedCopy(target)
   if (await isEmpty(source)) throw new Error(`The store ${source.facts.location} holds nothing to copy.`)
   const version = await formatOfCopy(source)
-  if (last === undefined) await begin(target, version)
+  const claim = await CopyClaim.take(target, source.facts.location, encodeFormatVersion(version))
+  const { isResumed } = claim
   const { entries: total } = await source.stats()
-  await copyEntries(source, target, last, (done) => options.onProgress?.('copying', done, total), options.signal)
+  const snapshot = await source.snapshot()
+  try {
+    await copyEntries(snapshot, claim, (done) => options.onProgress?.('copying', done, total), options.signal)
+  } finally {
+    snapshot.release()
+  }
   for (let round = 1; round <= roundsMax; round++) {
     const progress = (done: number): void => options.onProgress?.('comparing', done, total)
-    const { differences, ...report } = await repairDifferences(source, target, version, progress, options.signal)
+    const compared = { source, target, claim, version }
+    const { differences, ...report } = await repairDifferences(compared, progress, options.signal)
     if (differences > 0) continue
-    await target.commit({ changes: [{ kind: 'delete', key: unfinishedKey }], expectations: [] })
-    return { ...report, isResumed: last !== undefined }
+    await claim.finish()
+    return { ...report, isResumed }
   }
   throw new Error(
     `The store ${source.facts.location} keeps changing while it is copied; stop who writes to it, and start the copy again.`,
   )
 }
 
-/** Refuses a store into which a copy is not finished. Throws an `Error` for the operator. */
-export async function refuseUnfinishedCopy(store: Store): Promise<void> {
-  if ((await unfinishedCopy(store)) === undefined) return
-  throw new Error(`A copy into the store ${store.facts.location} is not finished; start that copy again.`)
-}
-
-/** The last key copied, empty before the first; undefined where no copy is under way. */
-async function unfinishedCopy(store: Store): Promise<Bytes | undefined> {
-  const snapshot = await store.snapshot()
-  try {
-    return await snapshot.view(unfinishedKey, (key) => Buffer.from(key))
-  } finally {
-    snapshot.release()
-  }
+/**
+ * Copies what a snapshot shows into an empty store, which cannot be used before the copy is whole. `location`: that of the source. Throws
+ * an `Error` for the operator when the source is an unfinished copy, or the target is not empty.
+ */
+export async function copySnapshot(snapshot: Snapshot, location: string, target: Store): Promise<void> {
+  await refuseUnfinishedIn(snapshot, location)
+  const format = await snapshot.view(formatVersionKey, (value) => Buffer.from(value))
+  const claim = await CopyClaim.take(target, location, format)
+  await copyEntries(snapshot, claim)
+  await claim.finish()
 }
 
 async function isEmpty(store: Store): Promise<boolean> {
@@ -77,60 +78,37 @@ async function isEmpty(store: Store): Promise<boolean> {
   }
 }
 
-async function begin(target: Store, version: number): Promise<void> {
-  const snapshot = await target.snapshot()
-  const { ranges } = await snapshot.read([], [{ limit: 1 }])
-  snapshot.release()
-  const { isCommitted } =
-    ranges[0]?.length === 0
-      ? await target.commit({
-          changes: [
-            { kind: 'put', key: formatVersionKey, value: encodeFormatVersion(version) },
-            { kind: 'put', key: unfinishedKey, value: Buffer.alloc(0) },
-          ],
-          // A server may open the empty store at the same moment.
-          expectations: [unfinishedKey, formatVersionKey].map((key) => ({ kind: 'absent', key })),
-        })
-      : { isCommitted: false }
-  if (!isCommitted) throw new Error(`The store ${target.facts.location} holds something; copy into an empty one.`)
-}
-
 async function copyEntries(
-  source: Store,
-  target: Store,
-  last: Bytes | undefined,
-  progress: (done: number) => void,
-  signal: AbortSignal | undefined,
+  snapshot: Snapshot,
+  claim: CopyClaim,
+  progress?: (done: number) => void,
+  signal?: AbortSignal,
 ): Promise<void> {
-  const writer = new BatchWriter(target)
-  const snapshot = await source.snapshot()
+  const writer = new BatchWriter(claim)
+  const { resumedFrom } = claim
+  const from = resumedFrom === undefined ? {} : { from: Buffer.concat([resumedFrom, Buffer.of(0)]) }
   let done = 0
-  try {
-    const from = last === undefined || last.length === 0 ? {} : { from: Buffer.concat([last, Buffer.of(0)]) }
-    for await (const batch of snapshot.scan(from, copied)) {
-      for (const { key, value } of batch) {
-        if (!isCopied(key)) continue
-        signal?.throwIfAborted()
-        await writer.add({ kind: 'put', key, value }, key)
-      }
-      done += batch.length
-      progress(done)
+  for await (const batch of snapshot.scan(from, copied)) {
+    for (const { key, value } of batch) {
+      if (!isCopied(key)) continue
+      signal?.throwIfAborted()
+      await writer.add({ kind: 'put', key, value }, key)
     }
-    await writer.flush()
-  } finally {
-    snapshot.release()
+    done += batch.length
+    progress?.(done)
   }
+  await writer.flush()
 }
 
 /** Commits changes in batches, each with the key up to which the copy has come. */
 class BatchWriter {
-  private readonly target: Store
+  private readonly claim: CopyClaim
   private changes: Change[] = []
   private bytes = 0
   private reached: Bytes | undefined
 
-  constructor(target: Store) {
-    this.target = target
+  constructor(claim: CopyClaim) {
+    this.claim = claim
   }
 
   async add(change: Change, reached?: Bytes): Promise<void> {
@@ -143,23 +121,27 @@ class BatchWriter {
   async flush(): Promise<void> {
     const { changes, reached } = this
     if (changes.length === 0) return
-    if (reached !== undefined) changes.push({ kind: 'put', key: unfinishedKey, value: reached })
-    await this.target.commit({ changes, expectations: [{ kind: 'present', key: unfinishedKey }] })
+    await this.claim.commit(changes, reached)
     this.changes = []
     this.bytes = 0
   }
 }
 
+interface Compared {
+  readonly source: Store
+  readonly target: Store
+  readonly claim: CopyClaim
+  readonly version: number
+}
+
 /** Goes over both stores in key order, and makes the target what the source is where they differ. */
 async function repairDifferences(
-  source: Store,
-  target: Store,
-  version: number,
+  { source, target, claim, version }: Compared,
   progress: (done: number) => void,
   signal: AbortSignal | undefined,
 ): Promise<{ differences: number; entries: number; bytes: number; checksum: string }> {
   const snapshots = [await source.snapshot(), await target.snapshot()] as const
-  const writer = new BatchWriter(target)
+  const writer = new BatchWriter(claim)
   const hash = createHash('sha256')
   let [differences, entries, bytes] = [0, 0, 0]
   try {

@@ -1,11 +1,16 @@
 /** A store is copied into one of another kind: whole, resumed where it was stopped, and never used before it is done. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { soleKey, type storePart } from '../../src/bytes/key-layout.ts'
 import { signKey } from '../../src/evolution/sign-of-life.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { copyStore } from '../../src/store/copy-store.ts'
+import { copyToLmdb } from '../../src/store/copy-to-lmdb.ts'
+import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import type { Change, Store } from '../../src/store/store.ts'
+import type { Change, Snapshot, Store } from '../../src/store/store.ts'
 import { commitChanges, entriesIn, put, remove } from './bytes.ts'
 import type { Driver } from './conformance.ts'
 import { temporaryPostgres } from './postgres-stores.ts'
@@ -23,6 +28,10 @@ async function filled(driver: Driver): Promise<Store> {
     await commitChanges(store, ...Array.from({ length: 1_000 }, (_, i) => put(name(nth + i), `value ${nth + i}`)))
   }
   return store
+}
+
+function stop(): never {
+  throw new Error('stopped')
 }
 
 async function expectCopied(source: Store, target: Store): Promise<void> {
@@ -102,6 +111,56 @@ describe('a copy', () => {
     await Promise.all([half.close(), target.close()])
   })
 
+  it('that is unfinished is resumed from its own source only', async () => {
+    const [one, other] = [await filled(temporaryLmdb), await filled(temporaryLmdb)]
+    const target = await openMemoryStore()
+    await expect(copyStore(one, target, { onProgress: stop })).rejects.toThrow('stopped')
+    const before = await entriesIn(target)
+    const refusal = `holds an unfinished copy of ${one.facts.location}; start that copy again`
+    await expect(copyStore(other, target)).rejects.toThrow(refusal)
+    expect(await entriesIn(target)).toEqual(before)
+    expect((await copyStore(one, target)).isResumed).toBe(true)
+    await Promise.all([one.close(), other.close(), target.close()])
+  })
+
+  it('that an earlier build has begun is resumed', async () => {
+    const [source, target] = [await filled({ open: openMemoryStore }), await openMemoryStore()]
+    const [version, mark] = [soleKey('formatVersion'), soleKey('unfinishedCopy')]
+    await target.commit({
+      changes: [
+        { kind: 'put', key: version, value: Buffer.of(0, 0, 0, 1) },
+        { kind: 'put', key: mark, value: version },
+      ],
+      expectations: [],
+    })
+    expect((await copyStore(source, target)).isResumed).toBe(true)
+    await expectCopied(source, target)
+    await Promise.all([source.close(), target.close()])
+  })
+
+  it.each([
+    ['in the middle', (changes: readonly Change[]) => changes.length > 1_000],
+    ['before it counts as done', ([first]: readonly Change[]) => first?.kind === 'delete'],
+  ])('stops when another one goes on with the target %s', async (_when, isTheMoment) => {
+    const [source, target] = [await filled({ open: openMemoryStore }), await openMemoryStore()]
+    let others = 0
+    const overtaken: Store = {
+      ...target,
+      async commit(commit) {
+        if (isTheMoment(commit.changes) && others++ === 0) {
+          await expect(copyStore(source, target, { onProgress: stop })).rejects.toThrow('stopped')
+        }
+        return target.commit(commit)
+      },
+    }
+    await expect(copyStore(source, overtaken)).rejects.toThrow('Another copy')
+    expect(others).toBe(1)
+    await expect(FederatedDatabase.open({ alias: 'half', store: target })).rejects.toThrow('is not finished')
+    await copyStore(source, target)
+    await expectCopied(source, target)
+    await Promise.all([source.close(), target.close()])
+  })
+
   it('of a federated database has the same objects, OIDs and indexes, and creates others', async () => {
     const source = await temporaryLmdb.open()
     const fd = await FederatedDatabase.open({ alias: 'source', store: source })
@@ -119,5 +178,43 @@ describe('a copy', () => {
     expect(oids).not.toContain(await copy.createObject('Part', { name: 'other' }))
     expect((await copy.verify()).problems).toEqual([])
     await Promise.all([fd.close(), copy.close()])
+  })
+})
+
+describe('a backup of a store without files of its own', () => {
+  it('cannot be opened when it was stopped in between', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'ashlar-backup.'))
+    const source = await openMemoryStore()
+    const fd = await FederatedDatabase.open({ alias: 'source', store: source })
+    const snapshot = await source.snapshot()
+    const stopped = {
+      view: snapshot.view.bind(snapshot),
+      async *scan(...asked: Parameters<typeof snapshot.scan>) {
+        yield* snapshot.scan(...asked)
+        throw new Error('killed')
+      },
+    }
+    const half = { ...snapshot, ...stopped } as Snapshot
+    await expect(copyToLmdb(half, 'memory', directory)).rejects.toThrow('killed')
+    const copy = await openLmdbStore(directory)
+    await expect(FederatedDatabase.open({ alias: 'half', store: copy })).rejects.toThrow('is not finished')
+    await copy.close()
+    snapshot.release()
+    await fd.close()
+    await rm(directory, { recursive: true })
+  })
+
+  it('leaves behind what belongs to the processes that serve the source, and is not made of half a copy', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'ashlar-backup.'))
+    const source = await openMemoryStore()
+    await commitChanges(source, put('\0\0', '\0\0\0\x01'), put('\0\x02', 'here'), put('k', 'v'))
+    await source.backup(join(directory, 'whole'))
+    const copy = await openLmdbStore(join(directory, 'whole'))
+    expect(await entriesIn(copy)).toEqual(['\0\0=\0\0\0\x01', 'k=v'])
+    await copy.close()
+    await commitChanges(source, put('\0\x04', 'k'))
+    await expect(source.backup(join(directory, 'half'))).rejects.toThrow('is not finished')
+    await source.close()
+    await rm(directory, { recursive: true })
   })
 })

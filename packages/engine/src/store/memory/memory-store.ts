@@ -64,7 +64,7 @@ export async function openMemoryStore(): Promise<Store> {
     async backup(directory) {
       const snapshot = snapshots.add(openMemorySnapshot(current, lender, snapshots.remove))
       try {
-        await copyToLmdb(snapshot, directory)
+        await copyToLmdb(snapshot, facts.location, directory)
       } finally {
         snapshot.release()
       }

@@ -86,7 +86,7 @@ function storeOn(
   async function backup(directory: string): Promise<void> {
     const snapshot = open({})
     try {
-      await copyToLmdb(snapshot, directory)
+      await copyToLmdb(snapshot, location, directory)
     } finally {
       snapshot.release()
     }

@@ -1,0 +1,138 @@
+/** The mark of an unfinished copy in its target: of which source it is, who makes it, and how far it has come. */
+import { randomUUID } from 'node:crypto'
+import { soleKey } from '../bytes/key-layout.ts'
+import { formatVersionKey } from './storage-format.ts'
+import type { Bytes, Change, Expectation, Snapshot, Store } from './store.ts'
+
+const unfinishedKey = soleKey('unfinishedCopy')
+
+/** The value, as JSON. Earlier builds wrote the last key copied alone. */
+interface CopyMark {
+  /** `StoreFacts.location`, which names no user. */
+  readonly source?: string
+  /** Of the process that goes on with the copy. */
+  readonly owner?: string
+  /** The last key copied, in hexadecimal digits; empty before the first. */
+  readonly reached: string
+}
+
+/** Refuses a store into which a copy is not finished. Throws an `Error` for the operator. */
+export async function refuseUnfinishedCopy(store: Store): Promise<void> {
+  const snapshot = await store.snapshot()
+  try {
+    await refuseUnfinishedIn(snapshot, store.facts.location)
+  } finally {
+    snapshot.release()
+  }
+}
+
+/** The same of what a snapshot of the store shows. */
+export async function refuseUnfinishedIn(snapshot: Snapshot, location: string): Promise<void> {
+  const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
+  if (stored === undefined) return
+  const { source } = markFrom(stored)
+  const what = source === undefined ? 'A copy' : `A copy of ${source}`
+  throw new Error(`${what} into the store ${location} is not finished; start that copy again.`)
+}
+
+/** All that a copy writes, it writes by its claim: each commit expects that no other copy has taken over the target since. */
+export class CopyClaim {
+  readonly isResumed: boolean
+  /** The last key that an earlier run has copied. */
+  readonly resumedFrom: Bytes | undefined
+  private readonly target: Store
+  private mark: Required<CopyMark>
+  private stored: Buffer
+
+  private constructor(target: Store, mark: Required<CopyMark>, isResumed: boolean) {
+    this.target = target
+    this.mark = mark
+    this.stored = encodeMark(mark)
+    this.isResumed = isResumed
+    this.resumedFrom = mark.reached === '' ? undefined : Buffer.from(mark.reached, 'hex')
+  }
+
+  /**
+   * Takes over an unfinished copy of the same source, or begins one in an empty store. `source`: its location; `format`: the value of
+   * the entry that says its version. Throws an `Error` for the operator where the target holds anything else.
+   */
+  static async take(target: Store, source: string, format: Bytes | undefined): Promise<CopyClaim> {
+    const { stored, isEmpty } = await whatIsIn(target)
+    if (stored === undefined && !isEmpty) throw holdsSomething(target)
+    const found = stored === undefined ? undefined : markFrom(stored)
+    if (found?.source !== undefined && found.source !== source) {
+      throw new Error(
+        `The store ${target.facts.location} holds an unfinished copy of ${found.source}; start that copy again, or copy into an empty store.`,
+      )
+    }
+    const claim = new CopyClaim(
+      target,
+      { source, owner: randomUUID(), reached: found?.reached ?? '' },
+      stored !== undefined,
+    )
+    const changes: Change[] = [{ kind: 'put', key: unfinishedKey, value: claim.stored }]
+    if (stored === undefined && format !== undefined)
+      changes.push({ kind: 'put', key: formatVersionKey, value: format })
+    // A server may open the empty store at the same moment, and another copy may begin.
+    const expectations: Expectation[] =
+      stored === undefined
+        ? [unfinishedKey, formatVersionKey].map((key) => ({ kind: 'absent', key }))
+        : [isStill(stored)]
+    if ((await target.commit({ changes, expectations })).isCommitted) return claim
+    throw stored === undefined ? holdsSomething(target) : takenOver(target)
+  }
+
+  /** `reached`: the key up to which the copy has come with these changes. Throws an `Error` where another copy goes on with the target. */
+  async commit(changes: readonly Change[], reached?: Bytes): Promise<void> {
+    if (reached === undefined) return this.commitAs(changes)
+    const mark = { ...this.mark, reached: Buffer.from(reached).toString('hex') }
+    const value = encodeMark(mark)
+    await this.commitAs([...changes, { kind: 'put', key: unfinishedKey, value }])
+    this.mark = mark
+    this.stored = value
+  }
+
+  /** The copy is whole: the store may be used. */
+  finish(): Promise<void> {
+    return this.commitAs([{ kind: 'delete', key: unfinishedKey }])
+  }
+
+  private async commitAs(changes: readonly Change[]): Promise<void> {
+    const { isCommitted } = await this.target.commit({ changes, expectations: [isStill(this.stored)] })
+    if (!isCommitted) throw takenOver(this.target)
+  }
+}
+
+async function whatIsIn(target: Store): Promise<{ stored: Buffer | undefined; isEmpty: boolean }> {
+  const snapshot = await target.snapshot()
+  try {
+    const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
+    const { ranges } = await snapshot.read([], [{ limit: 1 }])
+    return { stored, isEmpty: ranges[0]?.length === 0 }
+  } finally {
+    snapshot.release()
+  }
+}
+
+function markFrom(stored: Buffer): CopyMark {
+  // No key begins with a brace: the numbers of key spaces are small.
+  if (stored[0] !== 0x7b) return { reached: stored.toString('hex') }
+  return JSON.parse(stored.toString()) as CopyMark
+}
+
+function encodeMark(mark: CopyMark): Buffer {
+  return Buffer.from(JSON.stringify(mark))
+}
+
+function isStill(stored: Buffer): Expectation {
+  if (stored.length === 0) return { kind: 'present', key: unfinishedKey }
+  return { kind: 'revision', key: unfinishedKey, prefix: stored }
+}
+
+function holdsSomething({ facts }: Store): Error {
+  return new Error(`The store ${facts.location} holds something; copy into an empty one.`)
+}
+
+function takenOver({ facts }: Store): Error {
+  return new Error(`Another copy into the store ${facts.location} has begun; this one has stopped.`)
+}
