@@ -119,7 +119,7 @@ export class FederatedDatabase implements Database {
     this.builds = new IndexBuilds(this.changes, this.sign)
     this.schema = new SchemaChanges(this.changes, this.containers, this.builds, this.sign)
     this.recovery = new Recovery(this.changes, this.builds, this.sign)
-    this.receiptRemoval = new ReceiptRemoval(options.store, this.limits.receiptRemovalMs, this.changes.onFault)
+    this.receiptRemoval = new ReceiptRemoval(options.store, this.limits, this.changes.onFault)
     this.importDirectory = options.importDir
     this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
   }

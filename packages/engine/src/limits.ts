@@ -32,11 +32,11 @@ export interface EngineLimits {
   readonly transactionOperationsMax: number
   /** Objects over which an index can be built as part of a transaction. */
   readonly transactionIndexObjectsMax: number
-  /** How long it is known that a request with an Idempotency-Key has been carried out. */
+  /** How long it is known at least that a request with an Idempotency-Key has been carried out. */
   readonly receiptMs: number
   /** The reply that is kept of such a request; of a larger one it is only known that there was one. */
   readonly receiptReplyBytesMax: number
-  /** How often what is no longer to be kept is removed. */
+  /** How often what is no longer to be kept is removed, half as much more or less, so that processes do not do so at once. */
   readonly receiptRemovalMs: number
 }
 
@@ -57,7 +57,7 @@ export const defaultEngineLimits: EngineLimits = {
   transactionOperationsMax: 10_000,
   transactionIndexObjectsMax: 100_000,
   receiptMs: 86_400_000,
-  receiptReplyBytesMax: 1_048_576,
+  receiptReplyBytesMax: 65_536,
   receiptRemovalMs: 60_000,
 }
 
@@ -91,6 +91,9 @@ export const reservationAttemptsMax = 10
 export const heldBackMsMax = 10_000
 /** How long a transaction whose commits failed queues for its turns in all; it is tried then without having one. */
 export const queueMsMax = 30_000
+
+/** By how much a clock may be set forward, or a process sleep, before the time that has passed counts instead, for receipts. */
+export const clockStepMsMax = 60_000
 
 /** Superclasses above a class: all that is inherited is written out in every catalog. */
 export const inheritanceDepthMax = 250

@@ -21,7 +21,9 @@ export const receiptRange = {
   from: Buffer.from([keySpace.receipt]),
   to: prefixEnd(Buffer.from([keySpace.receipt])),
 }
-const msPerMinute = 60_000
+export const msPerMinute = 60_000
+/** After every minute that is stored. */
+export const lastMinute = 0xff_ff_ff_ff
 
 /** Receipts are dealt out among so many groups, each of which a distributed store can keep on a node of its own. */
 export const receiptGroups = 16

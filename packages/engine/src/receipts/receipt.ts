@@ -7,7 +7,6 @@ import {
   encodeReceipt,
   endKey,
   endMinuteOf,
-  minuteOf,
   type ReceiptState,
   type RequestId,
   receiptHeadBytes,
@@ -71,8 +70,8 @@ export class Receipt<T> {
     const stored = (await snapshot.read([this.key])).values[0]
     this.replaced = stored
     if (stored === undefined || (this.own !== undefined && Buffer.compare(stored, this.own) === 0)) return
+    // As long as it is stored it counts, whatever this process's clock says: a clock that is ahead repeats nothing.
     const receipt = decodeReceipt(stored)
-    if (receipt.endMinute <= minuteOf(Date.now())) return
     if (Buffer.compare(receipt.fingerprint, this.once.request.fingerprint) !== 0) {
       const message = 'The Idempotency-Key belongs to another request: a key is for one request alone.'
       throw new AshlarError('IdempotencyKeyReused', message)
