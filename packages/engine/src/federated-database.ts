@@ -127,9 +127,10 @@ export class FederatedDatabase implements Database {
   /** Throws an `Error` for the operator where the store is of another format, or an unfinished copy. */
   static async open(options: OpenOptions): Promise<FederatedDatabase> {
     const format = options.format ?? storageFormat
-    await claimFormat(options.store, format)
+    const claim = () => claimFormat(options.store, format)
+    await claim()
     await refuseUnfinishedCopy(options.store)
-    const session = await openSession(options.store)
+    const session = await openSession(options.store, claim)
     await migrateStore(options.store, format, () => session.nextStamp())
     const store = guardFormat(options.store, format.version)
     await initializeCatalog(store, session)

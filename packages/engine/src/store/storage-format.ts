@@ -57,17 +57,17 @@ export function decodeFormatVersion(value: Bytes): number {
 }
 
 /**
- * Gives an empty store its version, and refuses one that this program cannot read: nothing is written to it. Throws an `Error` for
- * the operator.
+ * Gives an empty store its version, and refuses one that this program cannot read: nothing is written to it. Whoever writes to it before it
+ * is migrated expects what this returns, and claims it again where that fails. Throws an `Error` for the operator.
  */
-export async function claimFormat(store: Store, { version, migrations }: StorageFormat): Promise<void> {
+export async function claimFormat(store: Store, { version, migrations }: StorageFormat): Promise<Expectation> {
   for (;;) {
     const { stored, isEmpty } = await storedVersion(store)
     if (stored !== undefined) {
       if (stored > version) throw new Error(newerSentence(store, stored, version))
       const oldest = version - migrations.length
       if (stored < oldest) throw new Error(copySentence(store, `has storage format ${stored}`))
-      return
+      return formatExpectation(stored)
     }
     if (!isEmpty) throw new Error(copySentence(store, 'was made before stores had a format version'))
     await store.commit({
@@ -98,7 +98,22 @@ export async function formatOfCopy(source: Store): Promise<number> {
  * (see `guardFormat`). `nextStamp`: for the version of the catalog.
  */
 export async function migrateStore(store: Store, format: StorageFormat, nextStamp: () => Bytes): Promise<void> {
+  if (await isMigrated(store, format)) return
   while ((await migrateFurther(store, format, nextStamp)) !== 'done');
+}
+
+/**
+ * A plain snapshot tells, so that a server starts while a node is away: the entries lie beside each other, and the first commit of a
+ * migration changes nothing else.
+ */
+async function isMigrated(store: Store, { version }: StorageFormat): Promise<boolean> {
+  const snapshot = await store.snapshot()
+  try {
+    const [stored, migration] = (await snapshot.read([formatVersionKey, migrationKey])).values
+    return stored !== undefined && decodeFormatVersion(stored) === version && migration === undefined
+  } finally {
+    snapshot.release()
+  }
 }
 
 /** One commit; where another process was first, it is made by what that one has left. */
@@ -174,7 +189,7 @@ export function formatChanged(found: number | undefined, version: number): Ashla
  * raises, expects the version of the format. Commits throw StoreUnavailable once that is another.
  */
 export function guardFormat(store: Store, version: number): Store {
-  const isFormat: Expectation = { kind: 'revision', key: formatVersionKey, prefix: encodeFormatVersion(version) }
+  const isFormat = formatExpectation(version)
   return {
     facts: store.facts,
     snapshot: (options) => store.snapshot(options),
@@ -194,6 +209,10 @@ export function guardFormat(store: Store, version: number): Store {
       }
     },
   }
+}
+
+function formatExpectation(version: number): Expectation {
+  return { kind: 'revision', key: formatVersionKey, prefix: encodeFormatVersion(version) }
 }
 
 function isOfCatalogVersion({ kind, ...expectation }: Expectation): boolean {

@@ -2,7 +2,7 @@
 
 import { soleKey } from '../bytes/key-layout.ts'
 import { assert } from '../errors.ts'
-import type { Bytes, Store } from '../store/store.ts'
+import type { Bytes, Expectation, Store } from '../store/store.ts'
 
 const sessionCounterKey = soleKey('session')
 const sessionMax = 0xff_ffff
@@ -59,9 +59,13 @@ export class Session {
   }
 }
 
-/** Takes the next session number of the store. Committed before it is used, so that no two sessions share one. */
-export async function openSession(store: Store): Promise<Session> {
+/**
+ * Takes the next session number of the store. Committed before it is used, so that no two sessions share one. `claim`: what the commit
+ * expects as well, asked for each time that it is tried.
+ */
+export async function openSession(store: Store, claim: () => Promise<Expectation>): Promise<Session> {
   for (;;) {
+    const claimed = await claim()
     const snapshot = await store.snapshot()
     const previous = await snapshot.view(sessionCounterKey, (value) => Buffer.from(value))
     snapshot.release()
@@ -72,6 +76,7 @@ export async function openSession(store: Store): Promise<Session> {
     const outcome = await store.commit({
       changes: [{ kind: 'put', key: sessionCounterKey, value }],
       expectations: [
+        claimed,
         previous === undefined
           ? { kind: 'absent', key: sessionCounterKey }
           : { kind: 'revision', key: sessionCounterKey, prefix: previous },

@@ -117,6 +117,45 @@ describe('a store', () => {
     await store.close()
   })
 
+  it('that another process migrates while this one opens it is left as it is', async () => {
+    const store = await openMemoryStore()
+    const { fd } = await withParts(store, 1)
+    const changed = (commit: Commit): string[] => commit.changes.map(({ key }) => Buffer.from(key).toString('hex'))
+    const session = soleKey('session').toString('hex')
+    const written: string[] = []
+    const migratedMeanwhile: Store = {
+      ...store,
+      async commit(commit) {
+        const change: Change = { kind: 'put', key: formatVersionKey, value: encodeFormatVersion(99) }
+        if (changed(commit).includes(session)) await store.commit({ changes: [change], expectations: [] })
+        const outcome = await store.commit(commit)
+        if (outcome.isCommitted) written.push(...changed(commit))
+        return outcome
+      },
+    }
+    await expect(open(migratedMeanwhile)).rejects.toThrow('has storage format 99')
+    expect(written).toEqual([])
+    await fd.close()
+  })
+
+  it('needs no whole view of itself to be opened again', async () => {
+    const store = await openMemoryStore()
+    const { fd } = await withParts(store, 1)
+    const purposes: unknown[] = []
+    const watched: Store = {
+      ...store,
+      snapshot(options) {
+        purposes.push(options?.purpose)
+        return store.snapshot(options)
+      },
+      close: async () => undefined,
+    }
+    await (await open(watched)).close()
+    expect(purposes.length).toBeGreaterThan(0)
+    expect(purposes).not.toContain('whole')
+    await fd.close()
+  })
+
   it('of a version from which no migration leads is refused with the command that copies it', async () => {
     const store = await openStoreOfRun()
     const { fd } = await withParts(store, 1)
