@@ -93,21 +93,34 @@ function takeBodies(app: FastifyInstance, limits: Limits): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     // What is checked here is checked for every route: a body that none asked for is not looked at.
     if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
-    noteBody(request, body)
-    try {
-      done(null, parseJson(body as Buffer, limits.jsonDepthMax))
-    } catch (error) {
-      done(error as Error)
-    }
+    takeBody(request, body as Buffer, (bytes) => parseJson(bytes, limits.jsonDepthMax), done)
   })
   app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
-    noteBody(request, body)
+    const parse = (bytes: Buffer): unknown => (bytes.length === 0 ? undefined : { query: decodeText(bytes) })
+    takeBody(request, body as Buffer, parse, done)
+  })
+}
+
+/** `done` gets what `parse` makes of the body, or throws. */
+function takeBody(
+  request: FastifyRequest,
+  body: Buffer,
+  parse: (body: Buffer) => unknown,
+  done: (error: Error | null, parsed?: unknown) => void,
+): void {
+  const end = (): void => {
+    let parsed: unknown
     try {
-      done(null, body.length === 0 ? undefined : { query: decodeText(body as Buffer) })
+      parsed = parse(body)
     } catch (error) {
       done(error as Error)
+      return
     }
-  })
+    done(null, parsed)
+  }
+  const noted = noteBody(request, body)
+  if (noted === undefined) end()
+  else void noted.then(end)
 }
 
 function addHooks(app: FastifyInstance, { isStopping }: ServerOptions): void {

@@ -14,10 +14,27 @@ const visibleCharacters = /^[\x21-\x7e]{1,255}$/
 /** Headers that change what a request does; `accept` only changes how the reply is written. */
 const meaningful = ['if-match', 'if-none-match', 'prefer'] as const
 
-/** Kept for the fingerprint; to be called with each body, before it is parsed. */
-export function noteBody(request: FastifyRequest, body: Buffer | string): void {
-  if (request.headers['idempotency-key'] === undefined) return
+/** What is hashed at once: one to three milliseconds of work. */
+const sliceBytes = 1_048_576
+
+/**
+ * Kept for the fingerprint; to be called with each body, before it is parsed. A large one is hashed in slices, between which others
+ * have their turn: it is done when the promise resolves, which never rejects, or at once where there is none.
+ */
+export function noteBody(request: FastifyRequest, body: Buffer): Promise<void> | undefined {
+  if (request.headers['idempotency-key'] === undefined) return undefined
+  if (body.length > sliceBytes) return noteLargeBody(request, body)
   request.bodyDigest = createHash('sha256').update(body).digest()
+  return undefined
+}
+
+async function noteLargeBody(request: FastifyRequest, body: Buffer): Promise<void> {
+  const hash = createHash('sha256')
+  for (let at = 0; at < body.length; at += sliceBytes) {
+    if (at > 0) await new Promise((resolve) => setImmediate(resolve))
+    hash.update(body.subarray(at, at + sliceBytes))
+  }
+  request.bodyDigest = hash.digest()
 }
 
 /** Undefined without the header. Throws MalformedRequest. */

@@ -1,0 +1,33 @@
+/** The digest of a request's body, by which its repetition is recognized. */
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { expect, it } from 'vitest'
+import { noteBody } from '../../src/idempotency/request-id.ts'
+
+const requestWith = (headers: Record<string, string>): FastifyRequest => ({ headers }) as unknown as FastifyRequest
+
+it('gives others their turn while a large body is hashed', async () => {
+  const body = Buffer.alloc(5 * 2 ** 20 + 7, 'some text')
+  const request = requestWith({ 'idempotency-key': 'key' })
+  let turns = 0
+  let isDone = false
+  const count = (): void => {
+    turns++
+    if (!isDone) setImmediate(count)
+  }
+  setImmediate(count)
+  await noteBody(request, body)
+  isDone = true
+  expect(turns).toBeGreaterThanOrEqual(5)
+  expect(request.bodyDigest).toEqual(createHash('sha256').update(body).digest())
+})
+
+it('is there at once of a small body, and not at all without a key', () => {
+  const body = Buffer.from('{}')
+  const request = requestWith({ 'idempotency-key': 'key' })
+  expect(noteBody(request, body)).toBeUndefined()
+  expect(request.bodyDigest).toEqual(createHash('sha256').update(body).digest())
+  const without = requestWith({})
+  expect(noteBody(without, body)).toBeUndefined()
+  expect(without).not.toHaveProperty('bodyDigest')
+})
