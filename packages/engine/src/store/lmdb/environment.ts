@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { open } from 'lmdb'
 import type { Bytes } from '../store.ts'
 import { checksumBytes } from './entry-checksum.ts'
+import { throwFailedWrites } from './failed-writes.ts'
 import { type LaidOut, openEntries, openEntriesToRead, type RootDatabase } from './storage-layout.ts'
 
 /** The longest key that LMDB takes with pages of 4 KiB. */
@@ -39,6 +40,7 @@ export interface Environment {
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
   /** Values are lent in the same way. */
   getRange(range: LmdbRange): Iterable<{ key: Buffer; value: Buffer }>
+  /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
   put(key: Bytes, value: Bytes): unknown
   remove(key: Bytes): unknown
   childTransaction<T>(action: () => T): Promise<T>
@@ -73,6 +75,7 @@ const settings = {
 export async function openLmdb(directory: string): Promise<LaidOut> {
   const root = open(directory, settings) as unknown as RootDatabase
   const opened = await orClosed(root, () => openEntries(root, directory))
+  throwFailedWrites(opened.environment)
   syncDirectory(directory)
   syncDirectory(dirname(directory))
   return opened

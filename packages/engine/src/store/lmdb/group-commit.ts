@@ -49,10 +49,14 @@ export interface GroupTarget {
 interface Queue {
   waiting: Waiting[]
   lastingFailure: Error | undefined
+  /** After a group that failed: so many of those that wait are applied again, at most `atOnce` in a group. */
+  again: { commits: number; atOnce: number }
 }
 
+const nothingAgain = { commits: 0, atOnce: 0 }
+
 export function openGroupCommit(target: GroupTarget): GroupCommit {
-  const queue: Queue = { waiting: [], lastingFailure: undefined }
+  const queue: Queue = { waiting: [], lastingFailure: undefined, again: nothingAgain }
   let flushing: Promise<void> | undefined
   let isClosed = false
 
@@ -116,41 +120,73 @@ function refuseWaiting(queue: Queue, error: Error): void {
   for (const member of refused) member.reject(error)
 }
 
+/** What became of each member of a group; of the last there is no outcome where it threw. */
+interface Attempt {
+  readonly group: Waiting[]
+  readonly outcomes: (CommitOutcome | DamagedEntry)[]
+}
+
 async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<void> {
-  const group: Waiting[] = []
+  const attempt: Attempt = { group: [], outcomes: [] }
+  const { group, outcomes } = attempt
   try {
     // The callback runs when the write lock is ours: what arrived during the last flush is the group.
-    const outcomes = await environment.childTransaction(() => {
+    await environment.childTransaction(() => {
       files.check()
-      return applyGroup(environment, queue.waiting, group)
+      applyGroup(environment, queue, attempt)
     })
     files.checkWritten()
     queue.waiting = queue.waiting.slice(group.length)
+    takeAgain(queue, group.length)
     for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
   } catch (error) {
     const failure = await storageFailure(error, environment, location)
-    failGroup(queue, group, failure)
+    if (!sparesInnocent(queue, attempt, failure)) failGroup(queue, group, failure)
   }
 }
 
 /** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
-function applyGroup(
-  environment: Environment,
-  waiting: readonly Waiting[],
-  group: Waiting[],
-): (CommitOutcome | DamagedEntry)[] {
+function applyGroup(environment: Environment, { waiting, again }: Queue, { group, outcomes }: Attempt): void {
   assertIsSuccessor(environment)
-  const outcomes: (CommitOutcome | DamagedEntry)[] = []
+  const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.atOnce)
   const end = performance.now() + groupMs
   let bytes = 0
   for (const next of waiting) {
-    const isFull = group.length >= groupCommitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
+    const isFull = group.length >= commitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
     if (isFull && group.length > 0) break
     group.push(next)
     bytes += next.bytes
     outcomes.push(applyCommit(environment, next.commit))
   }
-  return outcomes
+}
+
+/**
+ * One commit that meets a damaged page fails the transaction of its whole group, which LMDB does not let go on. It alone gets the
+ * error; those before it, which could be applied, are the next group, and those behind it follow. Where the commit of the
+ * transaction failed by damage, in the list of free pages, the group is applied one by one. So a commit is applied twice at
+ * most as long as nobody else changes the store, and each attempt answers one at least, or is the last of its group. False
+ * where all have to fail.
+ */
+function sparesInnocent(queue: Queue, { group, outcomes }: Attempt, failure: StorageFailure): boolean {
+  if (failure.isLasting || group.length === 0) return false
+  if (outcomes.length < group.length) {
+    const before = group.slice(0, -1)
+    const { length } = before
+    queue.waiting = [...before, ...queue.waiting.slice(group.length)]
+    if (length > 0) queue.again = { commits: length, atOnce: length }
+    else takeAgain(queue, 1)
+    group.at(-1)?.reject(failure.failed)
+    return true
+  }
+  if (!failure.isDamage || group.length === 1) return false
+  queue.again = { commits: group.length, atOnce: 1 }
+  return true
+}
+
+/** So many are answered of those that are applied again. */
+function takeAgain(queue: Queue, answered: number): void {
+  const { commits, atOnce } = queue.again
+  queue.again = commits > answered ? { commits: commits - answered, atOnce } : nothingAgain
 }
 
 /** Even a commit whose expectation failed gets the error: it was checked against changes that never came to be. */
@@ -159,6 +195,7 @@ function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFail
   const isWhole = failure.isLasting || group.length === 0
   if (failure.isLasting) queue.lastingFailure = failure.undone
   queue.waiting = isWhole ? [] : behind
+  takeAgain(queue, group.length)
   for (const member of group) member.reject(failure.failed)
   if (isWhole) for (const member of behind) member.reject(failure.undone)
 }

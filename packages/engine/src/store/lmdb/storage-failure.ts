@@ -2,6 +2,7 @@
 import { AshlarError } from '../../errors.ts'
 import { pageDamage } from './entry-checks.ts'
 import type { Environment } from './environment.ts'
+import { FailedWrite } from './failed-writes.ts'
 
 const inputOutputError = 5
 
@@ -15,6 +16,8 @@ export interface StorageFailure {
   readonly failed: Error
   /** The environment is unusable from now on: only closing and opening it again can help. */
   readonly isLasting: boolean
+  /** A page of the file cannot be what it should be: other commits may not meet it. */
+  readonly isDamage: boolean
 }
 
 /** What the lock table of LMDB holds does not fit what the file holds. */
@@ -26,16 +29,16 @@ export async function storageFailure(
   location: string,
 ): Promise<StorageFailure> {
   if (error instanceof StoreRewound) return rewound(location)
-  const cause = await deepestCause(error)
+  const cause = error instanceof FailedWrite ? error.reason(environment) : await deepestCause(error)
   const damage = pageDamage(cause)
-  if (damage !== undefined) return { undone: damage, failed: damage, isLasting: false }
+  if (damage !== undefined) return { undone: damage, failed: damage, isLasting: false, isDamage: true }
   if (cause === error) return ownFault(error)
   const isLasting = !isUsable(environment)
   const what = `The storage of ${location} failed to commit: ${reasonOf(cause)}.`
   const remedy = isLasting ? ' It can be used again once it is opened anew.' : ''
   const undone = new AshlarError('StoreUnavailable', `${what}${remedy}`)
   const unknown = `${what}${remedy} It is not known whether the change was made: look before you send it again.`
-  return { undone, failed: isLasting ? new AshlarError('OutcomeUnknown', unknown) : undone, isLasting }
+  return { undone, failed: isLasting ? new AshlarError('OutcomeUnknown', unknown) : undone, isLasting, isDamage: false }
 }
 
 /** Whoever opens the environment next sets the number right; those who have it open read an old state until then. */
@@ -45,14 +48,14 @@ function rewound(location: string): StorageFailure {
     `The storage of ${location} failed to commit: another program has opened it without regard for this one, and has set its ` +
       'transaction number back. Nothing is lost, and nothing more is written. End that program, and start every process that uses it again.',
   )
-  return { undone: error, failed: error, isLasting: true }
+  return { undone: error, failed: error, isLasting: true, isDamage: false }
 }
 
 /** What was thrown while the transaction was put together: it was never to be written. */
 function ownFault(cause: unknown): StorageFailure {
   const error =
     cause instanceof AshlarError ? cause : new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause })
-  return { undone: error, failed: error, isLasting: false }
+  return { undone: error, failed: error, isLasting: false, isDamage: false }
 }
 
 function reasonOf(cause: unknown): string {

@@ -1,0 +1,69 @@
+/**
+ * Makes writes inside a transaction throw when LMDB refuses them. lmdb-js drops the code that they return: a page that is damaged
+ * would then end the process by a rejection that nobody can catch, and an entry that LMDB refuses would be acknowledged.
+ */
+import { assert } from '../../errors.ts'
+import type { Bytes } from '../store.ts'
+import { pageDamage } from './entry-checks.ts'
+import type { Environment } from './environment.ts'
+
+/** lmdb-js sets it in the first word of its instruction when LMDB has followed that. */
+const finishedFlag = 0x1000000
+
+/** The instruction is put together in one buffer, which the function that encodes keys gets. */
+interface KeyEncoding {
+  writeKey(key: Bytes, target: Uint8Array & { uint32?: Uint32Array }, start: number): number
+}
+
+/** LMDB did not write an entry, and did not say why. */
+export class FailedWrite extends Error {
+  readonly key: Bytes
+
+  constructor(key: Bytes) {
+    super('LMDB refuses to write an entry')
+    this.key = key
+  }
+
+  /** What a read of the entry says, once the transaction has ended: the reason where a page is damaged, else this. */
+  reason(environment: Environment): unknown {
+    try {
+      environment.resetReadTxn()
+      environment.getBinaryFast(this.key)
+      return this
+    } catch (error) {
+      return pageDamage(error) === undefined ? this : error
+    }
+  }
+}
+
+/** Replaces `put` and `remove`, which from then on may only be called inside of transactions. Throws FailedWrite. */
+export function throwFailedWrites(environment: Environment): void {
+  const put = environment.put.bind(environment)
+  const remove = environment.remove.bind(environment)
+  let words: Uint32Array | undefined
+  const checked = (key: Bytes, write: () => unknown): void => {
+    if (words === undefined) words = wordsOf(environment, write)
+    else write()
+    if ((words[0]! & finishedFlag) === 0) throw new FailedWrite(key)
+  }
+  environment.put = (key, value) => checked(key, () => put(key, value))
+  environment.remove = (key) => checked(key, () => remove(key))
+}
+
+/** The buffer of the instruction that `write` gives, which is that of all others too. */
+function wordsOf(environment: Environment, write: () => unknown): Uint32Array {
+  const encoding = environment as unknown as KeyEncoding
+  const { writeKey } = encoding
+  let words: Uint32Array | undefined
+  encoding.writeKey = (key, target, start) => {
+    words = target.uint32
+    return writeKey.call(encoding, key, target, start)
+  }
+  try {
+    write()
+  } finally {
+    encoding.writeKey = writeKey
+  }
+  assert(words !== undefined, 'lmdb-js encodes keys into the buffer of its instruction')
+  return words
+}
