@@ -204,7 +204,9 @@ describe.skipIf(process.platform === 'win32')('lmdb: files that go while the sto
     expect(store.filesProblem?.()).toContain('data.mdb is no longer there')
     await expect(store.commit(commitOf([put('lost', '1')]))).rejects.toMatchObject({
       type: 'StoreUnavailable',
-      message: expect.stringContaining('is no longer there: somebody deleted or replaced it while the store was open'),
+      message: expect.stringContaining(
+        'is no longer there: it was moved, deleted or replaced while the store was open. Put it back, or stop the server',
+      ),
     })
   })
 
@@ -235,7 +237,7 @@ describe.skipIf(process.platform === 'win32')('lmdb: files that go while the sto
     const group = openGroupCommit({
       environment,
       gate: alwaysOpenGate,
-      files: new OpenedFiles(directory),
+      files: new OpenedFiles(directory, alwaysOpenGate),
       location: directory,
       checks: new EntryChecks('checked'),
     })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Gate, openGate } from '../../src/store/lmdb/gate.ts'
+import { alwaysOpenGate, enterAllBlocking, type Gate, openGate, openGateToRead } from '../../src/store/lmdb/gate.ts'
 import { processDirectory } from '../../src/store/lmdb/live-processes.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -14,6 +14,7 @@ import { seededRandom } from './wrappers/seeded-random.ts'
 
 const runs = Math.max(1, Number(process.env.ASHLAR_RUNS ?? 1))
 
+const openAs = new URL('./children/open-as.ts', import.meta.url)
 const hold = new URL('./children/hold-place.ts', import.meta.url)
 const openSlowly = new URL('./children/open-slowly.ts', import.meta.url)
 const rewind = new URL('./children/rewind.ts', import.meta.url)
@@ -167,6 +168,101 @@ describe('the gate', () => {
     expect(other.enterBlocking(30)).toBe(false)
     one.leave()
     expect(other.enterBlocking(0)).toBe(true)
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('files of the gate that are deleted under a store that is open', () => {
+  it('commits are refused, readiness says so, and a new process is not let in beside the old one', async () => {
+    const { store, directory } = await usedStore()
+    expect(store.filesProblem?.()).toBeUndefined()
+    await rm(processDirectory(directory), { recursive: true })
+    expect(store.filesProblem?.()).toContain("The store's file processes/gate is not the one that was opened")
+    const refusal = {
+      type: 'StoreUnavailable',
+      message: expect.stringContaining('Stop every process that uses the store'),
+    }
+    await expect(commitChanges(store, put('third', '1'))).rejects.toMatchObject(refusal)
+    const child = startChild(useBriefly, [])
+    child.process.stdin.write(`${directory} fourth\n`)
+    // Only Linux tells who holds LMDB's locks.
+    if (process.platform === 'linux')
+      expect(await nextLine(child)).toContain(
+        `process ${process.pid} has it open, but has no file in ${directory}/processes`,
+      )
+    await store.close()
+    child.process.stdin.end(`${directory} fifth\n`)
+    expect(await nextLine(child)).toBe('done')
+  })
+
+  it('an opener that has opened them before is alone only behind those that are there', async () => {
+    const directory = await temporaryDirectory()
+    const early = gateTo(directory)
+    await rm(processDirectory(directory), { recursive: true })
+    const late = gateTo(directory)
+    expect([early.isInPlace(), late.isInPlace()]).toEqual([false, true])
+    expect(await late.enterAlone(1_000)).toBe(true)
+    expect(await early.enterAlone(30)).toBe(false)
+    late.leave()
+    expect(await early.enterAlone(1_000)).toBe(true)
+    expect(early.isInPlace()).toBe(true)
+    expect(late.tryEnter()).toBe(false)
+  })
+})
+
+describe('a store on a file system that is read-only for one process', () => {
+  it('keeps openers out while that process reads', async () => {
+    const directory = await temporaryDirectory()
+    const gate = gateTo(directory)
+    const reading = [openGateToRead(processDirectory(directory)), openGateToRead(processDirectory(directory))]
+    for (const one of reading) expect(await one.enterAlone(30)).toBe(true)
+    for (const one of reading) {
+      one.leave()
+      expect(await gate.enterAlone(30)).toBe(false)
+      one.close()
+    }
+    expect(await gate.enterAlone(30)).toBe(true)
+    const late = openGateToRead(processDirectory(directory))
+    expect(await late.enterAlone(30)).toBe(false)
+    late.close()
+  })
+
+  it('that never had a gate is open to everybody', async () => {
+    expect(openGateToRead(processDirectory(await temporaryDirectory()))).toBe(alwaysOpenGate)
+  })
+
+  const inMount = (directory: string) =>
+    `exec unshare --mount bash -c 'mount --bind ${directory} ${directory} && mount -o remount,bind,ro ${directory} && exec "$@"' bash "$@"`
+  const canMount = spawnSync('bash', ['-c', `set -- true; ${inMount(import.meta.dirname)}`]).status === 0
+
+  it.skipIf(!canMount)('is read only while nobody has it open (skipped where nothing can be mounted)', async () => {
+    const { store, directory } = await usedStore()
+    const early = startChild(openAs, [directory, '', 'read'], inMount(directory))
+    expect(await nextLine(early)).toContain(
+      `process ${process.pid} has it open, and LMDB cannot tell it what is being read`,
+    )
+    await store.close()
+    const late = startChild(openAs, [directory, '', 'read'], inMount(directory))
+    expect(await nextLine(late)).toBe('2')
+    const gate = gateTo(directory)
+    expect(await gate.enterAlone(30)).toBe(false)
+    late.process.stdin.end()
+    await endsWell(late)
+    expect(await gate.enterAlone(1_000)).toBe(true)
+  })
+})
+
+describe('a process that exits', () => {
+  it('waits for all its stores together as long as for one', () => {
+    const given: number[] = []
+    const blocked = {
+      enterBlocking(ms: number) {
+        given.push(ms)
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms + 1)
+        return false
+      },
+    }
+    enterAllBlocking([blocked, blocked, blocked], 20)
+    expect(given).toEqual([expect.any(Number), 0, 0])
   })
 })
 

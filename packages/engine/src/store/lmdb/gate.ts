@@ -6,9 +6,11 @@
  * that was being closed would be left half destroyed. So whoever opens is alone; whoever commits or closes keeps openers
  * out. Reading takes no part.
  */
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openLockFile } from './file-lock.ts'
+import { type LockFile, openLockFile, openLockFileToRead } from './file-lock.ts'
+import { makeDirectoryLikeParent } from './owned-files.ts'
 
 const pollMs = 1
 const pollMsLater = 5
@@ -19,6 +21,8 @@ const patienceMs = 100
 const patienceMsMax = 5_000
 
 export interface Gate {
+  /** False on a file system that this process cannot write to: then it keeps openers out itself, but is in no registry. */
+  readonly isWritable: boolean
   /** Keeps openers out, without waiting; false where one is at work. */
   tryEnter(): boolean
   /** Keeps openers out; false where that was not possible within `msMax`. */
@@ -29,24 +33,40 @@ export interface Gate {
   enterAlone(msMax: number): Promise<boolean>
   /** The way out, whichever the way in was. */
   leave(): void
+  /** False where its file was deleted or replaced: then whoever opens the store next does so by another gate. */
+  isInPlace(): boolean
   close(): void
 }
 
-/** To a store on a file system that nothing can be written to: everybody may enter. */
+/** To a store on a file system that nothing can be written to, and where nobody ever had a gate: everybody may enter. */
 export const alwaysOpenGate: Gate = {
+  isWritable: false,
   tryEnter: () => true,
   enter: async () => true,
   enterBlocking: () => true,
   enterAlone: async () => true,
   leave: () => undefined,
+  isInPlace: () => true,
   close: () => undefined,
 }
 
-/** The directory is there already. Each handle of a store has a gate of its own. */
+/** The directory is made if need be. Each handle of a store has a gate of its own. */
 export function openGate(directory: string): Gate {
-  const room = openLockFile(join(directory, 'gate'))
-  // Held for an instant on the way in, and by an opener until the room is empty: else commits that overlap could keep it out.
-  const turnstile = openLockFile(join(directory, 'turnstile'))
+  // The turnstile is held for an instant on the way in, and by an opener until the room is empty: else commits that overlap could
+  // keep it out.
+  let { room, turnstile } = openFiles(directory)
+
+  function openAnew(): void {
+    const files = openFiles(directory)
+    close()
+    room = files.room
+    turnstile = files.turnstile
+  }
+
+  function close(): void {
+    room.close()
+    turnstile.close()
+  }
 
   function tryEnter(): boolean {
     if (!turnstile.tryLock('shared')) return false
@@ -67,6 +87,7 @@ export function openGate(directory: string): Gate {
   }
 
   return {
+    isWritable: true,
     tryEnter,
     enter: (msMax) => pollUntil(tryEnter, msMax),
     enterBlocking(msMax) {
@@ -82,17 +103,54 @@ export function openGate(directory: string): Gate {
       for (let patience = patienceMs; ; patience = Math.min(patienceMsMax, patience * 2)) {
         const left = end - performance.now()
         if (left <= 0) return false
-        if (await tryAlone(Math.min(patience, left))) return true
+        const isAlone = await tryAlone(Math.min(patience, left))
+        // Files that were deleted since they were opened keep nobody out.
+        if (!room.isInPlace() || !turnstile.isInPlace()) {
+          openAnew()
+          continue
+        }
+        if (isAlone) return true
         // One process that is busy while it holds the gate must not hold up the commits of all others with it.
         await delay(Math.random() * Math.min(patience, left))
       }
     },
     leave: () => room.unlock(),
-    close() {
-      room.close()
-      turnstile.close()
-    },
+    isInPlace: () => room.isInPlace(),
+    close,
   }
+}
+
+function openFiles(directory: string): { room: LockFile; turnstile: LockFile } {
+  makeDirectoryLikeParent(directory)
+  const room = openLockFile(join(directory, 'gate'))
+  try {
+    return { room, turnstile: openLockFile(join(directory, 'turnstile')) }
+  } catch (error) {
+    room.close()
+    throw error
+  }
+}
+
+/**
+ * To a store on a file system that this process cannot write to, though others may: whoever is in keeps openers out until it is
+ * closed, since on such a file system LMDB cannot tell writers which pages are being read.
+ */
+export function openGateToRead(directory: string): Gate {
+  const path = join(directory, 'gate')
+  if (!existsSync(path)) return alwaysOpenGate
+  const room = openLockFileToRead(path)
+  return {
+    ...alwaysOpenGate,
+    enterAlone: (msMax) => pollUntil(() => room.tryLock('shared'), msMax),
+    isInPlace: () => room.isInPlace(),
+    close: () => room.close(),
+  }
+}
+
+/** Enters all of them, as far as that is possible within `msMax` in all. */
+export function enterAllBlocking(gates: Iterable<Pick<Gate, 'enterBlocking'>>, msMax: number): void {
+  const end = performance.now() + msMax
+  for (const gate of gates) gate.enterBlocking(Math.max(0, end - performance.now()))
 }
 
 /** The system could wait for a lock, but only in a thread that nothing can call back. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'
 import { type LockFile, openLockFile, openLockFileToRead } from './file-lock.ts'
-import { codeOf, makeDirectoryLikeParent } from './owned-files.ts'
+import { codeOf } from './owned-files.ts'
 
 export interface Membership {
   /** Other processes that use the store, as of the moment of joining. */
@@ -23,11 +23,9 @@ interface OwnFile {
 /** The store's directory by device and inode, so that two ways to one directory are one. */
 const ownFiles = new Map<string, OwnFile>()
 
-/** Where a store keeps the files that processes lock; made if need be. The store's directory is there already. */
+/** Where a store keeps the files that processes lock; the gate makes it. */
 export function processDirectory(storeDirectory: string): string {
-  const directory = join(storeDirectory, 'processes')
-  if (!existsSync(directory)) makeDirectoryLikeParent(directory)
-  return directory
+  return join(storeDirectory, 'processes')
 }
 
 /**
@@ -54,6 +52,14 @@ export function joinProcesses(directory: string): Membership {
       joined.lock.close()
     },
   }
+}
+
+/** The processes of a store that this one cannot join, on a file system that it cannot write to. */
+export function processesThere(directory: string): number[] {
+  if (!existsSync(directory)) return []
+  return processFiles(directory)
+    .filter(isHeld)
+    .map(({ pid }) => pid)
 }
 
 function openOwnFile(directory: string): { path: string; lock: LockFile } {

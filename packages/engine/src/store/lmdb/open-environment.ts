@@ -1,11 +1,13 @@
 /** Opens and closes LMDB environments so that no other process is disturbed, nor this one by others. */
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { lockLossMsMax, storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
 import { checkDataFile } from './check-data-file.ts'
 import { type Environment, openLmdb, openLmdbToRead } from './environment.ts'
-import { alwaysOpenGate, type Gate, openGate } from './gate.ts'
-import { joinProcesses, type Membership, processDirectory } from './live-processes.ts'
+import { enterAllBlocking, type Gate, openGate, openGateToRead } from './gate.ts'
+import { joinProcesses, type Membership, processDirectory, processesThere } from './live-processes.ts'
+import { lockHolders } from './lock-holders.ts'
 import { OpenedFiles } from './opened-files.ts'
 import { codeOf, makeFile, reasonOf } from './owned-files.ts'
 import type { LaidOut } from './storage-layout.ts'
@@ -41,14 +43,50 @@ function makeDirectory(directory: string, isReadOnly: boolean): void {
   mkdirSync(directory, { recursive: true })
 }
 
-/** Throws where the directory cannot be written to, unless nothing can write to its file system. */
+/** Throws where the directory cannot be written to, unless it is only to be read and its file system is read-only here. */
 export function gateOf(directory: string, isReadOnly: boolean): Gate {
   try {
     return openGate(processDirectory(directory))
   } catch (error) {
-    // Then LMDB has no lock table either that an opener could write to, nor is there anybody to commit.
-    if (isReadOnly && codeOf(error) === 'EROFS') return alwaysOpenGate
+    if (isReadOnly && codeOf(error) === 'EROFS') return openGateToRead(processDirectory(directory))
     throw error
+  }
+}
+
+/**
+ * Call it alone in the gate. Throws an `Error` with a sentence for the operator where a process has the store open beside which
+ * this one must not open it. Undefined where this one can only look.
+ */
+export async function joinOthers(directory: string, gate: Gate): Promise<Membership | undefined> {
+  const processes = processDirectory(directory)
+  if (!gate.isWritable) {
+    const [pid] = [...processesThere(processes), ...lockHolders(join(directory, 'lock.mdb'))]
+    if (pid === undefined) return undefined
+    throw new Error(
+      `process ${pid} has it open, and LMDB cannot tell it what is being read, since the file system is read-only here; mount it writable, or read a copy`,
+    )
+  }
+  const membership = joinProcesses(processes)
+  try {
+    await refuseUnregistered(directory, membership)
+    return membership
+  } catch (error) {
+    membership.leave()
+    throw error
+  }
+}
+
+/** They do not go through this gate: their commits could be undone. One that is ending may lose its locks one by one. */
+async function refuseUnregistered(directory: string, { otherPids }: Membership): Promise<void> {
+  const end = performance.now() + lockLossMsMax
+  for (;;) {
+    const pid = lockHolders(join(directory, 'lock.mdb')).find((one) => one !== process.pid && !otherPids.includes(one))
+    if (pid === undefined) return
+    if (performance.now() > end)
+      throw new Error(
+        `process ${pid} has it open, but has no file in ${processDirectory(directory)}: it is of an earlier version of Ashlar or another program, or that directory was deleted while it ran. Stop it first`,
+      )
+    await delay(10)
   }
 }
 
@@ -56,11 +94,11 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
   try {
     if (!(await gate.enterAlone(storeOpeningMsMax)))
       throw new Error(
-        `other processes have been opening it, or committing to it, for ${storeOpeningMsMax / 1_000} seconds without an end`,
+        `other processes have been opening it, committing to it, or reading it through a read-only mount, for ${storeOpeningMsMax / 1_000} seconds without an end`,
       )
-    const membership = gate === alwaysOpenGate ? undefined : joinProcesses(processDirectory(directory))
+    const membership = await joinOthers(directory, gate)
     const laidOut = await openAsMember(directory, membership, isReadOnly)
-    const files = new OpenedFiles(directory)
+    const files = new OpenedFiles(directory, gate)
     gate.leave()
     keepUntilExit(gate)
     return { ...laidOut, gate, files, close: () => closeThroughGate(laidOut.environment, gate, membership) }
@@ -118,5 +156,5 @@ function keepUntilExit(gate: Gate): void {
 }
 
 function enterGatesForGood(): void {
-  for (const gate of gatesInUse) gate.enterBlocking(storeClosingMsMax)
+  enterAllBlocking(gatesInUse, storeClosingMsMax)
 }

@@ -2,16 +2,23 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { AshlarError } from '../../errors.ts'
+import type { Gate } from './gate.ts'
 
 const names = ['data.mdb', 'lock.mdb'] as const
 
+const gateProblem =
+  "The store's file processes/gate is not the one that was opened: it was moved, deleted or replaced while the store was open, so that " +
+  'commits are not kept apart from those who open the store. Stop every process that uses the store, and start them again.'
+
 export class OpenedFiles {
   private readonly directory: string
+  private readonly gate: Pick<Gate, 'isInPlace'>
   private readonly identities: readonly (string | undefined)[]
 
   /** To be made right after the store was opened. */
-  constructor(directory: string) {
+  constructor(directory: string, gate: Pick<Gate, 'isInPlace'>) {
     this.directory = directory
+    this.gate = gate
     this.identities = names.map((name) => identity(join(directory, name)))
   }
 
@@ -21,9 +28,9 @@ export class OpenedFiles {
       const found = identity(join(this.directory, name))
       if (found === this.identities[position]) continue
       const what = found === undefined ? 'is no longer there' : 'is not the file that was opened'
-      return `The store's file ${name} ${what}: somebody deleted or replaced it while the store was open. Stop the server, and restore a backup.`
+      return `The store's file ${name} ${what}: it was moved, deleted or replaced while the store was open. Put it back, or stop the server and restore a backup.`
     }
-    return undefined
+    return this.gate.isInPlace() ? undefined : gateProblem
   }
 
   /** Before a commit. Throws StoreUnavailable: nothing was done. */

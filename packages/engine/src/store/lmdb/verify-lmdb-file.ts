@@ -1,9 +1,7 @@
 /** The structural check of an LMDB store that nobody has open, and that nobody can open meanwhile. */
 import { storeOpeningMsMax } from '../../limits.ts'
 import type { Bytes } from '../store.ts'
-import { alwaysOpenGate } from './gate.ts'
-import { joinProcesses, processDirectory } from './live-processes.ts'
-import { gateOf } from './open-environment.ts'
+import { gateOf, joinOthers } from './open-environment.ts'
 import { type FileReport, verifyDataFile } from './verify-data-file.ts'
 
 export type { FileReport }
@@ -16,7 +14,7 @@ export async function verifyLmdbFile(
   const gate = gateOf(directory, true)
   try {
     if (!(await gate.enterAlone(storeOpeningMsMax))) return { notChecked: 'processes keep opening and writing it' }
-    const membership = gate === alwaysOpenGate ? undefined : joinProcesses(processDirectory(directory))
+    const membership = await joinOthers(directory, gate)
     try {
       if (membership?.isShared === true) return { notChecked: 'this process has the store open' }
       const [pid] = membership?.otherPids ?? []
