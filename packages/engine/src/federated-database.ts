@@ -29,7 +29,7 @@ import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { runQuery } from './query/run-query.ts'
 import { StatementPlans } from './query/statement-plans.ts'
-import { type Once, Receipt } from './receipts/receipt.ts'
+import { type Once, Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { Containers } from './records/containers.ts'
 import { objectKey } from './records/object-key.ts'
@@ -102,6 +102,7 @@ export class FederatedDatabase implements Database {
   private readonly sign: SignOfLife
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
+  private readonly receipts: Receipts
   private readonly receiptRemoval: ReceiptRemoval
   private readonly schema: SchemaChanges
   private readonly plans = new StatementPlans()
@@ -119,6 +120,7 @@ export class FederatedDatabase implements Database {
     this.builds = new IndexBuilds(this.changes, this.sign)
     this.schema = new SchemaChanges(this.changes, this.containers, this.builds, this.sign)
     this.recovery = new Recovery(this.changes, this.builds, this.sign)
+    this.receipts = new Receipts(this.limits)
     this.receiptRemoval = new ReceiptRemoval(options.store, this.limits, this.changes.onFault)
     this.importDirectory = options.importDir
     this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
@@ -157,7 +159,7 @@ export class FederatedDatabase implements Database {
     settings: Partial<AlterSettings> = {},
     once?: Once<string>,
   ): Promise<string> {
-    const receipt = once === undefined ? undefined : new Receipt(once, this.limits).from<ClassNumber>(String)
+    const receipt = once === undefined ? undefined : this.receipts.of(once).from<ClassNumber>(String)
     return String(await this.schema.alter(nameOrNumber, body, { ...strictly, ...settings }, receipt))
   }
 
@@ -268,7 +270,7 @@ export class FederatedDatabase implements Database {
    * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
    */
   async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
-    const receipt = new Receipt(once, this.limits)
+    const receipt = this.receipts.of(once)
     await withSnapshot(this.store, (snapshot) => receipt.check(snapshot))
     const result = await work()
     if (isKept(result)) {
@@ -280,7 +282,7 @@ export class FederatedDatabase implements Database {
 
   /** POST /v1/index. In the background: its record tells how it goes, also after a restart. */
   async createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
-    const receipt = options.once === undefined ? undefined : new Receipt(options.once, this.limits)
+    const receipt = options.once === undefined ? undefined : this.receipts.of(options.once)
     const { name } = await this.schema.createIndex(body, options.isBackground === true, options.signal, receipt)
     return { name }
   }
@@ -378,8 +380,8 @@ export class FederatedDatabase implements Database {
   }
 
   private resources(): QueryResources {
-    const { store, limits, catalogs, containers, session, schema, changes, plans, importDirectory } = this
-    return { store, limits, catalogs, containers, session, schema, changes, plans, importDirectory }
+    const { store, limits, catalogs, containers, session, schema, changes, receipts, plans, importDirectory } = this
+    return { store, limits, catalogs, containers, session, schema, changes, receipts, plans, importDirectory }
   }
 }
 

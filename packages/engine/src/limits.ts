@@ -36,6 +36,8 @@ export interface EngineLimits {
   readonly receiptMs: number
   /** The reply that is kept of such a request; of a larger one it is only known that there was one. */
   readonly receiptReplyBytesMax: number
+  /** What one process keeps in all of replies over 4 KiB at once, and again in each `receiptMs`; of further ones it is only known that there were. */
+  readonly receiptRepliesBytesMax: number
   /** How often what is no longer to be kept is removed, half as much more or less, so that processes do not do so at once. */
   readonly receiptRemovalMs: number
 }
@@ -58,6 +60,7 @@ export const defaultEngineLimits: EngineLimits = {
   transactionIndexObjectsMax: 100_000,
   receiptMs: 86_400_000,
   receiptReplyBytesMax: 65_536,
+  receiptRepliesBytesMax: 2 ** 30,
   receiptRemovalMs: 60_000,
 }
 
@@ -92,6 +95,8 @@ export const heldBackMsMax = 10_000
 /** How long a transaction whose commits failed queues for its turns in all; it is tried then without having one. */
 export const queueMsMax = 30_000
 
+/** Replies to requests with an Idempotency-Key that are always kept, in spite of `receiptRepliesBytesMax`. */
+export const smallReplyBytes = 4_096
 /** By how much a clock may be set forward, or a process sleep, before the time that has passed counts instead, for receipts. */
 export const clockStepMsMax = 60_000
 

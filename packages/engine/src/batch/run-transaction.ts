@@ -3,7 +3,7 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'
 import { ChangeScope } from '../evolution/change-scope.ts'
 import type { QueryResources } from '../query/query-resources.ts'
-import { type Once, Receipt } from '../receipts/receipt.ts'
+import type { Once } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
@@ -73,9 +73,9 @@ export interface OnceAsked<T> {
 function runOnce<T>(
   attempt: (transaction: Transaction, catalog: Catalog) => Promise<Done<T>>,
   { once, oid }: OnceAsked<T>,
-  { store, limits, catalogs }: QueryResources,
+  { store, limits, catalogs, receipts }: QueryResources,
 ): Promise<Done<T>> {
-  const receipt = new Receipt(once, limits)
+  const receipt = receipts.of(once)
   const first = [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])]
   const checked = async (transaction: Transaction): Promise<Done<T>> => {
     await receipt.check(transaction)

@@ -3,6 +3,7 @@ import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import type { CatalogChanges } from '../evolution/catalog-changes.ts'
 import type { SchemaChanges } from '../evolution/schema-changes.ts'
 import type { EngineLimits } from '../limits.ts'
+import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
@@ -16,6 +17,7 @@ export interface QueryResources {
   readonly session: Session
   readonly schema: SchemaChanges
   readonly changes: CatalogChanges
+  readonly receipts: Receipts
   readonly plans: StatementPlans
   /** Below which IMPORT CSV may read; undefined = not at all. */
   readonly importDirectory: string | undefined

@@ -1,7 +1,6 @@
 /** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { AshlarError, assert } from '../errors.ts'
 import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
-import { Receipt } from '../receipts/receipt.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { when } from '../store/awaitable.ts'
 import type { SnapshotOptions } from '../store/store.ts'
@@ -26,7 +25,7 @@ import { givenValue } from './values/given-value.ts'
 export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
   const { statements, texts, state } = prepare(request, resources)
   const { rowSeparator = ',' } = request
-  const receipt = request.once === undefined ? undefined : new Receipt(request.once, resources.limits)
+  const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) {
     return { chunks: await createIndex(only, texts, resources, receipt) }

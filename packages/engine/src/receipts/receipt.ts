@@ -12,6 +12,7 @@ import {
   receiptHeadBytes,
   receiptKey,
 } from './receipt-entry.ts'
+import { ReplyBudget } from './reply-budget.ts'
 
 /** A request to be carried out once. */
 export interface Once<T> {
@@ -23,6 +24,22 @@ export interface Once<T> {
 export interface ReceiptLimits {
   readonly receiptMs: number
   readonly receiptReplyBytesMax: number
+  readonly receiptRepliesBytesMax: number
+}
+
+/** The receipts that a process makes in a federated database. */
+export class Receipts {
+  readonly limits: ReceiptLimits
+  readonly budget: ReplyBudget
+
+  constructor(limits: ReceiptLimits) {
+    this.limits = limits
+    this.budget = new ReplyBudget(limits.receiptRepliesBytesMax, limits.receiptMs)
+  }
+
+  of<T>(once: Once<T>): Receipt<T> {
+    return new Receipt(once, this)
+  }
 }
 
 /** Thrown where the request has been carried out before: with the reply it got then. */
@@ -44,22 +61,23 @@ export interface Progress {
 export class Receipt<T> {
   readonly key: Buffer
   private readonly once: Once<T>
-  private readonly limits: ReceiptLimits
+  private readonly shared: Receipts
+  private takenBytes = 0
   /** What is stored under the key and may be replaced, as the last check has seen it. */
   private replaced: Bytes | undefined
   /** What this very request has stored of its progress. */
   private own: Bytes | undefined
 
-  constructor(once: Once<T>, limits: ReceiptLimits) {
+  constructor(once: Once<T>, shared: Receipts) {
     this.once = once
-    this.limits = limits
+    this.shared = shared
     this.key = receiptKey(once.request)
   }
 
   /** The same receipt for work whose result is only part of what the reply is made of. */
   from<U>(convert: (result: U) => T): Receipt<U> {
     const { request, replyOf } = this.once
-    return new Receipt({ request, replyOf: (result: U) => replyOf(convert(result)) }, this.limits)
+    return new Receipt({ request, replyOf: (result: U) => replyOf(convert(result)) }, this.shared)
   }
 
   /**
@@ -87,8 +105,16 @@ export class Receipt<T> {
   /** After `check` or `assumeAbsent`, for the same transaction. */
   async put(transaction: Transaction, result: T): Promise<void> {
     const reply = await this.once.replyOf(result)
-    if (reply.length <= this.limits.receiptReplyBytesMax) this.write(transaction, 'done', reply)
+    if (this.isKept(reply.length)) this.write(transaction, 'done', reply)
     else this.write(transaction, 'doneUnkept', Buffer.alloc(0))
+  }
+
+  private isKept(bytes: number): boolean {
+    const { limits, budget } = this.shared
+    if (bytes > limits.receiptReplyBytesMax || !budget.take(bytes, this.takenBytes)) return false
+    // A further attempt does not pay again.
+    this.takenBytes = Math.max(this.takenBytes, bytes)
+    return true
   }
 
   /** Both, for a commit that is made by other means. */
@@ -113,7 +139,7 @@ export class Receipt<T> {
     if (replaced === undefined) transaction.expectAbsent(key)
     else transaction.expectRevision(key, replaced.subarray(0, receiptHeadBytes))
     const { fingerprint } = this.once.request
-    const endMinute = endMinuteOf(Date.now(), this.limits.receiptMs)
+    const endMinute = endMinuteOf(Date.now(), this.shared.limits.receiptMs)
     const value = encodeReceipt({ state, endMinute, fingerprint, payload })
     const before = replaced === undefined ? undefined : decodeReceipt(replaced).endMinute
     if (before !== undefined && before !== endMinute) transaction.delete(endKey(key, before))
