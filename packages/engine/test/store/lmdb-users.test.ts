@@ -1,5 +1,5 @@
 /** LMDB: what a process of another user, or a full disk, leaves or lacks does not keep a store from being opened. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -105,6 +105,19 @@ describe.skipIf(isWindows)('lmdb: a store that another user has used', () => {
     const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
     for (const file of files) expect(statSync(join(directory, file)).mode & 0o060, file).toBe(0o060)
   })
+
+  const inUserNamespace = 'exec unshare --user --map-root-user "$@"'
+  const canUnshare = spawnSync('bash', ['-c', `set -- true; ${inUserNamespace}`]).status === 0
+
+  it.skipIf(!isRoot || !canUnshare)(
+    'is opened by a root who may not give files away (skipped unless root)',
+    async () => {
+      const directory = await serviceDirectory()
+      chmodSync(directory, 0o777)
+      const child = startChild(openAs, [directory], inUserNamespace)
+      expect(await line(child)).toBe('0')
+    },
+  )
 
   it('is opened by root without following a link', async () => {
     const directory = await temporaryDirectory()

@@ -65,16 +65,15 @@ function handOver(descriptor: number, like: Stats, groupBits: number): void {
   const made = fstatSync(descriptor)
   if (made.uid !== self) return
   const uid = self === 0 ? like.uid : self
+  const mode = made.mode & 0o7777
+  const shared = (like.mode & toWriteForGroup) === 0 ? mode : mode | groupBits
   try {
     if (uid !== made.uid || like.gid !== made.gid) fchownSync(descriptor, uid, like.gid)
-  } catch (error) {
-    // Not in that group, or root without the right to give files away: whoever cannot use the file then is told so.
-    if (codeOf(error) === 'EPERM') return
-    throw error
+    if (shared !== mode) fchmodSync(descriptor, shared)
+  } catch {
+    // Not in that group, root of a container that does not have that user, a file system without owners: the file can be used by
+    // this process all the same, and whoever cannot use it is told so.
   }
-  const mode = made.mode & 0o7777
-  const shared = mode | groupBits
-  if ((like.mode & toWriteForGroup) !== 0 && shared !== mode) fchmodSync(descriptor, shared)
 }
 
 /** The code of an error of the operating system. */
