@@ -1,6 +1,7 @@
 /** Nodes of a real Citus are killed in the middle of commits: each commit is made once, and shown whole once it is acknowledged. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import type { Bytes, Store } from '../../src/store/store.ts'
 import { type CitusNodes, canKillCitusNodes, citusNodes } from './citus-nodes.ts'
@@ -168,6 +169,38 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
       await watching
     }
   }, 300_000)
+
+  it('a worker, before a change that keeps all others out: nothing is done, and it can be repeated; a server starts', async () => {
+    const { address } = await scene()
+    const open = async () => {
+      const store = await openPostgresStore(address.replace('patienceMs=30000', 'patienceMs=500'))
+      return FederatedDatabase.open({ alias: 'fd', store })
+    }
+    const impatient = await open()
+    const part = { className: 'Part', isReferenceable: true, attributes: [] }
+    await nodes.kill(1)
+    await expect(impatient.defineClasses([part], 'create')).rejects.toMatchObject({ type: 'StoreUnavailable' })
+    const late = await open()
+    expect(await late.listClasses()).toEqual([])
+    await nodes.start(1)
+    await impatient.defineClasses([part], 'create')
+    expect((await late.listClasses()).length).toBe(1)
+    for (const one of [impatient, late]) await one.close()
+  })
+
+  it('the connection of a change of the catalog: its outcome is found out', async () => {
+    const { store, schema } = await scene()
+    const fd = await FederatedDatabase.open({ alias: 'fd', store })
+    const part = { className: 'Part', isReferenceable: true, attributes: [] }
+    await delayed(0)
+    const defined = fd.defineClasses([part], 'create')
+    const committing = `state <> 'idle' AND query LIKE '%${schema}.commit(%' AND pid <> pg_backend_pid()`
+    await until(0, `SELECT count(*) > 0 AS is_so FROM pg_stat_activity WHERE ${committing}`)
+    await nodes.on(0, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${committing}`)
+    await defined
+    expect((await fd.listClasses()).length).toBe(1)
+    await fd.close()
+  })
 
   it('the only worker of a commit, before it is durable there: it is done once', async () => {
     const { keysOn, commit, store } = await scene()

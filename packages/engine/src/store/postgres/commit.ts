@@ -33,6 +33,7 @@ export async function commitTogether(
   if (prepared !== undefined && group.isExclusive) values[0] = (values[0] as number) | steps.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
+  if (prepared !== undefined && group.isExclusive) await reachEveryNode(connections, prepared)
   for (;;) {
     const connection = await writerOf(connections)
     connection.number++
@@ -54,6 +55,21 @@ export async function commitTogether(
       if (failed !== undefined) return group.outcomes(failed)
       if (codeOf(error) === statementTimedOut && group.size > 1) throw new TookTooLong()
       if (!(await attempts.another(failure))) throw thrownFor(location, error)
+    }
+  }
+}
+
+/**
+ * What is recovered under the lock is only what is on nodes that can be reached: one that is away might come back in the middle, and hide
+ * what was decided from a change that keeps all others out. Throws StoreUnavailable.
+ */
+async function reachEveryNode({ address }: Connections, prepared: PreparedTransactions): Promise<void> {
+  const attempts = new Attempts(address.patienceMs)
+  for (;;) {
+    try {
+      return await prepared.recoverEverywhere()
+    } catch (error) {
+      if (!(await attempts.another(failureOf(error)))) throw thrownFor(address.location, error)
     }
   }
 }
@@ -125,18 +141,19 @@ async function foundOut(
   if (row.last !== connection.number) return undefined
   const { processID } = connection.client as { processID?: number }
   if (prepared !== undefined && processID !== undefined) await prepared.settled(processID)
-  return positionsIn(row.failed)
+  return row.failed
 }
 
 interface SlotRow {
   /** Number of the last call done; 0 with none. */
   readonly last: number
-  readonly failed: string
+  readonly failed: readonly number[]
 }
 
 /** One of the two statements finds the row; that it is there at once for the other only is when a call makes it between them. */
 async function fence(connections: Connections, table: string, proof: number, slot: string): Promise<SlotRow> {
-  const told = `RETURNING last, array_to_string(failed, ',') AS failed`
+  // Citus takes no function there that is not immutable, such as one that makes a text.
+  const told = 'RETURNING last, failed'
   for (;;) {
     const update = `UPDATE ${table} SET is_fenced = true WHERE placement = $1 AND slot = $2 ${told}`
     const updated = await connections.upkeep(update, [proof, slot])

@@ -18,11 +18,13 @@ export type PlanCacheMode = 'auto' | 'force_generic_plan'
 const upkeepersMax = 2
 const byteaType = 17
 const textType = 25
+const integersType = 1007
 
-/** What comes is bytes in hexadecimal digits, text, or an integer. */
+/** What comes is bytes in hexadecimal digits, text, an integer, or an array of integers. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(type: number) {
     if (type === textType) return (text: string) => text
+    if (type === integersType) return (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
     if (type !== byteaType) return (text: string) => Number(text)
     // Two characters, \x, stand before the digits.
     return (text: string) => Buffer.from(text.slice(2), 'hex')
