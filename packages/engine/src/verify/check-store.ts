@@ -1,7 +1,7 @@
 /** The check of a store that need not be served: its file, as far as it has one, and then all that is stored in it. */
 import { resolve } from 'node:path'
 import { CatalogCache } from '../catalog/catalog-cache.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, AssertionFailed } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { type FileReport, verifyLmdbFile } from '../store/lmdb/verify-lmdb-file.ts'
 import { openStore } from '../store/open-store.ts'
@@ -51,11 +51,20 @@ async function checkContent(
     return { content, problems: content.problems }
   } catch (error) {
     // Of the catalog, without which nothing else can be understood.
-    if (!(error instanceof AshlarError) || error.type !== 'DataCorruption') throw error
-    return { problems: [error.message] }
+    if (error instanceof AshlarError && error.type === 'DataCorruption') return { problems: [error.message] }
+    if (!isOfDecoding(error) || !store.facts.snapshotsAreWhole) throw error
+    return { problems: [`What is stored cannot be understood: ${error.message}.`] }
   } finally {
     await store.close()
   }
+}
+
+/**
+ * What bytes that Ashlar did not write cause where they pass for its own. On a store whose snapshots are not whole a failed assertion
+ * may tell of the moment only.
+ */
+function isOfDecoding(error: unknown): error is Error {
+  return [AssertionFailed, SyntaxError, RangeError, TypeError].some((type) => error instanceof type)
 }
 
 /** On one snapshot; on one that is whole where the store's others are not, and something looked wrong. */

@@ -101,7 +101,7 @@ async function probeRange(
     const probes = batch.flatMap((entry) => probesOf(context, probe, entry))
     for (const [position, value] of (await readAll(snapshot, probes)).entries()) {
       // A damaged entry is told where its own space is scanned.
-      const problem = value === damaged ? undefined : probes[position]?.verdict(value)
+      const problem = value === damaged ? undefined : verdictOf(probes[position]!, value)
       if (problem !== undefined) tell(context, problem)
     }
   }
@@ -123,6 +123,14 @@ function probesOf(
   } catch (error) {
     tell(context, `the entry under key ${Buffer.from(key).toString('hex')} cannot be understood: ${String(error)}`)
     return []
+  }
+}
+
+function verdictOf(probe: Probe, value: Bytes | undefined): string | undefined {
+  try {
+    return probe.verdict(value)
+  } catch (error) {
+    return `the entry under key ${Buffer.from(probe.key).toString('hex')} cannot be understood: ${String(error)}`
   }
 }
 

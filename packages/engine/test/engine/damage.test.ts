@@ -1,7 +1,9 @@
 /** A damaged file: requests that meet the damage fail and name what is damaged, others go on, and Verify reports it. */
 import { describe, expect, it } from 'vitest'
+import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { checkStore } from '../../src/verify/check-store.ts'
 import { flipBit } from '../store/damage.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
 import { classOf, index, read, toMany, toOne } from './open-fd.ts'
@@ -91,6 +93,24 @@ describe('a damaged link', () => {
 })
 
 describe('a damaged catalog', () => {
+  it.each([
+    ['is no text', '\x01\x02'],
+    ['is no description', 'null'],
+    ['lacks what it should have', '{}'],
+  ])('whose class %s, though its checksum fits, is a problem of the check, and not its end', async (_name, value) => {
+    const directory = await temporaryDirectory()
+    const fd = await open(directory)
+    await fd.defineClasses(fleet, 'create')
+    await fd.close()
+    const store = await openStore(`lmdb:${directory}`)
+    const { ranges } = await (await store.snapshot()).read([], [catalogPartRange('class')])
+    const { key } = ranges[0]![0]!
+    await store.commit({ expectations: [], changes: [{ kind: 'put', key, value: Buffer.from(value) }] })
+    await store.close()
+    const { problems } = await checkStore(`lmdb:${directory}`)
+    expect(problems).toEqual([expect.stringContaining('cannot be understood')])
+  })
+
   it('is an error at the start that names the entry', async () => {
     const harmed = damagedFleet((directory) => flipBit(directory, '"name":"license"', { at: 10 }))
     await expect(harmed).rejects.toMatchObject({
