@@ -41,11 +41,16 @@ export class Recovery {
     this.sign = sign
   }
 
-  /** Looks at once, and from then on for as long as others have begun something: a look that finds nothing costs nothing. */
+  /**
+   * Looks at once, and from then on for as long as others have begun something: a look that finds nothing costs nothing. What cannot be
+   * taken over at present, for which a node of the store may be missing, does not prevent the start.
+   */
   async start(): Promise<void> {
     const { store, catalogs } = this.changes
     await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
-    await this.look()
+    await this.look().catch((error) => {
+      if (!isOutOfReach(error)) throw error
+    })
     this.changes.clearInBackground()
     if (!this.isStopped) this.timer = setInterval(() => this.lookAgain(), this.changes.limits.signOfLifeMs).unref()
   }

@@ -1,6 +1,7 @@
 /** What one process has begun and another finds: left alone while the first lives, taken over when it is gone. */
 import { expect, it } from 'vitest'
-import { keySpace } from '../../src/bytes/key-space.ts'
+import { catalogVersionKey, keySpace } from '../../src/bytes/key-space.ts'
+import { AshlarError } from '../../src/errors.ts'
 import { signKey } from '../../src/evolution/sign-of-life.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
@@ -144,6 +145,38 @@ it('what a process that is gone was building for a client is dropped, by whoever
       expect(await outcome(second.createIndex(index('byYear', 'Car', true, 'year')))).toBe('ok')
     },
   )
+})
+
+it('a process starts also while it cannot take over what another has left, and does so later', async () => {
+  const store = await openStoreOfRun()
+  const first = new HeldUp(store)
+  const firstFd = await FederatedDatabase.open({ alias: 'first', store: first, limits })
+  await firstFd.defineClasses([classOf('Car', { license: 'string', year: 'integer' })], 'create')
+  await firstFd.createObject('Car', { license: 'L', year: 1 })
+  const work = outcome(firstFd.createIndex(index('byYear', 'Car', true, 'year')))
+  await until(async () => first.isHoldingEntries)
+  first.held = 'everything'
+  await store.commit({ changes: [{ kind: 'delete', key: signKey(1) }], expectations: [] })
+  let refused = 0
+  let isAway = true
+  const other = new HeldUp(store)
+  const commit = other.commit.bind(other)
+  other.held = 'nothing'
+  other.commit = async (one) => {
+    if (!isAway || !one.changes.some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0)) return commit(one)
+    refused++
+    throw new AshlarError('StoreUnavailable', 'A node is away.')
+  }
+  const second = await FederatedDatabase.open({ alias: 'second', store: other, limits: limitsOfOther })
+  expect(refused).toBeGreaterThan(0)
+  isAway = false
+  await until(async () => (await stateOf(second, 'byYear')) === undefined)
+  first.held = 'nothing'
+  await work
+  expect((await second.verify()).problems).toEqual([])
+  await firstFd.close()
+  await second.close()
+  await store.close()
 })
 
 it('a build in the background goes on elsewhere when its process is gone', async () => {
