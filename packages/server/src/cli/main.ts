@@ -1,19 +1,35 @@
 #!/usr/bin/env node
 /** What `ashlar` runs. */
+import { readFileSync } from 'node:fs'
 
 /** With fewer, Node may not even load the program's files; it reads many at once. */
 const openFilesMin = 256
 
 try {
+  // With few, the server may start and then wait for ever for a worker that cannot hear it.
+  if (process.platform === 'linux' && openFilesOfLinux() < openFilesMin) throw new Error('too few open files')
   // Imported only now, so that a failure can be told in a sentence: Node's own errors blame whichever file it was.
   const { run } = await import('./run.ts')
   await run(process.argv.slice(2))
 } catch (error) {
-  const openFilesMax = openFilesLimit()
+  const openFilesMax = Math.min(
+    openFilesLimit(),
+    process.platform === 'linux' ? openFilesOfLinux() : Number.POSITIVE_INFINITY,
+  )
   if (openFilesMax >= openFilesMin) throw error
   const hint = `The limit of open files is ${openFilesMax}, and Ashlar needs ${openFilesMin} to start: raise it, as by \`ulimit -n 4096\`.`
   process.stderr.write(`ashlar: ${hint}\n`)
   process.exitCode = 1
+}
+
+/** As `openFilesLimit`, in a fraction of a millisecond. */
+function openFilesOfLinux(): number {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 /** Infinity where there is none, and where it is not known. */

@@ -171,14 +171,21 @@ describe('a server that cannot start', () => {
     await stop(first)
   })
 
-  it.skipIf(process.platform === 'win32')('for too few open files says how many it needs', () => {
-    const limited = ['-c', 'ulimit -n 48 && exec "$0" "$@"', process.execPath, program, '--port', '0']
-    const { status, stderr } = spawnSync('sh', limited, { cwd: temporaryDirectory(), encoding: 'utf8' })
-    expect(status).toBe(1)
-    expect(stderr).toBe(
-      'ashlar: The limit of open files is 48, and Ashlar needs 256 to start: raise it, as by `ulimit -n 4096`.\n',
-    )
-  })
+  it.skipIf(process.platform === 'win32').each([48, 64, 100])(
+    'for too few open files, %i, says how many it needs',
+    (limit) => {
+      const limited = ['-c', `ulimit -n ${limit} && exec "$0" "$@"`, process.execPath, program, '--port', '0']
+      const { status, stderr } = spawnSync('sh', limited, {
+        cwd: temporaryDirectory(),
+        encoding: 'utf8',
+        timeout: 30_000,
+      })
+      expect(status).toBe(1)
+      expect(stderr).toBe(
+        `ashlar: The limit of open files is ${limit}, and Ashlar needs 256 to start: raise it, as by \`ulimit -n 4096\`.\n`,
+      )
+    },
+  )
 
   it('for a store that cannot be opened names the federated database and the reason', async () => {
     const directory = temporaryDirectory()
