@@ -112,6 +112,8 @@ export const commitGateMsMax = 60_000
 export const storeClosingMsMax = 10_000
 /** How long an opener of an LMDB store waits for a process that is ending to lose its last lock. */
 export const lockLossMsMax = 1_000
+/** How often a process that commits to an LMDB store clears the reader slots of processes that were killed. */
+export const deadReadersMs = 1_000
 /** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
 export const objectAttributesMax = 10_000
 

@@ -54,6 +54,8 @@ export interface Environment {
   /** `lastTxnId`: the number of the last commit, as the file has it. */
   readonly env: { info(): { lastTxnId: number } }
   getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
+  /** Clears the reader slots of processes that are no more; answers how many. */
+  readerCheck(): number
   backup(directory: string, compact: boolean): Promise<void>
   close(): Promise<void>
 }

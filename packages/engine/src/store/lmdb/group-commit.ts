@@ -6,6 +6,7 @@ import { type CurrentState, failedExpectation } from '../check-expectations.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import type { Bytes, Commit, CommitOutcome } from '../store.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
+import { DeadReaders } from './dead-readers.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { withChecksum } from './entry-checksum.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
@@ -56,6 +57,7 @@ interface Queue {
 const nothingAgain = { commits: 0, atOnce: 0 }
 
 export function openGroupCommit(target: GroupTarget): GroupCommit {
+  const deadReaders = new DeadReaders(target.environment)
   const queue: Queue = { waiting: [], lastingFailure: undefined, again: nothingAgain }
   let flushing: Promise<void> | undefined
   let isClosed = false
@@ -68,7 +70,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
         continue
       }
       try {
-        await flushGroup(target, queue)
+        await flushGroup(target, queue, deadReaders)
       } finally {
         target.gate.leave()
       }
@@ -126,10 +128,12 @@ interface Attempt {
   readonly outcomes: (CommitOutcome | DamagedEntry)[]
 }
 
-async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<void> {
+async function flushGroup(target: GroupTarget, queue: Queue, deadReaders: DeadReaders): Promise<void> {
+  const { environment, files, location, checks } = target
   const attempt: Attempt = { group: [], outcomes: [] }
   const { group, outcomes } = attempt
   try {
+    deadReaders.clearNowAndThen()
     // The callback runs when the write lock is ours: what arrived during the last flush is the group.
     await environment.childTransaction(() => {
       files.check()

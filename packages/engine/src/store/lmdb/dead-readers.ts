@@ -1,0 +1,24 @@
+/** Clears the reader slots of processes that were killed: LMDB keeps every page that such a slot might still read. */
+import { deadReadersMs } from '../../limits.ts'
+import type { Environment } from './environment.ts'
+
+export class DeadReaders {
+  private readonly environment: Pick<Environment, 'readerCheck'>
+  private lastMs = performance.now()
+
+  /** Opening an environment has just cleared them. */
+  constructor(environment: Pick<Environment, 'readerCheck'>) {
+    this.environment = environment
+  }
+
+  /**
+   * Call it before a commit, since only commits let the file grow; does nothing until `deadReadersMs` have passed. LMDB tells live
+   * processes by the locks that they hold on `lock.mdb`, so it may run beside readers, openers and commits.
+   */
+  clearNowAndThen(): void {
+    const now = performance.now()
+    if (now - this.lastMs < deadReadersMs) return
+    this.lastMs = now
+    this.environment.readerCheck()
+  }
+}
