@@ -1,11 +1,21 @@
 /** LMDB: files that are not those of a sound store are told in one sentence at the start, and when they go while it is open. */
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
 import type { Environment } from '../../src/store/lmdb/environment.ts'
-import { alwaysOpenGate } from '../../src/store/lmdb/gate.ts'
+import { alwaysOpenGate, openGate } from '../../src/store/lmdb/gate.ts'
 import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
+import { processDirectory } from '../../src/store/lmdb/live-processes.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import { OpenedFiles } from '../../src/store/lmdb/opened-files.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -55,6 +65,30 @@ describe('lmdb: a store is not opened', () => {
       'data.mdb is empty, though there was a store',
     ],
     ['whose file is missing', (data) => rmSync(data), 'data.mdb is missing, though there was a store'],
+    [
+      'whose file and lock file are missing',
+      (data, directory) => {
+        rmSync(data)
+        rmSync(join(directory, 'lock.mdb'))
+      },
+      'data.mdb is missing, though there was a store',
+    ],
+    [
+      'whose lock file is a directory',
+      (_data, directory) => {
+        rmSync(join(directory, 'lock.mdb'))
+        mkdirSync(join(directory, 'lock.mdb'))
+      },
+      'lock.mdb is no file; it is only the lock table of LMDB: remove it',
+    ],
+    [
+      'whose lock file cannot be opened',
+      (_data, directory) => {
+        rmSync(join(directory, 'lock.mdb'))
+        symlinkSync(join(directory, 'gone', 'lock.mdb'), join(directory, 'lock.mdb'))
+      },
+      'lock.mdb cannot be opened (ENOENT); it is only the lock table of LMDB: remove it',
+    ],
     ['whose file is cut', (data) => truncateSync(data, 4 * pageBytes), 'data.mdb is cut: it has 16384 bytes of'],
     ['whose file is cut within its first page', (data) => truncateSync(data, 100), 'the file is cut: it has 100 bytes'],
     [
@@ -168,6 +202,15 @@ describe('lmdb: a store is not opened', () => {
     expect(error.message).toContain(`The LMDB store in ${directory} cannot be opened: `)
     expect(error.message).toContain(sentence)
     expect(error.message).not.toContain('\n')
+  })
+
+  it('but is made where a first start was killed before there was one', async () => {
+    const directory = await temporaryDirectory()
+    openGate(processDirectory(directory)).close()
+    writeFileSync(join(directory, 'lock.mdb'), '')
+    const store = await openLmdbStore(directory)
+    expect(await store.commit(commitOf([put('kept', '1')]))).toEqual({ isCommitted: true })
+    await store.close()
   })
 
   it('which is a file', async () => {

@@ -61,7 +61,7 @@ describe.skipIf(isWindows)('lmdb: a store that another user has used', () => {
       const directory = await serviceDirectory()
       const store = await openedHere(directory)
       const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
-      expect(files).toHaveLength(6)
+      expect(files).toHaveLength(7)
       for (const file of files)
         expect(statSync(join(directory, file)), file).toMatchObject({ uid: service, gid: service })
       await commitChanges(store, put('first', '1'))
@@ -85,7 +85,7 @@ describe.skipIf(isWindows)('lmdb: a store that another user has used', () => {
     expect(await line(child)).toBe('0')
     const names = readdirSync(processes)
     expect(names).not.toContain(left)
-    expect(names).toHaveLength(3)
+    expect(names).toHaveLength(4)
   })
 
   it.each(['processes/gate', 'lock.mdb'])('is told, with the remedy, where nothing helps: %s', async (name) => {

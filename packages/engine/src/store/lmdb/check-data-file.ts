@@ -1,11 +1,12 @@
 /** Looks at the file of a store before LMDB does, which would crash on some files and take others for new ones. */
-import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { treeHeaderProblem } from './check-tree-header.ts'
 import { DataFile, dataVersion, integerKeyFlag, isPageSize, type MetaPage, magicNumber } from './data-file.ts'
 import { walkFreePages } from './free-pages.ts'
 import { readMainTree } from './main-tree.ts'
 import { codeOf, ownershipRemedy } from './owned-files.ts'
+import { storeMark } from './store-mark.ts'
 import { PageOwners } from './walk-tree.ts'
 
 export interface MetaPages {
@@ -27,13 +28,12 @@ export function checkDataFile(directory: string, isReadOnly: boolean): void {
   const path = join(directory, 'data.mdb')
   const stats = statSync(path, { throwIfNoEntry: false })
   if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is no file; ${restore}`)
+  checkLockFile(directory)
   if (stats === undefined || stats.size === 0) {
     checkAbsence(directory, stats !== undefined)
     return
   }
   checkAccess(directory, 'data.mdb', isReadOnly)
-  // Readers write to it, too; and without it lmdb-js crashes.
-  checkAccess(directory, 'lock.mdb', false)
   let problem: string | undefined
   // A process that writes meanwhile may change one meta page after the other was read.
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
@@ -71,7 +71,23 @@ function checkAccess(directory: string, name: string, isReadOnly: boolean): void
   }
 }
 
-/** LMDB's lock file holds the number of the last transaction: where there was one, the data is gone. */
+/** Readers write to it, too; and where it cannot be opened, lmdb-js crashes. */
+function checkLockFile(directory: string): void {
+  const path = join(directory, 'lock.mdb')
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return
+  const remedy = 'it is only the lock table of LMDB: remove it while no process uses the store'
+  if (!stats.isFile() && !stats.isSymbolicLink()) throw new Error(`${path} is no file; ${remedy}`)
+  checkAccess(directory, 'lock.mdb', false)
+  try {
+    closeSync(openSync(path, constants.O_RDWR))
+  } catch (cause) {
+    if (codeOf(cause) === 'EROFS') return
+    throw new Error(`${path} cannot be opened (${String(codeOf(cause))}); ${remedy}`, { cause })
+  }
+}
+
+/** Where the mark is there, or LMDB's lock file holds the number of a transaction, there was a store, and its data is gone. */
 function checkAbsence(directory: string, isThere: boolean): void {
   let lock: Buffer | undefined
   try {
@@ -81,7 +97,7 @@ function checkAbsence(directory: string, isThere: boolean): void {
   }
   const hadData = lock !== undefined && lock.length >= 16 && lock.readBigUInt64LE(8) > 0n
   // LMDB makes its lock file before the other.
-  if (!hadData && !(isThere && lock === undefined)) return
+  if (!hadData && !(isThere && lock === undefined) && !existsSync(storeMark(directory))) return
   const what = `${join(directory, 'data.mdb')} is ${isThere ? 'empty' : 'missing'}`
   throw new Error(`${what}, though there was a store; ${restore}, or delete the directory to begin with a new one`)
 }

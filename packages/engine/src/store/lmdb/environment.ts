@@ -6,6 +6,7 @@ import type { Bytes } from '../store.ts'
 import { checksumBytes } from './entry-checksum.ts'
 import { throwFailedWrites } from './failed-writes.ts'
 import { type LaidOut, openEntries, openEntriesToRead, type RootDatabase } from './storage-layout.ts'
+import { markStore } from './store-mark.ts'
 
 /** The longest key that LMDB takes with pages of 4 KiB. */
 export const lmdbKeyBytesMax = 1_978
@@ -76,11 +77,14 @@ const settings = {
 /** Opens, or makes, the environment in a directory; alone in the gate, see `open-environment.ts`. */
 export async function openLmdb(directory: string): Promise<LaidOut> {
   const root = open(directory, settings) as unknown as RootDatabase
-  const opened = await orClosed(root, () => openEntries(root, directory))
-  throwFailedWrites(opened.environment)
-  syncDirectory(directory)
-  syncDirectory(dirname(directory))
-  return opened
+  return orClosed(root, () => {
+    const opened = openEntries(root, directory)
+    throwFailedWrites(opened.environment)
+    syncDirectory(directory)
+    syncDirectory(dirname(directory))
+    markStore(directory)
+    return opened
+  })
 }
 
 /** Opens the environment of an existing store, of this or the earlier layout, and never writes to its data; alone in the gate, too. */

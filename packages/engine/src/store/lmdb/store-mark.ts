@@ -1,0 +1,21 @@
+/** An empty file that tells that a directory has held a store: without its data file, that is a loss, and no beginning. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { processDirectory } from './live-processes.ts'
+import { codeOf, makeFile } from './owned-files.ts'
+
+export function storeMark(directory: string): string {
+  return join(processDirectory(directory), 'store')
+}
+
+/** Call it once the data file is durable: a first start that is killed before leaves no mark, and the next one begins anew. */
+export function markStore(directory: string): void {
+  const path = storeMark(directory)
+  if (existsSync(path)) return
+  try {
+    makeFile(path)
+  } catch (error) {
+    // A full disk keeps no server from its store; the next opening makes up for it.
+    if (codeOf(error) !== 'ENOSPC' && codeOf(error) !== 'EDQUOT') throw error
+  }
+}
