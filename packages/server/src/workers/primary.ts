@@ -7,6 +7,7 @@ import type { ServerLimits } from '../limits.ts'
 import { CrashCount, crashOf, crashSentence, lmdbStores } from './crash.ts'
 import { type ServedStore, type ToPrimary, tellWorker } from './messages.ts'
 import { RunQuestions } from './run-questions.ts'
+import { closeUnacknowledged } from './unacknowledged.ts'
 
 const firstDelayMs = 100
 const delayMsMax = 10_000
@@ -80,6 +81,7 @@ export class Primary {
 
   private startOne(): Promise<Served | undefined> {
     const child = cluster.fork()
+    closeUnacknowledged(child)
     this.children.add(child)
     return new Promise((resolve) => {
       child.on('message', (message: ToPrimary) => {

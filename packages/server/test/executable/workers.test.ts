@@ -138,17 +138,13 @@ describe.each([
   })
 })
 
-/**
- * Creates one object after another until it is over, and notes those that were acknowledged. What became of a request whose
- * worker was killed is not known; it may even stay without an answer.
- */
-async function createAlong(url: string, client: number, created: string[], over: Promise<undefined>): Promise<void> {
+/** Creates one object after another until it is over, and notes those that were acknowledged. */
+async function createAlong(url: string, client: number, created: string[], isOver: () => boolean): Promise<void> {
   let connection = new Connection(url)
-  for (let nth = 0; ; nth++) {
+  for (let nth = 0; !isOver(); nth++) {
     const attributes = { name: `${client} ${nth}` }
-    const sent = connection.send('POST', '/v1/object', { class: 'Gadget', attributes }).catch(() => 'broken' as const)
-    const answer = await Promise.race([sent, over])
-    if (answer === undefined) return
+    const sent = connection.send('POST', '/v1/object', { class: 'Gadget', attributes })
+    const answer = await sent.catch(() => 'broken' as const)
     if (answer === 'broken') connection = new Connection(url)
     else if (answer.status === 201) created.push(answer.body.__identifier__)
     else throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
@@ -164,18 +160,15 @@ it(
     const url = await server.url
     await new Connection(url).send('PUT', '/v1/schema', [gadget])
     const created: string[] = []
-    let end: (value: undefined) => void = () => undefined
-    const over = new Promise<undefined>((resolve) => {
-      end = resolve
-    })
-    const clients = Array.from({ length: 6 }, (_, client) => createAlong(url, client, created, over))
+    let isOver = false
+    const clients = Array.from({ length: 6 }, (_, client) => createAlong(url, client, created, () => isOver))
     const kills = 2 * scale
     for (let killed = 1; killed <= kills; killed++) {
       const workers = await workersOf(server, killed + 2)
       process.kill(workers.get(killed) ?? 0, 'SIGKILL')
     }
     await workersOf(server, kills + 3)
-    end(undefined)
+    isOver = true
     await Promise.all(clients)
     const reader = new Connection(url)
     const lost: string[] = []
@@ -191,6 +184,25 @@ it(
 )
 
 const startTwo = (...words: string[]): Started => start(['--port', '0', '--workers', '2', ...words])
+
+it('a connection that a worker has not taken over when it is killed is reset, and does not hang', async () => {
+  const server = startTwo()
+  const url = await server.url
+  const [stopped = 0] = (await workersOf(server, 2)).values()
+  process.kill(stopped, 'SIGSTOP')
+  let answered = 0
+  // One is handed to the worker that is stopped, which takes no other until it has taken that; the others get the rest.
+  const outcomes = Array.from({ length: 5 }, async () => {
+    const answer = await new Connection(url).send('GET', '/').catch((error: NodeJS.ErrnoException) => error.code)
+    answered++
+    return typeof answer === 'object' ? answer.status : answer
+  })
+  while (answered < 4) await new Promise((resolve) => setTimeout(resolve, 5))
+  process.kill(stopped, 'SIGKILL')
+  expect((await Promise.all(outcomes)).sort()).toEqual([200, 200, 200, 200, 'ECONNRESET'])
+  server.child.kill('SIGTERM')
+  expect((await server.ended).code).toBe(0)
+}, 20_000)
 
 it('the port stays also when all workers are killed at once', async () => {
   const server = startTwo()
