@@ -106,7 +106,7 @@ export const inheritanceDepthMax = 250
 export const embeddingDepthMax = 30
 /** How long a process waits to open an LMDB store while others open it or commit. */
 export const storeOpeningMsMax = 60_000
-/** How long commits to an LMDB store wait while another process opens it; normally that takes some milliseconds. */
+/** How long commits to an LMDB store wait while another process opens it or commits; normally that takes some milliseconds. */
 export const commitGateMsMax = 60_000
 /** How long one waits to close an LMDB store while another process opens it; at its end, a process waits so long for all it has open. */
 export const storeClosingMsMax = 10_000

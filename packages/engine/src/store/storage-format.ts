@@ -195,7 +195,7 @@ export function guardFormat(store: Store, version: number): Store {
     snapshot: (options) => store.snapshot(options),
     stats: () => store.stats(),
     backup: (directory) => store.backup(directory),
-    filesProblem: () => store.filesProblem?.(),
+    problem: () => store.problem?.(),
     nameEntriesBy: (nameOf) => store.nameEntriesBy?.(nameOf),
     close: () => store.close(),
     async commit(commit) {

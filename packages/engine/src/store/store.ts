@@ -141,8 +141,8 @@ export interface Store {
   stats(): Promise<StoreStats>
   /** Writes a consistent copy of the store, as of one moment, into an empty or new directory. */
   backup(directory: string): Promise<void>
-  /** For stores in files: a sentence for the operator where these are no longer the files that were opened. */
-  filesProblem?(): string | undefined
+  /** For stores in files: a sentence for the operator where every change is refused, as when these are no longer the files that were opened. */
+  problem?(): string | undefined
   /** For stores that find damaged entries: what such an entry is to people, which a store does not know. */
   nameEntriesBy?(nameOf: (key: Bytes) => string): void
   /** Waits for commits under way, then closes; snapshots still open end. */

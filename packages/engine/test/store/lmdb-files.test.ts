@@ -242,9 +242,9 @@ describe.skipIf(process.platform === 'win32')('lmdb: files that go while the sto
 
   it('deleted: commits fail and say so, and nothing is acknowledged', async () => {
     const { store, data } = await openStore()
-    expect(store.filesProblem?.()).toBeUndefined()
+    expect(store.problem?.()).toBeUndefined()
     rmSync(data)
-    expect(store.filesProblem?.()).toContain('data.mdb is no longer there')
+    expect(store.problem?.()).toContain('data.mdb is no longer there')
     await expect(store.commit(commitOf([put('lost', '1')]))).rejects.toMatchObject({
       type: 'StoreUnavailable',
       message: expect.stringContaining(
@@ -258,10 +258,10 @@ describe.skipIf(process.platform === 'win32')('lmdb: files that go while the sto
     const kept = readFileSync(data)
     renameSync(data, `${data}.aside`)
     writeFileSync(data, kept)
-    expect(store.filesProblem?.()).toContain('is not the file that was opened')
+    expect(store.problem?.()).toContain('is not the file that was opened')
     await expect(store.commit(commitOf([put('lost', '1')]))).rejects.toMatchObject({ type: 'StoreUnavailable' })
     renameSync(`${data}.aside`, data)
-    expect(store.filesProblem?.()).toBeUndefined()
+    expect(store.problem?.()).toBeUndefined()
     expect(await store.commit(commitOf([put('kept', '1')]))).toEqual({ isCommitted: true })
   })
 

@@ -61,9 +61,10 @@ describe('a transaction number that was set back', () => {
       await commitChanges(store, put('third', '1'))
       child.process.stdin.write(`${directory} ${commits}\n`)
       expect(await nextLine(child)).toBe('set back')
-      const told = `The storage of ${directory} failed to commit: another program has opened it`
+      const told = `The storage of ${directory} failed to commit: its transaction number was set back`
       await expect(commitChanges(store, put('fourth', '1'))).rejects.toThrow(told)
       await expect(commitChanges(store, put('fifth', '1'))).rejects.toThrow(told)
+      expect(store.problem?.()).toContain(told)
       await store.close()
       const again = await openLmdbStore(directory)
       expect(await entriesIn(again)).toEqual(['first=1', 'second=1', 'third=1'])
@@ -174,9 +175,9 @@ describe('the gate', () => {
 describe.skipIf(process.platform === 'win32')('files of the gate that are deleted under a store that is open', () => {
   it('commits are refused, readiness says so, and a new process is not let in beside the old one', async () => {
     const { store, directory } = await usedStore()
-    expect(store.filesProblem?.()).toBeUndefined()
+    expect(store.problem?.()).toBeUndefined()
     await rm(processDirectory(directory), { recursive: true })
-    expect(store.filesProblem?.()).toContain("The store's file processes/gate is not the one that was opened")
+    expect(store.problem?.()).toContain("The store's file processes/gate is not the one that was opened")
     const refusal = {
       type: 'StoreUnavailable',
       message: expect.stringContaining('Stop every process that uses the store'),

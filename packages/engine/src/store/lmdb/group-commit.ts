@@ -14,6 +14,7 @@ import type { Gate } from './gate.ts'
 import { lmdbRange } from './lmdb-range.ts'
 import type { OpenedFiles } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
+import { StuckWrites } from './stuck-writes.ts'
 
 // While a group is applied, this process does nothing else and no other process writes: so groups are bounded.
 const groupCommitsMax = 1_000
@@ -31,6 +32,8 @@ interface Waiting {
 
 export interface GroupCommit {
   commit(commit: Commit): Promise<CommitOutcome>
+  /** Why every commit is refused at present, in a sentence that clients may see; undefined where that is not so. */
+  problem(): string | undefined
   /** Refuses further commits and resolves when those under way are answered. */
   close(): Promise<void>
 }
@@ -45,10 +48,14 @@ export interface GroupTarget {
   /** For error messages. */
   readonly location: string
   readonly checks: EntryChecks
+  /** For tests: how long a commit waits for one of another process. */
+  readonly commitMsMax?: number
 }
 
 interface Queue {
   waiting: Waiting[]
+  readonly deadReaders: DeadReaders
+  readonly stuck: StuckWrites
   lastingFailure: Error | undefined
   /** After a group that failed: so many of those that wait are applied again, at most `atOnce` in a group. */
   again: { commits: number; atOnce: number }
@@ -57,8 +64,14 @@ interface Queue {
 const nothingAgain = { commits: 0, atOnce: 0 }
 
 export function openGroupCommit(target: GroupTarget): GroupCommit {
-  const deadReaders = new DeadReaders(target.environment)
-  const queue: Queue = { waiting: [], lastingFailure: undefined, again: nothingAgain }
+  const { location, environment } = target
+  // None of those that wait is in a group before the lock is held: so nothing of them was done.
+  const stuck = new StuckWrites(target.commitMsMax ?? commitGateMsMax, () => {
+    const refusal = stuckRefusal()
+    if (refusal !== undefined) refuseWaiting(queue, refusal)
+  })
+  const deadReaders = new DeadReaders(environment)
+  const queue: Queue = { waiting: [], lastingFailure: undefined, again: nothingAgain, deadReaders, stuck }
   let flushing: Promise<void> | undefined
   let isClosed = false
 
@@ -70,7 +83,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
         continue
       }
       try {
-        await flushGroup(target, queue, deadReaders)
+        await flushGroup(target, queue)
       } finally {
         target.gate.leave()
       }
@@ -78,19 +91,29 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     flushing = undefined
   }
 
+  function stuckRefusal(): Error | undefined {
+    const problem = stuck.problem()
+    return problem === undefined ? undefined : notEntered(location, problem)
+  }
+
+  const refusal = (): Error | undefined => queue.lastingFailure ?? stuckRefusal()
+
   return {
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
-      if (queue.lastingFailure !== undefined) throw queue.lastingFailure
+      const refused = refusal()
+      if (refused !== undefined) throw refused
       const bytes = checkedCommitBytes(commit, limits)
       return new Promise((resolve, reject) => {
         queue.waiting.push({ commit, bytes, resolve, reject })
         flushing ??= flush()
       })
     },
+    problem: () => refusal()?.message,
     async close() {
       isClosed = true
       await flushing
+      stuck.close()
     },
   }
 }
@@ -119,6 +142,7 @@ function notEntered(location: string, reason: string): Error {
 function refuseWaiting(queue: Queue, error: Error): void {
   const refused = queue.waiting
   queue.waiting = []
+  queue.again = nothingAgain
   for (const member of refused) member.reject(error)
 }
 
@@ -128,14 +152,15 @@ interface Attempt {
   readonly outcomes: (CommitOutcome | DamagedEntry)[]
 }
 
-async function flushGroup(target: GroupTarget, queue: Queue, deadReaders: DeadReaders): Promise<void> {
-  const { environment, files, location, checks } = target
+async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<void> {
   const attempt: Attempt = { group: [], outcomes: [] }
   const { group, outcomes } = attempt
   try {
-    deadReaders.clearNowAndThen()
+    queue.deadReaders.clearNowAndThen()
+    queue.stuck.begin()
     // The callback runs when the write lock is ours: what arrived during the last flush is the group.
     await environment.childTransaction(() => {
+      queue.stuck.end()
       files.check()
       applyGroup(environment, queue, attempt)
     })
@@ -144,6 +169,7 @@ async function flushGroup(target: GroupTarget, queue: Queue, deadReaders: DeadRe
     takeAgain(queue, group.length)
     for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
   } catch (error) {
+    queue.stuck.end()
     const failure = await storageFailure(error, environment, location)
     if (!sparesInnocent(queue, attempt, failure)) failGroup(queue, group, failure)
   }

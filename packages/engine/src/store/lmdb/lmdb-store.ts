@@ -55,8 +55,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       backups.add(backup)
       await backup.finally(() => backups.delete(backup))
     },
-    filesProblem() {
-      return files.problem()
+    problem() {
+      return files.problem() ?? group.problem()
     },
     nameEntriesBy(nameOf) {
       checks.nameOf = nameOf
@@ -73,6 +73,7 @@ function readOnly(location: string): GroupCommit {
     async commit() {
       throw new Error(`The LMDB store in ${location} is open for reading only.`)
     },
+    problem: () => undefined,
     async close() {},
   }
 }

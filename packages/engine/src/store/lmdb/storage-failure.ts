@@ -45,8 +45,9 @@ export async function storageFailure(
 function rewound(location: string): StorageFailure {
   const error = new AshlarError(
     'StoreUnavailable',
-    `The storage of ${location} failed to commit: another program has opened it without regard for this one, and has set its ` +
-      'transaction number back. Nothing is lost, and nothing more is written. End that program, and start every process that uses it again.',
+    `The storage of ${location} failed to commit: its transaction number was set back, by another program that has opened it ` +
+      'without regard for this one, or by an older copy that was written over data.mdb. Nothing more is written. End that program, ' +
+      'and start every process that uses it again; where data.mdb was written over, restore a backup first.',
   )
   return { undone: error, failed: error, isLasting: true, isDamage: false }
 }

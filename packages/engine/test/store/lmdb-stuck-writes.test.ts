@@ -1,0 +1,35 @@
+/** LMDB: a process that is stopped during its commit does not let the commits of others wait without an end. */
+import { expect, it } from 'vitest'
+import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
+import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
+import { openEnvironment } from '../../src/store/lmdb/open-environment.ts'
+import { commitOf, put } from './bytes.ts'
+import { startChild } from './children/child.ts'
+import { temporaryDirectory } from './temporary-stores.ts'
+
+it('commits are refused and nothing of them is done, until the other goes on or ends', async () => {
+  const directory = await temporaryDirectory()
+  const opened = await openEnvironment(directory, false)
+  const checks = new EntryChecks('checked')
+  const group = openGroupCommit({ ...opened, location: directory, checks, commitMsMax: 100 })
+  const child = startChild(new URL('./children/hold-writes.ts', import.meta.url), [directory])
+  expect((await child.lines.next()).value).toBe('open')
+  expect(group.problem()).toBeUndefined()
+  child.process.stdin.write('\n')
+  expect((await child.lines.next()).value).toBe('holds')
+
+  const sentence = `The storage of ${directory} cannot be written to at present: another process has been committing to it for 0.1 seconds without an end`
+  const refused = { type: 'StoreUnavailable', message: expect.stringContaining(sentence) }
+  const waiting = [group.commit(commitOf([put('first', '1')])), group.commit(commitOf([put('second', '1')]))]
+  for (const commit of waiting) await expect(commit).rejects.toMatchObject(refused)
+  await expect(group.commit(commitOf([put('third', '1')]))).rejects.toMatchObject(refused)
+  expect(group.problem()).toContain(sentence)
+
+  child.process.kill('SIGKILL')
+  await child.ended
+  await expect.poll(() => group.problem()).toBeUndefined()
+  expect(await group.commit(commitOf([put('fourth', '1')]))).toEqual({ isCommitted: true })
+  expect(opened.environment.getStats().entryCount).toBe(1)
+  await group.close()
+  await opened.close()
+})
