@@ -125,11 +125,12 @@ function idOf({ method }: Operation, request: FastifyRequest): RequestId | undef
 }
 
 function send(answer: OperationReply, usual: number, reply: FastifyReply): FastifyReply {
-  const { body, headers, status = usual, type = 'json' } = answer
+  const { body, headers, status = usual, type } = answer
   reply.code(status)
   if (headers !== undefined) reply.headers(headers)
+  // A reply without rows is of its type as well.
+  if (body !== undefined || type !== undefined) reply.header('content-type', contentTypeOf[type ?? 'json'])
   if (body === undefined) return reply.send()
-  reply.header('content-type', contentTypeOf[type])
   return reply.send(Buffer.isBuffer(body) ? body : JSON.stringify(body))
 }
 

@@ -28,11 +28,17 @@ export async function refuseUnfinishedCopy(store: Store): Promise<void> {
 
 /** The same of what a snapshot of the store shows. */
 export async function refuseUnfinishedIn(snapshot: Snapshot, location: string): Promise<void> {
+  const problem = await unfinishedCopyProblem(snapshot, location)
+  if (problem !== undefined) throw new Error(problem)
+}
+
+/** A sentence for the operator where the snapshot is of a store into which a copy is not finished. */
+export async function unfinishedCopyProblem(snapshot: Snapshot, location: string): Promise<string | undefined> {
   const stored = await snapshot.view(unfinishedKey, (value) => Buffer.from(value))
-  if (stored === undefined) return
+  if (stored === undefined) return undefined
   const { source } = markFrom(stored)
   const what = source === undefined ? 'A copy' : `A copy of ${source}`
-  throw new Error(`${what} into the store ${location} is not finished; start that copy again.`)
+  return `${what} into the store ${location} is not finished; start that copy again.`
 }
 
 /** All that a copy writes, it writes by its claim: each commit expects that no other copy has taken over the target since. */

@@ -7,7 +7,7 @@ import type { Bytes, Change, Entry, Snapshot, Store } from './store.ts'
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576
-/** A source that is written to meanwhile is caught up with so often. */
+/** A source whose snapshots are not whole, and that is written to meanwhile, is caught up with so often. */
 const roundsMax = 5
 
 export interface CopyOptions {
@@ -27,7 +27,8 @@ export interface CopyReport {
 }
 
 /**
- * Throws an `Error` for the operator when the source holds nothing, keeps changing, is an unfinished copy itself or has a format that this
+ * The target becomes what the source was at one moment after the call, whoever writes to it meanwhile. Throws an `Error` for the operator
+ * when the source holds nothing, keeps changing on a store whose snapshots are not whole, is an unfinished copy itself or has a format that this
  * program does not know, or when the target holds something else or another copy goes on with it. A source without a format version gets
  * one in the copy. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
  */
@@ -35,19 +36,31 @@ export async function copyStore(source: Store, target: Store, options: CopyOptio
   await refuseUnfinishedCopy(source)
   if (await isEmpty(source)) throw new Error(`The store ${source.facts.location} holds nothing to copy.`)
   const version = await formatOfCopy(source)
-  const claim = await CopyClaim.take(target, source.facts.location, encodeFormatVersion(version))
+  const claimed = (): Promise<CopyClaim> => CopyClaim.take(target, source.facts.location, encodeFormatVersion(version))
+  if (!source.facts.snapshotsAreWhole) return copyUntilSame({ source, target, version }, await claimed(), options)
+  const moment = await source.snapshot()
+  try {
+    // The moment of a snapshot is fixed at the latest by its first read.
+    await moment.view(formatVersionKey, () => undefined)
+    return await copyUntilSame({ source, target, version, moment }, await claimed(), options)
+  } finally {
+    moment.release()
+  }
+}
+
+async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOptions): Promise<CopyReport> {
+  const { source, moment } = copied
   const { isResumed } = claim
   const { entries: total } = await source.stats()
-  const snapshot = await source.snapshot()
+  const snapshot = moment ?? (await source.snapshot())
   try {
     await copyEntries(snapshot, claim, (done) => options.onProgress?.('copying', done, total), options.signal)
   } finally {
-    snapshot.release()
+    if (moment === undefined) snapshot.release()
   }
   for (let round = 1; round <= roundsMax; round++) {
     const progress = (done: number): void => options.onProgress?.('comparing', done, total)
-    const compared = { source, target, claim, version }
-    const { differences, ...report } = await repairDifferences(compared, progress, options.signal)
+    const { differences, ...report } = await repairDifferences(copied, claim, progress, options.signal)
     if (differences > 0) continue
     await claim.finish()
     return { ...report, isResumed }
@@ -127,20 +140,22 @@ class BatchWriter {
   }
 }
 
-interface Compared {
+interface Copied {
   readonly source: Store
   readonly target: Store
-  readonly claim: CopyClaim
   readonly version: number
+  /** What is copied; absent where the snapshots of the source are not whole, so that it has to be caught up with. */
+  readonly moment?: Snapshot
 }
 
 /** Goes over both stores in key order, and makes the target what the source is where they differ. */
 async function repairDifferences(
-  { source, target, claim, version }: Compared,
+  { source, target, version, moment }: Copied,
+  claim: CopyClaim,
   progress: (done: number) => void,
   signal: AbortSignal | undefined,
 ): Promise<{ differences: number; entries: number; bytes: number; checksum: string }> {
-  const snapshots = [await source.snapshot(), await target.snapshot()] as const
+  const snapshots = [moment ?? (await source.snapshot()), await target.snapshot()] as const
   const writer = new BatchWriter(claim)
   const hash = createHash('sha256')
   let [differences, entries, bytes] = [0, 0, 0]
@@ -163,7 +178,7 @@ async function repairDifferences(
     await writer.flush()
     progress(entries)
   } finally {
-    for (const snapshot of snapshots) snapshot.release()
+    for (const snapshot of snapshots) if (snapshot !== moment) snapshot.release()
   }
   return { differences, entries, bytes, checksum: hash.digest('hex') }
 }

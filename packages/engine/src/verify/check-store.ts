@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { CatalogCache } from '../catalog/catalog-cache.ts'
 import { AshlarError, AssertionFailed } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import { unfinishedCopyProblem } from '../store/copy-claim.ts'
 import { type FileReport, verifyLmdbFile } from '../store/lmdb/verify-lmdb-file.ts'
 import { openStore } from '../store/open-store.ts'
 import { decodeFormatVersion, storageFormat } from '../store/storage-format.ts'
@@ -16,6 +17,8 @@ export interface StoreCheck {
   readonly file?: FileReport | { readonly notChecked: string }
   /** Absent where the file, or the catalog, is too damaged to go on. */
   readonly content?: VerifyReport
+  /** It is the target of a copy that is not finished, which is its first problem; its content is not checked. */
+  readonly isUnfinishedCopy?: true
   /** All that is wrong, of both. */
   readonly problems: readonly string[]
 }
@@ -31,22 +34,23 @@ export async function checkStore(address: string, options: VerifyOptions = {}): 
   const found = await checkContent(address, options)
   const ofFile = file !== undefined && 'problems' in file ? file.problems : []
   // The entries that the file has damaged are those that the content lacks, which can name them better.
-  const problems = found.problems.length === 0 ? ofFile : found.problems
+  const problems =
+    found.problems.length === 0 || found.isUnfinishedCopy ? [...found.problems, ...ofFile] : found.problems
   return {
     ...(file === undefined ? {} : { file }),
     ...(found.content === undefined ? {} : { content: found.content }),
+    ...(found.isUnfinishedCopy && { isUnfinishedCopy: true }),
     problems,
   }
 }
 
-async function checkContent(
-  address: string,
-  options: VerifyOptions,
-): Promise<{ content?: VerifyReport; problems: readonly string[] }> {
+async function checkContent(address: string, options: VerifyOptions): Promise<Omit<StoreCheck, 'file'>> {
   const store = await openStore(address, { isReadOnly: true })
   const catalogs = new CatalogCache(checkFormat)
   store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
   try {
+    const unfinished = await withSnapshot(store, (snapshot) => unfinishedCopyProblem(snapshot, store.facts.location))
+    if (unfinished !== undefined) return { isUnfinishedCopy: true, problems: [unfinished] }
     const content = await verifyContent(store, async (snapshot) => await catalogs.at(snapshot), options)
     return { content, problems: content.problems }
   } catch (error) {

@@ -54,6 +54,34 @@ describe('a copy', () => {
     await Promise.all([source.close(), target.close()])
   })
 
+  it.each([
+    ['lmdb', temporaryLmdb],
+    ['memory', { open: openMemoryStore }],
+    ['postgres', temporaryPostgres],
+  ])(
+    'from %s is as of one moment, and ends however often the source is written to meanwhile',
+    async (_from, driver) => {
+      const [source, target] = [await filled(driver), await openMemoryStore()]
+      const before = await entriesIn(source)
+      let written = 0
+      const besideWrites: Store = {
+        ...target,
+        async snapshot(asked) {
+          await commitChanges(source, put(`new ${written++}`, 'value'))
+          return target.snapshot(asked)
+        },
+        async commit(commit) {
+          await commitChanges(source, put(`new ${written++}`, 'value'))
+          return target.commit(commit)
+        },
+      }
+      await copyStore(source, besideWrites)
+      expect(written).toBeGreaterThan(4)
+      expect(await entriesIn(target)).toEqual(before)
+      await Promise.all([source.close(), target.close()])
+    },
+  )
+
   it('that was stopped goes on where it was, with what changed in the source meanwhile', async () => {
     const [source, target] = [await filled(temporaryLmdb), await temporaryPostgres.open()]
     const interrupted = new AbortController()

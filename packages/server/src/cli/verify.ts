@@ -38,12 +38,13 @@ function refuseMissing(address: string): void {
   if (directory !== undefined && !existsSync(directory)) throw new Error(`There is no store in ${directory}.`)
 }
 
-function lines({ file, content, problems }: StoreCheck): string[] {
+function lines({ file, content, isUnfinishedCopy, problems }: StoreCheck): string[] {
   const told: string[] = []
   if (file !== undefined && 'notChecked' in file) told.push(`File: not checked, since ${file.notChecked}.`)
   else if (file !== undefined)
     told.push(`File: ${counted(file.pages, 'page')}, ${counted(file.entries, 'entry', 'entries')}.`)
-  if (content === undefined) told.push('Content: not checked, since it cannot be read as it was written.')
+  if (isUnfinishedCopy) told.push('Content: not checked, since the copy is not finished.')
+  else if (content === undefined) told.push('Content: not checked, since it cannot be read as it was written.')
   else {
     const { objects, linkEntries, indexEntries } = content
     const links = counted(linkEntries, 'link entry', 'link entries')
@@ -53,7 +54,8 @@ function lines({ file, content, problems }: StoreCheck): string[] {
   }
   if (problems.length === 0) return [...told, 'No problem found.']
   const advice = 'Restore a backup, or copy what can be read; docs/damage.md tells how.'
-  return [...told, `${counted(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`), advice]
+  const all = [...told, `${counted(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`)]
+  return isUnfinishedCopy && problems.length === 1 ? all : [...all, advice]
 }
 
 function counted(count: number, one: string, many = `${one}s`): string {

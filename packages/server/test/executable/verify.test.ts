@@ -4,7 +4,7 @@ import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { FederatedDatabase, openStore } from '@ashlar/engine'
+import { copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { rule } from '../contract/rule.ts'
 
@@ -51,6 +51,20 @@ describe('ashlar verify', () => {
       /^File: \d+ pages, \d+ entries\.\nContent: 1 object, 0 link entries, 1 index entry\.\nNo problem found\.\n$/,
     )
     expect(closed).toMatchObject({ code: 0, error: '' })
+  })
+
+  rule('8.1.16', 'of a copy that is not finished says so, and ends with 1', async () => {
+    const address = `lmdb:${join(directory, 'half')}`
+    const [source, target] = [await openStore(`lmdb:${join(directory, 'store')}`), await openStore(address)]
+    const stop = (): never => {
+      throw new Error('stopped')
+    }
+    await expect(copyStore(source, target, { onProgress: stop })).rejects.toThrow('stopped')
+    await Promise.all([source.close(), target.close()])
+    const { code, out } = await verify(address)
+    expect(out).toContain('Content: not checked, since the copy is not finished.\n1 problem:\n- A copy of ')
+    expect(out).toContain('is not finished; start that copy again.')
+    expect(code).toBe(1)
   })
 
   rule('8.1.16', 'of a damaged store names what is damaged, changes nothing, and ends with 1', async () => {
