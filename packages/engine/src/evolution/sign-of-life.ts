@@ -84,9 +84,20 @@ export function isGone(stored: Bytes): boolean {
   if (place === undefined || sign.place !== place) return false
   try {
     process.kill(sign.pid, 0)
-    return false
+    return isZombie(sign.pid)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}
+
+/** It has ended, though nobody has waited for it: in a container whose first process does not, it stays so for ever. */
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The state follows the name, which may hold anything, in parentheses.
+    return /^ [ZX]/.test(stat.slice(stat.lastIndexOf(')') + 1))
+  } catch {
+    return false
   }
 }
 
