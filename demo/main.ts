@@ -1,4 +1,5 @@
 /** `npm run demo`: a server with a federated database `flights`, loaded with real data when it is empty. */
+import cluster from 'node:cluster'
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
@@ -76,7 +77,8 @@ function seconds(since: number): number {
 }
 
 const options = command.parse().opts<DemoOptions & { loadOnly?: boolean }>()
-if (options.load) await load(options)
+// A worker runs this program again: what is to be loaded was loaded before there was one.
+if (options.load && cluster.isPrimary) await load(options)
 if (options.loadOnly !== true) {
   const { run } = await import('@ashlar/server')
   await run(['serve', '--data', options.data, '--port', options.port, '--fd', 'flights'])
