@@ -8,7 +8,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
-import pg from 'pg'
 import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { copyStore } from '../../src/store/copy-store.ts'
@@ -16,6 +15,7 @@ import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { storageFormat } from '../../src/store/storage-format.ts'
 import type { Change, Store } from '../../src/store/store.ts'
+import { withClient } from '../store/database-client.ts'
 import { freshAddress } from '../store/postgres-stores.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
 import { type ExampleContent, fillExample, readExample } from './example-database.ts'
@@ -37,14 +37,8 @@ async function postgresOf(name: string): Promise<string> {
   const address = freshAddress()
   const schema = new URL(address).searchParams.get('schema') as string
   const file = fileURLToPath(new URL(`fixtures/${name}/postgres.sql.gz`, import.meta.url))
-  const client = new pg.Client(inject('postgres'))
-  await client.connect()
-  await client.query(
-    gunzipSync(readFileSync(file))
-      .toString()
-      .replaceAll(/\bSCHEMA(?=[.;])/g, schema),
-  )
-  await client.end()
+  const statements = gunzipSync(readFileSync(file)).toString()
+  await withClient(inject('postgres'), (client) => client.query(statements.replaceAll(/\bSCHEMA(?=[.;])/g, schema)))
   return address
 }
 

@@ -1,7 +1,7 @@
 /** The nodes of a Citus that is running already, which tests may look into, kill and start. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import pg from 'pg'
+import { runSql } from './database-client.ts'
 import type { DistributedNodes } from './distributed-rules.ts'
 
 /**
@@ -29,7 +29,7 @@ export async function citusNodes(): Promise<CitusNodes> {
   const coordinator = new URL(citusUrl ?? '')
   coordinator.search = ''
   const schemas: string[] = []
-  const known = await runOn(coordinator.href, 'SELECT groupid, nodename, nodeport FROM pg_dist_node ORDER BY groupid')
+  const known = await runSql(coordinator.href, 'SELECT groupid, nodename, nodeport FROM pg_dist_node ORDER BY groupid')
   const urls = known.map(({ nodename, nodeport }) => {
     const url = new URL(coordinator)
     url.hostname = String(nodename)
@@ -45,7 +45,7 @@ export async function citusNodes(): Promise<CitusNodes> {
     plainAddress: (schema) => addressOf(schema, 'no'),
     freshAddress: async (schema) => addressOf(schema, 'citus'),
     async rows(schema) {
-      const rows = await runOn(
+      const rows = await runSql(
         coordinator.href,
         `SELECT nodename, nodeport, sum(result::int)::int AS count FROM run_command_on_shards('${schema}.kv', 'SELECT count(*) FROM %s')
           JOIN citus_shards USING (shardid) GROUP BY nodename, nodeport`,
@@ -54,32 +54,20 @@ export async function citusNodes(): Promise<CitusNodes> {
     },
     kill: (node) => command(killCommand, node),
     start: (node) => command(startCommand, node),
-    on: (node, sql) => runOn(urls[node] ?? '', sql),
+    on: (node, sql) => runSql(urls[node] ?? '', sql),
     async nodeOf(schema, placement) {
-      const [row] = await runOn(
+      const [row] = await runSql(
         coordinator.href,
         `SELECT groupid FROM pg_dist_placement WHERE shardid = get_shard_id_for_distribution_column('${schema}.kv', ${placement})`,
       )
       return known.findIndex(({ groupid }) => groupid === row?.groupid)
     },
     async stop() {
-      for (const schema of schemas) await runOn(coordinator.href, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+      for (const schema of schemas) await runSql(coordinator.href, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     },
   }
 }
 
 async function command(text: string | undefined, node: number): Promise<void> {
   await promisify(execFile)('sh', ['-c', `${text} ${nodeNames[node]}`])
-}
-
-async function runOn(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url })
-  // A node that is killed ends its connections.
-  client.on('error', () => undefined)
-  await client.connect()
-  try {
-    return (await client.query(sql)).rows
-  } finally {
-    await client.end()
-  }
 }

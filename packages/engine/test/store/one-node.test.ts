@@ -1,6 +1,6 @@
 /** A table that is split by placement on one node: what holds for every store, by the statements that Citus gets. */
 import { randomBytes } from 'node:crypto'
-import pg, { type QueryArrayConfig } from 'pg'
+import type { QueryArrayConfig } from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { indexRange } from '../../src/indexes/index-key.ts'
 import { containerLinksRange, linkRange } from '../../src/links/link-keys.ts'
@@ -16,6 +16,7 @@ import type { Store } from '../../src/store/store.ts'
 import type { Oid } from '../../src/types/oid.ts'
 import type { AttributeNumber } from '../../src/types/type-spec.ts'
 import { storeConformance } from './conformance.ts'
+import { runSql } from './database-client.ts'
 import { oneNodeDatabase } from './one-node.ts'
 import { seededRandom } from './wrappers/seeded-random.ts'
 
@@ -47,15 +48,9 @@ async function freshAddress(): Promise<string> {
 async function partitionsRead(address: string, { text, values = [] }: QueryArrayConfig<unknown[]>): Promise<number> {
   const url = new URL(address)
   url.search = ''
-  const client = new pg.Client({ connectionString: url.href })
-  await client.connect()
-  try {
-    const { rows } = await client.query(`EXPLAIN ${text}`, values as unknown[])
-    const plan = rows.map((row) => row['QUERY PLAN'] as string).join('\n')
-    return new Set([...plan.matchAll(/ on (kv_\w+)/g)].map(([, table]) => table)).size
-  } finally {
-    await client.end()
-  }
+  const rows = await runSql(url.href, `EXPLAIN ${text}`, values)
+  const plan = rows.map((row) => row['QUERY PLAN'] as string).join('\n')
+  return new Set([...plan.matchAll(/ on (kv_\w+)/g)].map(([, table]) => table)).size
 }
 
 describe('of a distributed store', () => {

@@ -3,17 +3,17 @@
  * take on Citus, quickly. Moments of several nodes are what it does not have.
  */
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
+import { runSql } from './database-client.ts'
 
 const partitions = 4
 
 /** Makes a database in which tables are distributed into partitions; gives its address. */
 export async function oneNodeDatabase(address: string): Promise<string> {
   const name = `split_${randomBytes(6).toString('hex')}`
-  await run(address, `CREATE DATABASE ${name}`)
+  await runSql(address, `CREATE DATABASE ${name}`)
   const url = new URL(address)
   url.pathname = `/${name}`
-  await run(
+  await runSql(
     url.href,
     `CREATE FUNCTION create_distributed_table(rel regclass, col text, colocate_with text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $body$
     DECLARE
@@ -37,14 +37,4 @@ export async function oneNodeDatabase(address: string): Promise<string> {
     $body$;`,
   )
   return url.href
-}
-
-async function run(address: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: address })
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
 }

@@ -1,15 +1,14 @@
 /** What fails because of the database is told as such, with its cause, and is waited for: never a fault of ours, never a name of a user. */
 
 import pg from 'pg'
-import { afterAll, describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { FollowedFailure, failureOf, reasonOf, thrownFor } from '../../src/store/postgres/failures.ts'
 import { commitChanges, put, valueAt, valueIn } from './bytes.ts'
+import { connectedClient, withClient } from './database-client.ts'
 import { freshAddress } from './postgres-stores.ts'
-
-const admin = new pg.Pool({ connectionString: inject('postgres'), max: 4 })
-afterAll(() => admin.end())
 
 const schemaOf = (address: string): string => new URL(address).searchParams.get('schema') ?? ''
 
@@ -70,7 +69,7 @@ describe('postgres: statements behind one that fails', () => {
     const address = freshAddress()
     const store = await openStore(`${address}&statementMs=400&patienceMs=0`)
     await commitChanges(store, put('a', '1'), put('b', '1'))
-    const lock = await admin.connect()
+    const [admin, lock] = [await connectedClient(postgresOfRun()), await connectedClient(postgresOfRun())]
     await lock.query(`BEGIN; LOCK TABLE ${schemaOf(address)}.kv IN ACCESS EXCLUSIVE MODE`)
     const snapshot = await store.snapshot()
     const reads = [valueAt(snapshot, 'a')]
@@ -87,7 +86,7 @@ describe('postgres: statements behind one that fails', () => {
       expect((read as PromiseRejectedResult).reason.message).toContain('statementMs')
     }
     await lock.query('COMMIT')
-    lock.release()
+    await Promise.all([admin.end(), lock.end()])
     snapshot.release()
     expect(await valueIn(store, 'a')).toBe('1')
     await store.close()
@@ -116,13 +115,15 @@ describe('postgres: backends that are ended by others', () => {
       }
     }
     const clients = Array.from({ length: 8 }, (_, nth) => client(nth))
-    for (let ended = 0; ended < 40; ) {
-      const { rows } = await admin.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 ORDER BY random() LIMIT 2',
-        [schemaOf(address)],
-      )
-      ended += rows.length
-    }
+    await withClient(postgresOfRun(), async (admin) => {
+      for (let ended = 0; ended < 40; ) {
+        const { rows } = await admin.query(
+          'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 ORDER BY random() LIMIT 2',
+          [schemaOf(address)],
+        )
+        ended += rows.length
+      }
+    })
     isOver = true
     await Promise.all(clients)
     expect(faults).toEqual([])

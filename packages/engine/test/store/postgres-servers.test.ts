@@ -1,17 +1,17 @@
 /** How the store finds its server: several hosts, encryption, poolers; and what can never work is refused at once, with a sentence. */
-import { randomBytes } from 'node:crypto'
+import crypto, { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { startPostgres } from '../../../../tools/temporary-postgres.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { parsePostgresAddress, withoutCredentials } from '../../src/store/postgres/address.ts'
 import { commitChanges, put, valueIn } from './bytes.ts'
+import { runSql, withClient } from './database-client.ts'
 import { freshAddress } from './postgres-stores.ts'
 import { startTransactionPooler } from './transaction-pooler.ts'
 
@@ -20,11 +20,15 @@ const patience = 'patienceMs=3600000'
 const certificate = fileURLToPath(new URL('./certificates/server.crt', import.meta.url))
 const key = fileURLToPath(new URL('./certificates/server.key', import.meta.url))
 
+/** Kind R, length 12, request 5, salt. */
+const md5Asked = Buffer.from([0x52, 0, 0, 0, 12, 0, 0, 0, 5, 1, 2, 3, 4])
+
 const servers: Server[] = []
 const sockets = new Set<Socket>()
 afterEach(() => {
   for (const socket of sockets) socket.destroy()
   for (const server of servers.splice(0)) server.close()
+  vi.restoreAllMocks()
 })
 
 async function listening(server: Server): Promise<number> {
@@ -92,18 +96,16 @@ describe('postgres: addresses with several hosts', () => {
     const schema = new URL(one).searchParams.get('schema') ?? ''
     const second = await startPostgres()
     const role = `role_${randomBytes(4).toString('hex')}`
-    const admins = [
-      new pg.Pool({ connectionString: postgresOfRun(), max: 1 }),
-      new pg.Pool({ connectionString: second.address, max: 1 }),
-    ]
-    const ports = [postgresOfRun(), second.address].map((address) => new URL(address).port)
-    const setReadOnly = async (nth: number, isReadOnly: boolean): Promise<void> => {
-      const admin = admins[nth] as pg.Pool
-      await admin.query(`ALTER ROLE ${role} SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`)
-      await admin.query('SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = $1', [role])
+    const addresses = [postgresOfRun(), second.address] as const
+    const ports = addresses.map((address) => new URL(address).port)
+    const setReadOnly = async (nth: 0 | 1, isReadOnly: boolean): Promise<void> => {
+      await withClient(addresses[nth], async (admin) => {
+        await admin.query(`ALTER ROLE ${role} SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`)
+        await admin.query('SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = $1', [role])
+      })
     }
-    for (const [nth, admin] of admins.entries()) {
-      await admin.query(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'basalt'`)
+    for (const [nth, address] of addresses.entries()) {
+      await runSql(address, `CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'basalt'`)
       const store = await openStore(`postgres://${role}:basalt@127.0.0.1:${ports[nth]}/postgres?schema=${schema}`)
       await commitChanges(store, put('who', `${nth}`))
       await store.close()
@@ -124,7 +126,6 @@ describe('postgres: addresses with several hosts', () => {
     await setReadOnly(0, true)
     expect(await valueIn(store, 'more')).toBe('1')
     await store.close()
-    for (const admin of admins) await admin.end()
     await second.stop()
   })
 })
@@ -212,6 +213,17 @@ describe('postgres: what can never be connected to is refused at once, with a se
         url.port = String(port)
       }),
     ).rejects.toThrow('does not speak the protocol of PostgreSQL')
+  })
+
+  it('a server that asks for an MD5 hash, where this Node makes none, as under FIPS', async () => {
+    const port = await listening(createServer((near) => near.once('data', () => near.write(md5Asked))))
+    vi.spyOn(crypto, 'createHash').mockImplementation(() => {
+      throw new Error('digital envelope routines::unsupported')
+    })
+    const opening = opened((url) => {
+      url.port = String(port)
+    })
+    await expect(opening).rejects.toThrow('this Node cannot answer what the server asks for the login')
   })
 
   it('a pooler that lends connections by transaction', async () => {

@@ -1,6 +1,5 @@
 /** The store on PostgreSQL keeps the promises of a store, also when the way to the database breaks. */
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { describe, expect, inject, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { MomentPassed } from '../../src/store/moment-passed.ts'
@@ -23,6 +22,7 @@ import {
 } from './bytes.ts'
 import { storeConformance } from './conformance.ts'
 import { type Cut, type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts'
+import { connectedClient, runSql } from './database-client.ts'
 import { freshAddress, temporaryPostgres } from './postgres-stores.ts'
 
 storeConformance('postgres', temporaryPostgres)
@@ -45,8 +45,7 @@ async function withProxy(
 
 /** Holds what `sql` locks until it is ended. */
 async function holding(sql: string): Promise<{ end(): Promise<void> }> {
-  const client = new pg.Client({ connectionString: inject('postgres') })
-  await client.connect()
+  const client = await connectedClient(inject('postgres'))
   await client.query('BEGIN')
   await client.query(sql)
   return {
@@ -59,8 +58,7 @@ async function holding(sql: string): Promise<{ end(): Promise<void> }> {
 
 /** Resolves when so many connections wait for a lock within the schema. */
 async function waitingForLocks(schema: string, count: number): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('postgres') })
-  await client.connect()
+  const client = await connectedClient(inject('postgres'))
   for (;;) {
     const { rows } = await client.query(
       `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`,
@@ -355,10 +353,7 @@ describe('postgres: addresses', () => {
     const address = freshAddress()
     const store = await openStore(address)
     await store.close()
-    const client = new pg.Client({ connectionString: server.href })
-    await client.connect()
-    await client.query(`UPDATE ${new URL(address).searchParams.get('schema')}.storage SET version = 99`)
-    await client.end()
+    await runSql(server.href, `UPDATE ${new URL(address).searchParams.get('schema')}.storage SET version = 99`)
     await expect(openStore(address)).rejects.toThrow('its tables have version 99')
   })
 

@@ -5,9 +5,9 @@
  * READ, which foreign tables ask for: a relay before each node changes the words.
  */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import pg from 'pg'
 import { type RunningPostgres, startPostgres } from '../../../../tools/temporary-postgres.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { runSql } from './database-client.ts'
 import type { DistributedNodes } from './distributed-rules.ts'
 
 const asked = Buffer.from('ISOLATION LEVEL REPEATABLE READ')
@@ -25,22 +25,22 @@ export async function startThreeNodes(): Promise<ThreeNodes> {
   const nodes = [await startPostgres(), await startPostgres(), await startPostgres()] as const
   const [first, ...others] = nodes
   const relays = await Promise.all(others.map(startRelay))
-  await run(first, distribution(relays.map(({ port }) => port)))
+  await runSql(first.address, distribution(relays.map(({ port }) => port)))
   return {
     plainAddress: (schema) => `${first.address}?schema=${schema}`,
     async freshAddress(schema) {
       const address = `${first.address}?schema=${schema}&distribute=citus`
       await (await openPostgresStore(address)).close()
       // This PostgreSQL breaks down over plans that leave to the execution which foreign tables they change.
-      const { rows } = await run(first, `SELECT '${schema}.commit'::regproc::regprocedure::text AS signature`)
-      await run(first, `ALTER FUNCTION ${rows[0]?.signature} SET plan_cache_mode = 'force_custom_plan'`)
+      const [row] = await runSql(first.address, `SELECT '${schema}.commit'::regproc::regprocedure::text AS signature`)
+      await runSql(first.address, `ALTER FUNCTION ${row?.signature} SET plan_cache_mode = 'force_custom_plan'`)
       return address
     },
     async rows(schema) {
       const counts: number[] = []
       for (const [i, node] of nodes.entries()) {
-        const { rows } = await run(node, `SELECT count(*)::int AS count FROM ${schema}.kv_${i}`)
-        counts.push(rows[0]?.count ?? 0)
+        const [row] = await runSql(node.address, `SELECT count(*)::int AS count FROM ${schema}.kv_${i}`)
+        counts.push((row?.count as number | undefined) ?? 0)
       }
       return counts
     },
@@ -54,16 +54,6 @@ export async function startThreeNodes(): Promise<ThreeNodes> {
       for (const relay of relays) relay.stop()
       for (const node of others) await node.stop()
     },
-  }
-}
-
-async function run(node: RunningPostgres, sql: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: node.address })
-  await client.connect()
-  try {
-    return await client.query(sql)
-  } finally {
-    await client.end()
   }
 }
 

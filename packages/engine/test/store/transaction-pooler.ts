@@ -1,7 +1,7 @@
 /** A pooler in transaction mode, as small as can be: it lends its connections to clients for one transaction at a time. */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
-import pg from 'pg'
+import { connectedClient } from './database-client.ts'
 
 export interface TransactionPooler {
   readonly address: string
@@ -70,9 +70,7 @@ export async function startTransactionPooler(address: string, size: number): Pro
 
 /** The socket of a connection that is logged in. */
 async function backendAt(address: string): Promise<Socket> {
-  const client = new pg.Client({ connectionString: address })
-  client.on('error', () => undefined)
-  await client.connect()
+  const client = await connectedClient(address)
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
   stream.removeAllListeners('data')
   return stream

@@ -153,8 +153,6 @@ export class Connections {
         }
       },
     } as pg.PoolConfig)
-    // Whoever uses a connection learns of its loss by the query that fails.
-    pool.on('connect', (client) => client.on('error', () => undefined))
     // One that breaks while nobody uses it is replaced by the next that is asked for.
     pool.on('error', () => undefined)
     return pool

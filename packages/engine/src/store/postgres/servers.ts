@@ -14,6 +14,9 @@ interface Candidate {
 /** One candidate can never do, by its configuration; another may, and is tried at once, as libpq does. */
 export class CandidateRefused extends Error {}
 
+/** The server asks for something that this Node cannot make, as MD5 under FIPS. */
+class LoginImpossible extends Error {}
+
 /** Of several servers, one that does not answer must leave time for the next. */
 const connectMsMin = 500
 
@@ -64,6 +67,12 @@ export class Servers {
         servers.ofClients.set(this, candidate)
         const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
         const expected = ssl === false ? firstBytes.plain : firstBytes.encrypted
+        // What breaks a connection, its users learn by the query that fails. Before there are any, pg has this way alone to
+        // tell that it could not make the answer to an authentication request.
+        let isMade = false
+        this.on('error', (error) => {
+          if (!isMade) stream.destroy(new LoginImpossible(error.message, { cause: error }))
+        })
         let isForeign = false
         stream.once('data', (bytes: Buffer) => {
           isForeign = !expected.includes(String.fromCharCode(bytes[0] ?? 0))
@@ -71,6 +80,7 @@ export class Servers {
         const connect = this.connect.bind(this) as (done: (error?: Error) => void) => void
         const told = (done: (error?: Error) => void) => {
           connect((error) => {
+            isMade = true
             const hasPassword = typeof (this as { password?: unknown }).password === 'string'
             done(error && servers.failed(candidate, isForeign ? foreign() : error, hasPassword))
           })
@@ -155,6 +165,7 @@ function refusalOf(error: Error, hasPassword: boolean): string | undefined {
   if (code === '3D000') return 'the database does not exist'
   if (code === '42501') return 'the user may not connect to this database'
   if (message.startsWith('what answers does not')) return message
+  if (error instanceof LoginImpossible) return `this Node cannot answer what the server asks for the login: ${message}`
   if (message === 'The server does not support SSL connections') return 'the server does not encrypt connections'
   if (message.startsWith('SASL')) return 'the server cannot be logged in to by password as it is set up (SCRAM)'
   if (code !== undefined && certificateProblem.test(code))
