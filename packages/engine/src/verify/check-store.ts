@@ -19,6 +19,8 @@ export interface StoreCheck {
   readonly content?: VerifyReport
   /** It is the target of a copy that is not finished, which is its first problem; its content is not checked. */
   readonly isUnfinishedCopy?: true
+  /** It is an LMDB store of an earlier version, whose entries have no checksums: a value that has changed on the disk passes for what was written. */
+  readonly lacksChecksums?: true
   /** All that is wrong, of both. */
   readonly problems: readonly string[]
 }
@@ -30,9 +32,11 @@ export interface StoreCheck {
 export async function checkStore(address: string, options: VerifyOptions = {}): Promise<StoreCheck> {
   const directory = /^lmdb:(.+)$/.exec(address)?.[1]
   const file = directory === undefined ? undefined : await verifyLmdbFile(resolve(directory), nameWithoutCatalog)
-  if (file !== undefined && 'problems' in file && !file.isReadable) return { file, problems: file.problems }
+  const checkedFile = file !== undefined && 'problems' in file ? file : undefined
+  const lacking = checkedFile?.hasChecksums === false ? ({ lacksChecksums: true } as const) : {}
+  if (checkedFile?.isReadable === false) return { ...lacking, file: checkedFile, problems: checkedFile.problems }
   const found = await checkContent(address, options)
-  const ofFile = file !== undefined && 'problems' in file ? file.problems : []
+  const ofFile = checkedFile?.problems ?? []
   // The entries that the file has damaged are those that the content lacks, which can name them better.
   const problems =
     found.problems.length === 0 || found.isUnfinishedCopy ? [...found.problems, ...ofFile] : found.problems
@@ -40,12 +44,20 @@ export async function checkStore(address: string, options: VerifyOptions = {}): 
     ...(file === undefined ? {} : { file }),
     ...(found.content === undefined ? {} : { content: found.content }),
     ...(found.isUnfinishedCopy && { isUnfinishedCopy: true }),
+    ...(found.lacksChecksums && { lacksChecksums: true }),
     problems,
   }
 }
 
 async function checkContent(address: string, options: VerifyOptions): Promise<Omit<StoreCheck, 'file'>> {
   const store = await openStore(address, { isReadOnly: true })
+  const { kind, hasChecksums } = store.facts
+  const found = await checkContentOf(store, options)
+  return kind === 'lmdb' && !hasChecksums ? { ...found, lacksChecksums: true } : found
+}
+
+/** Closes the store. */
+async function checkContentOf(store: Store, options: VerifyOptions): Promise<Omit<StoreCheck, 'file'>> {
   const catalogs = new CatalogCache(checkFormat)
   store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
   try {

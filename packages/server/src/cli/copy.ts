@@ -16,10 +16,10 @@ export function addCopyCommand(program: Command): void {
 
 async function copy(from: string, to: string, signal: AbortSignal): Promise<void> {
   const { openStore } = await import('@ashlar/engine')
-  refuseMissing(from)
-  refuseSame(from, to)
+  // First, since opening the target makes its directory: a mistyped source leaves nothing behind.
   const source = await openStore(from, { isReadOnly: true })
   try {
+    refuseSame(from, to)
     const target = await openStore(to)
     try {
       const report = await copyWithBar(source, target, signal)
@@ -33,13 +33,6 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
   } finally {
     await source.close()
   }
-}
-
-/** Opening an LMDB store makes its directory, which a mistyped source must not. */
-function refuseMissing(from: string): void {
-  const directory = /^lmdb:(.+)$/.exec(from)?.[1]
-  if (directory === undefined || existsSync(directory)) return
-  throw new Error(`There is no store to copy in ${directory}.`)
 }
 
 function refuseSame(from: string, to: string): void {

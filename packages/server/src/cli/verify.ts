@@ -1,9 +1,9 @@
 /** `ashlar verify`: checks a store, and tells by its exit code whether all is well. */
-import { existsSync } from 'node:fs'
 import type { StoreCheck } from '@ashlar/engine'
 import type { Command } from 'commander'
 import { inChild } from './in-child.ts'
 
+const fileAdvice = 'To check it too, stop every process that uses the store first, or verify a backup of it.'
 const exitCode = { hasProblems: 1, isNotChecked: 2 } as const
 
 export function addVerifyCommand(program: Command): void {
@@ -22,9 +22,8 @@ export function addVerifyCommand(program: Command): void {
 async function verify(address: string, signal: AbortSignal): Promise<void> {
   const { checkStore } = await import('@ashlar/engine')
   try {
-    refuseMissing(address)
     const check = await checkStore(address, { signal })
-    process.stdout.write(`${lines(check).join('\n')}\n`)
+    process.stdout.write(`${lines(check, address).join('\n')}\n`)
     if (check.problems.length > 0) process.exitCode = exitCode.hasProblems
   } catch (error) {
     const reason = signal.aborted ? 'The check was stopped.' : (error as Error).message
@@ -33,16 +32,18 @@ async function verify(address: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-function refuseMissing(address: string): void {
-  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
-  if (directory !== undefined && !existsSync(directory)) throw new Error(`There is no store in ${directory}.`)
-}
-
-function lines({ file, content, isUnfinishedCopy, problems }: StoreCheck): string[] {
+function lines(check: StoreCheck, address: string): string[] {
+  const { file, content, isUnfinishedCopy, lacksChecksums, problems } = check
   const told: string[] = []
-  if (file !== undefined && 'notChecked' in file) told.push(`File: not checked, since ${file.notChecked}.`)
+  if (file !== undefined && 'notChecked' in file)
+    told.push(`File: not checked, since ${file.notChecked}. ${fileAdvice}`)
   else if (file !== undefined)
     told.push(`File: ${counted(file.pages, 'page')}, ${counted(file.entries, 'entry', 'entries')}.`)
+  if (lacksChecksums)
+    told.push(
+      'Checksums: not checked, since a store of an earlier version has none: values that have changed on the disk cannot be told. ' +
+        `Bring it over with: ashlar copy ${address} lmdb:<new directory>`,
+    )
   if (isUnfinishedCopy) told.push('Content: not checked, since the copy is not finished.')
   else if (content === undefined) told.push('Content: not checked, since it cannot be read as it was written.')
   else {
@@ -52,10 +53,16 @@ function lines({ file, content, isUnfinishedCopy, problems }: StoreCheck): strin
       `Content: ${counted(objects, 'object')}, ${links}, ${counted(indexEntries, 'index entry', 'index entries')}.`,
     )
   }
-  if (problems.length === 0) return [...told, 'No problem found.']
+  if (problems.length === 0)
+    return [...told, isChecked(check) ? 'No problem found.' : 'No problem found in what was checked.']
   const advice = 'Restore a backup, or copy what can be read; docs/damage.md tells how.'
   const all = [...told, `${counted(problems.length, 'problem')}:`, ...problems.map((problem) => `- ${problem}`)]
   return isUnfinishedCopy && problems.length === 1 ? all : [...all, advice]
+}
+
+/** Nothing that a check of such a store can look at was left out. */
+function isChecked({ file, lacksChecksums }: StoreCheck): boolean {
+  return lacksChecksums !== true && !(file !== undefined && 'notChecked' in file)
 }
 
 function counted(count: number, one: string, many = `${one}s`): string {

@@ -82,7 +82,9 @@ describe('on PostgreSQL', () => {
     const missing = await start(['copy', `lmdb:${join(directory, 'typo')}`, `lmdb:${join(directory, 'new')}`]).ended
     expect(missing).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^ashlar: There is no store to copy in .*typo\.\n$/),
+      stderr: expect.stringMatching(
+        /^ashlar: The LMDB store in .*typo cannot be opened: there is no such directory; check the address\n$/,
+      ),
     })
     for (const made of ['typo', 'new']) expect(existsSync(join(directory, made))).toBe(false)
     const same = await start(['copy', places[0]!, places[0]!]).ended

@@ -1,11 +1,12 @@
 /** `ashlar verify`: a readable report, and an exit code for scripts. */
 import { spawn } from 'node:child_process'
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
 import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { fixture } from '../../../engine/test/format/fixture-files.ts'
 import { rule } from '../contract/rule.ts'
 
 const main = new URL('../../dist/cli/main.js', import.meta.url).pathname
@@ -42,8 +43,11 @@ describe('ashlar verify', () => {
     })
     await fd.createObject('Port', { name: 'Valparaiso' })
     const served = await verify(`lmdb:${join(directory, 'store')}`)
-    expect(served.out).toContain(`File: not checked, since process ${process.pid} has the store open.`)
-    expect(served.out).toContain('Content: 1 object, 0 link entries, 1 index entry.\nNo problem found.\n')
+    expect(served.out).toBe(
+      `File: not checked, since process ${process.pid} has the store open. ` +
+        'To check it too, stop every process that uses the store first, or verify a backup of it.\n' +
+        'Content: 1 object, 0 link entries, 1 index entry.\nNo problem found in what was checked.\n',
+    )
     expect(served).toMatchObject({ code: 0, error: '' })
     await fd.close()
     const closed = await verify(`lmdb:${join(directory, 'store')}`)
@@ -67,6 +71,21 @@ describe('ashlar verify', () => {
     expect(code).toBe(1)
   })
 
+  rule('8.1.16', 'of a store without checksums says that damaged values cannot be told', async () => {
+    const old = join(directory, 'old')
+    mkdirSync(old)
+    writeFileSync(join(old, 'data.mdb'), fixture('unversioned').lmdb)
+    const { code, out } = await verify(`lmdb:${old}`)
+    expect(out).toMatch(
+      /^File: \d+ pages, \d+ entries\.\nChecksums: not checked, since a store of an earlier version has none/,
+    )
+    expect(out).toContain(`Bring it over with: ashlar copy lmdb:${old} lmdb:<new directory>\n`)
+    expect(out).toMatch(
+      /\nContent: \d+ objects, \d+ link entries, \d+ index entries\.\nNo problem found in what was checked\.\n$/,
+    )
+    expect(code).toBe(0)
+  })
+
   rule('8.1.16', 'of a damaged store names what is damaged, changes nothing, and ends with 1', async () => {
     const path = join(directory, 'store', 'data.mdb')
     const file = readFileSync(path)
@@ -84,7 +103,7 @@ describe('ashlar verify', () => {
     expect(missing).toEqual({
       code: 2,
       out: '',
-      error: `ashlar: There is no store in ${join(directory, 'nowhere')}.\n`,
+      error: `ashlar: The LMDB store in ${join(directory, 'nowhere')} cannot be checked: there is no such directory; check the address\n`,
     })
     truncateSync(join(directory, 'store', 'data.mdb'), 8_192)
     const cut = await verify(`lmdb:${join(directory, 'store')}`)

@@ -3,9 +3,10 @@ import { accessSync, closeSync, constants, existsSync, lstatSync, openSync, read
 import { join } from 'node:path'
 import { treeHeaderProblem } from './check-tree-header.ts'
 import { DataFile, dataVersion, integerKeyFlag, isPageSize, type MetaPage, magicNumber } from './data-file.ts'
+import { ownershipRemedy } from './file-failure.ts'
 import { walkFreePages } from './free-pages.ts'
 import { readMainTree } from './main-tree.ts'
-import { codeOf, ownershipRemedy } from './owned-files.ts'
+import { codeOf } from './owned-files.ts'
 import { storeMark } from './store-mark.ts'
 import { PageOwners } from './walk-tree.ts'
 
@@ -19,6 +20,7 @@ const attemptsMax = 5
 /** More than a process has address space for. */
 const mapBytesMax = 2 ** 47
 const restore = 'restore a backup of the store'
+export const noStore = 'there is no store in that directory; check the address'
 
 /**
  * Throws an `Error` with one sentence where the files in the directory are not those of a store that LMDB can open. A store
@@ -26,11 +28,11 @@ const restore = 'restore a backup of the store'
  */
 export function checkDataFile(directory: string, isReadOnly: boolean): void {
   const path = join(directory, 'data.mdb')
-  const stats = statSync(path, { throwIfNoEntry: false })
-  if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is no file; ${restore}`)
+  const bytes = dataFileBytes(path)
   checkLockFile(directory)
-  if (stats === undefined || stats.size === 0) {
-    checkAbsence(directory, stats !== undefined)
+  if (bytes === undefined || bytes === 0) {
+    checkAbsence(directory, bytes !== undefined)
+    if (isReadOnly) throw new Error(noStore)
     return
   }
   checkAccess(directory, 'data.mdb', isReadOnly)
@@ -41,6 +43,23 @@ export function checkDataFile(directory: string, isReadOnly: boolean): void {
     if (problem === undefined) return
   }
   throw new Error(problem)
+}
+
+/** Throws an `Error` with one sentence where there is no data file that could be read, whatever is in it. */
+export function checkPresence(directory: string): void {
+  if (dataFileBytes(join(directory, 'data.mdb')) === undefined) {
+    checkAbsence(directory, false)
+    throw new Error(noStore)
+  }
+  checkAccess(directory, 'data.mdb', true)
+}
+
+/** Undefined where there is none. */
+function dataFileBytes(path: string): number | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  // Opening a pipe would wait for somebody who writes to it.
+  if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is no file; ${restore}`)
+  return stats?.size
 }
 
 function problemOf(path: string): string | undefined {

@@ -9,6 +9,7 @@ import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environm
 import { type GroupCommit, openGroupCommit } from './group-commit.ts'
 import { openEnvironment } from './open-environment.ts'
 import { LmdbSnapshot } from './snapshot.ts'
+import type { StorageLayout } from './storage-layout.ts'
 
 export interface LmdbStoreOptions {
   /** The store is only read, as by a copy. One of an earlier version, without checksums, can be opened in no other way. */
@@ -39,7 +40,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   }
 
   return {
-    facts: lmdbFacts(location),
+    facts: lmdbFacts(location, layout),
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
       return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, how?.isCounted))
@@ -78,7 +79,7 @@ function readOnly(location: string): GroupCommit {
   }
 }
 
-function lmdbFacts(location: string): StoreFacts {
+function lmdbFacts(location: string, layout: StorageLayout): StoreFacts {
   return {
     kind: 'lmdb',
     location,
@@ -86,6 +87,7 @@ function lmdbFacts(location: string): StoreFacts {
     readsAreImmediate: true,
     snapshotsAreWhole: true,
     isSharedBetweenProcesses: true,
+    hasChecksums: layout === 'checked',
     keyBytesMax: lmdbKeyBytesMax,
     valueBytesMax: lmdbValueBytesMax,
   }

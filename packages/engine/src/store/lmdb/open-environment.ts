@@ -1,15 +1,16 @@
 /** Opens and closes LMDB environments so that no other process is disturbed, nor this one by others. */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lockLossMsMax, storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
-import { checkDataFile } from './check-data-file.ts'
+import { checkDataFile, noStore } from './check-data-file.ts'
 import { type Environment, openLmdb, openLmdbToRead } from './environment.ts'
+import { reasonOf } from './file-failure.ts'
 import { enterAllBlocking, type Gate, openGate, openGateToRead } from './gate.ts'
 import { joinProcesses, type Membership, processDirectory, processesThere } from './live-processes.ts'
 import { lockHolders } from './lock-holders.ts'
 import { OpenedFiles } from './opened-files.ts'
-import { codeOf, makeFile, reasonOf } from './owned-files.ts'
+import { codeOf, makeFile } from './owned-files.ts'
 import type { LaidOut } from './storage-layout.ts'
 
 export interface OpenEnvironment extends LaidOut {
@@ -28,7 +29,8 @@ let isExitWatched = false
  */
 export async function openEnvironment(directory: string, isReadOnly: boolean): Promise<OpenEnvironment> {
   try {
-    makeDirectory(directory, isReadOnly)
+    if (isReadOnly) checkIsStore(directory)
+    else makeDirectory(directory)
     const gate = gateOf(directory, isReadOnly)
     return await openThroughGate(directory, gate, isReadOnly)
   } catch (cause) {
@@ -36,11 +38,24 @@ export async function openEnvironment(directory: string, isReadOnly: boolean): P
   }
 }
 
-function makeDirectory(directory: string, isReadOnly: boolean): void {
-  const stats = statSync(directory, { throwIfNoEntry: false })
-  if (stats !== undefined && !stats.isDirectory()) throw new Error('it is a file, and a store is a directory')
-  if (stats === undefined && isReadOnly) throw new Error('there is no such directory')
+function makeDirectory(directory: string): void {
+  refuseFile(directory)
   mkdirSync(directory, { recursive: true })
+}
+
+/** Throws an `Error` with one sentence where the directory holds nothing of a store: whoever only reads makes nothing there. */
+export function checkIsStore(directory: string): void {
+  if (!refuseFile(directory)) throw new Error('there is no such directory; check the address')
+  const isThere = (name: string): boolean => lstatSync(join(directory, name), { throwIfNoEntry: false }) !== undefined
+  if (!['data.mdb', 'lock.mdb', 'processes'].some(isThere)) throw new Error(noStore)
+}
+
+/** False where there is nothing at all. */
+function refuseFile(directory: string): boolean {
+  const stats = statSync(directory, { throwIfNoEntry: false })
+  if (stats !== undefined && !stats.isDirectory())
+    throw new Error('it is a file, and a store is a directory; name a directory')
+  return stats !== undefined
 }
 
 /** Throws where the directory cannot be written to, unless it is only to be read and its file system is read-only here. */

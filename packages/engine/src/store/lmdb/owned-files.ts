@@ -80,14 +80,3 @@ function handOver(descriptor: number, like: Stats, groupBits: number): void {
 export function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }
-
-/** What the operating system says, and what the operator can do about it. */
-export function reasonOf(error: unknown, directory: string): string {
-  const reason = error instanceof Error ? error.message : String(error)
-  const isForbidden = codeOf(error) === 'EACCES' || codeOf(error) === 'EPERM'
-  return isForbidden ? `${reason}; ${ownershipRemedy(directory)}` : reason
-}
-
-export function ownershipRemedy(directory: string): string {
-  return `the user who runs the server has to own ${directory} and all in it (chown -R <user> ${directory})`
-}

@@ -17,6 +17,8 @@ export interface FileReport {
   readonly problems: readonly string[]
   /** Checksums may be wrong, but nothing else is: LMDB can read the file and finds the right pages. */
   readonly isReadable: boolean
+  /** False of a store of an earlier version: then no damage of values can be seen. */
+  readonly hasChecksums: boolean
   readonly entries: number
   /** Of the file, with those that are free. */
   readonly pages: number
@@ -44,7 +46,7 @@ function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport 
   const metas = metaPages(file)
   for (const text of metas.problems) problem(text)
   const meta = newerMeta(metas)
-  if (meta === undefined) return { problems, isReadable: false, entries: 0, pages: 0 }
+  if (meta === undefined) return { problems, isReadable: false, hasChecksums: true, entries: 0, pages: 0 }
   const { pageBytes, lastPage, transaction } = meta
   const pages = Math.floor(file.bytes / pageBytes)
   const owners = new PageOwners(Math.min(pages, lastPage + 1))
@@ -68,5 +70,6 @@ function verifyFile(file: DataFile, nameOf: (key: Bytes) => string): FileReport 
   // Where a page cannot be read, those below it are nobody's.
   if (found === damagedEntries && count > 0)
     problem(`${count} pages belong to nothing${first === undefined ? '' : `, the first of them is ${first}`}`)
-  return { problems, isReadable: found === damagedEntries, entries, pages: lastPage + 1 }
+  const hasChecksums = named?.hasChecksums ?? true
+  return { problems, isReadable: found === damagedEntries, hasChecksums, entries, pages: lastPage + 1 }
 }

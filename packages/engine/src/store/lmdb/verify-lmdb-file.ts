@@ -1,17 +1,35 @@
 /** The structural check of an LMDB store that nobody has open, and that nobody can open meanwhile. */
 import { storeOpeningMsMax } from '../../limits.ts'
 import type { Bytes } from '../store.ts'
-import { gateOf, joinOthers } from './open-environment.ts'
+import { checkPresence } from './check-data-file.ts'
+import { reasonOf } from './file-failure.ts'
+import type { Gate } from './gate.ts'
+import { checkIsStore, gateOf, joinOthers } from './open-environment.ts'
 import { type FileReport, verifyDataFile } from './verify-data-file.ts'
 
 export type { FileReport }
 
-/** `nameOf`: what the entry under a key is to people. Throws an `Error` for the operator where there is no such file. */
+/**
+ * `nameOf`: what the entry under a key is to people. Throws an `Error` for the operator where there is no such file, or it cannot be
+ * looked at.
+ */
 export async function verifyLmdbFile(
   directory: string,
   nameOf: (key: Bytes) => string,
 ): Promise<FileReport | { readonly notChecked: string }> {
-  const gate = gateOf(directory, true)
+  try {
+    checkIsStore(directory)
+    return await verifyThroughGate(directory, gateOf(directory, true), nameOf)
+  } catch (cause) {
+    throw new Error(`The LMDB store in ${directory} cannot be checked: ${reasonOf(cause, directory)}`, { cause })
+  }
+}
+
+async function verifyThroughGate(
+  directory: string,
+  gate: Gate,
+  nameOf: (key: Bytes) => string,
+): Promise<FileReport | { readonly notChecked: string }> {
   try {
     if (!(await gate.enterAlone(storeOpeningMsMax))) return { notChecked: 'processes keep opening and writing it' }
     const membership = await joinOthers(directory, gate)
@@ -19,6 +37,7 @@ export async function verifyLmdbFile(
       if (membership?.isShared === true) return { notChecked: 'this process has the store open' }
       const [pid] = membership?.otherPids ?? []
       if (pid !== undefined) return { notChecked: `process ${pid} has the store open` }
+      checkPresence(directory)
       return verifyDataFile(directory, nameOf)
     } finally {
       membership?.leave()

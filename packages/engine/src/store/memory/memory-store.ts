@@ -19,6 +19,7 @@ const facts: StoreFacts = {
   readsAreImmediate: true,
   snapshotsAreWhole: true,
   isSharedBetweenProcesses: false,
+  hasChecksums: false,
   keyBytesMax: 1_978,
   valueBytesMax: 16_777_216,
 }

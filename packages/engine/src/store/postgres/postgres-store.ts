@@ -149,6 +149,7 @@ function factsOf(location: string, isDistributed: boolean): StoreFacts {
     readsAreImmediate: false,
     snapshotsAreWhole: !isDistributed,
     isSharedBetweenProcesses: true,
+    hasChecksums: false,
     keyBytesMax,
     valueBytesMax,
   }
