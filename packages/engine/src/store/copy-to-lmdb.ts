@@ -1,20 +1,21 @@
 /** Copies what a snapshot shows into a new LMDB store: the backup of stores that have no files of their own. */
-import { readdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { copySnapshot } from './copy-store.ts'
 import { openLmdbStore } from './lmdb/lmdb-store.ts'
+import { makeBackup } from './lmdb/make-backup.ts'
 import type { Snapshot } from './store.ts'
 
 /**
- * Killed in between, it leaves a store that no server opens. `location`: of the store that the snapshot is of. Throws an `Error` for the
+ * Killed in between, it leaves a directory that no server opens. `location`: of the store that the snapshot is of. Throws an `Error` for the
  * operator when the directory holds something.
  */
-export async function copyToLmdb(snapshot: Snapshot, location: string, directory: string): Promise<void> {
-  const existing = await readdir(directory).catch(() => [])
-  if (existing.length > 0) throw new Error(`The backup directory ${directory} is not empty.`)
-  const store = await openLmdbStore(directory)
-  try {
-    await copySnapshot(snapshot, location, store)
-  } finally {
-    await store.close()
-  }
+export function copyToLmdb(snapshot: Snapshot, location: string, directory: string): Promise<void> {
+  return makeBackup(resolve(directory), async (into) => {
+    const store = await openLmdbStore(into)
+    try {
+      await copySnapshot(snapshot, location, store)
+    } finally {
+      await store.close()
+    }
+  })
 }

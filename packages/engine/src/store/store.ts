@@ -141,7 +141,10 @@ export interface Store {
    */
   commit(commit: Commit): Promise<CommitOutcome>
   stats(): Promise<StoreStats>
-  /** Writes a consistent copy of the store, as of one moment, into an empty or new directory. */
+  /**
+   * Writes a consistent copy of the store, as of one moment, into an empty or new directory, which is an LMDB store once it is whole and
+   * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator.
+   */
   backup(directory: string): Promise<void>
   /** For stores in files: a sentence for the operator where every change is refused, as when these are no longer the files that were opened. */
   problem?(): string | undefined

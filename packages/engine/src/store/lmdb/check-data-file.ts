@@ -6,6 +6,7 @@ import { DataFile, dataVersion, integerKeyFlag, isPageSize, type MetaPage, magic
 import { ownershipRemedy } from './file-failure.ts'
 import { walkFreePages } from './free-pages.ts'
 import { readMainTree } from './main-tree.ts'
+import { refuseUnfinishedBackup } from './make-backup.ts'
 import { codeOf } from './owned-files.ts'
 import { storeMark } from './store-mark.ts'
 import { PageOwners } from './walk-tree.ts'
@@ -27,6 +28,8 @@ export const noStore = 'there is no store in that directory; check the address'
  * that was never there passes.
  */
 export function checkDataFile(directory: string, isReadOnly: boolean): void {
+  // Again, since now a backup would find the gate there, and not begin.
+  refuseUnfinishedBackup(directory)
   const path = join(directory, 'data.mdb')
   const bytes = dataFileBytes(path)
   checkLockFile(directory)

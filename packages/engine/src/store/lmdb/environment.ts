@@ -103,7 +103,7 @@ async function orClosed<T>(root: RootDatabase, action: () => T): Promise<T> {
 }
 
 /** A new file is durable only when its directory is. */
-function syncDirectory(directory: string): void {
+export function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return
   const descriptor = openSync(directory, 'r')
   try {

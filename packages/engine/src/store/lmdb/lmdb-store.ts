@@ -1,12 +1,12 @@
 /** The store on LMDB: embedded, durable, shared between processes of one machine. */
-import { mkdir, open, readdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { assert } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { Store, StoreFacts, StoreStats } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { type GroupCommit, openGroupCommit } from './group-commit.ts'
+import { makeBackup } from './make-backup.ts'
 import { openEnvironment } from './open-environment.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
@@ -52,7 +52,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     },
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
-      const backup = copyEnvironment(environment, resolve(to))
+      const backup = makeBackup(resolve(to), (into) => environment.backup(into, false))
       backups.add(backup)
       await backup.finally(() => backups.delete(backup))
     },
@@ -97,17 +97,4 @@ function environmentStats(environment: Environment): Omit<StoreStats, 'oldestSna
   environment.resetReadTxn()
   const stats = environment.getStats()
   return { entries: stats.entryCount, bytes: (stats.lastPageNumber + 1) * stats.pageSize }
-}
-
-/** The copy is a store of its own: opening its directory works. */
-async function copyEnvironment(environment: Environment, to: string): Promise<void> {
-  await mkdir(to, { recursive: true })
-  if ((await readdir(to)).length > 0) throw new Error(`The backup directory ${to} is not empty.`)
-  await environment.backup(to, false)
-  const file = await open(join(to, 'data.mdb'), 'r+')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }

@@ -9,6 +9,7 @@ import { reasonOf } from './file-failure.ts'
 import { enterAllBlocking, type Gate, openGate, openGateToRead } from './gate.ts'
 import { joinProcesses, type Membership, processDirectory, processesThere } from './live-processes.ts'
 import { lockHolders } from './lock-holders.ts'
+import { refuseUnfinishedBackup } from './make-backup.ts'
 import { OpenedFiles } from './opened-files.ts'
 import { codeOf, makeFile } from './owned-files.ts'
 import type { LaidOut } from './storage-layout.ts'
@@ -40,11 +41,13 @@ export async function openEnvironment(directory: string, isReadOnly: boolean): P
 
 function makeDirectory(directory: string): void {
   refuseFile(directory)
+  refuseUnfinishedBackup(directory)
   mkdirSync(directory, { recursive: true })
 }
 
 /** Throws an `Error` with one sentence where the directory holds nothing of a store: whoever only reads makes nothing there. */
 export function checkIsStore(directory: string): void {
+  refuseUnfinishedBackup(directory)
   if (!refuseFile(directory)) throw new Error('there is no such directory; check the address')
   const isThere = (name: string): boolean => lstatSync(join(directory, name), { throwIfNoEntry: false }) !== undefined
   if (!['data.mdb', 'lock.mdb', 'processes'].some(isThere)) throw new Error(noStore)

@@ -1,0 +1,75 @@
+/** Makes a backup in a directory so that nobody takes half of one for a store, nor its directory for one in which to begin anew. */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { syncDirectory } from './environment.ts'
+import { reasonOf } from './file-failure.ts'
+import { codeOf } from './owned-files.ts'
+
+/** In the directory of a backup, from before anything else is there until the backup is whole and durable. */
+const unfinishedName = 'backup.unfinished'
+
+/**
+ * `write` puts a `data.mdb` into the directory that it is given, and may put other files beside it, which are removed. The directory of the
+ * backup is made if need be. Throws an `Error` for the operator where it holds something, a backup into it is under way or was not finished,
+ * and where this one fails: what was written is removed then, and the directory stays marked as that of an unfinished backup.
+ */
+export async function makeBackup(directory: string, write: (into: string) => Promise<void>): Promise<void> {
+  const unfinished = claimDirectory(directory)
+  try {
+    await write(unfinished)
+    const written = join(unfinished, 'data.mdb')
+    syncFile(written)
+    renameSync(written, join(directory, 'data.mdb'))
+    syncDirectory(directory)
+  } catch (cause) {
+    for (const name of readdirSync(unfinished)) rmSync(join(unfinished, name), { recursive: true, force: true })
+    throw new Error(`The backup into ${directory} is not finished: ${reasonOf(cause, directory)}`, { cause })
+  }
+  rmSync(unfinished, { recursive: true, force: true })
+  syncDirectory(directory)
+}
+
+/** Throws an `Error` with one sentence where a backup into the directory is not finished. */
+export function refuseUnfinishedBackup(directory: string): void {
+  if (!existsSync(join(directory, unfinishedName))) return
+  throw new Error('a backup into it is not finished; delete that directory, and make the backup again')
+}
+
+/** Two backups cannot claim one directory, nor can one begin where a store is being opened: see `checkDataFile`. */
+function claimDirectory(directory: string): string {
+  const firstMade = mkdirSync(directory, { recursive: true })
+  const unfinished = join(directory, unfinishedName)
+  try {
+    mkdirSync(unfinished)
+  } catch (cause) {
+    if (codeOf(cause) !== 'EEXIST') throw cause
+    throw new Error(
+      `A backup into ${directory} is under way, or was not finished; where none is under way, delete that directory first.`,
+      { cause },
+    )
+  }
+  if (readdirSync(directory).length > 1) {
+    rmSync(unfinished, { recursive: true, force: true })
+    throw new Error(`The backup directory ${directory} is not empty.`)
+  }
+  syncDirectories(directory, firstMade)
+  return unfinished
+}
+
+/** Down to `directory`, from the one in which the first was made; from `directory` itself where none was. */
+function syncDirectories(directory: string, firstMade: string | undefined): void {
+  const last = firstMade === undefined ? resolve(directory) : dirname(resolve(firstMade))
+  for (let path = resolve(directory); ; path = dirname(path)) {
+    syncDirectory(path)
+    if (path === last) return
+  }
+}
+
+function syncFile(path: string): void {
+  const descriptor = openSync(path, 'r+')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
