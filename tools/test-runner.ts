@@ -1,8 +1,18 @@
-/** Runs the tests as vitest does; where no PostgreSQL could be started, those that need one are skipped, with the reason. */
-import { inject, type RunnerTask, type RunnerTestSuite, TestRunner } from 'vitest'
+/**
+ * Runs the tests as vitest does; where no PostgreSQL could be started, those that need one are skipped, with the reason. A property that
+ * fails tells its counterexample before the time of its test is over.
+ */
+import fc from 'fast-check'
+import { inject, type RunnerTask, type RunnerTestCase, type RunnerTestSuite, TestRunner } from 'vitest'
 
 /** What is on PostgreSQL as a whole. In other files, tests ask for it one by one: see `postgresOfRun`. */
 const onPostgres = /\/(store\/(postgres|distributed)|contract\/1\.4-unavailable|executable\/postgres)\.test\./
+
+/**
+ * The part of a test's time after which a property is ended: what has failed is shrunk no further then, what has not yet failed counts as
+ * failed. Shrinking runs the property again and again, which would only show as a test that takes too long.
+ */
+const partOfTime = 0.75
 
 // biome-ignore lint/style/noDefaultExport: this is how vitest takes a runner
 export default class extends TestRunner {
@@ -12,6 +22,13 @@ export default class extends TestRunner {
       skip(suite, missing)
     }
     await super.onBeforeRunSuite(suite)
+  }
+
+  override onBeforeTryTask(test: RunnerTestCase): void {
+    const { timeout } = test
+    const isLimited = timeout > 0 && timeout < Number.POSITIVE_INFINITY
+    fc.configureGlobal(isLimited ? { interruptAfterTimeLimit: timeout * partOfTime, markInterruptAsFailure: true } : {})
+    super.onBeforeTryTask(test)
   }
 }
 

@@ -18,6 +18,16 @@ export async function openFd(store: Store, limits: Partial<EngineLimits> = {}): 
   return fd
 }
 
+/** Closed whatever happens: where a property fails it is run again and again, and connections left open would soon be all there are. */
+export async function withModelFd(store: Store, use: (fd: FederatedDatabase) => Promise<void>): Promise<void> {
+  const fd = await openFd(store)
+  try {
+    await use(fd)
+  } finally {
+    await fd.close()
+  }
+}
+
 /** What an operation answers: the type of its error, or ok. */
 export async function outcomeOf(act: () => unknown): Promise<string> {
   try {

@@ -4,18 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
-import { Driver, expectConsistent, inSequence, openFd, outcomeOf, runs, seed, sequences } from './model-run.ts'
-import { operation } from './operations.ts'
+import { Driver, expectConsistent, inSequence, outcomeOf, runs, seed, sequences, withModelFd } from './model-run.ts'
+import { type Operation, operation } from './operations.ts'
 import { eachCommitFailsOnce } from './spurious-conflicts.ts'
 
 describe('in sequence, the engine answers as the model does', () => {
   it('over the store of the run', async () => {
     const property = fc.asyncProperty(sequences, async (operations) => {
-      const fd = await openFd(await openStoreOfRun())
-      await inSequence(fd, operations)
-      await fd.close()
+      await withModelFd(await openStoreOfRun(), (fd) => inSequence(fd, operations))
     })
     await fc.assert(property, { numRuns: 120 * runs, ...seed })
   })
@@ -24,9 +23,7 @@ describe('in sequence, the engine answers as the model does', () => {
     const folder = mkdtempSync(join(tmpdir(), 'ashlar-model-'))
     let opened = 0
     const property = fc.asyncProperty(sequences, async (operations) => {
-      const fd = await openFd(await openStore(`lmdb:${join(folder, String(opened++))}`))
-      await inSequence(fd, operations)
-      await fd.close()
+      await withModelFd(await openStore(`lmdb:${join(folder, String(opened++))}`), (fd) => inSequence(fd, operations))
     })
     await fc.assert(property, { numRuns: 12 * runs, ...seed })
     rmSync(folder, { recursive: true, force: true })
@@ -34,13 +31,28 @@ describe('in sequence, the engine answers as the model does', () => {
 
   it('where every commit fails once before it holds', async () => {
     const property = fc.asyncProperty(sequences, async (operations) => {
-      const fd = await openFd(eachCommitFailsOnce(await openStoreOfRun()))
-      await inSequence(fd, operations)
-      await fd.close()
+      await withModelFd(eachCommitFailsOnce(await openStoreOfRun()), (fd) => inSequence(fd, operations))
     })
     await fc.assert(property, { numRuns: 50 * runs, ...seed })
   })
 })
+
+/** The operations of a batch at once, and one batch after the other. */
+async function atOnce(fd: FederatedDatabase, batches: readonly (readonly Operation[])[]): Promise<void> {
+  const driver = new Driver(fd)
+  for (const batch of batches) {
+    const created: string[] = []
+    const acts = batch.map((one) =>
+      outcomeOf(async () => {
+        const oid = await driver.act(one)
+        if (oid !== undefined) created.push(oid)
+      }),
+    )
+    expect(await Promise.all(acts)).not.toContain('TransactionContention')
+    driver.oids.push(...created)
+    await expectConsistent(fd)
+  }
+}
 
 describe('at once, nothing inconsistent is left', () => {
   const batches = fc.array(fc.array(operation, { minLength: 2, maxLength: 12, size: 'max' }), {
@@ -50,23 +62,8 @@ describe('at once, nothing inconsistent is left', () => {
 
   it('over the store of the run', async () => {
     const property = fc.asyncProperty(batches, async (given) => {
-      const fd = await openFd(await openStoreOfRun())
-      const driver = new Driver(fd)
-      for (const batch of given) {
-        const created: string[] = []
-        const acts = batch.map((one) =>
-          outcomeOf(async () => {
-            const oid = await driver.act(one)
-            if (oid !== undefined) created.push(oid)
-          }),
-        )
-        expect(await Promise.all(acts)).not.toContain('TransactionContention')
-        driver.oids.push(...created)
-        await expectConsistent(fd)
-      }
-      await fd.close()
+      await withModelFd(await openStoreOfRun(), (fd) => atOnce(fd, given))
     })
     await fc.assert(property, { numRuns: 120 * runs, ...seed })
-    // Those that conflict take turns, which may lapse one after the other on a database beyond the process.
-  }, 240_000)
+  })
 })

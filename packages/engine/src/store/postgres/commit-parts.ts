@@ -72,9 +72,9 @@ export function isShared(part: KeyPart): boolean {
   return (part.wants & ~wants.revision) === 0
 }
 
-/** Expected to be absent, and nothing that would contradict it. */
+/** Expected to be absent, and nothing that contradicts it: what holds of it is known once it is inserted. */
 export function isNew(part: KeyPart): boolean {
-  return (part.wants & ~wants.put) === wants.absent
+  return (part.wants & ~wants.put) === wants.absent && !part.hasToExist
 }
 
 /** Written whatever is there, and expected by nothing. */

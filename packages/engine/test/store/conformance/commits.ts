@@ -40,6 +40,18 @@ const failing: [name: string, expectation: Expectation][] = [
   ['an empty range with something', holds('c', 'a', ['b'], 'a')],
 ]
 
+/** What two expectations of one key say together, and which of them fails. */
+const contradictory: [name: string, expectations: readonly Expectation[], failed: number][] = [
+  ['a missing key to be absent and present', [absent('x'), present('x')], 1],
+  ['a missing key to be present and absent', [present('x'), absent('x')], 0],
+  ['a missing key to be absent and of a revision', [absent('x'), revision('x', '1')], 1],
+  ['a missing key to be absent and of an empty revision', [absent('x'), revision('x', '')], 1],
+  ['a key to be present and absent', [present('a'), absent('a')], 1],
+  ['a key to be absent and of its revision', [absent('a'), revision('a', '1-')], 0],
+  ['a key to be of two revisions', [revision('a', '1-'), revision('a', '2')], 1],
+  ['a missing key to be absent and in a range', [absent('x'), holds('x', 'z', ['x'], 'a')], 1],
+]
+
 export function commitRules(driver: Driver): void {
   describe('commits', () => {
     it.each(holding)('go through under %s', (_, expectation) =>
@@ -70,6 +82,18 @@ export function commitRules(driver: Driver): void {
         const outcome = await store.commit(commitOf([], expectations))
         expect(!outcome.isCommitted && outcome.failed).toBe(expectations[1])
       }))
+
+    it.each(contradictory)('are refused where they expect %s, and name what fails', (_, expectations, failed) =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, ...stored)
+        const changes = [[], [put('new', 'here')], [put('x', 'here')], [remove('x'), put('a', 'other')]]
+        for (const attempted of changes) {
+          const outcome = await store.commit(commitOf(attempted, expectations))
+          expect(!outcome.isCommitted && outcome.failed).toBe(expectations[failed])
+          expect(await entriesIn(store)).toEqual(storedEntries)
+        }
+      }),
+    )
 
     it('do not hold their own changes against their expectations', () =>
       useStore(driver, async (store) => {
