@@ -22,6 +22,8 @@ export function retryDelayMs(isSafe: boolean, error: unknown, attempt: number): 
 
 function isRepeatable(isSafe: boolean, error: unknown): boolean {
   if (error instanceof AshlarRequestError) {
+    // Waiting does not help: somebody has to mend something first.
+    if (error.type === 'StoreUnavailable' && error.retryAfterSeconds === undefined) return false
     if (repeatableTypes.includes(error.type)) return true
     return (
       isSafe && (error.type === 'OutcomeUnknown' || (error.type === 'Unknown' && lostStatuses.includes(error.status)))

@@ -59,6 +59,13 @@ describe('a refused request', () => {
     expect(sent).toEqual(['GET', 'GET', 'GET'])
   })
 
+  it('is not sent again where the server does not say that waiting helps', async () => {
+    const lasting = () => new Response(JSON.stringify({ ...busy, type: 'StoreUnavailable' }), { status: 503 })
+    const { client, sent } = clientOf([lasting()])
+    await expect(client.classes()).rejects.toMatchObject({ status: 503, type: 'StoreUnavailable' })
+    expect(sent).toHaveLength(1)
+  })
+
   it('is sent again a bounded number of times', async () => {
     const { client, sent } = clientOf(Array.from({ length: 9 }, () => refusal(503, busy)))
     await expect(client.createObject('X', {})).rejects.toMatchObject({ status: 503, type: 'TransactionContention' })

@@ -99,6 +99,8 @@ export interface ErrorDetail {
 export class AshlarError extends Error {
   readonly type: ErrorType
   readonly errors: readonly ErrorDetail[]
+  /** Waiting does not help, since somebody has to mend something first: then nobody is told to send the request again. */
+  readonly isLasting: boolean
   /** What else the error tells beside its message, such as the line and column in a query; RFC 9457, section 3.2. */
   readonly extensions: Readonly<Record<string, unknown>>
 
@@ -107,23 +109,30 @@ export class AshlarError extends Error {
     message: string,
     errors: readonly ErrorDetail[] = [],
     extensions: Readonly<Record<string, unknown>> = {},
+    isLasting = false,
   ) {
     super(message)
     this.name = 'AshlarError'
     this.type = type
     this.errors = errors
     this.extensions = extensions
+    this.isLasting = isLasting
   }
 
   get kind(): ErrorKind {
     return errorCatalogue[this.type].kind
   }
 
-  /** Whether nothing was done and the same request may be sent again; see `errorCatalogue`. */
+  /** Whether nothing was done and the same request may be sent again, were it not `isLasting`; see `errorCatalogue`. */
   get isRepeatable(): boolean {
     const entry: ErrorEntry = errorCatalogue[this.type]
     return entry.isRepeatable === true
   }
+}
+
+/** StoreUnavailable, until somebody has mended what the message tells. */
+export function lastingFailure(message: string): AshlarError {
+  return new AshlarError('StoreUnavailable', message, [], {}, true)
 }
 
 /**

@@ -10,7 +10,7 @@ export function registerHealth(app: FastifyInstance, fds: FederatedDatabases, is
     if (isStopping()) throw new AshlarError('ShuttingDown', 'The server is stopping.')
     for (const fd of fds.all) {
       const problem = fd.store.problem?.()
-      if (problem !== undefined) throw new AshlarError('StoreUnavailable', problem)
+      if (problem !== undefined) throw problem
       await fd.listNamespaces()
     }
     return { status: 'ready', federatedDatabases: fds.all.map(({ alias }) => alias) }

@@ -200,6 +200,7 @@ function catalogueText(): string {
     return `- \`${type}\` (${status}${isRepeatable ? ', with Retry-After' : ''}): ${title}`
   })
   const repetition =
-    'A reply with `Retry-After` says that nothing was done, and that the same request may be sent again unchanged.'
+    'A reply with `Retry-After` says that nothing was done, and that the same request may be sent again unchanged. A `StoreUnavailable` ' +
+    'without it lasts until the operator has mended what the message tells.'
   return `Every error has this form. ${repetition} The types:\n${lines.join('\n')}`
 }

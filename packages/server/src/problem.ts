@@ -71,7 +71,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const problem = toProblem(error, request)
   const cause = error instanceof OperationFailure ? error.cause : error
   if (cause instanceof ServerError) reply.headers(cause.headers)
-  if (problemEntry(problem.type).isRepeatable) reply.header('retry-after', retryAfterSeconds)
+  const isLasting = cause instanceof AshlarError && cause.isLasting
+  if (problemEntry(problem.type).isRepeatable && !isLasting) reply.header('retry-after', retryAfterSeconds)
   const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
   reply
     .code(problem.status)

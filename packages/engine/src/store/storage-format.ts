@@ -1,7 +1,7 @@
 /** The version of the storage format: what every store says of itself, and what is done with a store of another version. */
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import { AshlarError, assert } from '../errors.ts'
+import { type AshlarError, assert, lastingFailure } from '../errors.ts'
 import type { Bytes, Change, Expectation, Snapshot, Store } from './store.ts'
 
 /**
@@ -178,8 +178,7 @@ function migrationTo({ migrations }: StorageFormat, to: number): Migration {
 /** A process that has opened the store meets another version than its own: thrown to its clients, and told to its operator. */
 export function formatChanged(found: number | undefined, version: number): AshlarError {
   const now = found === undefined ? 'has no storage format any more' : `has storage format ${found} now`
-  return new AshlarError(
-    'StoreUnavailable',
+  return lastingFailure(
     `The database ${now}, and this server reads format ${version}: it no longer serves the database.`,
   )
 }

@@ -146,8 +146,8 @@ export interface Store {
    * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator.
    */
   backup(directory: string): Promise<void>
-  /** For stores in files: a sentence for the operator where every change is refused, as when these are no longer the files that were opened. */
-  problem?(): string | undefined
+  /** For stores in files: the error with which every change is refused, as when these are no longer the files that were opened. */
+  problem?(): Error | undefined
   /** For stores that find damaged entries: what such an entry is to people, which a store does not know. */
   nameEntriesBy?(nameOf: (key: Bytes) => string): void
   /** Waits for commits under way, then closes; snapshots still open end. */

@@ -244,7 +244,7 @@ describe.skipIf(process.platform === 'win32')('lmdb: files that go while the sto
     const { store, data } = await openStore()
     expect(store.problem?.()).toBeUndefined()
     rmSync(data)
-    expect(store.problem?.()).toContain('data.mdb is no longer there')
+    expect(store.problem?.()?.message).toContain('data.mdb is no longer there')
     await expect(store.commit(commitOf([put('lost', '1')]))).rejects.toMatchObject({
       type: 'StoreUnavailable',
       message: expect.stringContaining(
@@ -258,7 +258,7 @@ describe.skipIf(process.platform === 'win32')('lmdb: files that go while the sto
     const kept = readFileSync(data)
     renameSync(data, `${data}.aside`)
     writeFileSync(data, kept)
-    expect(store.problem?.()).toContain('is not the file that was opened')
+    expect(store.problem?.()?.message).toContain('is not the file that was opened')
     await expect(store.commit(commitOf([put('lost', '1')]))).rejects.toMatchObject({ type: 'StoreUnavailable' })
     renameSync(`${data}.aside`, data)
     expect(store.problem?.()).toBeUndefined()

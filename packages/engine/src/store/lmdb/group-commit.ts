@@ -32,8 +32,8 @@ interface Waiting {
 
 export interface GroupCommit {
   commit(commit: Commit): Promise<CommitOutcome>
-  /** Why every commit is refused at present, in a sentence that clients may see; undefined where that is not so. */
-  problem(): string | undefined
+  /** With what every commit is refused at present; undefined where that is not so. */
+  problem(): Error | undefined
   /** Refuses further commits and resolves when those under way are answered. */
   close(): Promise<void>
 }
@@ -109,7 +109,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
         flushing ??= flush()
       })
     },
-    problem: () => refusal()?.message,
+    problem: refusal,
     async close() {
       isClosed = true
       await flushing

@@ -1,6 +1,6 @@
 /** The store on LMDB: embedded, durable, shared between processes of one machine. */
 import { resolve } from 'node:path'
-import { assert } from '../../errors.ts'
+import { assert, lastingFailure } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { Store, StoreFacts, StoreStats } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
@@ -10,6 +10,9 @@ import { makeBackup } from './make-backup.ts'
 import { openEnvironment } from './open-environment.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
+
+/** In errors of commits, which clients see: they are not to know where the files are. */
+const nameForClients = 'the database'
 
 export interface LmdbStoreOptions {
   /** The store is only read, as by a copy. One of an earlier version, without checksums, can be opened in no other way. */
@@ -27,7 +30,9 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const opened = await openEnvironment(location, isReadOnly)
   const { environment, gate, files, layout } = opened
   const checks = new EntryChecks(layout)
-  const group = isReadOnly ? readOnly(location) : openGroupCommit({ environment, gate, files, location, checks })
+  const group = isReadOnly
+    ? readOnly(location)
+    : openGroupCommit({ environment, gate, files, checks, location: nameForClients })
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
@@ -57,7 +62,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       await backup.finally(() => backups.delete(backup))
     },
     problem() {
-      return files.problem() ?? group.problem()
+      const ofFiles = files.problem()
+      return ofFiles === undefined ? group.problem() : lastingFailure(ofFiles)
     },
     nameEntriesBy(nameOf) {
       checks.nameOf = nameOf

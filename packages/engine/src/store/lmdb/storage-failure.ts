@@ -1,5 +1,5 @@
 /** Makes errors of the storage into ones that tell what happened and whether the store can go on. */
-import { AshlarError } from '../../errors.ts'
+import { AshlarError, lastingFailure } from '../../errors.ts'
 import { pageDamage } from './entry-checks.ts'
 import type { Environment } from './environment.ts'
 import { FailedWrite } from './failed-writes.ts'
@@ -36,15 +36,14 @@ export async function storageFailure(
   const isLasting = !isUsable(environment)
   const what = `The storage of ${location} failed to commit: ${reasonOf(cause)}.`
   const remedy = isLasting ? ' It can be used again once it is opened anew.' : ''
-  const undone = new AshlarError('StoreUnavailable', `${what}${remedy}`)
+  const undone = isLasting ? lastingFailure(`${what}${remedy}`) : new AshlarError('StoreUnavailable', what)
   const unknown = `${what}${remedy} It is not known whether the change was made: look before you send it again.`
   return { undone, failed: isLasting ? new AshlarError('OutcomeUnknown', unknown) : undone, isLasting, isDamage: false }
 }
 
 /** Whoever opens the environment next sets the number right; those who have it open read an old state until then. */
 function rewound(location: string): StorageFailure {
-  const error = new AshlarError(
-    'StoreUnavailable',
+  const error = lastingFailure(
     `The storage of ${location} failed to commit: its transaction number was set back, by another program that has opened it ` +
       'without regard for this one, or by an older copy that was written over data.mdb. Nothing more is written. End that program, ' +
       'and start every process that uses it again; where data.mdb was written over, restore a backup first.',
