@@ -84,16 +84,26 @@ export const slotMax = 65_535
  */
 export const readSkewRetriesMax = 5
 
+/*
+ * How long a transaction may take that meets others: it waits `queueMsMax` at most in queues, loses `heldBackMsMax` and one attempt at most
+ * to being held back, and is tried `transactionAttemptsMax` times at most, with `attemptPauseMsMax` before an attempt. The turns of
+ * others add up only to these bounds: whoever has used them up goes ahead without a turn.
+ */
 /** For how long others of the process queue behind a transaction whose commit failed on the same key. */
 export const queueTurnMsMax = 1_000
 /** For how long a transaction that has failed again and again holds back others of the process that would change what it has read. */
 export const reservationMsMax = 5_000
 /** Attempts after which such a transaction no longer holds back others: it is other processes that disturb it. */
 export const reservationAttemptsMax = 10
-/** How long a transaction is held back in all; it is tried then whatever others have reserved. */
+/**
+ * What being held back may cost a transaction in all, its waits and the attempts that were in vain taken together; it is tried then whatever
+ * others have reserved.
+ */
 export const heldBackMsMax = 10_000
 /** How long a transaction whose commits failed queues for its turns in all; it is tried then without having one. */
 export const queueMsMax = 30_000
+/** How long a transaction that has failed with its reservation pauses before another attempt, at random: it is other processes that disturb it. */
+export const attemptPauseMsMax = 32
 
 /** Replies to requests with an Idempotency-Key that are always kept, in spite of `receiptRepliesBytesMax`. */
 export const smallReplyBytes = 4_096

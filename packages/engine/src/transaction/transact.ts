@@ -16,7 +16,8 @@ export interface TransactOptions {
 
 /**
  * Runs `body` on a fresh snapshot and commits what it wrote; when an expectation failed, again, up to `attemptsMax` times. Whatever
- * `body` throws ends it, with nothing written. Throws TransactionContention, and the signal's reason.
+ * `body` throws ends it, with nothing written. For how long it waits for other transactions is bounded (`limits.ts`). Throws
+ * TransactionContention, and the signal's reason.
  */
 export async function transact<T>(
   store: Store,

@@ -1,13 +1,11 @@
 /** The turns that one transaction takes among those that want the same keys; see `contention-queue.ts`. */
-import { setTimeout as delay } from 'node:timers/promises'
-import { heldBackMsMax, queueMsMax } from '../limits.ts'
+import { attemptPauseMsMax, heldBackMsMax, queueMsMax } from '../limits.ts'
 import type { Expectation, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type Place, type Reservation } from './contention-queue.ts'
 import { keyText, type Transaction } from './transaction.ts'
 
 /** Failures after which a transaction tries again at once, before it queues, reserves, or waits a little for other processes. */
 const failuresAtOnce = 2
-const delayMsMax = 32
 
 export class Turns {
   private readonly queue: ContentionQueue
@@ -21,6 +19,8 @@ export class Turns {
   /** What is left of the time that it waits for others; it goes ahead then. */
   private queueMsLeft = queueMsMax
   private heldBackMsLeft = heldBackMsMax
+  /** When the attempt under way began. */
+  private attemptAt = performance.now()
 
   /** `signal`: of a client that may go. */
   constructor(store: Store, signal: AbortSignal | undefined) {
@@ -34,24 +34,27 @@ export class Turns {
   }
 
   /**
-   * Where the commit would change what another transaction has reserved, resolves when that has ended, or when this one has waited for
-   * `heldBackMsMax` in all: it is then tried again from the start, since what it has read has probably changed. Undefined where nothing
-   * stands against it. Rejects with the signal's reason.
+   * Where the commit would change what another transaction has reserved, resolves when that has ended: this one is then tried again from the
+   * start, since what it has read has probably changed. Undefined where nothing stands against it, or where being held back has cost this
+   * one `heldBackMsMax`, waits and the attempts made in vain taken together. Rejects with the signal's reason.
    */
   heldBack(attempt: Transaction): Promise<void> | undefined {
     if (this.reservation?.isHeld === true || this.heldBackMsLeft <= 0) return undefined
     const held = this.queue.heldBack(attempt)
     if (held === undefined) return undefined
     this.noteConflict(attempt, held.key)
-    return this.waitHeldBack(held.until)
+    return this.waitHeldBack(held.until, performance.now() - this.attemptAt)
   }
 
   /** Before an attempt: undefined where it is begun at once, as all are that follow no conflict. Rejects with the signal's reason. */
   take(): Promise<void> | undefined {
+    this.attemptAt = performance.now()
     const { conflict, failed } = this
     if (conflict === undefined || failed === undefined) return undefined
     this.conflict = undefined
-    return this.takeAfter(conflict, failed)
+    return this.takeAfter(conflict, failed).then(() => {
+      this.attemptAt = performance.now()
+    })
   }
 
   /** After the first conflicts at once, then in the queue for the key, then with a reservation. */
@@ -68,7 +71,7 @@ export class Turns {
     this.reservation.renew(failed)
     this.failuresSinceReserved++
     const waits = this.failuresSinceReserved - failuresAtOnce
-    if (waits > 0) await delay(Math.random() * Math.min(2 ** waits, delayMsMax))
+    if (waits > 0) await pause(Math.random() * Math.min(2 ** waits, attemptPauseMsMax))
   }
 
   leave(): void {
@@ -80,8 +83,8 @@ export class Turns {
     this.queueMsLeft -= await waitedMs(turn, this.queueMsLeft, this.signal)
   }
 
-  private async waitHeldBack(until: Promise<void>): Promise<void> {
-    this.heldBackMsLeft -= await waitedMs(until, this.heldBackMsLeft, this.signal)
+  private async waitHeldBack(until: Promise<void>, attemptMs: number): Promise<void> {
+    this.heldBackMsLeft -= attemptMs + (await waitedMs(until, this.heldBackMsLeft, this.signal))
   }
 
   private noteConflict(attempt: Transaction, key: string): void {
@@ -89,6 +92,10 @@ export class Turns {
     this.failed = attempt
     this.conflict = key
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** Waits until then, or for so long at most, and tells how long it was. Throws the signal's reason. */

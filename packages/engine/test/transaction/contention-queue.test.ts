@@ -1,0 +1,138 @@
+/** The queue alone, on a virtual clock, with random arrivals: whoever waits gets a turn in time, in order, and only behind somebody who has one. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { queueTurnMsMax, reservationMsMax } from '../../src/limits.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { ContentionQueue, type Place } from '../../src/transaction/contention-queue.ts'
+import { Tape, Transaction } from '../../src/transaction/transaction.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const runs = 60 * Number(process.env.ASHLAR_RUNS ?? 1)
+const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
+
+interface Visit {
+  readonly atMs: number
+  /** What it queues for: a key, or the reservation. */
+  readonly line: string
+  /** How long it needs its turn; undefined: it never leaves, as where its process hangs. */
+  readonly needsMs: number | undefined
+  /** It leaves so long after its arrival, whether it had its turn or not. */
+  readonly goesAfterMs: number | undefined
+}
+
+const reserved = 'reserved'
+const ms = (max: number): fc.Arbitrary<number> => fc.oneof(fc.constant(0), fc.integer({ min: 1, max }))
+const visits = fc.array(
+  fc.record({
+    atMs: ms(4_000),
+    line: fc.constantFrom('a', 'b', reserved),
+    needsMs: fc.option(ms(2 * reservationMsMax), { nil: undefined }),
+    goesAfterMs: fc.option(ms(3_000), { nil: undefined }),
+  }),
+  { maxLength: 25 },
+)
+
+interface Guest {
+  readonly visit: Visit
+  readonly place: Place
+  hasHadTurn: boolean
+  hasLeft: boolean
+}
+
+class Scene {
+  readonly queue = new ContentionQueue()
+  readonly guests: Guest[] = []
+  /** By line, in the order in which turns began. */
+  readonly served = new Map<string, Guest[]>()
+  private readonly attempt: Transaction
+
+  constructor(attempt: Transaction) {
+    this.attempt = attempt
+  }
+
+  arrive(visit: Visit): void {
+    const { line } = visit
+    const place = line === reserved ? this.queue.reserve(this.attempt) : this.queue.enter(line)
+    const guest: Guest = { visit, place, hasHadTurn: false, hasLeft: false }
+    this.guests.push(guest)
+    const leave = (): void => {
+      guest.hasLeft = true
+      place.leave()
+    }
+    void place.turn.then(() => {
+      guest.hasHadTurn = true
+      this.served.set(line, [...(this.served.get(line) ?? []), guest])
+      if (visit.needsMs !== undefined) setTimeout(leave, visit.needsMs)
+    })
+    if (visit.goesAfterMs !== undefined) setTimeout(leave, visit.goesAfterMs)
+  }
+
+  inLine(line: string): Guest[] {
+    return this.guests.filter(({ visit }) => visit.line === line)
+  }
+
+  /** At most one has a turn; where anybody waits, somebody has one. */
+  check(line: string): void {
+    const guests = this.inLine(line)
+    const held = guests.filter(({ place }) => place.isHeld).length
+    const waiting = guests.filter(({ hasHadTurn, hasLeft }) => !hasHadTurn && !hasLeft).length
+    expect(held).toBeLessThanOrEqual(1)
+    if (waiting > 0) expect(held).toBe(1)
+  }
+}
+
+/** Advances from one timer to the next, so that nothing happens between two looks. */
+async function untilQuiet(look: () => void): Promise<void> {
+  for (;;) {
+    // All that follows from the last timer has happened then.
+    await nextTurn()
+    look()
+    if (vi.getTimerCount() === 0) return
+    await vi.advanceTimersToNextTimerAsync()
+  }
+}
+
+it('turns come in order of arrival, one at a time, never later than those before may take, and end', async () => {
+  const snapshot = await (await openMemoryStore()).snapshot()
+  const property = fc.asyncProperty(visits, async (given) => {
+    const scene = new Scene(new Transaction(snapshot, true, new Tape()))
+    for (const visit of given) setTimeout(() => scene.arrive(visit), visit.atMs)
+    await untilQuiet(() => {
+      for (const line of ['a', 'b', reserved]) scene.check(line)
+    })
+    expect(scene.guests).toHaveLength(given.length)
+    for (const line of ['a', 'b', reserved]) {
+      expect(scene.served.get(line) ?? []).toEqual(scene.inLine(line))
+      expect(scene.queue.isBusy(line)).toBe(false)
+    }
+  })
+  await fc.assert(property, { numRuns: runs, ...seed })
+})
+
+it('each waits for those before it alone, and for each of them no longer than a turn may be', async () => {
+  const snapshot = await (await openMemoryStore()).snapshot()
+  const lines = fc.record({ line: fc.constantFrom('a', reserved), needs: fc.array(ms(12_000), { maxLength: 12 }) })
+  const property = fc.asyncProperty(lines, async ({ line, needs }) => {
+    const scene = new Scene(new Transaction(snapshot, true, new Tape()))
+    const turnMsMax = line === reserved ? reservationMsMax : queueTurnMsMax
+    const startedAt = performance.now()
+    const begunAt: number[] = []
+    for (const needsMs of needs) {
+      scene.arrive({ atMs: 0, line, needsMs, goesAfterMs: undefined })
+      void scene.guests.at(-1)?.place.turn.then(() => begunAt.push(performance.now() - startedAt))
+    }
+    await untilQuiet(() => scene.check(line))
+    const expected = needs.map((_, i) => {
+      return needs.slice(0, i).reduce((sum, needsMs) => sum + Math.min(needsMs, turnMsMax), 0)
+    })
+    expect(begunAt).toEqual(expected)
+  })
+  await fc.assert(property, { numRuns: runs, ...seed })
+})
