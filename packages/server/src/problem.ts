@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AshlarError, type ErrorDetail } from '@ashlar/engine'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import type { TSchema } from 'typebox'
+import type { Schema } from './operations/json-schema.ts'
 import { type ProblemType, problemEntry, ServerError } from './server-errors.ts'
 
 /** Readable by clients that look for `message` and `type`, and a valid problem document (RFC 9457). */
@@ -57,7 +57,7 @@ export function checkBodyIsThere(body: unknown): void {
 }
 
 /** Throws BodyFault. */
-export function checkBody(schema: TSchema, body: unknown, request: FastifyRequest): void {
+export function checkBody(schema: Schema, body: unknown, request: FastifyRequest): void {
   const validate = request.getValidationFunction(schema) ?? request.compileValidationSchema(schema)
   if (validate(body)) return
   const errors = (validate as { readonly errors?: readonly Fault[] }).errors ?? []

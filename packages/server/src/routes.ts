@@ -1,11 +1,11 @@
 /** Registers the table of operations with Fastify. */
 import type { RequestId } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { TSchema } from 'typebox'
 import type { FederatedDatabases } from './federated-databases.ts'
 import { requestIdOf } from './idempotency/request-id.ts'
 import { runOnce } from './idempotency/run-once.ts'
 import { contentTypeOf, negotiate, type ReplyType } from './negotiate.ts'
+import type { Schema } from './operations/json-schema.ts'
 import type {
   FdOperation,
   Operation,
@@ -89,7 +89,7 @@ function handle(
     headers: request.headers,
     replyType,
     service,
-    check: (schema: TSchema, body: unknown) => checkBody(schema, body, request),
+    check: (schema: Schema, body: unknown) => checkBody(schema, body, request),
     get signal() {
       signal ??= signalOf(reply)
       return signal

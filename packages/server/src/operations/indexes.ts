@@ -1,6 +1,7 @@
 /** The operations on indexes (interface, 4.1; REST interface, section 6). */
-import Type from 'typebox'
+
 import { onceOf } from '../idempotency/run-once.ts'
+import { Type } from './json-schema.ts'
 import { type FdOperation, type OperationReply, param, wantsAsync } from './operation.ts'
 import { CreateIndex, IndexCreated, IndexRecord } from './wire-schemas.ts'
 

@@ -1,11 +1,11 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
 import { AshlarError, type Database, type FederatedDatabase, type RequestId } from '@ashlar/engine'
-import type { TSchema } from 'typebox'
 import type { Limits } from '../limits.ts'
 import type { ReplyType } from '../negotiate.ts'
 import type { ProblemType } from '../server-errors.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
 import type { Siblings } from '../workers/siblings.ts'
+import type { Schema } from './json-schema.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -35,7 +35,7 @@ export interface OperationRequest {
   /** Ends when the client goes away. */
   readonly signal: AbortSignal
   /** Throws where a body is not as the schema has it. */
-  readonly check: (schema: TSchema, body: unknown) => void
+  readonly check: (schema: Schema, body: unknown) => void
 }
 
 /** Of an operation on a federated database. */
@@ -59,7 +59,7 @@ export interface OperationReply {
 
 interface QueryParameter {
   readonly description: string
-  readonly schema: TSchema
+  readonly schema: Schema
 }
 
 interface OperationEntry {
@@ -73,16 +73,16 @@ interface OperationEntry {
   /** What the URL may have beside `fdAlias`. */
   readonly queryParameters?: Readonly<Record<string, QueryParameter>>
   readonly status: number
-  readonly reply?: TSchema
+  readonly reply?: Schema
   /** The reply is rows: a JSON array, or NDJSON where the client prefers that. */
   readonly writesRows?: true
-  readonly body?: TSchema
+  readonly body?: Schema
   /** The body may also be text/plain, which is then the field `query` of a body. */
   readonly takesText?: true
   /** Where the engine checks the body wholly, with better messages than a schema has. */
   readonly isBodyCheckedByEngine?: true
   /** What else it may answer with, by status. */
-  readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: TSchema }>>
+  readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
   /** Set for those that cannot be an operation of a transaction. */
   readonly standsAlone?: true
   readonly errors: readonly ProblemType[]

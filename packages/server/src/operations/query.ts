@@ -1,8 +1,8 @@
 /** The operation of the query language (REST interface, section 2). */
 import { AshlarError } from '@ashlar/engine'
-import Type from 'typebox'
 import { onceOf } from '../idempotency/run-once.ts'
 import { wholeReply } from '../row-reply.ts'
+import { Type } from './json-schema.ts'
 import { booleanParam, type FdOperation, type OperationReply } from './operation.ts'
 import { QueryBody, Row } from './wire-schemas.ts'
 

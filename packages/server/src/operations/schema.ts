@@ -1,7 +1,7 @@
 /** The operations of the schema (interface, 4.2 to 4.4). */
 import type { Database } from '@ashlar/engine'
-import Type from 'typebox'
 import { onceOf } from '../idempotency/run-once.ts'
+import { Type } from './json-schema.ts'
 import { booleanParam, type FdOperation, type OperationReply, type OperationRequest, param } from './operation.ts'
 import {
   AlterClass,

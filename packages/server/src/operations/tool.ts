@@ -1,9 +1,10 @@
 /** The operations on administrative tools (REST interface, section 2). */
-import Type from 'typebox'
+
 import { onceOf } from '../idempotency/run-once.ts'
 import { readFlags, type Tool } from '../tools/tool.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 import { toolNamed, tools } from '../tools/tools.ts'
+import { Type } from './json-schema.ts'
 import { type FdOperation, type OperationReply, type ServiceOperation, wantsAsync } from './operation.ts'
 import { ToolBody, ToolRecord, ToolReply } from './wire-schemas.ts'
 

@@ -1,9 +1,9 @@
 /** The bodies of requests and replies, as schemas (interface, section 2). */
-import Type from 'typebox'
+import { Type } from './json-schema.ts'
 
 const quotedBoolean = Type.Union([Type.Boolean(), Type.Literal('true'), Type.Literal('false')])
 const quotedInteger = Type.Union([Type.Integer(), Type.String({ pattern: '^\\d+$' })])
-const anyObject = Type.Record(Type.String(), Type.Unknown())
+const anyObject = Type.Record(Type.Unknown())
 
 export const CreateObject = Type.Object(
   {
@@ -224,7 +224,7 @@ export const QueryBody = Type.Object(
     }),
     language: Type.Optional(Type.String({ description: 'do, in any case, which is also meant without it.' })),
     parameters: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), { description: 'Values of $name in the statements, by name.' }),
+      Type.Record(Type.Unknown(), { description: 'Values of $name in the statements, by name.' }),
     ),
   },
   { additionalProperties: false },
@@ -248,8 +248,8 @@ export const FederatedDatabaseRecord = Type.Object({
   bootfile: Type.String({ description: 'Where the federated database is kept.' }),
   alias: Type.String(),
   store: Type.Object({ kind: Type.String(), isDurable: Type.Boolean() }),
-  limits: Type.Record(Type.String(), Type.Number()),
-  counts: Type.Record(Type.String(), Type.Number()),
+  limits: Type.Record(Type.Number()),
+  counts: Type.Record(Type.Number()),
 })
 
 export const ProblemBody = Type.Object({

@@ -1,7 +1,7 @@
 /** The client's wire types are those of the schemas that the server validates and documents by. */
 import type * as wire from '@ashlar/client'
-import type { Static } from 'typebox'
 import { describe, expectTypeOf, it } from 'vitest'
+import type { Static } from '../../src/operations/json-schema.ts'
 import type * as schemas from '../../src/operations/wire-schemas.ts'
 
 describe('the wire types of the client', () => {
