@@ -2,11 +2,14 @@
  * How the tests run: all packages and the tools in one run, closed by the plain count of `tools/count-reporter.ts`.
  * What users rely on, whatever the store is, is tested once more on PostgreSQL.
  */
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { countReporter } from './tools/count-reporter.ts'
 
 export default defineConfig({
   test: {
+    // Many tests wait for other processes, or for a database: the core that vitest would keep for itself is not idle.
+    maxWorkers: availableParallelism(),
     globalSetup: ['tools/postgres-for-tests.ts'],
     runner: './tools/test-runner.ts',
     testTimeout: 60_000,
@@ -21,8 +24,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          // Where data is kept in directories, the tests of places and of configuration have nothing to say of PostgreSQL.
-          exclude: ['**/2-root.test.ts', '**/8-configuration.test.ts', '**/query/parse/**'],
+          // Where data is kept in directories, the tests of places, of configuration and of damage have nothing to say of PostgreSQL;
+          // what happens without the database is tested on PostgreSQL anyway.
+          exclude: ['**/{1.4-damage,1.4-unavailable,2-root,8-configuration}.test.ts', '**/query/parse/**'],
           include: [
             'packages/server/test/contract/*.test.ts',
             'packages/engine/test/{engine,evolution,model,query,receipts}/**/*.test.ts',

@@ -49,6 +49,7 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
   const open = async (schema = freshSchema()): Promise<Store> => openAt(await nodes.freshAddress(schema))
 
   storeConformance(name, {
+    isCostly: true,
     open: () => open(),
     async reopen(store) {
       await store.close()

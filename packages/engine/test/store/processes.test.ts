@@ -11,7 +11,6 @@ import { startThreeNodes } from './three-nodes.ts'
 
 const scale = Number(process.env.ASHLAR_RUNS ?? 1)
 const clients = 16
-const operations = 40 * scale
 const processes = 4
 const hubCount = 3
 
@@ -103,19 +102,22 @@ interface Shared {
   readonly address: string
   crash(): Promise<void>
   stop(): Promise<void>
+  /** So many each client does; one takes the longer, the more nodes there are. */
+  readonly operations: number
   /** So often it goes on crashing until all is over. */
   readonly crashesEveryMs?: number
 }
 
 /** LMDB has no process of its own that could crash. */
 async function onLmdb(): Promise<Shared> {
-  return { address: `lmdb:${await temporaryDirectory()}`, crash: async () => undefined, stop: async () => undefined }
+  const address = `lmdb:${await temporaryDirectory()}`
+  return { address, operations: 40, crash: async () => undefined, stop: async () => undefined }
 }
 
 /** A server of its own, which the test may crash. */
 async function onPostgres(): Promise<Shared> {
   postgresOfRun()
-  return startPostgres()
+  return { ...(await startPostgres()), operations: 20 }
 }
 
 async function onCitus(): Promise<Shared> {
@@ -125,6 +127,7 @@ async function onCitus(): Promise<Shared> {
   let crashes = 0
   return {
     address,
+    operations: 40,
     async crash() {
       // The coordinator, a worker, the next worker, and again.
       const node = crashes++ % 3
@@ -140,7 +143,7 @@ async function onThreeNodes(): Promise<Shared> {
   postgresOfRun()
   const nodes = await startThreeNodes()
   const address = await nodes.freshAddress(`shared_${process.pid}`)
-  return { address, crash: async () => undefined, stop: () => nodes.stop() }
+  return { address, operations: 10, crash: async () => undefined, stop: () => nodes.stop() }
 }
 
 /** Reads across everything until told to stop: whatever the moment, what is shown fits together. */
@@ -166,6 +169,7 @@ it.each<[string, string, () => Promise<Shared>, boolean]>([
   'on %s, four processes with 64 clients, %s: all that was acknowledged is there, once',
   async (_store, _how, open, isAtWar) => {
     const server = await open()
+    const operations = server.operations * scale
     const fd = await FederatedDatabase.open({ alias: 'shared', store: await openStore(server.address) })
     await fd.defineClasses(classes, 'create')
     const keyAttributes = [{ attributeName: 'key' }]
@@ -186,7 +190,7 @@ it.each<[string, string, () => Promise<Shared>, boolean]>([
     })
     const share = async (part: number): Promise<void> => {
       while (told.lines < part * processes * clients * operations && children.every(isRunning))
-        await new Promise((resolve) => setImmediate(resolve))
+        await new Promise((resolve) => setTimeout(resolve, 1))
     }
     let isOver = false
     const along = isAtWar ? undefined : readAlong(fd, () => isOver)

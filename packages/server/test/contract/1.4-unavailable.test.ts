@@ -27,13 +27,13 @@ afterAll(async () => {
 rule('1.4.12', 'without the database: 503 to be tried again; with it, everything goes on', async () => {
   const oid = await fd.create('Part', { code: 1 })
   proxy.refuse(true)
-  const replies = [
-    await server.get(`/v1/object/${oid}`),
-    await server.put(`/v1/object/${oid}`, { attributes: { code: 2 } }),
-    await server.post('/v1/object', { class: 'Part', attributes: { code: 3 } }),
-    await server.post('/v1/query', { query: 'FROM Part RETURN *' }),
-    await server.get('/health/ready'),
-  ]
+  const replies = await Promise.all([
+    server.get(`/v1/object/${oid}`),
+    server.put(`/v1/object/${oid}`, { attributes: { code: 2 } }),
+    server.post('/v1/object', { class: 'Part', attributes: { code: 3 } }),
+    server.post('/v1/query', { query: 'FROM Part RETURN *' }),
+    server.get('/health/ready'),
+  ])
   for (const reply of replies) {
     expectProblem(reply, 503, 'StoreUnavailable')
     expect(reply.headers['retry-after']).toMatch(/^\d+$/)

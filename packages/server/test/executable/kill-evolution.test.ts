@@ -9,7 +9,7 @@ import {
   temporaryDirectory,
 } from '../contract/server-under-test.ts'
 
-const rounds = 8
+const rounds = Math.ceil(4 * Number(process.env.ASHLAR_RUNS ?? 1))
 const objects = 4_000
 const batchSize = 10
 
@@ -102,41 +102,45 @@ async function check(
   expect(await ask('FROM Item RETURN COUNT() AS n')).toEqual([{ n: objects }])
 }
 
-it(`kill -9 amid changes of every kind, ${rounds} times: consistent afterwards, and builds go on`, async () => {
-  const data = temporaryDirectory()
-  let server = await startServer({ words: ['--fd', 'main'], data })
-  let fd = new FdUnderTest(server, 'main')
-  await fd.define(
-    classOf('Item', { nr: 'integer', code: 'integer' }),
-    classOf('Entry', { batch: 'integer', nth: 'integer' }),
-  )
-  await fd.index('byCode', 'Item', false, 'code')
-  const parameters = { numbers: Array.from({ length: objects }, (_, i) => i) }
-  const fill = 'FOR EACH n IN $numbers => (CREATE Item {nr: $n, code: $n})'
-  expect((await server.post(fd.at('/v1/query'), { query: fill, parameters })).status).toBe(200)
-  const acknowledged = new Set<number>()
-  for (let round = 0; round < rounds; round++) {
-    const target = acknowledged.size + 5 + round * 6
-    const working = [batches(server, fd, acknowledged, round * 100_000), changes(server, fd), indexes(server, fd)]
-    await background(server, fd, round)
-    while (acknowledged.size < target) await new Promise((resolve) => setImmediate(resolve))
-    await server.end('SIGKILL')
-    await Promise.all(working)
-    server = await startServer({ words: ['--fd', 'main'], data })
-    fd = new FdUnderTest(server, 'main')
-    await check(server, fd, acknowledged, round)
-    await server.delete(fd.at(`/v1/index/background${round}`))
-    // Where the stop left the type of codes, the next round begins with the other one.
-    const { attributes } = (await server.get(fd.at('/v1/schema/Item'))).json
-    const isText = attributes.find(({ attributeName }: Loose) => attributeName === 'code').logicalType === 'string'
-    if (isText) {
-      const back = { attributesToChange: [{ attributeName: 'code', logicalType: 'integer' }] }
-      expect((await server.put(fd.at('/v1/schema/Item'), back)).status).toBe(201)
+it(
+  `kill -9 amid changes of every kind, ${rounds} times: consistent afterwards, and builds go on`,
+  async () => {
+    const data = temporaryDirectory()
+    let server = await startServer({ words: ['--fd', 'main'], data })
+    let fd = new FdUnderTest(server, 'main')
+    await fd.define(
+      classOf('Item', { nr: 'integer', code: 'integer' }),
+      classOf('Entry', { batch: 'integer', nth: 'integer' }),
+    )
+    await fd.index('byCode', 'Item', false, 'code')
+    const parameters = { numbers: Array.from({ length: objects }, (_, i) => i) }
+    const fill = 'FOR EACH n IN $numbers => (CREATE Item {nr: $n, code: $n})'
+    expect((await server.post(fd.at('/v1/query'), { query: fill, parameters })).status).toBe(200)
+    const acknowledged = new Set<number>()
+    for (let round = 0; round < rounds; round++) {
+      const target = acknowledged.size + 5 + round * 6
+      const working = [batches(server, fd, acknowledged, round * 100_000), changes(server, fd), indexes(server, fd)]
+      await background(server, fd, round)
+      while (acknowledged.size < target) await new Promise((resolve) => setTimeout(resolve, 1))
+      await server.end('SIGKILL')
+      await Promise.all(working)
+      server = await startServer({ words: ['--fd', 'main'], data })
+      fd = new FdUnderTest(server, 'main')
+      await check(server, fd, acknowledged, round)
+      await server.delete(fd.at(`/v1/index/background${round}`))
+      // Where the stop left the type of codes, the next round begins with the other one.
+      const { attributes } = (await server.get(fd.at('/v1/schema/Item'))).json
+      const isText = attributes.find(({ attributeName }: Loose) => attributeName === 'code').logicalType === 'string'
+      if (isText) {
+        const back = { attributesToChange: [{ attributeName: 'code', logicalType: 'integer' }] }
+        expect((await server.put(fd.at('/v1/schema/Item'), back)).status).toBe(201)
+      }
+      const left = attributes
+        .map(({ attributeName }: Loose) => attributeName)
+        .filter((name: string) => /^a\d+$/.test(name))
+      if (left.length > 0) await server.put(fd.at('/v1/schema/Item'), { attributesToDelete: left })
     }
-    const left = attributes
-      .map(({ attributeName }: Loose) => attributeName)
-      .filter((name: string) => /^a\d+$/.test(name))
-    if (left.length > 0) await server.put(fd.at('/v1/schema/Item'), { attributesToDelete: left })
-  }
-  await server.remove()
-})
+    await server.remove()
+  },
+  15_000 * Math.max(4, rounds),
+)

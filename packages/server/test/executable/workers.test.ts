@@ -69,8 +69,12 @@ async function workersOf({ log }: Started, count: number): Promise<Map<number, n
 }
 
 async function gone(pids: Iterable<number>): Promise<void> {
-  for (const pid of pids) while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve))
+  for (const pid of pids) while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
 }
+
+const scale = Math.max(1, Number(process.env.ASHLAR_RUNS ?? 1))
+const rounds = 60 * scale
+const kills = 2 * scale
 
 describe.each([
   ['LMDB', () => [] as string[]],
@@ -78,64 +82,72 @@ describe.each([
 ])('workers on %s', (_, place) => {
   const startWorkers = (...words: string[]): Started => start(['--port', '0', '--workers', '2', ...place(), ...words])
 
-  it('each sees at once what the other has changed, objects and schema; no OID and no unique key comes twice', async () => {
-    const server = startWorkers()
-    const url = await server.url
-    const [one, other] = [new Connection(url), new Connection(url)]
-    expect((await one.send('PUT', '/v1/schema', [gadget])).status).toBe(201)
-    expect((await other.send('GET', '/v1/schema/Gadget')).body.className).toBe('Gadget')
-    expect((await other.send('POST', '/v1/index', byName)).status).toBe(201)
-    const oids = new Set<string>()
-    for (let nth = 0; nth < 200; nth++) {
-      const [writer, reader] = nth % 2 === 0 ? [one, other] : [other, one]
-      const name = `n${nth}`
-      const created = await writer.send('POST', '/v1/object', { class: 'Gadget', attributes: { name } })
-      expect(created.status).toBe(201)
-      const oid = created.body.__identifier__ as string
-      oids.add(oid)
-      expect((await reader.send('GET', `/v1/object/${oid}`)).body).toMatchObject({ name })
-      const again = await reader.send('POST', '/v1/object', { class: 'Gadget', attributes: { name } })
-      expect([again.status, again.body.type]).toEqual([409, 'UniqueViolation'])
-    }
-    expect(oids.size).toBe(200)
-    const more = { attributesToAdd: [{ attributeName: 'more', logicalType: 'integer' }] }
-    expect((await one.send('PUT', '/v1/schema/Gadget', more)).status).toBe(201)
-    expect((await other.send('GET', `/v1/object/${[...oids][0]}`)).body).toMatchObject({ more: 0 })
-    server.child.kill('SIGTERM')
-    const { code, stdout, stderr } = await server.ended
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/^Ashlar [^\n]+ · 2 workers · FDs: default [^\n]+\n$/)
-    const busy = new Set(
-      logOf(stderr)
-        .filter(({ msg }) => msg === 'request')
-        .map(({ worker }) => worker),
-    )
-    expect([...busy].sort()).toEqual([1, 2])
-  })
-
-  it('one that is killed is replaced; nothing that was acknowledged is lost, the port stays', async () => {
-    const server = startWorkers()
-    const url = await server.url
-    await new Connection(url).send('PUT', '/v1/schema', [gadget])
-    const acknowledged: string[] = []
-    for (let killed = 1; killed <= 3; killed++) {
-      for (let nth = 0; nth < 20; nth++) {
-        const attributes = { name: `${killed} ${nth}` }
-        const created = await new Connection(url).send('POST', '/v1/object', { class: 'Gadget', attributes })
-        acknowledged.push(created.body.__identifier__)
+  it(
+    'each sees at once what the other has changed, objects and schema; no OID and no unique key comes twice',
+    async () => {
+      const server = startWorkers()
+      const url = await server.url
+      const [one, other] = [new Connection(url), new Connection(url)]
+      expect((await one.send('PUT', '/v1/schema', [gadget])).status).toBe(201)
+      expect((await other.send('GET', '/v1/schema/Gadget')).body.className).toBe('Gadget')
+      expect((await other.send('POST', '/v1/index', byName)).status).toBe(201)
+      const oids = new Set<string>()
+      for (let nth = 0; nth < rounds; nth++) {
+        const [writer, reader] = nth % 2 === 0 ? [one, other] : [other, one]
+        const name = `n${nth}`
+        const created = await writer.send('POST', '/v1/object', { class: 'Gadget', attributes: { name } })
+        expect(created.status).toBe(201)
+        const oid = created.body.__identifier__ as string
+        oids.add(oid)
+        expect((await reader.send('GET', `/v1/object/${oid}`)).body).toMatchObject({ name })
+        const again = await reader.send('POST', '/v1/object', { class: 'Gadget', attributes: { name } })
+        expect([again.status, again.body.type]).toEqual([409, 'UniqueViolation'])
       }
-      const workers = await workersOf(server, killed + 1)
-      process.kill(workers.get(killed) ?? 0, 'SIGKILL')
-      await workersOf(server, killed + 2)
-    }
-    for (const oid of acknowledged)
-      expect((await new Connection(url).send('GET', `/v1/object/${oid}`)).status).toBe(200)
-    expect(new Set(acknowledged).size).toBe(60)
-    const verified = await new Connection(url).send('POST', '/v1/tool', { tool: 'Verify' })
-    expect(verified.body).toMatchObject({ returnCode: 0 })
-    server.child.kill('SIGTERM')
-    expect((await server.ended).code).toBe(0)
-  })
+      expect(oids.size).toBe(rounds)
+      const more = { attributesToAdd: [{ attributeName: 'more', logicalType: 'integer' }] }
+      expect((await one.send('PUT', '/v1/schema/Gadget', more)).status).toBe(201)
+      expect((await other.send('GET', `/v1/object/${[...oids][0]}`)).body).toMatchObject({ more: 0 })
+      server.child.kill('SIGTERM')
+      const { code, stdout, stderr } = await server.ended
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^Ashlar [^\n]+ · 2 workers · FDs: default [^\n]+\n$/)
+      const busy = new Set(
+        logOf(stderr)
+          .filter(({ msg }) => msg === 'request')
+          .map(({ worker }) => worker),
+      )
+      expect([...busy].sort()).toEqual([1, 2])
+    },
+    60_000 * scale,
+  )
+
+  it(
+    'one that is killed is replaced; nothing that was acknowledged is lost, the port stays',
+    async () => {
+      const server = startWorkers()
+      const url = await server.url
+      await new Connection(url).send('PUT', '/v1/schema', [gadget])
+      const acknowledged: string[] = []
+      for (let killed = 1; killed <= kills; killed++) {
+        for (let nth = 0; nth < 20; nth++) {
+          const attributes = { name: `${killed} ${nth}` }
+          const created = await new Connection(url).send('POST', '/v1/object', { class: 'Gadget', attributes })
+          acknowledged.push(created.body.__identifier__)
+        }
+        const workers = await workersOf(server, killed + 1)
+        process.kill(workers.get(killed) ?? 0, 'SIGKILL')
+        await workersOf(server, killed + 2)
+      }
+      for (const oid of acknowledged)
+        expect((await new Connection(url).send('GET', `/v1/object/${oid}`)).status).toBe(200)
+      expect(new Set(acknowledged).size).toBe(kills * 20)
+      const verified = await new Connection(url).send('POST', '/v1/tool', { tool: 'Verify' })
+      expect(verified.body).toMatchObject({ returnCode: 0 })
+      server.child.kill('SIGTERM')
+      expect((await server.ended).code).toBe(0)
+    },
+    60_000 * scale,
+  )
 })
 
 /** Creates one object after another until it is over, and notes those that were acknowledged. */
@@ -151,8 +163,6 @@ async function createAlong(url: string, client: number, created: string[], isOve
   }
 }
 
-const scale = Math.max(1, Number(process.env.ASHLAR_RUNS ?? 1))
-
 it(
   'on LMDB workers that are killed and replaced under load, one after the other, lose nothing',
   async () => {
@@ -162,7 +172,6 @@ it(
     const created: string[] = []
     let isOver = false
     const clients = Array.from({ length: 6 }, (_, client) => createAlong(url, client, created, () => isOver))
-    const kills = 2 * scale
     for (let killed = 1; killed <= kills; killed++) {
       const workers = await workersOf(server, killed + 2)
       process.kill(workers.get(killed) ?? 0, 'SIGKILL')

@@ -80,7 +80,8 @@ async function check(db: QueryDatabase, things: readonly Thing[], wheres: readon
   }
 }
 
-const wheres = fc.array(predicate, { minLength: 4, maxLength: 8 })
+// Of a database that is made anew for each run, much is asked.
+const wheres = fc.array(predicate, { minLength: 8, maxLength: 16 })
 
 async function withThings(
   setUp: readonly string[],
@@ -101,7 +102,7 @@ describe('a query finds what a naive evaluator finds', () => {
         fc.asyncProperty(data, wheres, (things, each) => {
           return withThings([], kind, things, (db) => check(db, things, each))
         }),
-        runs(60),
+        runs(30),
       )
     })
 
@@ -110,7 +111,7 @@ describe('a query finds what a naive evaluator finds', () => {
         fc.asyncProperty(data, wheres, (things, each) => {
           return withThings(indexes, kind, things, (db) => check(db, things, each))
         }),
-        runs(120),
+        runs(60),
       )
     })
   }
@@ -129,7 +130,7 @@ describe('a query finds what a naive evaluator finds', () => {
         })
         await close()
       }),
-      runs(80),
+      runs(40),
     )
   })
 
@@ -144,7 +145,7 @@ describe('a query finds what a naive evaluator finds', () => {
           await check(db, now, [where])
         })
       }),
-      runs(80),
+      runs(40),
     )
   })
 })
@@ -179,7 +180,7 @@ describe('ORDER BY, SKIP and TAKE', () => {
           })
         }
       }),
-      runs(80),
+      runs(40),
     )
   })
 })

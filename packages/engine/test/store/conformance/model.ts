@@ -66,7 +66,7 @@ interface World {
 
 export function modelRules(driver: Driver): void {
   it('behaves like a sorted array under random commits, scans and snapshots', async () => {
-    const runs = 40 * Number(process.env.ASHLAR_RUNS ?? 1)
+    const runs = (driver.isCostly === true ? 10 : 40) * Number(process.env.ASHLAR_RUNS ?? 1)
     const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
     const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
       useStore(driver, async (store) => {
