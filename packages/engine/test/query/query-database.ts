@@ -4,7 +4,7 @@ import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
-import { openStoreOfRun } from '../store/store-of-run.ts'
+import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 
 export type Row = Record<string, unknown>
@@ -35,9 +35,16 @@ interface Options {
   readonly importDir?: string
 }
 
+const kinds: readonly { readonly wrap: (store: Store) => Store; readonly name: string }[] = [
+  { wrap: (store) => store, name: '' },
+  { wrap: (store) => sometimesLater(store, 7), name: ' (from a store that answers later)' },
+]
+// PostgreSQL always answers later.
+const kindsOfRun = isOnPostgres ? kinds.slice(0, 1) : kinds
+
 /** One that answers at once, and one that sometimes answers later. */
-export const storeKinds: readonly ((store: Store) => Store)[] = [(store) => store, (store) => sometimesLater(store, 7)]
-export const kindNames = ['', ' (from a store that answers later)']
+export const storeKinds = kindsOfRun.map(({ wrap }) => wrap)
+export const kindNames = kindsOfRun.map(({ name }) => name)
 
 /** A test on each kind of store. `setUp`: texts that are run first. */
 export function queryTest(

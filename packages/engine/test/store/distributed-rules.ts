@@ -5,6 +5,7 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import type { Bytes, Store } from '../../src/store/store.ts'
 import { storeConformance } from './conformance.ts'
+import { emptiedSchemas } from './emptied-schemas.ts'
 
 export interface DistributedNodes {
   /** The address of a new store on the coordinator, in a schema of its own, that is not distributed. */
@@ -48,14 +49,10 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
 
   const open = async (schema = freshSchema()): Promise<Store> => openAt(await nodes.freshAddress(schema))
 
-  storeConformance(name, {
-    isCostly: true,
-    open: () => open(),
-    async reopen(store) {
-      await store.close()
-      return openAt(addresses.get(store) ?? '')
-    },
-  })
+  storeConformance(
+    name,
+    emptiedSchemas(() => nodes.freshAddress(freshSchema())),
+  )
 
   describe(name, () => {
     it('have the rows of each placement on one node, and all have some', async () => {

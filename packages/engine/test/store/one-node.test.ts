@@ -12,32 +12,17 @@ import { type Segment, segmentsOf } from '../../src/store/postgres/placement.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { byPlacement, type KeysOfPlacement, readKeysOfPlacement } from '../../src/store/postgres/read-keys.ts'
 import { readPage } from '../../src/store/postgres/read-pages.ts'
-import type { Store } from '../../src/store/store.ts'
 import type { Oid } from '../../src/types/oid.ts'
 import type { AttributeNumber } from '../../src/types/type-spec.ts'
 import { storeConformance } from './conformance.ts'
 import { runSql } from './database-client.ts'
+import { emptiedSchemas } from './emptied-schemas.ts'
 import { oneNodeDatabase } from './one-node.ts'
 import { seededRandom } from './wrappers/seeded-random.ts'
 
-const addresses = new WeakMap<Store, string>()
 let database: Promise<string> | undefined
 
-async function openAt(address: string): Promise<Store> {
-  const store = await openPostgresStore(address)
-  addresses.set(store, address)
-  return store
-}
-
-storeConformance('one node', {
-  async open() {
-    return openAt(await freshAddress())
-  },
-  async reopen(store) {
-    await store.close()
-    return openAt(addresses.get(store) ?? '')
-  },
-})
+storeConformance('one node', emptiedSchemas(freshAddress))
 
 async function freshAddress(): Promise<string> {
   database ??= oneNodeDatabase(inject('postgres'))
@@ -56,7 +41,7 @@ async function partitionsRead(address: string, { text, values = [] }: QueryArray
 describe('of a distributed store', () => {
   it('a page of a container, of links and of an index asks one partition, and so do keys of one placement', async () => {
     const address = await freshAddress()
-    await (await openAt(address)).close()
+    await (await openPostgresStore(address)).close()
     const tables = { schema: new URL(address).searchParams.get('schema') ?? '', hasRoot: true }
     const ranges = [3, 4, 5, 6, 7].flatMap((number) => [
       containerExtent(3, number),
@@ -85,7 +70,7 @@ describe('of a distributed store', () => {
     const byte = (): number => Math.floor(random() * 256)
     const [source, target, back] = [
       await openMemoryStore(),
-      await openAt(await freshAddress()),
+      await openPostgresStore(await freshAddress()),
       await openMemoryStore(),
     ]
     const changes = Array.from({ length: 3_000 }, (_, i) => {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { runs } from '../../bytes/property-runs.ts'
-import { openQueryDatabase, type QueryDatabase, type Row, storeKinds } from '../query-database.ts'
+import { kindNames, openQueryDatabase, type QueryDatabase, type Row, storeKinds } from '../query-database.ts'
 import { byText, days, numbers, type Place, predicate, type Term, type Thing, texts } from './random-predicate.ts'
 
 const schema = `UPDATE SCHEMA {
@@ -96,8 +96,8 @@ async function withThings(
 }
 
 describe('a query finds what a naive evaluator finds', () => {
-  for (const [kind, store] of ['that answers at once', 'that answers later'].entries()) {
-    it(`without indexes, from a store ${store}`, async () => {
+  for (const [kind, suffix] of kindNames.entries()) {
+    it(`without indexes${suffix}`, async () => {
       await fc.assert(
         fc.asyncProperty(data, wheres, (things, each) => {
           return withThings([], kind, things, (db) => check(db, things, each))
@@ -106,7 +106,7 @@ describe('a query finds what a naive evaluator finds', () => {
       )
     })
 
-    it(`with indexes, from a store ${store}`, async () => {
+    it(`with indexes${suffix}`, async () => {
       await fc.assert(
         fc.asyncProperty(data, wheres, (things, each) => {
           return withThings(indexes, kind, things, (db) => check(db, things, each))
