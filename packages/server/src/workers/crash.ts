@@ -41,20 +41,35 @@ export function lmdbStores(addresses: readonly string[]): string[] {
   return addresses.filter((address) => address.startsWith('lmdb:'))
 }
 
-/** Counts crashes within a span of time that goes along. */
-export class CrashCount {
+/**
+ * Counts crashes within a span of time that goes along. Processes that served together and crash before another has taken the place of the
+ * first of them have one cause, such as a lock table that was cut: that is one crash.
+ */
+export class CrashCount<P> {
   private readonly max: number
   private readonly windowMs: number
   private times: readonly number[] = []
+  /** Those that served when the last crash was counted, and none has come to serve since. */
+  private companions: ReadonlySet<P> = new Set()
 
   constructor(max: number, windowMs: number) {
     this.max = max
     this.windowMs = windowMs
   }
 
-  /** Notes one; true when there were `max` of them within the span. `nowMs`: of a clock that only goes forward. */
-  isTooMany(nowMs: number): boolean {
+  /**
+   * Notes one; true when there were `max` of them within the span. `serving`: the processes that served just before it crashed.
+   * `nowMs`: of a clock that only goes forward.
+   */
+  isTooMany(crashed: P, serving: Iterable<P>, nowMs: number): boolean {
+    if (this.companions.has(crashed)) return false
+    this.companions = new Set(serving)
     this.times = [...this.times.filter((time) => nowMs - time < this.windowMs), nowMs]
     return this.times.length >= this.max
+  }
+
+  /** A process has come to serve: what crashes from now on crashes again. */
+  serves(): void {
+    this.companions = new Set()
   }
 }

@@ -28,7 +28,7 @@ export class Primary {
   private readonly config: Config
   private readonly logger: Logger
   private readonly stopMsMax: number
-  private readonly crashes: CrashCount
+  private readonly crashes: CrashCount<Child>
   private readonly children = new Set<Child>()
   private readonly listening = new Set<Child>()
   private readonly questions = new RunQuestions()
@@ -108,6 +108,7 @@ export class Primary {
     // It asked for any port while the last that had the right one ended.
     if (this.served !== undefined && this.served.url !== url) child.process.kill('SIGKILL')
     this.failures = 0
+    this.crashes.serves()
     this.listening.add(child)
     this.logger.info({ worker: child.id, pid }, 'a worker serves')
     return { url, stores }
@@ -118,12 +119,13 @@ export class Primary {
   }
 
   private ended(child: Child, code: number | null, signal: string | null): void {
+    const serving = [...this.listening]
     this.children.delete(child)
     this.listening.delete(child)
     this.questions.forget(child)
     const { pid } = child.process
     const crash = crashOf(code, signal)
-    if (crash !== undefined) this.crashed(pid, crash)
+    if (crash !== undefined) this.crashed(child, crash, serving)
     else if (signal !== null && this.served === undefined && this.stopping === undefined) {
       tell(`Process ${pid} was ended by ${signal} before it served.`)
     }
@@ -135,11 +137,12 @@ export class Primary {
   }
 
   /** The operator is told; a crash before all serve, or one too many, ends the server. */
-  private crashed(pid: number | undefined, crash: string): void {
+  private crashed(child: Child, crash: string, serving: readonly Child[]): void {
+    const { pid } = child.process
     const { federatedDatabases } = this.config
     const stores = lmdbStores(federatedDatabases.map(({ store }) => store))
     tell(crashSentence({ pid, crash, stores, work: 'serve' }))
-    const isTooMany = this.crashes.isTooMany(performance.now())
+    const isTooMany = this.crashes.isTooMany(child, serving, performance.now())
     if (this.served !== undefined && !isTooMany) return
     if (this.served !== undefined && this.stopping === undefined) {
       tell('It has crashed too often within a short time, and is not started again.')

@@ -1,4 +1,5 @@
 /** Processes that die beside the one that watches over them: replaced, told of, or not started again. */
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { AshlarClient } from '@ashlar/client'
@@ -74,6 +75,21 @@ describe('a server on LMDB', () => {
       expect.stringContaining('crashed (SIGBUS)'),
       'ashlar: It has crashed too often within a short time, and is not started again.',
     ])
+  })
+
+  it('whose workers all crash at once goes on with others: that is one crash', async () => {
+    const config = join(temporaryDirectory(), 'ashlar.json')
+    writeFileSync(config, JSON.stringify({ limits: { workerCrashesMax: 2 } }))
+    const server = start(['--port', '0', '--workers', '2', '--config', config])
+    const client = new AshlarClient({ baseUrl: await server.url })
+    await client.putSchema([gadget])
+    for (const pid of await serving(server, 2)) process.kill(pid, 'SIGBUS')
+    await serving(server, 4)
+    expect((await client.createObject('Gadget', { name: 'after' })).__identifier__).toBeDefined()
+    server.child.kill('SIGTERM')
+    const { code, stderr } = await server.ended
+    expect(code).toBe(0)
+    expect(sentences(stderr)).toEqual(Array.from({ length: 2 }, () => expect.stringContaining('crashed (SIGBUS)')))
   })
 
   it.each([1, 2])('of %i workers that crashes before it serves is not started again', async (workers) => {
@@ -177,7 +193,18 @@ describe('what a crash is', () => {
   })
 
   it('is too often when there were so many within the time', () => {
-    const count = new CrashCount(3, 1_000)
-    expect([0, 999, 1_001, 1_998, 1_999].map((ms) => count.isTooMany(ms))).toEqual([false, false, false, true, true])
+    const count = new CrashCount<number>(3, 1_000)
+    const areTooMany = [0, 999, 1_001, 1_998, 1_999].map((ms, process) => count.isTooMany(process, [process], ms))
+    expect(areTooMany).toEqual([false, false, false, true, true])
+  })
+
+  it('counts once those that served together and crash before another serves, and each that has not served', () => {
+    const count = new CrashCount<string>(3, 1_000)
+    const all = ['a', 'b', 'c']
+    expect(all.map((process) => count.isTooMany(process, all, 0))).toEqual([false, false, false])
+    count.serves()
+    expect(['d', 'e'].map((process) => count.isTooMany(process, ['d', 'e'], 1))).toEqual([false, false])
+    // It was to take the place of one of those.
+    expect(count.isTooMany('f', [], 2)).toBe(true)
   })
 })
