@@ -3,6 +3,8 @@
 export interface LockedPackage {
   version?: string
   resolved?: string
+  /** The digest that npm holds what it downloads against. */
+  integrity?: string
   link?: boolean
   dev?: boolean
   optional?: boolean
@@ -54,7 +56,39 @@ export function withPlatformPackages(lock: LockFile): LockFile {
   return { ...lock, packages: Object.fromEntries(all.sort(([a], [b]) => a.localeCompare(b, 'en'))) }
 }
 
-/** What would make `npm ci` refuse the lock file, or bind it to one registry; one sentence each. */
+/**
+ * Run-time packages that were added by `fix-lock` from registries that do not carry them, so that nobody could be asked for their
+ * digest: npm takes these for what they are on the platforms that need them. `npm run fix-lock` at a registry that has them completes
+ * the lock file; then they have to go from here. This list only shrinks.
+ */
+const knownWithoutIntegrity: readonly string[] = ['darwin-arm64', 'darwin-x64', 'linux-arm', 'win32-x64'].map(
+  (platform) => `node_modules/@msgpackr-extract/msgpackr-extract-${platform}`,
+)
+
+/** Paths of the packages that a server runs, and whose download npm would not check. */
+export function runTimeWithoutIntegrity({ packages }: LockFile): string[] {
+  return Object.entries(packages).flatMap(([path, { integrity, link, dev }]) => {
+    const isDownloaded = path.includes('node_modules/') && link !== true
+    return isDownloaded && dev !== true && integrity === undefined ? [path] : []
+  })
+}
+
+/** The same lock file with these digests, by path; `integrity` stands behind the version, as npm has it. */
+export function withIntegrity(lock: LockFile, digests: ReadonlyMap<string, string>): LockFile {
+  const packages = Object.entries(lock.packages).map(([path, { version, ...rest }]) => {
+    const integrity = digests.get(path)
+    const versioned = version === undefined ? {} : { version }
+    return [path, integrity === undefined ? { ...versioned, ...rest } : { ...versioned, integrity, ...rest }] as const
+  })
+  return { ...lock, packages: Object.fromEntries(packages) }
+}
+
+/** What npm calls the package at a path of the lock file. */
+export function nameAt(path: string): string {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+}
+
+/** What would make `npm ci` refuse the lock file, bind it to one registry, or let it take something else than was locked; one sentence each. */
 export function lockFileProblems(lock: LockFile, manifests: ReadonlyMap<string, Manifest>): string[] {
   const problems: string[] = []
   for (const [path, entry] of Object.entries(lock.packages)) {
@@ -63,6 +97,14 @@ export function lockFileProblems(lock: LockFile, manifests: ReadonlyMap<string, 
     if (platform && !entry.optional) problems.push(`${path} is for one platform but not optional`)
   }
   for (const path of missingPlatformPackages(lock).keys()) problems.push(`${path} is missing: run npm run fix-lock`)
+  const withoutIntegrity = runTimeWithoutIntegrity(lock)
+  for (const path of withoutIntegrity) {
+    if (!knownWithoutIntegrity.includes(path)) problems.push(`${path} has no integrity: run npm run fix-lock`)
+  }
+  for (const path of knownWithoutIntegrity) {
+    if (lock.packages[path]?.integrity !== undefined)
+      problems.push(`${path} has its integrity: remove it from the list in tools/lock-file.ts`)
+  }
   for (const [path, manifest] of manifests) {
     const entry = lock.packages[path]
     if (entry === undefined) problems.push(`the workspace ${path} is missing: run npm install`)

@@ -1,6 +1,13 @@
 /** Tests that a lock file without some platform's packages is found and completed. */
 import { describe, expect, it } from 'vitest'
-import { type LockFile, lockFileProblems, missingPlatformPackages, withPlatformPackages } from '../lock-file.ts'
+import {
+  type LockFile,
+  lockFileProblems,
+  missingPlatformPackages,
+  nameAt,
+  withIntegrity,
+  withPlatformPackages,
+} from '../lock-file.ts'
 
 function lockWith(optional: Record<string, string>, more: LockFile['packages'] = {}): LockFile {
   return {
@@ -52,16 +59,46 @@ describe('fix-lock', () => {
 })
 
 describe('check-lock', () => {
+  it('finds packages that a server runs and whose download nobody would check, and fix-lock puts the digest where npm does', () => {
+    const entry = { version: '1.0.0', optional: true }
+    const lock = lockWith(
+      {},
+      {
+        'node_modules/a/node_modules/@b/c': entry,
+        'node_modules/d': { ...entry, dev: true },
+        'node_modules/e': { ...entry, integrity: 'sha512-e' },
+        'packages/engine': { version: '0.1.0' },
+      },
+    )
+    expect(lockFileProblems(lock, new Map())).toEqual([
+      'node_modules/a/node_modules/@b/c has no integrity: run npm run fix-lock',
+    ])
+    expect(nameAt('node_modules/a/node_modules/@b/c')).toBe('@b/c')
+    const fixed = withIntegrity(lock, new Map([['node_modules/a/node_modules/@b/c', 'sha512-c']]))
+    expect(lockFileProblems(fixed, new Map())).toEqual([])
+    const { 'node_modules/a/node_modules/@b/c': completed, ...others } = fixed.packages
+    expect(JSON.stringify(completed)).toBe('{"version":"1.0.0","integrity":"sha512-c","optional":true}')
+    expect(others).toMatchObject({ 'node_modules/e': { integrity: 'sha512-e' }, '': {} })
+  })
+
+  it('finds what is listed as lacking its digest and has it', () => {
+    const path = 'node_modules/@msgpackr-extract/msgpackr-extract-darwin-x64'
+    const more = { [path]: { version: '1.0.0', integrity: 'sha512-x', optional: true } }
+    expect(lockFileProblems(lockWith({}, more), new Map())).toEqual([
+      `${path} has its integrity: remove it from the list in tools/lock-file.ts`,
+    ])
+  })
+
   it('finds addresses, but not the links of workspaces', () => {
     const more = {
       'node_modules/@ashlar/engine': { resolved: 'packages/engine', link: true },
-      'node_modules/a': { version: '1.0.0', resolved: 'https://example.org/a.tgz' },
+      'node_modules/a': { version: '1.0.0', resolved: 'https://example.org/a.tgz', integrity: 'sha512-a' },
     }
     expect(lockFileProblems(lockWith({}, more), new Map())).toEqual(['node_modules/a names a download address'])
   })
 
   it('finds missing platforms and those that every machine would have to install', () => {
-    const more = { 'node_modules/b': { version: '1.0.0', os: ['linux'] } }
+    const more = { 'node_modules/b': { version: '1.0.0', integrity: 'sha512-b', os: ['linux'] } }
     expect(lockFileProblems(lockWith({ 'a-linux-x64': '1.2.3' }, more), new Map())).toEqual([
       'node_modules/b is for one platform but not optional',
       'node_modules/a-linux-x64 is missing: run npm run fix-lock',
