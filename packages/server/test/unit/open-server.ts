@@ -1,4 +1,4 @@
-/** A server in this process, over federated databases in memory; verified before it is closed. */
+/** A server in this process, over federated databases in memory unless told otherwise; verified before it is closed. */
 import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
@@ -8,6 +8,8 @@ import { buildServer } from '../../src/server.ts'
 
 export interface ServerSetting {
   readonly aliases?: readonly string[]
+  /** The address of the store; in memory where it is left out. */
+  readonly store?: string
   readonly defaultAlias?: string
   readonly limits?: Partial<Limits>
   readonly isShutdownAllowed?: boolean
@@ -27,7 +29,7 @@ export interface OpenServer {
 export async function openServer(setting: ServerSetting = {}): Promise<OpenServer> {
   const federatedDatabases: FederatedDatabase[] = []
   for (const alias of setting.aliases ?? ['default']) {
-    federatedDatabases.push(await FederatedDatabase.open({ alias, store: await openStore('memory:') }))
+    federatedDatabases.push(await FederatedDatabase.open({ alias, store: await openStore(setting.store ?? 'memory:') }))
   }
   const app = await buildServer({
     federatedDatabases,
