@@ -20,6 +20,18 @@ ${lockOne(tables)}
           END LOOP;`
 }
 
+/** The branches of a condition, from behind its IF: each row is locked as weakly as what is wanted of it allows. */
+function byStrength(lock: (strength: string) => string): string {
+  return `r.w & ${wants.delete | wants.guard} <> 0 THEN
+                ${lock('UPDATE')}
+              ELSIF r.w & ${wants.put} <> 0 THEN
+                ${lock('NO KEY UPDATE')}
+              ELSIF r.w & ${wants.revision} <> 0 THEN
+                ${lock('SHARE')}
+              ELSE
+                ${lock('KEY SHARE')}`
+}
+
 function lockOne(tables: Tables): string {
   const lock = (strength: string): string =>
     onTableOf(
@@ -38,14 +50,7 @@ function lockOne(tables: Tables): string {
                   EXIT;
                 END IF;
               END IF;
-              IF r.w & ${wants.delete | wants.guard} <> 0 THEN
-                ${lock('UPDATE')}
-              ELSIF r.w & ${wants.put} <> 0 THEN
-                ${lock('NO KEY UPDATE')}
-              ELSIF r.w & ${wants.revision} <> 0 THEN
-                ${lock('SHARE')}
-              ELSE
-                ${lock('KEY SHARE')}
+              IF ${byStrength(lock)}
               END IF;
               found_it := FOUND;
               EXIT WHEN found_it OR r.w & ${wants.put | wants.absent} = 0;
@@ -104,10 +109,7 @@ function lockRun(tables: Tables): string {
                   is_own[r.i + one.i - 1] := one.is_made;
                   is_there[r.i + one.i - 1] := NOT one.is_made;
                 END LOOP;
-              ELSIF r.w & ${wants.delete | wants.guard} <> 0 THEN ${lock('UPDATE')}
-              ELSIF r.w & ${wants.put} <> 0 THEN ${lock('NO KEY UPDATE')}
-              ELSIF r.w & ${wants.revision} <> 0 THEN ${lock('SHARE')}
-              ELSE ${lock('KEY SHARE')}
+              ELSIF ${byStrength(lock)}
               END IF;`
 }
 
