@@ -49,7 +49,14 @@ const clusters = new Set<Cluster>()
  */
 export async function startPostgres({ isDurable = false } = {}): Promise<RunningPostgres> {
   const cluster = await initialize()
-  const flags = ['-c', `fsync=${isDurable ? 'on' : 'off'}`, '-c', 'max_connections=400']
+  const flags = [
+    '-c',
+    `fsync=${isDurable ? 'on' : 'off'}`,
+    '-c',
+    'max_connections=400',
+    '-c',
+    'max_prepared_transactions=8',
+  ]
   try {
     const port = await startOnFreePort(cluster, flags)
     return {

@@ -194,6 +194,8 @@ export interface FederatedDatabaseRecord {
   readonly store: { readonly kind: string; readonly isDurable: boolean }
   readonly limits: Readonly<Record<string, number>>
   readonly counts: Readonly<Record<string, number>>
+  /** On PostgreSQL and Citus, where there are any: prepared transactions that hold locks on the tables. `oldestMs`: age of the oldest. */
+  readonly unresolvedTransactions?: { readonly count: number; readonly oldestMs: number }
 }
 
 /** Values of `$name` in a query, by name. */

@@ -124,6 +124,8 @@ export const storeClosingMsMax = 10_000
 export const lockLossMsMax = 1_000
 /** How often a process that commits to an LMDB store clears the reader slots of processes that were killed. */
 export const deadReadersMs = 1_000
+/** A prepared transaction on PostgreSQL that is older counts as unresolved: commits under way on Citus are prepared for a moment only. */
+export const unresolvedAfterMs = 1_000
 /** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
 export const objectAttributesMax = 10_000
 

@@ -195,6 +195,7 @@ export function guardFormat(store: Store, version: number): Store {
     stats: () => store.stats(),
     backup: (directory) => store.backup(directory),
     problem: () => store.problem?.(),
+    unresolvedTransactions: async () => store.unresolvedTransactions?.(),
     nameEntriesBy: (nameOf) => store.nameEntriesBy?.(nameOf),
     close: () => store.close(),
     async commit(commit) {

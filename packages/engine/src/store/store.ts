@@ -126,6 +126,13 @@ export interface SnapshotOptions {
   readonly purpose?: 'reading' | 'whole'
 }
 
+/** Of two-phase commits: prepared, and neither committed nor rolled back. */
+export interface UnresolvedTransactions {
+  readonly count: number
+  /** Age of the oldest. */
+  readonly oldestMs: number
+}
+
 /** How a store is opened. */
 export interface StoreOptions {
   /** Is told, in a sentence for the operator, what is not as it should be, at the opening or later; it goes on all the same. */
@@ -148,6 +155,10 @@ export interface Store {
   backup(directory: string): Promise<void>
   /** For stores in files: the error with which every change is refused, as when these are no longer the files that were opened. */
   problem?(): Error | undefined
+  /**
+   * For stores beyond the process: prepared transactions that keep locks on what is stored; undefined with none. Throws StoreUnavailable.
+   */
+  unresolvedTransactions?(): Promise<UnresolvedTransactions | undefined>
   /** For stores that find damaged entries: what such an entry is to people, which a store does not know. */
   nameEntriesBy?(nameOf: (key: Bytes) => string): void
   /** Waits for commits under way, then closes; snapshots still open end. */

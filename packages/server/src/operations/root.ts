@@ -64,7 +64,9 @@ export const fdOperations: readonly FdOperation[] = [
       const { kind, location, isDurable } = fd.store.facts
       const counts = await fd.statistics()
       const { limits } = service
-      return { body: { bootfile: location, alias: fd.alias, store: { kind, isDurable }, limits, counts } }
+      const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
+      const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
+      return { body: { bootfile: location, alias: fd.alias, store: { kind, isDurable }, limits, counts, ...told } }
     },
   },
 ]

@@ -250,6 +250,15 @@ export const FederatedDatabaseRecord = Type.Object({
   store: Type.Object({ kind: Type.String(), isDurable: Type.Boolean() }),
   limits: Type.Record(Type.Number()),
   counts: Type.Record(Type.Number()),
+  unresolvedTransactions: Type.Optional(
+    Type.Object(
+      { count: Type.Integer(), oldestMs: Type.Integer({ description: 'Age of the oldest, in milliseconds.' }) },
+      {
+        description:
+          'On PostgreSQL and Citus, where there are any: prepared transactions that hold locks on the tables.',
+      },
+    ),
+  ),
 })
 
 export const ProblemBody = Type.Object({

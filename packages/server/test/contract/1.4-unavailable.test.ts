@@ -3,17 +3,19 @@ import { randomBytes } from 'node:crypto'
 import { AshlarClient } from '@ashlar/client'
 import { afterAll, beforeAll, expect, inject } from 'vitest'
 import { type CuttingProxy, openCuttingProxy } from '../../../engine/test/store/cutting-proxy.ts'
+import { withClient } from '../../../engine/test/store/database-client.ts'
 import { classOf, FdUnderTest, list } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
 import { rule } from './rule.ts'
 import { type ServerUnderTest, startServer } from './server-under-test.ts'
 
+const schema = `test_${randomBytes(8).toString('hex')}`
 let proxy: CuttingProxy
 let server: ServerUnderTest
 let fd: FdUnderTest
 
 beforeAll(async () => {
-  proxy = await openCuttingProxy(`${inject('postgres')}?schema=test_${randomBytes(8).toString('hex')}`)
+  proxy = await openCuttingProxy(`${inject('postgres')}?schema=${schema}`)
   server = await startServer({ words: ['--fd', `one=${proxy.address}&patienceMs=1000`] })
   fd = new FdUnderTest(server, 'one')
   await fd.define(classOf('Part', { code: 'integer', notes: list('string') }))
@@ -112,3 +114,23 @@ rule(
     expect(found.json).toEqual([{ n: 1 }])
   },
 )
+
+rule('2.1.4', 'GET /v1/fd tells prepared transactions that hold locks on the tables, and their age', async () => {
+  const ask = async () => (await server.get('/v1/fd')).json.unresolvedTransactions
+  expect(await ask()).toBeUndefined()
+  await withClient(inject('postgres'), async (client) => {
+    // One of another program that touches nothing of the store, then one that does.
+    await client.query(`BEGIN; SELECT FROM pg_class LIMIT 1; PREPARE TRANSACTION 'elsewhere_${schema}'`)
+    await client.query(`BEGIN; SELECT FROM ${schema}.kv FOR KEY SHARE; PREPARE TRANSACTION 'here_${schema}'`)
+    try {
+      await expect.poll(ask, { timeout: 10_000, interval: 200 }).toBeDefined()
+      const { count, oldestMs } = await ask()
+      expect(count).toBe(1)
+      expect(oldestMs).toBeGreaterThanOrEqual(1_000)
+      expect((await ask()).oldestMs).toBeGreaterThan(oldestMs)
+    } finally {
+      for (const where of ['elsewhere', 'here']) await client.query(`ROLLBACK PREPARED '${where}_${schema}'`)
+    }
+  })
+  expect(await ask()).toBeUndefined()
+})

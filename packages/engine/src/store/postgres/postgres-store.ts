@@ -14,6 +14,7 @@ import { PreparedTransactions, type Upkeep } from './prepared-transactions.ts'
 import { ReadTransactions } from './read-transaction.ts'
 import { PostgresSnapshot, type ReadWays } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
+import { unresolvedTransactions } from './unresolved-transactions.ts'
 
 // The limits of LMDB, so that what is stored here can be moved there.
 const keyBytesMax = 1_978
@@ -110,6 +111,11 @@ function storeOn(
     async backup(directory) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
       await tracked(backup(directory))
+    },
+    async unresolvedTransactions() {
+      assert(closing === undefined, 'prepared transactions are asked for before the store is closed')
+      // Who may not recover them may not ask the nodes either.
+      return tracked(unresolvedTransactions(connections, isDistributed && canRecover))
     },
     close() {
       closing ??= closeAll()

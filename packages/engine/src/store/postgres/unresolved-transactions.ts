@@ -1,0 +1,34 @@
+/** Prepared transactions that hold locks on the tables of the store and are not brought to their end: what they have locked waits for them. */
+import { unresolvedAfterMs } from '../../limits.ts'
+import type { UnresolvedTransactions } from '../store.ts'
+import type { Connections } from './connections.ts'
+import { thrownFor } from './failures.ts'
+
+/**
+ * On all nodes that can be reached, where the tables are distributed: Citus keeps the shards of a table in a schema of the same name.
+ * Those of commits under way are no older than a moment, and are not counted. Undefined where there are none. Throws StoreUnavailable.
+ */
+export async function unresolvedTransactions(
+  connections: Connections,
+  isDistributed: boolean,
+): Promise<UnresolvedTransactions | undefined> {
+  const { schema, location } = connections.address
+  // In pg_locks a prepared transaction has no process; its lock on its own number tells which other locks are its own.
+  const found = `SELECT extract(epoch FROM clock_timestamp() - prepared) * 1000 AS ms FROM pg_prepared_xacts AS one
+    WHERE database = current_database() AND prepared < clock_timestamp() - interval '${unresolvedAfterMs} ms'
+      AND EXISTS (SELECT FROM pg_locks AS own JOIN pg_locks AS held USING (virtualtransaction) JOIN pg_class AS locked ON locked.oid = held.relation
+        WHERE own.locktype = 'transactionid' AND own.transactionid = one.transaction AND own.pid IS NULL AND held.pid IS NULL
+          AND locked.relnamespace = to_regnamespace('${schema}'))`
+  const text = isDistributed
+    ? `SELECT ms::float8 FROM run_command_on_all_nodes($1), json_array_elements_text(result::json) AS ms WHERE success`
+    : found
+  const values = isDistributed ? [`SELECT coalesce(json_agg(ms), '[]')::text FROM (${found}) AS found`] : []
+  try {
+    const { rows } = await connections.upkeep(text, values)
+    if (rows.length === 0) return undefined
+    const ages = (rows as readonly { readonly ms: number }[]).map(({ ms }) => ms)
+    return { count: ages.length, oldestMs: Math.round(Math.max(...ages)) }
+  } catch (error) {
+    throw thrownFor(location, error)
+  }
+}
