@@ -16,9 +16,10 @@ export interface ChildServer {
   stop(): Promise<void>
 }
 
-/** Starts `node` with these arguments; the first line it prints must hold its URL. */
-export async function startChild(words: readonly string[]): Promise<ChildServer> {
-  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+/** Starts `node` with these arguments; the first line it prints must hold its URL. `before`: a command that starts `node`. */
+export async function startChild(words: readonly string[], before: readonly string[] = []): Promise<ChildServer> {
+  const [command, ...rest] = [...before, process.execPath, ...words]
+  const child = spawn(command as string, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
   const url = await firstUrl(child)
   const { pid } = child
   return {

@@ -25,20 +25,62 @@ export async function fillFleet(client: AshlarClient, objects: number): Promise<
     const model = models[n % modelCount]
     return { license: `L-${n}`, make: 'Ashlar', year: 1980 + (n % 45), available: n % 2 === 0, mileage: n * 7, model }
   }
-  const oids: string[] = []
-  while (oids.length < objects) {
-    const batch = Array.from({ length: createdAtOnce }, () => client.createObject('Vehicle', nextVehicle()))
-    for (const { __identifier__ } of await Promise.all(batch)) oids.push(__identifier__)
-  }
-  return { oids, nextVehicle }
+  const fleet = { oids: [] as string[], nextVehicle }
+  while (fleet.oids.length < objects) fleet.oids.push(...(await createVehicles(client, fleet)))
+  return fleet
+}
+
+/** The OIDs of a few more. */
+export async function createVehicles(client: AshlarClient, { nextVehicle }: Fleet): Promise<string[]> {
+  const batch = Array.from({ length: createdAtOnce }, () => client.createObject('Vehicle', nextVehicle()))
+  return (await Promise.all(batch)).map(({ __identifier__ }) => __identifier__)
 }
 
 export function readScenario({ oids }: Fleet): Scenario {
   return { name: 'read', connections: 64, next: () => ({ method: 'GET', path: `/v1/object/${pick(oids)}` }) }
 }
 
-export function writeScenarios({ oids, nextVehicle }: Fleet): Scenario[] {
-  let deleted = 0
+/** One object by its unique key, and a hundred by the index on the year. */
+export function queryScenarios({ oids }: Fleet): Scenario[] {
+  const asked = (query: string, parameters: object) => {
+    return { method: 'POST' as const, path: '/v1/query', body: JSON.stringify({ query, parameters }) }
+  }
+  return [
+    {
+      name: 'equality',
+      connections: 64,
+      next: () => {
+        return asked('FROM Vehicle WHERE license = $l RETURN *', { l: `L-${Math.floor(Math.random() * oids.length)}` })
+      },
+    },
+    {
+      name: 'range',
+      connections: 16,
+      next: () => {
+        const y = 1980 + Math.floor(Math.random() * 45)
+        return asked('FROM Vehicle WHERE year = $y TAKE 100 RETURN *', { y })
+      },
+    },
+  ]
+}
+
+/** A hundred creations as one transaction. */
+export function bulkScenario({ nextVehicle }: Fleet): Scenario {
+  const operations = (): object[] =>
+    Array.from({ length: 100 }, () => ({
+      method: 'post',
+      uri: '/v1/object',
+      body: { class: 'Vehicle', attributes: nextVehicle() },
+    }))
+  return {
+    name: 'bulk',
+    connections: 8,
+    next: () => ({ method: 'POST', path: '/v1/transaction', body: JSON.stringify(operations()) }),
+  }
+}
+
+/** `doomed`: the objects to be deleted, of which each request takes the last. */
+export function writeScenarios({ oids, nextVehicle }: Fleet, doomed: string[]): Scenario[] {
   return [
     {
       name: 'create',
@@ -61,8 +103,8 @@ export function writeScenarios({ oids, nextVehicle }: Fleet): Scenario[] {
     {
       name: 'delete',
       connections: 32,
-      amount: oids.length,
-      next: () => ({ method: 'DELETE', path: `/v1/object/${oids[deleted++]}` }),
+      amount: doomed.length,
+      next: () => ({ method: 'DELETE', path: `/v1/object/${doomed.pop()}` }),
     },
   ]
 }

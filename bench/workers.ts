@@ -36,7 +36,7 @@ const grouping: Scenario = {
 async function compare(name: string, store: string): Promise<void> {
   const servers = [await start(1, store), await start(2, store)] as const
   const fleet = await fillFleet(new AshlarClient({ baseUrl: servers[0].url }), objects)
-  const [create, update] = writeScenarios(fleet) as [Scenario, Scenario, Scenario]
+  const [create, update] = writeScenarios(fleet, [...fleet.oids]) as [Scenario, Scenario, Scenario]
   const figures: Record<string, { 'one /s': number; 'two /s': number; ratio: number; refused: number }> = {}
   for (const scenario of [readScenario(fleet), grouping, create, update]) {
     const pairs: { one: number; two: number; refused: number }[] = []

@@ -78,7 +78,7 @@ const writer = new KeyWriter()
  */
 export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
   const keyed = keyValues(format, values)
-  const isExclusive = format.index.isUnique && !keyed.some((value) => value === null || value === noOid)
+  const isExclusive = isExclusiveKey(format, keyed)
   startKey(format.index.number)
   for (let i = 0; i < keyed.length; i++) writeStoredPart(format, i, keyed[i])
   const isCut = writer.isCut
@@ -88,6 +88,11 @@ export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[],
   const key = tail.length === 0 ? parts : Buffer.concat([parts, ...tail])
   assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
   return { key, isExclusive }
+}
+
+/** Whether the key of these values stands for uniqueness. */
+function isExclusiveKey({ index }: IndexKeyFormat, keyed: readonly unknown[]): boolean {
+  return index.isUnique && !keyed.some((value) => value === null || value === noOid)
 }
 
 /** One end of a range of values of a key attribute. */
@@ -103,19 +108,27 @@ export interface KeyCondition {
   readonly upper?: KeyBound | undefined
 }
 
+export interface KeyConditionRange {
+  readonly from: Buffer
+  readonly to: Buffer
+  /** The only key that an entry of the condition can have is `from`. */
+  readonly isOneKey: boolean
+}
+
 /**
  * The range that has every entry of the condition. It may have others where a text is cut: what is found is to be
  * checked on the object then. Null is a value that can be asked for, and no range has it.
  */
-export function keyConditionRange(
-  format: IndexKeyFormat,
-  { equal, lower, upper }: KeyCondition,
-): { from: Buffer; to: Buffer } {
+export function keyConditionRange(format: IndexKeyFormat, { equal, lower, upper }: KeyCondition): KeyConditionRange {
   startKey(format.index.number)
   for (const [i, value] of equal.entries()) writeStoredPart(format, i, value)
   const prefix = writer.to.copy()
-  if (lower === undefined && upper === undefined) return { from: prefix, to: prefixEnd(prefix) }
+  if (lower === undefined && upper === undefined) {
+    const isWhole = equal.length === format.parts.length && !writer.isCut
+    return { from: prefix, to: prefixEnd(prefix), isOneKey: isWhole && isExclusiveKey(format, equal) }
+  }
   return {
+    isOneKey: false,
     from:
       lower === undefined
         ? Buffer.concat([prefix, beforeKeyValues])

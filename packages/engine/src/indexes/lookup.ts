@@ -1,16 +1,37 @@
 /** Index entries read for queries: the OIDs of a range, and how many there are. */
-import type { KeyRange, Snapshot } from '../store/store.ts'
+import { when } from '../store/awaitable.ts'
+import type { Awaitable, KeyRange, Snapshot } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
+
+const oidOfEntry = (_key: Uint8Array, value: Uint8Array): Oid => oidFromBytes(value, 0)
 
 /** In the order of the index, in batches; up to `limit`, if there is one. */
 export function readIndexOids(
   snapshot: Snapshot,
   range: KeyRange,
   isReverse: boolean,
-  limit?: number,
+  { limit, batch }: { readonly limit?: number; readonly batch?: number | undefined } = {},
 ): AsyncIterable<Oid[]> {
-  const options = { reverse: isReverse, ...(limit === undefined ? {} : { limit: Math.max(1, limit) }) }
-  return snapshot.scan(range, (_key, value) => oidFromBytes(value, 0), options)
+  const options = {
+    reverse: isReverse,
+    ...(limit === undefined ? {} : { limit: Math.max(1, limit) }),
+    ...(batch === undefined ? {} : { batch }),
+  }
+  return snapshot.scan(range, oidOfEntry, options)
+}
+
+/** Of the entries with these very keys, as far as there are any; all in one trip. */
+export function readIndexOidsOf(snapshot: Snapshot, keys: readonly Uint8Array[]): Awaitable<Oid[]> {
+  const [key] = keys
+  if (keys.length === 1 && key !== undefined) {
+    return when(
+      snapshot.view(key, (value) => oidFromBytes(value, 0)),
+      (oid) => (oid === undefined ? [] : [oid]),
+    )
+  }
+  return when(snapshot.read(keys), ({ values }) =>
+    values.filter((value) => value !== undefined).map((value) => oidFromBytes(value, 0)),
+  )
 }
 
 export interface IndexEntry {

@@ -7,7 +7,7 @@ import type { ObjectChanges } from '../links/object-changes.ts'
 import { applyJson } from '../records/apply-json.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { type MapPair, parseGiven, readCollectionChange } from '../records/collection-change.ts'
-import { visitNewReferences } from '../records/references-in.ts'
+import { mayHoldReferences, visitNewReferences } from '../records/references-in.ts'
 import type { ObjectState } from '../records/working-set.ts'
 import { nearNames } from '../schema/names.ts'
 import { shownText } from '../schema/request-body.ts'
@@ -29,7 +29,8 @@ export async function applyAttributes(
     if (given.has(attribute)) throw givenTwice(state, name)
     given.add(attribute)
     try {
-      await applyAttribute(changes, state, attribute, json)
+      const applied = applyAttribute(changes, state, attribute, json)
+      if (applied !== undefined) await applied
     } catch (error) {
       throw toAshlarError(error, state.format.cls.name, name)
     }
@@ -76,12 +77,13 @@ function findAttribute(state: ObjectState, name: string, json: unknown): Attribu
   ])
 }
 
-async function applyAttribute(
+/** At once where nothing has to be read, as for most attributes. */
+function applyAttribute(
   changes: ObjectChanges,
   state: ObjectState,
   attribute: AttributeFormat,
   json: unknown,
-): Promise<void> {
+): Promise<void> | undefined {
   const { spec } = attribute.attribute
   if (attribute.linkForm !== undefined) return applyLinks(changes, state, attribute, json)
   if (spec.logicalType === 'reference' && spec.inverseAttribute !== null) {
@@ -89,9 +91,13 @@ async function applyAttribute(
   }
   const before = state.values[attribute.index]
   const after = applyJson(attribute, before, json)
-  await checkNewReferences(changes, state, attribute, before, after)
-  state.values[attribute.index] = after
-  state.isChanged = true
+  const set = (): void => {
+    state.values[attribute.index] = after
+    state.isChanged = true
+  }
+  if (mayHoldReferences(spec)) return checkNewReferences(changes, state, attribute, before, after).then(set)
+  set()
+  return undefined
 }
 
 async function applyLinks(

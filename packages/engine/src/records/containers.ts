@@ -67,8 +67,8 @@ export class Containers {
   private turn = 0
   private readonly turns = new WeakMap<object, { lane: number; left: number }>()
   /** By class and lane. */
-  private readonly pages = new Map<string, OpenPage>()
-  private readonly leases = new Map<string, Promise<OpenPage>>()
+  private readonly pages = new Map<number, OpenPage>()
+  private readonly leases = new Map<number, Promise<OpenPage>>()
   /** A container belongs to one class for good, so what was read once stays true. */
   private readonly classes = new Map<number, ClassNumber>()
 
@@ -81,7 +81,7 @@ export class Containers {
   /** `work`: what it creates stays together, such as a transaction. */
   allocate(classNumber: ClassNumber, work: object): Awaitable<Oid> {
     const lane = this.laneOf(work)
-    const page = this.pages.get(`${classNumber} ${lane}`)
+    const page = this.pages.get(pageNumber(classNumber, lane))
     if (page !== undefined && page.nextSlot <= slotMax) return `${page.prefix}${page.nextSlot++}` as Oid
     return this.allocateFromNewPage(classNumber, lane)
   }
@@ -119,7 +119,7 @@ export class Containers {
   }
 
   private async allocateFromNewPage(classNumber: ClassNumber, lane: number): Promise<Oid> {
-    const name = `${classNumber} ${lane}`
+    const name = pageNumber(classNumber, lane)
     for (;;) {
       let lease = this.leases.get(name)
       if (lease === undefined) {
@@ -141,7 +141,7 @@ export class Containers {
       if (leased === undefined) continue
       const page = { prefix: `${leased.database}-${leased.container}-${leased.page}-`, nextSlot: 1 }
       this.classes.set(leased.database * 65_536 + leased.container, classNumber)
-      this.pages.set(`${classNumber} ${lane}`, page)
+      this.pages.set(pageNumber(classNumber, lane), page)
       return page
     }
   }
@@ -210,6 +210,11 @@ export class Containers {
     })
     return outcome.isCommitted ? { database, container, page: 1 } : undefined
   }
+}
+
+/** One number for the two. */
+function pageNumber(classNumber: ClassNumber, lane: number): number {
+  return classNumber * (lanes + 1) + lane
 }
 
 /** Those of the first processes are all different. */

@@ -38,6 +38,21 @@ function visitOne(spec: ReferenceSpec, value: unknown, visit: VisitReference): v
   if (value !== noOid) visit(value as Oid, spec.referencedClass)
 }
 
+/** False where no value of the type can hold a reference. */
+export function mayHoldReferences(spec: TypeSpec): boolean {
+  switch (spec.logicalType) {
+    case 'list':
+    case 'set':
+      return holdsReferences(spec.element)
+    case 'map':
+    case 'reference':
+    case 'object':
+      return true
+    default:
+      return false
+  }
+}
+
 function holdsReferences(element: TypeSpec): boolean {
   return element.logicalType === 'reference' || element.logicalType === 'object'
 }

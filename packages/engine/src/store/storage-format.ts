@@ -215,8 +215,8 @@ function formatExpectation(version: number): Expectation {
   return { kind: 'revision', key: formatVersionKey, prefix: encodeFormatVersion(version) }
 }
 
-function isOfCatalogVersion({ kind, ...expectation }: Expectation): boolean {
-  return kind === 'revision' && 'key' in expectation && Buffer.compare(expectation.key, catalogVersionKey) === 0
+function isOfCatalogVersion(expectation: Expectation): boolean {
+  return expectation.kind === 'revision' && Buffer.compare(expectation.key, catalogVersionKey) === 0
 }
 
 async function storedVersion(store: Store): Promise<{ stored: number | undefined; isEmpty: boolean }> {

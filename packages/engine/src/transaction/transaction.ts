@@ -26,7 +26,6 @@ export class OwnWriteConflict extends Error {
 
 /** Keys that are looked up in one go. */
 const searchedKeysMax = 10_000
-const expectationKinds = ['revision', 'absent', 'present'] as const
 
 export class Transaction {
   readonly snapshot: Snapshot
@@ -42,7 +41,14 @@ export class Transaction {
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
   private sorted: SortedTree | undefined
   private unsorted: Change[] = []
-  private readonly expected = new Map<string, Expectation>()
+  private readonly expectations: Expectation[] = []
+  /** The keys, and for ranges the bounds, of `expectations`. */
+  private readonly expected: Record<Expectation['kind'], Set<string>> = {
+    revision: new Set(),
+    absent: new Set(),
+    present: new Set(),
+    range: new Set(),
+  }
   /** Of the ranges that are expected. */
   private readonly guards = new Set<string>()
 
@@ -100,22 +106,25 @@ export class Transaction {
 
   /** Expects that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
   expectAbsent(key: Bytes): void {
-    const own = this.written.get(keyText(key))
+    const text = keyText(key)
+    const own = this.written.get(text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     // A key that this transaction deletes was there, under an expectation of its own.
-    if (own === undefined) this.expect('absent', key, { kind: 'absent', key })
+    if (own === undefined) this.expect(text, { kind: 'absent', key })
   }
 
   /** Expects the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
   expectPresent(key: Bytes): void {
-    const own = this.written.get(keyText(key))
+    const text = keyText(key)
+    const own = this.written.get(text)
     if (own?.kind === 'delete') throw new OwnWriteConflict(key)
-    if (own === undefined) this.expect('present', key, { kind: 'present', key })
+    if (own === undefined) this.expect(text, { kind: 'present', key })
   }
 
   /** Expects the stored value to begin with `prefix`, as first read; what this transaction wrote does not count. */
   expectRevision(key: Bytes, prefix: Bytes): void {
-    if (!this.written.has(keyText(key))) this.expect('revision', key, { kind: 'revision', key, prefix })
+    const text = keyText(key)
+    if (!this.written.has(text)) this.expect(text, { kind: 'revision', key, prefix })
   }
 
   /**
@@ -137,9 +146,8 @@ export class Transaction {
 
   private expectRange(range: KeyRange, stored: readonly Entry[], guard: Bytes): void {
     const holds = stored.map((entry) => entry.key)
-    const id = `range ${keyText(range.from ?? guard)} ${keyText(range.to ?? guard)}`
-    if (this.expected.has(id)) return
-    this.expected.set(id, { kind: 'range', range, holds, guard })
+    const bounds = `${keyText(range.from ?? guard)} ${keyText(range.to ?? guard)}`
+    this.expect(bounds, { kind: 'range', range, holds, guard })
     this.guards.add(keyText(guard))
   }
 
@@ -160,14 +168,15 @@ export class Transaction {
 
   /** Searches the smaller of the two sets. */
   private keyWrittenBy({ written }: Transaction): string | undefined {
-    if (Math.min(written.size, this.expected.size) > searchedKeysMax) return written.keys().next().value
-    if (written.size <= this.expected.size) {
+    const { expectations, expected } = this
+    if (Math.min(written.size, expectations.length) > searchedKeysMax) return written.keys().next().value
+    if (written.size <= expectations.length) {
       for (const text of written.keys()) {
-        if (expectationKinds.some((kind) => this.expected.has(`${kind} ${text}`))) return text
+        if (expected.revision.has(text) || expected.absent.has(text) || expected.present.has(text)) return text
       }
       return undefined
     }
-    for (const expectation of this.expected.values()) {
+    for (const expectation of expectations) {
       const text = expectation.kind === 'range' ? undefined : keyText(expectation.key)
       if (text !== undefined && written.has(text)) return text
     }
@@ -176,17 +185,20 @@ export class Transaction {
 
   /** Whoever adds or removes keys of a range expects its guard present. */
   private guardExpectedBy(other: Transaction): string | undefined {
-    for (const guard of this.guards) if (other.expected.has(`present ${guard}`)) return guard
+    for (const guard of this.guards) if (other.expected.present.has(guard)) return guard
     return undefined
   }
 
   commit(): Commit {
-    return { changes: [...this.written.values()], expectations: [...this.expected.values()] }
+    return { changes: [...this.written.values()], expectations: [...this.expectations] }
   }
 
-  private expect(kind: string, key: Bytes, expectation: Expectation): void {
-    const id = `${kind} ${keyText(key)}`
-    if (!this.expected.has(id)) this.expected.set(id, expectation)
+  /** `text`: of its key or its bounds. */
+  private expect(text: string, expectation: Expectation): void {
+    const known = this.expected[expectation.kind]
+    if (known.has(text)) return
+    known.add(text)
+    this.expectations.push(expectation)
   }
 
   private write(change: Change): void {
@@ -227,5 +239,6 @@ export class Tape {
 }
 
 export function keyText(key: Bytes): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
+  const buffer = Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)
+  return buffer.toString('latin1')
 }

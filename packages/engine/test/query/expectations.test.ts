@@ -29,6 +29,7 @@ const whichQualify = [
   'which containers there are',
   "the range of a key of the space 'object'",
   "the range of a key of the space 'index'",
+  "the value of a key of the space 'index'",
 ]
 
 const statements = [

@@ -1,8 +1,8 @@
 /** OIDs by an access path that is not the extent: from OIDs, index entries, and back over references. */
 
 import { assert } from '../../errors.ts'
-import { type IndexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
-import { countLimited } from '../../indexes/lookup.ts'
+import { type IndexKeyFormat, type KeyConditionRange, keyConditionRange } from '../../indexes/index-key.ts'
+import { countLimited, readIndexOidsOf } from '../../indexes/lookup.ts'
 import { linkKind, linkRange, targetOfKey } from '../../links/link-keys.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
@@ -15,19 +15,23 @@ import type { StatementContext } from './statement-context.ts'
 
 type OidAccess = Exclude<Access, { kind: 'extent' }>
 
-/** In batches; the same OID may come more than once from a union or a reverse access. `plan` counts. */
+/**
+ * In batches; the same OID may come more than once from a union or a reverse access. `plan` counts. `batch`: so many entries of an
+ * index are read at once.
+ */
 export async function* oidsOf(
   access: OidAccess,
   run: Run,
   context: StatementContext,
   plan: OperatorPlan,
+  batch?: number,
 ): AsyncGenerator<Oid[]> {
   switch (access.kind) {
     case 'objects':
       yield* knownOids(await constantOf(access.references.evaluate, run, context), plan)
       return
     case 'index':
-      for (const range of await indexRanges(access, run, context)) yield* entriesOf(range, false, context, plan)
+      yield* indexedOids(await indexRanges(access, run, context), context, plan, batch)
       return
     case 'reverse':
       yield* reverseOids(access, run, context, plan)
@@ -62,7 +66,11 @@ function* knownOids(value: unknown, plan: OperatorPlan): Generator<Oid[]> {
 }
 
 /** Of an index and a condition on it; none where nothing can be found. An IN gives one range a value, in order. */
-export async function indexRanges(access: IndexAccess, run: Run, context: StatementContext): Promise<KeyRange[]> {
+export async function indexRanges(
+  access: IndexAccess,
+  run: Run,
+  context: StatementContext,
+): Promise<KeyConditionRange[]> {
   let prefixes: unknown[][] = [[]]
   for (const equality of access.equal) {
     if (equality.kind === 'null') {
@@ -97,13 +105,35 @@ async function boundOf(
   return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
 }
 
-async function* entriesOf(
-  range: KeyRange,
-  isReverse: boolean,
+const keysAtOnce = 256
+
+async function* indexedOids(
+  ranges: readonly KeyConditionRange[],
   context: StatementContext,
   plan: OperatorPlan,
+  batch: number | undefined,
 ): AsyncGenerator<Oid[]> {
-  for await (const oids of context.entries(range, isReverse)) {
+  if (!ranges.every(({ isOneKey }) => isOneKey)) {
+    for (const range of ranges) yield* entriesOf(range, context, plan, batch)
+    return
+  }
+  for (let at = 0; at < ranges.length; at += keysAtOnce) {
+    const keys = ranges.slice(at, at + keysAtOnce).map(({ from }) => from)
+    const found = readIndexOidsOf(context.snapshot, keys)
+    const oids = found instanceof Promise ? await found : found
+    plan.examined += oids.length
+    context.check()
+    if (oids.length > 0) yield oids
+  }
+}
+
+async function* entriesOf(
+  range: KeyRange,
+  context: StatementContext,
+  plan: OperatorPlan,
+  batch?: number,
+): AsyncGenerator<Oid[]> {
+  for await (const oids of context.entries(range, false, batch)) {
     plan.examined += oids.length
     context.check()
     yield oids
@@ -134,7 +164,7 @@ async function* owners(
 ): AsyncGenerator<Oid[]> {
   const { way } = access
   if (way.kind === 'index') {
-    yield* entriesOf(referringRange(way.format, far), false, context, plan)
+    yield* entriesOf(referringRange(way.format, far), context, plan)
     return
   }
   const range = inverseRange(access, far)
@@ -181,7 +211,9 @@ export async function estimate(access: Access, run: Run, context: StatementConte
     case 'index': {
       let count = 0
       for (const range of await indexRanges(access, run, context)) {
-        count += await context.countEntries(range, max - count)
+        // Whoever wants it finds it sooner than it is counted.
+        if (range.isOneKey) count++
+        else count += await context.countEntries(range, max - count)
         if (count >= max) return max
       }
       return count

@@ -126,7 +126,7 @@ export function objectRows(
       ? scanExtent(work, wanted)
       : access.kind === 'ordered'
         ? scanOrdered(work, access, wanted, orderBy)
-        : fetchObjects(work, access)
+        : fetchObjects(work, access, wanted)
   return { rows, operator: filter ?? source }
 }
 
@@ -165,11 +165,17 @@ async function* scanExtent(work: Work, wanted: number | undefined): AsyncGenerat
   }
 }
 
-async function* fetchObjects(work: Work, access: Exclude<Access, { kind: 'extent' }>): AsyncGenerator<ObjectView[]> {
+async function* fetchObjects(
+  work: Work,
+  access: Exclude<Access, { kind: 'extent' }>,
+  wanted: number | undefined,
+): AsyncGenerator<ObjectView[]> {
   const { run, context, source } = work
+  // Where each batch is a trip, a few entries too many cost less than one too few.
+  const entries = context.isFar ? undefined : entriesAtOnce(work, wanted)
   const mayRepeat = access.kind === 'union' || access.kind === 'reverse'
   const seen = new Set<Oid>()
-  for await (const batch of oidsOf(access, run, context, source)) {
+  for await (const batch of oidsOf(access, run, context, source, entries)) {
     const oids = mayRepeat ? batch.filter((oid) => !seen.has(oid)) : batch
     if (mayRepeat) {
       context.hold(0, oids.length * 64)
@@ -226,6 +232,11 @@ const batchDefault = 256
 /** Where some entries will not qualify, it is not known how many it takes. */
 const filteredBatchMin = 32
 
+/** Of an index, for so many rows. */
+function entriesAtOnce({ filter }: Work, wanted: number | undefined): number {
+  return Math.min(batchDefault, Math.max(filter === undefined ? 1 : filteredBatchMin, wanted ?? batchDefault))
+}
+
 /** In the order of an index. Where texts are cut, entries that look alike are put in order by the objects' own values. */
 async function* scanOrdered(
   work: Work,
@@ -233,9 +244,9 @@ async function* scanOrdered(
   wanted: number | undefined,
   orderBy: readonly OrderPlan[],
 ): AsyncGenerator<ObjectView[]> {
-  const { run, context, source, filter } = work
+  const { run, context, source } = work
   const format = access.index.format
-  const batch = Math.min(batchDefault, Math.max(filter === undefined ? 1 : filteredBatchMin, wanted ?? batchDefault))
+  const batch = entriesAtOnce(work, wanted)
   const ranges = await indexRanges(access.index, run, context)
   if (access.isReverse) ranges.reverse()
   for (const range of ranges) {

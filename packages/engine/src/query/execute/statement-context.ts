@@ -76,15 +76,15 @@ export class StatementContext {
     if (!this.isFar) return countLimited(this.snapshot, range, max)
     // Few are read at once instead: whoever wants them has them then, without another trip.
     const oids: Oid[] = []
-    for await (const batch of readIndexOids(this.snapshot, range, false, max)) oids.push(...batch)
+    for await (const batch of readIndexOids(this.snapshot, range, false, { limit: max })) oids.push(...batch)
     if (oids.length < max) this.counted.set(nameOf(range), oids)
     return oids.length
   }
 
-  /** In the order of the index, in batches. */
-  async *entries(range: KeyRange, isReverse: boolean): AsyncGenerator<Oid[]> {
+  /** In the order of the index, in batches, of `batch` entries each if it is given. */
+  async *entries(range: KeyRange, isReverse: boolean, batch?: number): AsyncGenerator<Oid[]> {
     const counted = isReverse ? undefined : this.counted.get(nameOf(range))
-    if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse)
+    if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse, { batch })
     else if (counted.length > 0) yield counted
   }
 

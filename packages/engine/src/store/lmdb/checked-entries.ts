@@ -74,7 +74,6 @@ export function visitEntries(
     // The end is looked for here, so that the entry behind it is seen.
     const unlimited = { ...range, end: undefined, limit: Number.POSITIVE_INFINITY }
     for (const { key, value } of environment.getRange(unlimited)) {
-      if (visited === limit) return previous
       const length = checks.valueLength(key, value, value.length)
       const isInOrder = previous === undefined || follows(previous, key, reverse, isAfter)
       if (length < 0 || !isInOrder) {
@@ -86,8 +85,7 @@ export function visitEntries(
       if (isBehind(key, range)) return undefined
       previous = key
       isAfter = true
-      visited++
-      if (use(key, value, length) === false) return key
+      if (use(key, value, length) === false || ++visited === limit) return key
     }
   } catch (error) {
     const damage = checks.ofRead(error)
