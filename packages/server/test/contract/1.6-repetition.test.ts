@@ -7,7 +7,7 @@ import { expectProblem } from './expectations.ts'
 import { rule } from './rule.ts'
 import { type Reply, type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
 
-const tests = 20
+const tests = 8
 let server: ServerUnderTest
 let fd: FdUnderTest
 let used = 0

@@ -7,10 +7,17 @@ import { rule } from './rule.ts'
 import { type ServerUnderTest, startServer } from './server-under-test.ts'
 
 const fleet = JSON.parse(readFileSync(new URL('./rental-fleet-schema.json', import.meta.url), 'utf8'))
-const aliases = Array.from({ length: 40 }, (_, i) => `fd${i}`)
+/** One for each test, and three more that some ask for. */
+const aliases = Array.from({ length: 22 }, (_, i) => `fd${i}`)
 let server: ServerUnderTest
 let used = 0
 let fd: FdUnderTest
+
+function nextAlias(): string {
+  const alias = aliases[used++]
+  if (alias === undefined) throw new Error(`the tests use more than ${aliases.length} federated databases`)
+  return alias
+}
 
 beforeAll(async () => {
   server = await startServer({ words: aliases.flatMap((alias) => ['--fd', alias]) })
@@ -18,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => server.remove())
 /** Each test has an FD of its own. */
 beforeEach(() => {
-  fd = new FdUnderTest(server, aliases[used++] as string)
+  fd = new FdUnderTest(server, nextAlias())
 })
 
 const schema = async () => (await server.get(fd.at('/v1/schema'))).json
@@ -57,7 +64,7 @@ describe('define and extend', () => {
       await fd.define(...classes)
       const names = (await schema()).map((cls: { className: string }) => cls.className).sort()
       expect(names).toEqual(fleet.map((cls: { className: string }) => cls.className).sort())
-      fd = new FdUnderTest(server, aliases[used++] as string)
+      fd = new FdUnderTest(server, nextAlias())
     }
   })
 
@@ -111,7 +118,7 @@ describe('define and extend', () => {
   rule('5.1.11', 'a schema that was read can be put into another FD', async () => {
     await fd.define(classOf('Shift', {}), ...fleet)
     const read = await schema()
-    const other = new FdUnderTest(server, aliases[used++] as string)
+    const other = new FdUnderTest(server, nextAlias())
     await other.define(classOf('First', {}))
     const copied = (await other.putSchema(...read)).json.classNumbers
     expect(copied).toHaveLength(read.length)

@@ -1,24 +1,17 @@
 /** What class descriptions may say, and what of a class never changes by them, over HTTP. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
-import { classOf, embedded, FdUnderTest, list, reference } from './class-of.ts'
+import { expect } from 'vitest'
+import { classOf, embedded, type FdUnderTest, list, reference } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
+import { useFdPerTest } from './fd-per-test.ts'
 import { rule } from './rule.ts'
-import { type Loose, type ServerUnderTest, startServer } from './server-under-test.ts'
+import type { Loose, ServerUnderTest } from './server-under-test.ts'
 
 const fleet: Loose[] = JSON.parse(readFileSync(new URL('./rental-fleet-schema.json', import.meta.url), 'utf8'))
-const aliases = Array.from({ length: 12 }, (_, i) => `fd${i}`)
 let server: ServerUnderTest
-let used = 0
 let fd: FdUnderTest
-
-beforeAll(async () => {
-  server = await startServer({ words: aliases.flatMap((alias) => ['--fd', alias]) })
-})
-afterAll(() => server.remove())
-/** Each test has an FD of its own. */
-beforeEach(() => {
-  fd = new FdUnderTest(server, aliases[used++] as string)
+useFdPerTest(6, async (given) => {
+  ;({ server, fd } = given)
 })
 
 const classNamed = async (name: string) => (await server.get(fd.at(`/v1/schema/${name}`))).json

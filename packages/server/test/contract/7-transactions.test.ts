@@ -12,7 +12,7 @@ let server: ServerUnderTest
 let fd: FdUnderTest
 let alias: string
 
-useFdPerTest(20, async (given) => {
+useFdPerTest(9, async (given) => {
   ;({ server, fd, alias } = given)
   await fd.define(
     classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),
