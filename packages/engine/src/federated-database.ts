@@ -329,6 +329,7 @@ export class FederatedDatabase implements Database {
     return { ...counts, storeEntries: stats.entries, storeBytes: stats.bytes }
   }
 
+  /** Ends work in the background, waits for changes under way, and closes the store; throws what `Store.close` does. */
   async close(): Promise<void> {
     await this.receiptRemoval.stop()
     await this.recovery.stop()

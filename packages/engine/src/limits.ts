@@ -118,7 +118,10 @@ export const embeddingDepthMax = 30
 export const storeOpeningMsMax = 60_000
 /** How long commits to an LMDB store wait while another process opens it or commits; normally that takes some milliseconds. */
 export const commitGateMsMax = 60_000
-/** How long one waits to close an LMDB store while another process opens it; at its end, a process waits so long for all it has open. */
+/**
+ * How long one waits to close an LMDB store while another process opens it, and before that while another one commits to it; at its end,
+ * a process waits so long for all it has open.
+ */
 export const storeClosingMsMax = 10_000
 /** How long an opener of an LMDB store waits for a process that is ending to lose its last lock. */
 export const lockLossMsMax = 1_000

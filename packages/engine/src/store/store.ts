@@ -161,6 +161,10 @@ export interface Store {
   unresolvedTransactions?(): Promise<UnresolvedTransactions | undefined>
   /** For stores that find damaged entries: what such an entry is to people, which a store does not know. */
   nameEntriesBy?(nameOf: (key: Bytes) => string): void
-  /** Waits for commits under way, then closes; snapshots still open end. */
+  /**
+   * Waits for commits under way, then closes; snapshots still open end. Throws StoreUnavailable where a commit waits for another process
+   * without an end (LMDB, `storeClosingMsMax`): it is refused, and the store closed only once that process goes on or ends. Until then this
+   * process does not end by itself; `process.exit` ends it, without its exit code.
+   */
   close(): Promise<void>
 }

@@ -33,3 +33,29 @@ it('commits are refused and nothing of them is done, until the other goes on or 
   await group.close()
   await opened.close()
 })
+
+it('closing ends too, with an error; the store is closed once the other goes on or ends', async () => {
+  const directory = await temporaryDirectory()
+  const opened = await openEnvironment(directory, false)
+  const checks = new EntryChecks('checked')
+  const group = openGroupCommit({ ...opened, location: directory, checks, closeMsMax: 100 })
+  const child = startChild(new URL('./children/hold-writes.ts', import.meta.url), [directory])
+  expect((await child.lines.next()).value).toBe('open')
+  child.process.stdin.write('\n')
+  expect((await child.lines.next()).value).toBe('holds')
+
+  const waiting = group.commit(commitOf([put('first', '1')]))
+  const refused = {
+    type: 'StoreUnavailable',
+    message: expect.stringContaining(`The storage of ${directory} is left open: another process has been committing`),
+  }
+  const [commit, closing] = await Promise.allSettled([waiting, group.close()])
+  expect(commit).toMatchObject({ status: 'rejected', reason: refused })
+  expect(closing).toMatchObject({ status: 'rejected', reason: refused })
+
+  child.process.kill('SIGKILL')
+  await child.ended
+  await group.idle()
+  expect(opened.environment.getStats().entryCount).toBe(0)
+  await opened.close()
+})

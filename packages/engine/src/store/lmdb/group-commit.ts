@@ -1,6 +1,6 @@
 /** Puts commits that wait into one durable transaction, and answers each for itself. */
 import { AshlarError, assert } from '../../errors.ts'
-import { commitGateMsMax } from '../../limits.ts'
+import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedExpectation } from '../check-expectations.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
@@ -15,6 +15,7 @@ import { lmdbRange } from './lmdb-range.ts'
 import type { OpenedFiles } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
 import { StuckWrites } from './stuck-writes.ts'
+import { writeTransaction } from './write-under-way.ts'
 
 // While a group is applied, this process does nothing else and no other process writes: so groups are bounded.
 const groupCommitsMax = 1_000
@@ -34,8 +35,13 @@ export interface GroupCommit {
   commit(commit: Commit): Promise<CommitOutcome>
   /** With what every commit is refused at present; undefined where that is not so. */
   problem(): Error | undefined
-  /** Refuses further commits and resolves when those under way are answered. */
+  /**
+   * Refuses further commits and resolves when those under way are answered. Throws StoreUnavailable where LMDB's write lock was waited for
+   * `closeMsMax`: all commits are answered then, but the environment must not be closed before `idle` resolves.
+   */
   close(): Promise<void>
+  /** Resolves when nothing is written any more. */
+  idle(): Promise<void>
 }
 
 /** What a group is committed to, and by which way. */
@@ -50,6 +56,8 @@ export interface GroupTarget {
   readonly checks: EntryChecks
   /** For tests: how long a commit waits for one of another process. */
   readonly commitMsMax?: number
+  /** For tests: how long closing waits for a commit of another process. */
+  readonly closeMsMax?: number
 }
 
 interface Queue {
@@ -64,7 +72,7 @@ interface Queue {
 const nothingAgain = { commits: 0, atOnce: 0 }
 
 export function openGroupCommit(target: GroupTarget): GroupCommit {
-  const { location, environment } = target
+  const { location, environment, closeMsMax = storeClosingMsMax } = target
   // None of those that wait is in a group before the lock is held: so nothing of them was done.
   const stuck = new StuckWrites(target.commitMsMax ?? commitGateMsMax, () => {
     const refusal = stuckRefusal()
@@ -112,6 +120,12 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     problem: refusal,
     async close() {
       isClosed = true
+      if (await stuck.isOverInTime(flushing ?? Promise.resolve(), closeMsMax)) return stuck.close()
+      const error = notClosed(location, closeMsMax)
+      refuseWaiting(queue, error)
+      throw error
+    },
+    async idle() {
       await flushing
       stuck.close()
     },
@@ -139,6 +153,14 @@ function notEntered(location: string, reason: string): Error {
   return new AshlarError('StoreUnavailable', `The storage of ${location} cannot be written to at present: ${reason}.`)
 }
 
+function notClosed(location: string, closeMsMax: number): Error {
+  return new AshlarError(
+    'StoreUnavailable',
+    `The storage of ${location} is left open: another process has been committing to it for ${closeMsMax / 1_000} seconds without an end, and ` +
+      'the wait for that cannot be given up. It is closed as soon as that process goes on or ends, or when this one exits.',
+  )
+}
+
 function refuseWaiting(queue: Queue, error: Error): void {
   const refused = queue.waiting
   queue.waiting = []
@@ -159,7 +181,7 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     queue.deadReaders.clearNowAndThen()
     queue.stuck.begin()
     // The callback runs when the write lock is ours: what arrived during the last flush is the group.
-    await environment.childTransaction(() => {
+    await writeTransaction(environment, () => {
       queue.stuck.end()
       files.check()
       applyGroup(environment, queue, attempt)

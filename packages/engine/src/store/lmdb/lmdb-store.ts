@@ -38,7 +38,18 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   let closing: Promise<void> | undefined
 
   async function closeAll(): Promise<void> {
-    await group.close()
+    try {
+      await group.close()
+    } catch (error) {
+      snapshots.releaseAll()
+      // Nobody waits for it any more.
+      void group.idle().then(closeRest).catch(process.emitWarning)
+      throw error
+    }
+    await closeRest()
+  }
+
+  async function closeRest(): Promise<void> {
     await Promise.allSettled(backups)
     snapshots.releaseAll()
     await opened.close()
@@ -82,6 +93,7 @@ function readOnly(location: string): GroupCommit {
     },
     problem: () => undefined,
     async close() {},
+    async idle() {},
   }
 }
 

@@ -13,6 +13,7 @@ import { refuseUnfinishedBackup } from './make-backup.ts'
 import { OpenedFiles } from './opened-files.ts'
 import { codeOf, makeFile } from './owned-files.ts'
 import type { LaidOut } from './storage-layout.ts'
+import { killIfWriting } from './write-under-way.ts'
 
 export interface OpenEnvironment extends LaidOut {
   readonly gate: Gate
@@ -166,7 +167,7 @@ async function closeThroughGate(
   }
 }
 
-/** lmdb-js closes what is still open when a process exits: that is a closing too. */
+/** lmdb-js closes what is still open when a process exits: that is a closing too, unless a commit is in its way. */
 function keepUntilExit(gate: Gate): void {
   if (!isExitWatched) process.once('exit', enterGatesForGood)
   isExitWatched = true
@@ -174,5 +175,6 @@ function keepUntilExit(gate: Gate): void {
 }
 
 function enterGatesForGood(): void {
+  killIfWriting()
   enterAllBlocking(gatesInUse, storeClosingMsMax)
 }

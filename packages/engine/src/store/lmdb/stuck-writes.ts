@@ -10,6 +10,7 @@ export class StuckWrites {
   private readonly timer: NodeJS.Timeout
   private readonly msMax: number
   private waitedTicks: number | undefined
+  private waits = 0
 
   /** `onStuck` is called once in each wait that is longer than `msMax`. */
   constructor(msMax: number, onStuck: () => void) {
@@ -23,6 +24,7 @@ export class StuckWrites {
 
   begin(): void {
     this.waitedTicks = 0
+    this.waits++
   }
 
   end(): void {
@@ -36,6 +38,27 @@ export class StuckWrites {
       `another process has been committing to it for ${this.msMax / 1_000} seconds without an end: it was stopped (SIGSTOP, a debugger), ` +
       'or its disk does not answer. Let it go on, or end it (kill -9)'
     )
+  }
+
+  /** Resolves true when `work` ends; false where a single wait in it lasts longer than `closeMsMax`, or has been too long already. */
+  isOverInTime(work: Promise<void>, closeMsMax: number): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      let [wait, seenTicks] = [0, 0]
+      const timer = setInterval(() => {
+        const current = this.waitedTicks === undefined ? 0 : this.waits
+        seenTicks = current !== 0 && current === wait ? seenTicks + 1 : 0
+        wait = current
+        if (seenTicks >= ticks || this.problem() !== undefined) end(() => resolve(false))
+      }, closeMsMax / ticks)
+      function end(settle: () => void): void {
+        clearInterval(timer)
+        settle()
+      }
+      work.then(
+        () => end(() => resolve(true)),
+        (error) => end(() => reject(error)),
+      )
+    })
   }
 
   close(): void {
