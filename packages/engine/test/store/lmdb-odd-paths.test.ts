@@ -84,7 +84,8 @@ const oddPaths: readonly OddPath[] = [
       symlinkSync('loop', join(store, 'loop'))
       return join(store, 'loop')
     },
-    sentence: 'loop is a symbolic link that is not followed, or leads to itself; put what it stands for in its place',
+    sentence:
+      'loop is, or leads through, a symbolic link that is not followed or that leads to itself; put what it stands for',
   },
   { what: 'a directory as data.mdb', make: inPlaceOf('data.mdb', mkdirSync), sentence: 'data.mdb is no file; restore' },
   {
@@ -95,7 +96,7 @@ const oddPaths: readonly OddPath[] = [
   {
     what: 'a link to itself as data.mdb',
     make: inPlaceOf('data.mdb', (path) => symlinkSync('data.mdb', path)),
-    sentence: 'data.mdb is a symbolic link that is not followed, or leads to itself',
+    sentence: 'data.mdb is, or leads through, a symbolic link',
   },
   {
     what: 'a link to nothing as data.mdb',
@@ -120,7 +121,7 @@ const oddPaths: readonly OddPath[] = [
   {
     what: 'a link as processes/gate',
     make: inPlaceOf('processes/gate', (path) => symlinkSync('turnstile', path)),
-    sentence: 'gate is a symbolic link that is not followed',
+    sentence: 'gate is, or leads through, a symbolic link that is not followed',
   },
   {
     what: 'a name that is too long',

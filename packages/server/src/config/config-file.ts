@@ -29,10 +29,21 @@ export function readConfigFile(file: string): ConfigFile {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    throw new ConfigError(`The configuration file ${file} cannot be read: ${(error as Error).message}`)
+    throw new ConfigError(
+      `The configuration file ${file} cannot be read: ${unreadable(error as NodeJS.ErrnoException)}`,
+    )
   }
   if (text.trimStart().startsWith('<')) return configFromXml(text, file)
   return { source: configFromJson(text, file), notes: [] }
+}
+
+function unreadable({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file; check its name'
+  if (code === 'EISDIR') return 'it is a directory; name a file'
+  if (code === 'ELOOP') return 'it is a symbolic link that leads to itself; put the file in its place'
+  if (code === 'EACCES' || code === 'EPERM')
+    return 'the user who runs Ashlar may not read it; give that user the right to'
+  return message
 }
 
 /** `file`: its name, for messages. Throws ConfigError. */

@@ -153,7 +153,8 @@ describe('a server that cannot start', () => {
     [['--default', 'zz'], /zz is not among default/],
     [['--host', '0.0.0.0', '--port', '0'], /--allow-remote/],
     [['--host', '192.0.2.1', '--allow-remote', '--port', '0'], /192\.0\.2\.1 is not an address of this machine/],
-    [['--config', 'missing.json'], /missing\.json cannot be read/],
+    [['--config', 'missing.json'], /missing\.json cannot be read: there is no such file; check its name\n$/],
+    [['--config', '.'], /file \. cannot be read: it is a directory; name a file\n$/],
     [['--fd', 'a=other:x', '--port', '0'], /a \(other:x\) cannot be opened/],
     [['nonsense'], /nonsense|too many arguments/],
   ])('by %j says why in one line, and ends with 1', async (words, message) => {
@@ -193,6 +194,7 @@ describe('a server that cannot start', () => {
     const { code, stderr } = await start(['--data', 'file', '--port', '0'], {}, directory).ended
     expect(code).toBe(1)
     expect(stderr).toMatch(/^ashlar: The federated database default \(lmdb:file\/default\) cannot be opened: /)
+    expect(stderr).toMatch(/file\/default is a file and has to be a directory; move it away, or name another\n$/)
   })
 
   it('for an environment variable it does not know says so', async () => {

@@ -9,7 +9,7 @@ const told: Readonly<Record<string, Told>> = {
   EISDIR: (path) => `${path} is a directory and has to be a file; move it away while no process uses the store`,
   EEXIST: (path) => `${path} is a file and has to be a directory; move it away, or name another`,
   ELOOP: (path) =>
-    `${path} is a symbolic link that is not followed, or leads to itself; put what it stands for in its place`,
+    `${path} is, or leads through, a symbolic link that is not followed or that leads to itself; put what it stands for in its place`,
   EROFS: (path) =>
     `the file system of ${path} is read-only; mount it so that it can be written to (ashlar copy and ashlar verify need only read)`,
   EACCES: (path, directory) => `the user who runs Ashlar may not use ${path}; ${ownershipRemedy(directory)}`,
