@@ -3,6 +3,7 @@
  * take on Citus, quickly. Moments of several nodes are what it does not have.
  */
 import { randomBytes } from 'node:crypto'
+import { idleCitusFunctions } from './citus-functions.ts'
 import { runSql } from './database-client.ts'
 
 const partitions = 4
@@ -27,11 +28,7 @@ export async function oneNodeDatabase(address: string): Promise<string> {
           place, tab || '_' || part, place, tab, part);
       END LOOP;
     END $body$;
-    CREATE FUNCTION recover_prepared_transactions() RETURNS int4 LANGUAGE sql AS 'SELECT 0';
-    CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS TABLE (success bool, result text) LANGUAGE sql AS $body$
-      SELECT true, '0'
-    $body$;
-    CREATE FUNCTION citus_add_local_table_to_metadata(rel regclass) RETURNS void LANGUAGE sql AS '';
+    ${idleCitusFunctions}
     CREATE FUNCTION citus_total_relation_size(rel regclass) RETURNS int8 LANGUAGE sql AS $body$
       SELECT coalesce(sum(pg_total_relation_size(relid)), pg_total_relation_size(rel))::int8 FROM pg_partition_tree(rel)
     $body$;`,

@@ -7,6 +7,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { type RunningPostgres, startPostgres } from '../../../../tools/temporary-postgres.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { idleCitusFunctions } from './citus-functions.ts'
 import { runSql } from './database-client.ts'
 import type { DistributedNodes } from './distributed-rules.ts'
 
@@ -89,11 +90,7 @@ function distribution(ports: readonly number[]): string {
           place, tab || '_' || node, place, tab, node, node, place, tab || '_' || node);
       END LOOP;
     END $body$;
-    CREATE FUNCTION recover_prepared_transactions() RETURNS int4 LANGUAGE sql AS 'SELECT 0';
-    CREATE FUNCTION run_command_on_all_nodes(command text) RETURNS TABLE (success bool, result text) LANGUAGE sql AS $body$
-      SELECT true, '0'
-    $body$;
-    CREATE FUNCTION citus_add_local_table_to_metadata(rel regclass) RETURNS void LANGUAGE sql AS '';
+    ${idleCitusFunctions}
     CREATE FUNCTION citus_total_relation_size(rel regclass) RETURNS int8 LANGUAGE plpgsql AS $body$
     DECLARE
       place text := split_part(rel::text, '.', 1);
