@@ -20,7 +20,7 @@ export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
   readonly url: string
   readonly federatedDatabases: readonly FederatedDatabase[]
-  /** Finishes the requests under way, bounded, and closes the federated databases. Asked again, waits for the same. */
+  /** Finishes the requests under way, bounded, and closes the federated databases. Asked again, waits for the same. Throws what closing does. */
   stop(): Promise<void>
   /** Resolves once it has stopped, for whatever reason. */
   readonly stopped: Promise<void>
@@ -113,7 +113,9 @@ async function stopAll(app: FastifyInstance, fds: readonly FederatedDatabase[], 
   await app.close()
   timeout.abort()
   await giveUp
-  for (const fd of fds) await fd.close()
+  // One that cannot be closed does not keep the others open.
+  const closings = await Promise.allSettled(fds.map((fd) => fd.close()))
+  for (const closing of closings) if (closing.status === 'rejected') throw closing.reason
 }
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: Config): Error {

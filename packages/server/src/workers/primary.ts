@@ -174,7 +174,11 @@ export class Primary {
   }
 
   private killAll(): void {
-    for (const child of this.children) child.process.kill('SIGKILL')
+    for (const child of this.children) {
+      const { pid } = child.process
+      this.logger.error({ worker: child.id, pid }, 'a worker does not stop in time, and is killed')
+      child.process.kill('SIGKILL')
+    }
   }
 }
 

@@ -2,8 +2,9 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
+import type { FederatedDatabase } from '@ashlar/engine'
 import { pino } from 'pino'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { mergeConfig } from '../../src/config/config.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
 import { startServer } from '../../src/start-server.ts'
@@ -51,6 +52,17 @@ it('does not wait for a connection on which nothing was sent', async () => {
   await server.stop()
   await closed
   expect(performance.now() - startedAt).toBeLessThan(defaultServerLimits.stopMsMax)
+})
+
+it('closes all federated databases, also where one cannot be closed, and tells of that one', async () => {
+  const federatedDatabases = ['one', 'two'].map((alias) => ({ alias, store: 'memory:' }))
+  const server = await startServer(mergeConfig([{ port: 0, federatedDatabases }]), pino({ level: 'silent' }))
+  const [one, two] = server.federatedDatabases as [FederatedDatabase, FederatedDatabase]
+  vi.spyOn(one.store, 'close').mockRejectedValue(new Error('left open'))
+  const closing = vi.spyOn(two.store, 'close')
+  await expect(server.stop()).rejects.toThrow('left open')
+  await server.stopped
+  expect(closing).toHaveBeenCalledOnce()
 })
 
 it('lets a reply of rows come to its end', async () => {
