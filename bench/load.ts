@@ -25,6 +25,8 @@ export async function measure(server: ChildServer, scenario: Scenario, seconds: 
   const result = await autocannon({
     url: server.url,
     connections: scenario.connections,
+    // A run ends with a sample.
+    sampleInt: 50,
     ...(scenario.amount === undefined ? { duration: seconds } : { amount: scenario.amount }),
     requests: [
       {

@@ -40,7 +40,8 @@ export async function setToOne(
   target: Oid,
 ): Promise<void> {
   const old = state.values[attribute.index] as Oid
-  if (old === target) return
+  // That there is nothing to change is a conclusion from what it held.
+  if (old === target) return changes.expectUnchanged(state)
   const inverse = inverseOf(attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
   let partner: ClassFormat | undefined

@@ -34,6 +34,33 @@ describe.skipIf(isOnPostgres)('in sequence, where reads lag behind', () => {
   })
 })
 
+describe.skipIf(isOnPostgres)('an update that finds nothing to change, where reads lag behind', () => {
+  it('lets go of the partner that it did not see', async () => {
+    for (let skew = 0; skew < 20; skew++) {
+      const store = skewed(await openMemoryStore(), { seed: skew, lag: 3 })
+      store.isExact = true
+      const fd = await openFd(store, { transactionAttemptsMax: 1_000 })
+      await fd.defineClasses(
+        [classOf('Pair', { left: toOne('Pair', 'right'), right: toOne('Pair', 'left') })],
+        'create',
+      )
+      const [one, other] = await fd.createObjects([
+        { class: 'Pair', attributes: {} },
+        { class: 'Pair', attributes: {} },
+      ])
+      store.isExact = false
+      await fd.updateObject(one as string, { left: other })
+      await fd.updateObject(one as string, { left: null })
+      store.isExact = true
+      expect(JSON.parse((await fd.readObject(one as string)).toString()), `seed ${skew}`).toMatchObject({
+        left: '0-0-0-0',
+      })
+      await expectConsistent(fd)
+      await fd.close()
+    }
+  })
+})
+
 describe.skipIf(isOnPostgres)('at once, of several servers', () => {
   const batches = fc.array(fc.array(operation, { minLength: 4, maxLength: 12, size: 'max' }), {
     minLength: 2,

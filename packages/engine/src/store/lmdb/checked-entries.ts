@@ -2,7 +2,8 @@
 import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import type { Environment, LmdbRange, ReadTransaction } from './environment.ts'
+import type { Environment, ReadTransaction } from './environment.ts'
+import type { LmdbRange } from './lmdb-range.ts'
 
 /** The transaction that reads; without it, the write transaction that is under way. */
 type ReadOptions = { readonly transaction: ReadTransaction } | undefined
@@ -27,8 +28,8 @@ export function lentValue(
   if (found === undefined) {
     // Most expectations of commits are absences, and a proof costs more than the rest of such a commit.
     if (options === undefined) return undefined
-    checkNeighbour(environment, key, { isBefore: true, isExclusive: true }, checks, options)
-    checkNeighbour(environment, key, { isBefore: false, isExclusive: true }, checks, options)
+    checkNeighbour(environment, key, { isBefore: true, isExclusive: true }, checks, options.transaction)
+    checkNeighbour(environment, key, { isBefore: false, isExclusive: true }, checks, options.transaction)
     return undefined
   }
   // The buffer itself is larger than its property `length` says.
@@ -43,10 +44,18 @@ function checkNeighbour(
   key: Bytes,
   { isBefore, isExclusive }: { readonly isBefore: boolean; readonly isExclusive: boolean },
   checks: EntryChecks,
-  options: ReadOptions,
+  transaction: ReadTransaction,
 ): void {
-  const bounds = { start: key, end: undefined, exclusiveStart: isExclusive, inclusiveEnd: false, limit: 1 }
-  visitEntries(environment, { ...bounds, reverse: isBefore, isContinued: true, ...options }, checks, () => false)
+  const start = { start: key, end: undefined, reverse: isBefore, exclusiveStart: isExclusive, transaction }
+  try {
+    for (const { key: found, value } of environment.getRange(start)) {
+      if (checks.valueLength(found, value, value.length) < 0) throw checks.damaged(found, checksumFault)
+      if (!follows(key, found, isBefore, isExclusive)) throw checks.damaged(found, orderFault)
+      return
+    }
+  } catch (error) {
+    throw checks.ofRead(error)
+  }
 }
 
 /**
@@ -60,20 +69,25 @@ export function visitEntries(
   environment: Environment,
   range: LmdbRange,
   checks: EntryChecks,
+  transaction: ReadTransaction | undefined,
   use: (key: Buffer, lent: Buffer, length: number) => unknown,
   onDamage?: (error: AshlarError) => void,
 ): Bytes | undefined {
-  const { reverse, limit, start, exclusiveStart } = range
-  const { transaction, isContinued = false } = range
+  const { reverse, limit, start, exclusiveStart, isContinued } = range
   if (start !== undefined && transaction !== undefined && !isContinued && onDamage === undefined)
-    checkNeighbour(environment, start, { isBefore: !reverse, isExclusive: !exclusiveStart }, checks, { transaction })
+    checkNeighbour(environment, start, { isBefore: !reverse, isExclusive: !exclusiveStart }, checks, transaction)
   let previous = start
   let isAfter = exclusiveStart
   let visited = 0
   try {
     // The end is looked for here, so that the entry behind it is seen.
-    const unlimited = { ...range, end: undefined, limit: Number.POSITIVE_INFINITY }
-    for (const { key, value } of environment.getRange(unlimited)) {
+    for (const { key, value } of environment.getRange({
+      start,
+      end: undefined,
+      reverse,
+      exclusiveStart,
+      transaction,
+    })) {
       const length = checks.valueLength(key, value, value.length)
       const isInOrder = previous === undefined || follows(previous, key, reverse, isAfter)
       if (length < 0 || !isInOrder) {

@@ -20,16 +20,13 @@ export interface ReadTransaction {
   done(): void
 }
 
-export interface LmdbRange {
-  start: Bytes | undefined
-  end: Bytes | undefined
-  reverse: boolean
-  exclusiveStart: boolean
-  inclusiveEnd: boolean
-  limit: number
-  /** It goes on after an entry that was checked. */
-  isContinued?: boolean
-  transaction?: ReadTransaction
+/** Where a walk over entries starts; it has no end. */
+export interface RangeStart {
+  readonly start: Bytes | undefined
+  readonly end: undefined
+  readonly reverse: boolean
+  readonly exclusiveStart: boolean
+  readonly transaction: ReadTransaction | undefined
 }
 
 /**
@@ -40,7 +37,7 @@ export interface Environment {
   /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentValue`. */
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
   /** Values are lent in the same way. */
-  getRange(range: LmdbRange): Iterable<{ key: Buffer; value: Buffer }>
+  getRange(start: RangeStart): Iterable<{ key: Buffer; value: Buffer }>
   /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
   put(key: Bytes, value: Bytes): unknown
   remove(key: Bytes): unknown

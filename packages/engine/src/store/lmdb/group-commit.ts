@@ -287,7 +287,7 @@ function currentState(environment: Environment): CurrentState {
     keys(range, limit) {
       const bounds = lmdbRange(range, false, limit)
       const keys: Bytes[] = []
-      if (bounds !== undefined) visitEntries(environment, bounds, namelessChecks, (key) => keys.push(key))
+      if (bounds !== undefined) visitEntries(environment, bounds, namelessChecks, undefined, (key) => keys.push(key))
       return keys
     },
   }

@@ -3,8 +3,8 @@ import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapsh
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import type { Environment, LmdbRange, ReadTransaction } from './environment.ts'
-import { lmdbRange, rangeAfter } from './lmdb-range.ts'
+import type { Environment, ReadTransaction } from './environment.ts'
+import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
 const batchEntriesDefault = 256
 const batchBytesMax = 1_048_576
@@ -97,8 +97,7 @@ export class LmdbSnapshot implements Snapshot {
     const range = lmdbRange(read, read.reverse === true, read.limit ?? Number.POSITIVE_INFINITY)
     if (range === undefined) return []
     const entries: Entry[] = []
-    const pinned = { ...range, ...this.openPin() }
-    visitEntries(this.environment, pinned, this.checks, (key, lent, length) =>
+    visitEntries(this.environment, range, this.checks, this.openPin().transaction, (key, lent, length) =>
       entries.push({ key, value: Buffer.from(lent.subarray(0, length)) }),
     )
     return entries
@@ -111,13 +110,13 @@ export class LmdbSnapshot implements Snapshot {
     use: (key: Bytes, value: Bytes) => T,
     { keysOnly = false, onDamage }: ScanOptions,
   ): Bytes | undefined {
-    const pinned = { ...range, ...this.openPin() }
+    const { transaction } = this.openPin()
     let bytes = 0
     const visit = (key: Buffer, lent: Buffer, length: number): boolean => {
       results.push(use(key, keysOnly ? nothing : lent.subarray(0, length)))
       bytes += length
       return bytes < batchBytesMax
     }
-    return visitEntries(this.environment, pinned, this.checks, visit, onDamage)
+    return visitEntries(this.environment, range, this.checks, transaction, visit, onDamage)
   }
 }
