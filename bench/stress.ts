@@ -19,10 +19,16 @@ const program = 'packages/server/dist/cli/main.js'
 const endsAt = performance.now() + Number(minutes) * 60_000
 const isOver = (): boolean => performance.now() > endsAt
 
+interface Shown {
+  readonly __identifier__: string
+  readonly code: string
+  readonly n: number
+  readonly items: readonly string[]
+}
+
 interface Reply {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: replies have many shapes.
-  readonly json: any
+  readonly json: unknown
 }
 
 const port = await freePort()
@@ -81,6 +87,10 @@ async function attempt(method: string, path: string, key: string, body?: unknown
   return undefined
 }
 
+function shown({ json }: Reply): Shown {
+  return json as Shown
+}
+
 function expectStatus(what: string, { status, json }: Reply, ...wanted: number[]): void {
   if (!wanted.includes(status)) faults.push(`${what}: ${status} ${JSON.stringify(json).slice(0, 300)}`)
 }
@@ -105,14 +115,14 @@ async function setUp(): Promise<void> {
   expectStatus('index', await send('POST', '/v1/index', index), 201)
   for (let nth = 0; nth < counters; nth++) await create(`counter ${nth}`)
   for (let nth = 0; nth < 4; nth++) {
-    hubs.push((await send('POST', '/v1/object', { class: 'Hub', attributes: {} })).json.__identifier__)
+    hubs.push(shown(await send('POST', '/v1/object', { class: 'Hub', attributes: {} })).__identifier__)
   }
 }
 
 async function create(code: string): Promise<string> {
   const reply = await send('POST', '/v1/object', { class: 'Item', attributes: { code, n: 0 } })
   expectStatus(`creation of ${code}`, reply, 201)
-  const oid = reply.json?.__identifier__
+  const oid = shown(reply).__identifier__
   present.set(code, oid)
   return oid
 }
@@ -123,7 +133,7 @@ async function client(nth: number): Promise<void> {
     const oid = await create(code)
     tally.creations++
     const seen = await send('GET', `/v1/object/${oid}`)
-    if (seen.status !== 200 || seen.json.code !== code)
+    if (seen.status !== 200 || shown(seen).code !== code)
       faults.push(`${code} is hidden after its acknowledgement: ${seen.status}`)
     await increment((nth + round) % counters)
     await createPair(code)
@@ -148,16 +158,18 @@ async function createPair(code: string): Promise<void> {
   expectStatus(`pair of ${code}`, reply, 200)
   if (!Array.isArray(reply.json)) return
   for (const [position, half] of ['a', 'b'].entries()) {
-    const { responseCode, result } = reply.json[position]
+    const { responseCode, result } = (reply.json as { responseCode: string; result: Shown }[])[position] ?? nothingMade
     if (responseCode !== '201') faults.push(`pair of ${code}: ${JSON.stringify(reply.json).slice(0, 300)}`)
     present.set(`${code}-${half}`, result.__identifier__)
   }
   tally.pairs++
 }
 
+const nothingMade = { responseCode: 'none', result: { __identifier__: '' } }
+
 async function addToHub(code: string, oid: string): Promise<void> {
   const hub = hubs[tally.additions % hubs.length] as string
-  const body = { attributes: { items: { action: 'add', value: [oid] } } }
+  const body = { attributes: { items: { action: 'add', elements: [oid] } } }
   expectStatus(`addition of ${code}`, await send('PUT', `/v1/object/${hub}`, body), 200, 204)
   added.set(oid, hub)
   tally.additions++
@@ -198,11 +210,7 @@ async function runBeside(): Promise<void> {
 
 /** What is stored against what was acknowledged. */
 async function compare(): Promise<void> {
-  const rows = (await send('POST', '/v1/query', { query: 'FROM Item RETURN code, n, hub' })).json as {
-    code: string
-    n: number
-    hub: string
-  }[]
+  const rows = (await send('POST', '/v1/query', { query: 'FROM Item RETURN code, n' })).json as Shown[]
   const stored = new Map<string, number>()
   for (const { code, n } of rows) {
     if (stored.has(code)) faults.push(`${code} is stored twice`)
@@ -215,7 +223,7 @@ async function compare(): Promise<void> {
     if (n !== wanted) faults.push(`counter ${counter} is ${n} after ${wanted} increments`)
   }
   for (const hub of hubs) {
-    const { items } = (await send('GET', `/v1/object/${hub}`)).json as { items: string[] }
+    const { items } = shown(await send('GET', `/v1/object/${hub}`))
     const wanted = [...added].filter(([, owner]) => owner === hub).map(([oid]) => oid)
     if (items.toSorted().join() !== wanted.toSorted().join())
       faults.push(`hub ${hub} has ${items.length} items, not ${wanted.length}`)
