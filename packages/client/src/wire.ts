@@ -88,7 +88,7 @@ export interface TransactionOperation {
   /** `"${id}"` in it stands for an OID. */
   readonly uri: string
   readonly body?: unknown
-  /** `dispose`: carried out with the others and answered, but not kept. */
+  /** `dispose`: carried out with the others and answered, but not kept; the others are answered by what is committed. */
   readonly result?: 'keep' | 'dispose'
   /** A name for the object that the operation creates. */
   readonly id?: string

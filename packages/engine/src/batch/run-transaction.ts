@@ -2,6 +2,7 @@
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'
 import { ChangeScope } from '../evolution/change-scope.ts'
+import { Numbering } from '../evolution/numbering.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import type { Once } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
@@ -16,8 +17,8 @@ import { DatabaseTransaction } from './database-transaction.ts'
 export type TransactionStep = (number: number) => Database
 
 /**
- * `body` does the operations. Where `isRehearsed`, it runs twice at each attempt: all operations first, of which the
- * result is kept, then those that are to be committed. Throws what the operations throw, and TransactionContention; with
+ * `body` does the operations. Where `isRehearsed`, it runs twice at each attempt: all operations first, then those that are to be
+ * committed, of which the result is that of the transaction. Throws what the operations throw, and TransactionContention; with
  * `asked`, what `Receipt.check` throws.
  */
 export async function runTransaction<T>(
@@ -29,8 +30,9 @@ export async function runTransaction<T>(
   const { store, limits, catalogs, changes, session, containers } = resources
   const scopeResources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
   const attempt = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
+    const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = async (within: Transaction, isRehearsal: boolean): Promise<Done<T>> => {
-      const scope = new ChangeScope(within, catalog, scopeResources)
+      const scope = new ChangeScope(within, catalog, scopeResources, numbering)
       const database = new DatabaseTransaction(scope, resources)
       const step: TransactionStep = (number) => {
         within.operation = number
@@ -38,11 +40,11 @@ export async function runTransaction<T>(
       }
       return { result: await body(step, isRehearsal), scope }
     }
-    if (!isRehearsed) return runIn(transaction, false)
-    const { result } = await runIn(transaction.rehearsal(), true)
-    transaction.rewind()
-    const { scope } = await runIn(transaction, false)
-    return { result, scope }
+    if (isRehearsed) {
+      await runIn(transaction.rehearsal(), true)
+      transaction.rewind()
+    }
+    return runIn(transaction, false)
   }
   const { scope, result } =
     asked === undefined

@@ -22,6 +22,7 @@ import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { type AlterSettings, valuesWouldBeLost } from './alterations.ts'
+import type { Numbering } from './numbering.ts'
 import { prepareRetypes, putMoved } from './retype-within.ts'
 
 export interface ScopeResources {
@@ -38,14 +39,16 @@ export class ChangeScope {
   readonly afterCommit: (() => void)[] = []
   private current: Catalog
   private readonly resources: ScopeResources
+  private readonly numbering: Numbering | undefined
   private changedObjects = 0
 
-  /** Expects the catalog to be the same at the commit. */
-  constructor(transaction: Transaction, catalog: Catalog, resources: ScopeResources) {
+  /** Expects the catalog to be the same at the commit. `numbering`: of a transaction that is rehearsed. */
+  constructor(transaction: Transaction, catalog: Catalog, resources: ScopeResources, numbering?: Numbering) {
     transaction.expectRevision(catalogVersionKey, catalog.version)
     this.transaction = transaction
     this.current = catalog
     this.resources = resources
+    this.numbering = numbering
   }
 
   /** As the steps so far have left it. */
@@ -73,6 +76,7 @@ export class ChangeScope {
   /** One class number a description, in order. Throws what PUT /v1/schema does. */
   async defineClasses(body: unknown, mode: DefineMode): Promise<readonly ClassNumber[]> {
     const { classAttributesMax } = this.resources.limits
+    this.continueNumbers()
     const { state, classNumbers } = defineClasses(this.current, readClassDescriptions(body), mode, classAttributesMax)
     await this.putCatalog(state)
     return classNumbers
@@ -81,6 +85,7 @@ export class ChangeScope {
   /** Throws what PUT /v1/schema/{class} does, and LimitExceeded where stored values of too many objects are concerned. */
   async alterClass(nameOrNumber: string, body: unknown, settings: AlterSettings): Promise<ClassNumber> {
     const { limits, containers, session } = this.resources
+    this.continueNumbers()
     const catalog = this.current
     const cls = classOfPath(catalog, nameOrNumber)
     const options = { attributesMax: limits.classAttributesMax, isCascading: settings.isCascading }
@@ -108,6 +113,7 @@ export class ChangeScope {
 
   /** Throws what DELETE /v1/schema/{class} does. */
   async deleteClass(nameOrNumber: string): Promise<void> {
+    this.continueNumbers()
     const cls = classOfPath(this.current, nameOrNumber)
     const young = this.resources.containers.known()
     const isUsed = await hasObjects(this.transaction, new Set([cls.number]), young, catalogVersionKey)
@@ -117,6 +123,7 @@ export class ChangeScope {
   /** Throws what POST /v1/index does, and LimitExceeded where there are too many objects. */
   async createIndex(body: unknown): Promise<string> {
     const { indexKeyAttributesMax } = this.resources.limits
+    this.continueNumbers()
     const { definition, state } = defineIndex(this.current, readIndexRequest(body), indexKeyAttributesMax, {
       session: this.resources.session.number,
       isBackground: false,
@@ -140,6 +147,14 @@ export class ChangeScope {
     if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
     await this.putCatalog(withoutIndex(this.current.state, index.number))
     this.afterCommit.push(() => this.resources.clearInBackground())
+  }
+
+  /** Before what gives out numbers: a step gives those that it gave in the rehearsal, also where others are left out. */
+  private continueNumbers(): void {
+    if (this.numbering === undefined) return
+    const { state, version } = this.current
+    const counters = this.numbering.countersFor(this.transaction.operation, state.counters)
+    if (counters !== state.counters) this.current = buildCatalog({ ...state, counters }, version)
   }
 
   private async putAltered(state: CatalogState): Promise<void> {

@@ -160,7 +160,8 @@ export const TransactionBody = Type.Array(
     ),
     result: Type.Optional(
       Type.Union([Type.Literal('keep'), Type.Literal('dispose')], {
-        description: 'dispose: carried out with the others and answered, but not kept.',
+        description:
+          'dispose: carried out with the others and answered, but not kept; the others are answered by what is committed.',
       }),
     ),
     id: Type.Optional(Type.String({ description: 'A name for the object that the operation creates.' })),

@@ -16,16 +16,17 @@ export async function runOperations(
   const { limits } = request.service
   const operations = readOperations(request.body, limits.transactionOperationsMax)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
+  let rehearsal: Run | undefined
   return request.fd.transaction(
     async (step, isRehearsal) => {
+      // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did there.
+      const earlier = isRehearsal ? undefined : rehearsal
       const run = new Run(request, finder, limits.changeReplyBytesMax)
-      // The OIDs are the same in both runs: what refers to a disposed object is told so.
-      if (isRehearsed && !isRehearsal) run.ids = lastIds.get(request) ?? run.ids
       for (const operation of operations) {
-        if (isRehearsed && !isRehearsal && !operation.isKept) continue
-        await run.one(operation, step(operation.number))
+        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
+        else run.takeOver(operation, earlier)
       }
-      if (isRehearsal) lastIds.set(request, run.ids)
+      if (isRehearsal) rehearsal = run
       return run.reply()
     },
     isRehearsed,
@@ -33,15 +34,13 @@ export async function runOperations(
   )
 }
 
-/** What the rehearsal of a request gave its objects. */
-const lastIds = new WeakMap<FdRequest, Map<string, string>>()
-
 class Run {
-  ids = new Map<string, string>()
+  private readonly ids = new Map<string, string>()
   private readonly request: FdRequest
   private readonly finder: OperationFinder
   private readonly bytesMax: number
-  private readonly replies: Buffer[] = []
+  /** By the number of the operation. */
+  private readonly replies = new Map<number, Buffer>()
   private bytes = 0
 
   constructor(request: FdRequest, finder: OperationFinder, bytesMax: number) {
@@ -54,7 +53,8 @@ class Run {
     try {
       const { operation, reply } = await this.carryOut(requested, database)
       const result = await resultOf(reply, requested.isKept)
-      this.keep(`{"responseCode":"${reply.status ?? operation.status}","result":`, result)
+      const head = Buffer.from(`{"responseCode":"${reply.status ?? operation.status}","result":`)
+      this.keep(requested, Buffer.concat([head, result, brace]))
     } catch (error) {
       if (error instanceof AshlarError || error instanceof ServerError || error instanceof BodyFault) {
         throw new OperationFailure(requested.number, error)
@@ -64,8 +64,27 @@ class Run {
   }
 
   reply(): Buffer {
-    const texts = this.replies.flatMap((reply, i) => (i === 0 ? [reply] : [comma, reply]))
+    const texts = [...this.replies.values()].flatMap((reply, i) => (i === 0 ? [reply] : [comma, reply]))
     return Buffer.concat([Buffer.from('['), ...texts, Buffer.from(']')])
+  }
+
+  /** The reply and the OID that a disposed operation had: what refers to its object is told that there is none. */
+  takeOver(operation: RequestedOperation, rehearsal: Run): void {
+    const { number, id } = operation
+    const oid = id === undefined ? undefined : rehearsal.ids.get(id)
+    if (id !== undefined && oid !== undefined) this.ids.set(id, oid)
+    const reply = rehearsal.replies.get(number)
+    if (reply !== undefined) this.keep(operation, reply)
+  }
+
+  /** In request order. Throws LimitExceeded. */
+  private keep({ number }: RequestedOperation, reply: Buffer): void {
+    this.bytes += reply.length
+    if (this.bytes > this.bytesMax) {
+      const message = `The replies of the transaction are more than ${this.bytesMax} bytes (changeReplyBytesMax).`
+      throw new AshlarError('LimitExceeded', message)
+    }
+    this.replies.set(number, reply)
   }
 
   private async carryOut(
@@ -93,15 +112,6 @@ class Run {
     if (alias === undefined || alias === this.request.fd.alias) return
     const message = `The transaction is one of the federated database '${this.request.fd.alias}'; no operation may name another.`
     throw new AshlarError('MalformedRequest', message)
-  }
-
-  private keep(head: string, result: Buffer): void {
-    this.bytes += head.length + result.length
-    if (this.bytes > this.bytesMax) {
-      const message = `The replies of the transaction are more than ${this.bytesMax} bytes (changeReplyBytesMax).`
-      throw new AshlarError('LimitExceeded', message)
-    }
-    this.replies.push(Buffer.concat([Buffer.from(head), result, brace]))
   }
 }
 

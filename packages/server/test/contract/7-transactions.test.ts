@@ -12,7 +12,7 @@ let server: ServerUnderTest
 let fd: FdUnderTest
 let alias: string
 
-useFdPerTest(9, async (given) => {
+useFdPerTest(10, async (given) => {
   ;({ server, fd, alias } = given)
   await fd.define(
     classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),
@@ -138,7 +138,7 @@ describe('a transaction', () => {
       { method: 'post', uri: '/v1/query', body: { query: 'FROM Order RETURN number' }, result: 'dispose' },
     )
     expect(reply.json.slice(2)).toEqual([
-      { responseCode: '200', result: [{ number: 1 }, { number: 2 }] },
+      { responseCode: '200', result: [{ number: 2 }] },
       { responseCode: '200', result: [] },
     ])
     const [gone, kept] = reply.json.map(({ result }: { result: { __identifier__?: string } }) => result.__identifier__)
@@ -147,6 +147,56 @@ describe('a transaction', () => {
     const alone = await run({ ...client('Ann', { id: 'ann' }), result: 'dispose' }, order(3, { client: idOf('ann') }))
     expectProblem(alone, 422, 'InvalidReference')
     expect([await count('Order'), await count('Client')]).toEqual([1, 0])
+  })
+
+  rule('7.1.6', 'replies of kept operations what is committed, beside a disposed change of the schema', async () => {
+    const define = (className: string, more: object = {}): object => ({
+      method: 'put',
+      uri: '/v1/schema',
+      body: [classOf(className, { a: 'string' })],
+      ...more,
+    })
+    const create = (cls: string, id: string, more: object = {}): object => ({
+      method: 'post',
+      uri: '/v1/object',
+      body: { class: cls, attributes: { a: id } },
+      id,
+      ...more,
+    })
+    const dispose = { result: 'dispose' }
+    const byName = { name: 'byA', indexedClass: 'A', isUnique: true, keyAttributes: [{ attributeName: 'a' }] }
+    const reply = await run(
+      define('Gone', dispose),
+      create('Gone', 'gone', dispose),
+      define('A'),
+      define('B'),
+      create('A', 'first'),
+      create('B', 'second'),
+      { method: 'get', uri: '/v1/schema/A' },
+      { method: 'get', uri: `/v1/object/${idOf('first')}` },
+      { method: 'post', uri: '/v1/index', body: byName },
+      { method: 'get', uri: `/v1/object/${idOf('second')}`, ...dispose },
+    )
+    expect(reply.status, reply.text).toBe(200)
+    const results = reply.json.map(({ result }: { result: object }) => result)
+    const numberOf = async (name: string): Promise<string> =>
+      (await server.get(fd.at(`/v1/schema/${name}`))).json.classNumber
+    expect(results[2].classNumbers).toEqual([await numberOf('A')])
+    expect(results[3].classNumbers).toEqual([await numberOf('B')])
+    expect(await fd.read(results[4].__identifier__)).toMatchObject({ __class__: 'A', a: 'first' })
+    expect(await fd.read(results[5].__identifier__)).toMatchObject({ __class__: 'B', a: 'second' })
+    expect(results[6]).toEqual((await server.get(fd.at('/v1/schema/A'))).json)
+    expect(results[7]).toEqual(await fd.read(results[4].__identifier__))
+    expect((await server.get(fd.at('/v1/index/byA'))).json).toMatchObject({ entryCount: 1 })
+    // The rehearsal gave the same numbers and OIDs: what is disposed of tells of the objects that are kept.
+    expect(results[9]).toEqual(await fd.read(results[5].__identifier__))
+    expectProblem(await server.get(fd.at('/v1/schema/Gone')), 404, 'ClassNotFound')
+    const later = await run(
+      { ...order(7, { note: idOf('x') }), result: 'keep' },
+      { ...client('c', { id: 'x' }), ...dispose },
+    )
+    expect(later.status, later.text).toBe(200)
+    expect(await fd.read(later.json[0].result.__identifier__)).toMatchObject({ note: idOf('x') })
   })
 
   rule('7.1.8', 'names objects by ids', async () => {

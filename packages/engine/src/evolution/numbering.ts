@@ -1,0 +1,27 @@
+/** The numbers of classes, shapes, attributes and indexes in a transaction that is rehearsed: the same when it is done in earnest. */
+import type { CatalogCounters } from '../schema/class-definition.ts'
+
+/** For one attempt: its rehearsal, and then the run that is committed. */
+export class Numbering {
+  private readonly rehearsed = new Map<number, CatalogCounters>()
+
+  /**
+   * The next numbers for an operation: those that it had in the rehearsal, or later ones where `present` has come further. The object
+   * given where that is right.
+   */
+  countersFor(operation: number, present: CatalogCounters): CatalogCounters {
+    const first = this.rehearsed.get(operation)
+    if (first === undefined) {
+      this.rehearsed.set(operation, present)
+      return present
+    }
+    const isFar =
+      present.classOrShape >= first.classOrShape && present.attribute >= first.attribute && present.index >= first.index
+    if (isFar) return present
+    return {
+      classOrShape: Math.max(present.classOrShape, first.classOrShape),
+      attribute: Math.max(present.attribute, first.attribute),
+      index: Math.max(present.index, first.index),
+    }
+  }
+}
