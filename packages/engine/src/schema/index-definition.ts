@@ -81,7 +81,7 @@ function readKey(given: unknown, pointer: string): KeyRequest {
   if (typeof key.attributeName !== 'string' || key.attributeName === '') {
     throw fault(
       'MalformedRequest',
-      `attributeName is needed, a name; not ${shownValue(key.attributeName)}.`,
+      `attributeName is needed, a name${butNot(key.attributeName)}.`,
       `${pointer}/attributeName`,
     )
   }
@@ -251,14 +251,18 @@ function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyRequest): KeyAtt
   return { path, maxStoredStringLength: key.maxStoredStringLength ?? maxStoredStringLengthDefault }
 }
 
+function butNot(given: unknown): string {
+  return given === undefined ? '' : `; not ${shownValue(given)}`
+}
+
 function textOf(request: JsonObject, field: 'name' | 'indexedClass'): string {
   const value = request[field]
   if (typeof value === 'string' && value !== '') return value
-  throw fault('MalformedRequest', `${field} is needed, a name; not ${shownValue(value)}.`, `/${field}`)
+  throw fault('MalformedRequest', `${field} is needed, a name${butNot(value)}.`, `/${field}`)
 }
 
 function isUniqueIn(given: unknown): boolean {
   const value = booleanIn(given)
   if (value !== undefined) return value
-  throw fault('MalformedRequest', `isUnique is needed, true or false; not ${shownValue(given)}.`, '/isUnique')
+  throw fault('MalformedRequest', `isUnique is needed, true or false${butNot(given)}.`, '/isUnique')
 }

@@ -86,6 +86,7 @@ const shownCharactersMax = 60
 
 /** A value as messages show it: JSON, cut to a length that can be read. */
 export function shownValue(value: unknown): string {
+  if (value === undefined) return 'nothing'
   // Integers beyond 2^53 come as bigint, which JSON.stringify refuses; 1e999 comes as Infinity, which it calls null.
   if (typeof value === 'bigint' || typeof value === 'number') return cut(String(value))
   if (typeof value === 'string') return cut(JSON.stringify(value.slice(0, shownCharactersMax + 1)))

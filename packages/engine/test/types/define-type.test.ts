@@ -31,7 +31,7 @@ describe('shownValue', () => {
     [10n ** 20n, '100000000000000000000'],
     [Number.POSITIVE_INFINITY, 'Infinity'],
     [null, 'null'],
-    [undefined, 'undefined'],
+    [undefined, 'nothing'],
     [[1n], '["1"]'],
     [{ a: true }, '{"a":true}'],
   ])('shows %s as %s', (value, text) => {

@@ -44,7 +44,7 @@ export function bindCall(expression: CallExpression, scope: Scope, binding: Bind
       return bindAtLeast(expression, scope, binding)
     case 'LENGTH': {
       const only = operands.length === 1 ? binding.bind(operands[0] as Expression, scope) : undefined
-      if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binding)
+      if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binding, true)
       break
     }
     default:
@@ -159,7 +159,7 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   if (operands.length === 0 && name !== 'COUNT') throw binding.error(expression, `${name} takes an operand`)
   const [given] = operands
   const operand = given === undefined ? undefined : binding.bind(given, { ...scope, aggregates: undefined })
-  if (operand !== undefined && isMany(operand.type)) return fold(name, operand, expression, binding)
+  if (operand !== undefined && isMany(operand.type)) return fold(name, operand, expression, binding, isItself(operand))
   const collector = scope.aggregates
   if (collector === undefined) {
     const place = 'only RETURN, HAVING and ORDER BY look at several rows'
@@ -174,7 +174,19 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   return { kind: 'aggregate', index, type, start, end }
 }
 
-function fold(name: AggregateName, collection: Bound, { start, end }: Span, binding: Binding): Bound {
+/** A collection, or a part of one, as it is held; not what a path leads to from each of several elements. */
+function isItself(bound: Bound): boolean {
+  if (bound.kind === 'each') return false
+  return bound.kind === 'choose' || bound.kind === 'slice' ? isItself(bound.collection) : true
+}
+
+function fold(
+  name: AggregateName,
+  collection: Bound,
+  { start, end }: Span,
+  binding: Binding,
+  isLength: boolean,
+): Bound {
   assert(isMany(collection.type), 'a fold is over elements')
   const element: Bound = {
     kind: 'constant',
@@ -185,7 +197,8 @@ function fold(name: AggregateName, collection: Bound, { start, end }: Span, bind
   }
   const type = aggregateType(name, element, { start, end }, binding)
   const compare = compareFor(collection.type.element, collection.type.element)
-  return { kind: 'fold', function: name, collection, compare, type, start, end }
+  const countsNulls = name === 'COUNT' && isLength
+  return { kind: 'fold', function: name, collection, countsNulls, compare, type, start, end }
 }
 
 function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binding: Binding): ValueType {

@@ -28,15 +28,45 @@ import { type Binding, contextScope, type Scope } from './scope.ts'
 
 /** A bare name: in the nearest context that has it. */
 export function bindName(expression: NameExpression, scope: Scope, binding: Binding): Bound {
-  const found = lookUp(expression.name, expression, scope, binding)
+  const { name } = expression
+  const found = lookUp(asAttributeName(name), expression, scope, binding)
   if (found !== undefined) return found
-  // `address.Base::city` is read as one name: dots may be steps, or part of the class before `::`.
-  const dot = expression.name.indexOf('.')
-  if (dot > 0) {
-    const first = lookUp(expression.name.slice(0, dot), expression, scope, binding)
-    if (first !== undefined) return member(first, expression.name.slice(dot + 1), expression, scope, binding)
+  for (const end of stepEnds(name)) {
+    const first = lookUp(asAttributeName(name.slice(0, end)), expression, scope, binding)
+    if (first !== undefined) return memberAlong(first, name.slice(end + 1), expression, scope, binding)
   }
   throw unknownName(expression, scope, binding)
+}
+
+/** `Space::Base::name` means `Space.Base::name`: `::` joins what belongs to the name of a class too. */
+function asAttributeName(written: string): string {
+  const last = written.lastIndexOf('::')
+  return last < 0 ? written : written.slice(0, last).replaceAll('::', '.') + written.slice(last)
+}
+
+/**
+ * Where the first step of `address.Base::city` may end, which is read as one name: dots are steps, or part of the class before `::`.
+ * The readings of which the first step has its class come first.
+ */
+function stepEnds(written: string): number[] {
+  const dots = [...written.matchAll(/\./g)].map(({ index }) => index)
+  const qualifier = written.indexOf('::')
+  const [first] = dots
+  return first === undefined ? [] : [...new Set([...dots.filter((dot) => qualifier >= 0 && dot > qualifier), first])]
+}
+
+/** The steps of a path that is read as one name. */
+function memberAlong(object: Bound, path: string, span: Span, scope: Scope, binding: Binding): Bound {
+  const attempt = (name: string): Bound | AshlarError => {
+    return attempted(() => member(object, asAttributeName(name), span, scope, binding))
+  }
+  const whole = attempt(path)
+  if (!(whole instanceof AshlarError)) return whole
+  for (const end of stepEnds(path)) {
+    const first = attempt(path.slice(0, end))
+    if (!(first instanceof AshlarError)) return memberAlong(first, path.slice(end + 1), span, scope, binding)
+  }
+  throw whole
 }
 
 function lookUp(name: string, span: Span, scope: Scope, binding: Binding): Bound | undefined {
@@ -220,8 +250,12 @@ export function bindPredicate(
 }
 
 function tryBind(expression: Expression, scope: Scope, binding: Binding): Bound | AshlarError {
+  return attempted(() => binding.bind(expression, scope))
+}
+
+function attempted(bind: () => Bound): Bound | AshlarError {
   try {
-    return binding.bind(expression, scope)
+    return bind()
   } catch (error) {
     if (error instanceof AshlarError) return error
     throw error

@@ -23,7 +23,7 @@ import {
   type ValueType,
 } from '../values/value-type.ts'
 import type { Bound, BoundAssignment, BoundAttribute, BoundCreate } from './bound.ts'
-import { findClass, resolveAttribute, resolveClass, resolveReferenceable } from './class-names.ts'
+import { findAttribute, findClass, resolveAttribute, resolveClass, resolveReferenceable } from './class-names.ts'
 import { assignable, coerced } from './coercion.ts'
 import type { Binding, Scope } from './scope.ts'
 
@@ -123,10 +123,11 @@ function bindTarget(
 ): BoundAttribute[] {
   const path: BoundAttribute[] = []
   let owner = cls
-  for (const [i, step] of steps.entries()) {
-    const attribute = resolveAttribute(binding, owner, step, assignment)
+  for (let at = 0; at < steps.length; ) {
+    const [attribute, next] = stepAt(steps, at, owner, assignment, binding)
     path.push(attribute)
-    if (i === steps.length - 1) break
+    at = next
+    if (at === steps.length) break
     if (attribute.type.kind !== 'embedded') {
       throw binding.error(
         assignment,
@@ -136,6 +137,22 @@ function bindTarget(
     owner = attribute.type.cls
   }
   return path
+}
+
+/** An attribute, and the step after it: several steps are one where the first are the namespace of `Space.Base::name`. */
+function stepAt(
+  steps: readonly string[],
+  at: number,
+  owner: SchemaClass,
+  assignment: Assignment,
+  binding: Binding,
+): [attribute: BoundAttribute, next: number] {
+  for (let last = at + 1; last < steps.length; last++) {
+    if (!steps[last]?.includes('::')) continue
+    const found = findAttribute(binding, owner, steps.slice(at, last + 1).join('.'), assignment)
+    if (found !== undefined) return [found, last + 1]
+  }
+  return [resolveAttribute(binding, owner, steps[at] as string, assignment), at + 1]
 }
 
 /** To a logical type, or of a reference to a class: null where the object is of another. */

@@ -114,6 +114,8 @@ export type Bound =
       readonly kind: 'fold'
       readonly function: AggregateName
       readonly collection: Bound
+      /** The number of elements of the collection itself is asked for: null ones count too. */
+      readonly countsNulls: boolean
       readonly compare: Compare | undefined
     })
   /** The result of an aggregate over rows, worked out when all of them are seen. */

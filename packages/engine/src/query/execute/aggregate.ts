@@ -1,7 +1,7 @@
 /** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
 import type { AggregateName } from '../bind/bound.ts'
 import { calculateWhole, type Whole } from '../functions/whole-number.ts'
-import { type Compare, isNothing } from '../values/compare.ts'
+import { type Compare, isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
 
 export interface Accumulator {
@@ -29,18 +29,17 @@ export function accumulatorFor(name: AggregateName, compare: Compare | undefined
   }
 }
 
-/** Undefined on overflow. */
+/** Nulls, and references to nothing, are left out. Undefined on overflow. */
 export function foldValues(
   name: AggregateName,
   values: Iterable<unknown>,
   compare: Compare | undefined,
   type: ValueType,
+  elementType: ValueType,
 ): unknown {
-  if (name === 'COUNT' && Array.isArray(values)) return values.length
   const accumulator = accumulatorFor(name, compare, type)
   for (const value of values) {
-    const isCounted = name === 'COUNT' || name === 'COLLECT' || !isNothing(value)
-    if (isCounted && !accumulator.add(value)) return undefined
+    if (!isNullOf(elementType, value) && !accumulator.add(value)) return undefined
   }
   return accumulator.result()
 }

@@ -2,7 +2,7 @@
 
 import type { AggregatePlan, GroupPlan } from '../plan/plan-select.ts'
 import { queryError } from '../query-error.ts'
-import { isNothing } from '../values/compare.ts'
+import { isNullOf } from '../values/compare.ts'
 import { type Accumulator, accumulatorFor } from './aggregate.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from './row.ts'
@@ -72,7 +72,7 @@ function accumulate<R>(
   for (const [i, accumulator] of accumulators.entries()) {
     const plan = aggregates[i] as AggregatePlan
     const value = operands[i]
-    if (plan.operand !== undefined && plan.function !== 'COLLECT' && isNothing(value)) continue
+    if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) continue
     const { held } = accumulator
     if (!accumulator.add(value ?? null)) {
       throw queryError(run.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)

@@ -2,7 +2,7 @@
 import { assert } from '../../errors.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
-import { type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
+import { addCounts, type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
 import type { MatchPlan, PredicatePlan, VertexPlan } from '../plan/plan-match.ts'
 import type { Edge } from '../values/edge.ts'
 import { evaluateRows } from './evaluate-rows.ts'
@@ -162,14 +162,15 @@ function bindVertex(search: Search, vertex: number, chosen: ChosenAccess, rows: 
     let isFirst = true
     for await (const batch of rows) {
       for (const row of batch) {
-        const source = isFirst ? start.rows : objectRows(objects, chosen, run, context, undefined, []).rows
+        const source = isFirst ? start : objectRows(objects, chosen, run, context, undefined, [])
         isFirst = false
-        for await (const views of source) {
+        for await (const views of source.rows) {
           const found = views.flatMap((view) => withVertex(plan, row, vertex, view) ?? [])
           const kept = await qualified(search, predicates, found)
           operator.returned += kept.length
           if (kept.length > 0) yield kept
         }
+        if (source !== start) addCounts(start.operator, source.operator)
       }
     }
   }

@@ -5,6 +5,7 @@ import type { KeyCodec } from '../../types/logical-type.ts'
 import type { Oid } from '../../types/oid.ts'
 import { referenceKey } from '../../types/reference.ts'
 import type { OrderPlan } from '../plan/plan-select.ts'
+import { isNullOf } from '../values/compare.ts'
 import { scalarCodec } from '../values/value-json.ts'
 import type { ScalarType, ValueType } from '../values/value-type.ts'
 import type { Run } from './run.ts'
@@ -17,7 +18,8 @@ export function sortKey(orderBy: readonly OrderPlan[], run: Run): Buffer {
   writer.to.reset()
   for (const [i, { type, isDescending }] of orderBy.entries()) {
     const start = writer.to.length
-    writeKeyValue(type, values[i])
+    // The reference to nothing stands with the nulls.
+    writeKeyValue(type, isNullOf(type, values[i]) ? null : values[i])
     if (!isDescending) continue
     const { bytes, length } = writer.to
     for (let at = start; at < length; at++) bytes[at] = ~(bytes[at] as number) & 0xff

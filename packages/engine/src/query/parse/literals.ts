@@ -5,13 +5,13 @@ import type { LiteralValue } from '../ast.ts'
 const wholeMax = 2n ** 64n - 1n
 const offsetMinutesMax = 14 * 60
 
-/** `42`, `0x1F`, `2.5e-3`: an integer unless it has a point or an exponent. */
+/** `42`, `0x1F`, `2.5e-3`: an integer unless it has a point or an exponent, or more digits than any integer has. */
 export function numberLiteral(text: string): LiteralValue | undefined {
-  if (/^0x/i.test(text) || /^\d+$/.test(text)) {
-    // More digits than any integer has; BigInt of a very long text would take its time.
-    if (text.length > 30) return undefined
-    const whole = BigInt(text)
-    if (whole > wholeMax) return undefined
+  const isHexadecimal = /^0x/i.test(text)
+  // BigInt of a very long text would take its time.
+  const whole = (isHexadecimal || /^\d+$/.test(text)) && text.length <= 30 ? BigInt(text) : undefined
+  if (isHexadecimal && (whole === undefined || whole > wholeMax)) return undefined
+  if (whole !== undefined && whole <= wholeMax) {
     return { type: 'integer', value: whole <= Number.MAX_SAFE_INTEGER ? Number(whole) : whole }
   }
   const value = Number(text)

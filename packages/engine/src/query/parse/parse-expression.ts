@@ -121,7 +121,8 @@ function parseFollower(cursor: TokenCursor, object: Expression): Expression | un
     const className = classNameIn(object)
     if (className === undefined) return undefined
     const assignments = parseAssignments(cursor, parseExpression)
-    return { kind: 'structure', className: { ...className }, assignments, ...cursor.spanFrom(start) }
+    const { text, start: from, end: to } = className
+    return { kind: 'structure', className: { text, start: from, end: to }, assignments, ...cursor.spanFrom(start) }
   }
   return undefined
 }
@@ -133,19 +134,23 @@ function parseQualified(cursor: TokenCursor, object: Expression): Expression {
   cursor.next()
   const name = cursor.expectName('a name')
   const span = cursor.spanFrom(object.start)
-  if (className !== undefined) return { kind: 'name', name: `${className.text}::${name.text}`, ...span }
+  // Kept as written: `F.P::d.F.E1::c` may be an attribute of an embedded object, in one of the same kind.
+  if (className !== undefined) return { kind: 'name', name: `${className.written}::${name.text}`, ...span }
   if (object.kind !== 'member') return object
   const nameSpan = { start: object.nameSpan.start, end: name.end }
   return { ...object, name: `${object.name}::${name.text}`, nameSpan, ...span }
 }
 
-/** The text of `a` or `a.b.c`, where that is all there is. */
-function classNameIn(expression: Expression): (Span & { text: string }) | undefined {
+/** The text of `a` or `a.b.c`, where that is all there is; `written`: with `::` where the text has it. */
+function classNameIn(expression: Expression): (Span & { text: string; written: string }) | undefined {
   const { start, end } = expression
-  if (expression.kind === 'name') return { text: expression.name.replaceAll('::', '.'), start, end }
+  if (expression.kind === 'name') {
+    return { text: expression.name.replaceAll('::', '.'), written: expression.name, start, end }
+  }
   if (expression.kind !== 'member') return undefined
   const outer = classNameIn(expression.object)
-  return outer === undefined ? undefined : { text: `${outer.text}.${expression.name}`, start, end }
+  if (outer === undefined) return undefined
+  return { text: `${outer.text}.${expression.name}`, written: `${outer.written}.${expression.name}`, start, end }
 }
 
 function parseSubscript(cursor: TokenCursor, object: Expression): Expression {

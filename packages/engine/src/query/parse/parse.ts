@@ -1,5 +1,7 @@
 /** A text of DO as statements; throws QuerySyntaxError with line, column and what was expected. */
-import type { ExplainStatement, SelectStatement, ShowStatement, Statement } from '../ast.ts'
+import type { AshlarError } from '../../errors.ts'
+import type { Clauses, ExplainStatement, SelectStatement, ShowStatement, Statement } from '../ast.ts'
+import { syntaxError } from '../query-error.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import { parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
@@ -89,14 +91,23 @@ function parseFrom(cursor: TokenCursor, start: number): SelectStatement {
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
-  if (!cursor.takeWord('RETURN')) throw cursor.unexpected(['RETURN', ...missingClauses(clauses)])
+  if (!cursor.takeWord('RETURN')) throw misplaced(cursor, clauses)
   const projections = parseProjections(cursor)
   return { kind: 'select', source, ...clauses, projections, ...cursor.spanFrom(start) }
 }
 
-/** What could still have come before RETURN, for the message. */
-function missingClauses({ where, orderBy }: Pick<SelectStatement, 'where' | 'orderBy'>): string[] {
-  return [...(where === undefined ? ['WHERE'] : []), ...(orderBy.length === 0 ? ['ORDER BY'] : [])]
+/** What stands where RETURN, or what may still come before it, is expected. */
+function misplaced(cursor: TokenCursor, { where, groupBy, orderBy, skip, take }: Clauses): AshlarError {
+  const isLimited = skip !== undefined || take !== undefined
+  const isOrdered = isLimited || orderBy.length > 0
+  const isGrouped = isOrdered || groupBy.length > 0
+  if (cursor.isWord('WHERE') && (isGrouped || where !== undefined)) {
+    const message =
+      where === undefined ? 'WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE' : 'WHERE is given twice'
+    return syntaxError(cursor.text, cursor.peek(), message)
+  }
+  const before = [...(isGrouped || where !== undefined ? [] : ['WHERE']), ...(isOrdered ? [] : ['ORDER BY'])]
+  return cursor.unexpected(['RETURN', ...before])
 }
 
 function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {

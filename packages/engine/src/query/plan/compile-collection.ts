@@ -4,7 +4,7 @@ import type { Bound } from '../bind/bound.ts'
 import { foldValues } from '../execute/aggregate.ts'
 import type { Evaluate } from '../execute/run.ts'
 import { queryError } from '../query-error.ts'
-import { isMany } from '../values/value-type.ts'
+import { isMany, type ValueType } from '../values/value-type.ts'
 import type { Compiler } from './compile-expression.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 
@@ -56,15 +56,28 @@ export function compileCollection(bound: CollectionNode, compiler: Compiler): Ev
     case 'fold': {
       const collection = compiler.compile(bound.collection)
       const elements = elementsIn(bound.collection.type)
+      const elementType = elementTypeOf(bound.collection.type)
       return (run) => {
         const held = collection(run)
         const values = held === null || held === undefined ? [] : elements(held)
-        const result = foldValues(bound.function, values, bound.compare, bound.type)
+        if (bound.countsNulls) return countOf(values)
+        const result = foldValues(bound.function, values, bound.compare, bound.type, elementType)
         if (result === undefined) throw queryError(run.text, bound, 'the sum is beyond what an integer holds')
         return result
       }
     }
   }
+}
+
+function elementTypeOf(type: ValueType): ValueType {
+  return isMany(type) ? type.element : type
+}
+
+function countOf(values: Iterable<unknown>): number {
+  if (Array.isArray(values)) return values.length
+  let count = 0
+  for (const _value of values) count++
+  return count
 }
 
 function compileEach(bound: Extract<Bound, { kind: 'each' }>, compiler: Compiler): Evaluate {

@@ -19,6 +19,16 @@ export function operatorPlan(
   return { operator, details, inputs, examined: 0, returned: 0 }
 }
 
+/** What another run of the same plan has counted. */
+export function addCounts(to: OperatorPlan, from: OperatorPlan): void {
+  to.examined += from.examined
+  to.returned += from.returned
+  for (const [i, input] of to.inputs.entries()) {
+    const other = from.inputs[i]
+    if (other !== undefined) addCounts(input, other)
+  }
+}
+
 /** `isAnalyzed`: with what was counted. */
 export function describePlan(plan: OperatorPlan, isAnalyzed: boolean): Record<string, unknown> {
   const { operator, details, estimated, examined, returned, inputs } = plan

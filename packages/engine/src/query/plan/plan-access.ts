@@ -261,6 +261,8 @@ function orderedBy(
     equal.push({ kind: 'value', value: keyValueOf(found.value, found.path.key, 'equal', planning) })
     at++
   }
+  // In an index the reference to nothing comes before all others, in ORDER BY it stands with the nulls.
+  if (order.some((path) => path.at(-1)?.spec.logicalType === 'reference')) return undefined
   const isSameOrder = order.every((attributes, i) => isSamePath(attributes, keyAttributes[at + i]?.path ?? []))
   if (!isSameOrder) return undefined
   const first = conditions.filter((condition) => isSamePath(condition.path.key, keyAttributes[at]?.path ?? []))

@@ -2,7 +2,7 @@
 
 import { ticksPerDay } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
-import { compareOids } from '../../types/oid.ts'
+import { compareOids, noOid } from '../../types/oid.ts'
 import { isNumeric, isReference, isText, type ValueType } from './value-type.ts'
 
 /** Negative, zero or positive. */
@@ -101,6 +101,11 @@ function isDeepEqual(one: unknown, other: unknown): boolean {
     return haveEqualElements(a, b, isDeepEqual)
   }
   return comparePlain(one, other) === 0
+}
+
+/** Null, or of a type of references the one to nothing; a text that looks like that is a text. */
+export function isNullOf(type: ValueType, value: unknown): boolean {
+  return value === null || value === undefined || (isReference(type) && value === noOid)
 }
 
 export function isNothing(value: unknown): boolean {

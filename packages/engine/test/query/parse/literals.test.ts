@@ -36,6 +36,8 @@ describe('literals', () => {
       '9007199254740993': { type: 'integer', value: 9_007_199_254_740_993n },
       '-9223372036854775808': { type: 'integer', value: -9_223_372_036_854_775_808n },
       '18446744073709551615': { type: 'integer', value: 18_446_744_073_709_551_615n },
+      '18446744073709551616': { type: 'real', value: 2 ** 64 },
+      '-100000000000000000000000000000000000': { type: 'real', value: -1e35 },
       '1.5': { type: 'real', value: 1.5 },
       '-1.5': { type: 'real', value: -1.5 },
       '2.5e-3': { type: 'real', value: 0.0025 },
@@ -46,7 +48,8 @@ describe('literals', () => {
   })
 
   it('of numbers that there are not', () => {
-    expect(refusal('18446744073709551616').message).toMatch(/beyond what a number can be/)
+    expect(refusal('0x10000000000000000').message).toMatch(/beyond what a number can be/)
+    expect(refusal(`1${'0'.repeat(400)}`).message).toMatch(/beyond what a number can be/)
     expect(refusal('1e999').message).toMatch(/beyond what a number can be/)
     expect(refusal('9'.repeat(100_000)).message).toMatch(/'?9{60}…'? is beyond what a number can be/)
     expect(refusal('12abc').message).toMatch(/'12abc' is neither a number nor a name/)

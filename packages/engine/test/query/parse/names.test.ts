@@ -73,6 +73,8 @@ describe('class names', () => {
 
   queryTest('are exact, and near ones are suggested', [schema], async (db) => {
     expect((await db.failure('FROM Bxo RETURN *')).message).toMatch(/Did you mean Box\?$/)
+    await db.rows('UPDATE SCHEMA { CREATE CLASS CallDetail {a: Integer} }')
+    expect((await db.failure('FROM CalDetail RETURN *')).message).toMatch(/Did you mean CallDetail\?$/)
     const missing = await db.failure('FROM Kyeword RETURN *')
     expect(missing.extensions).toMatchObject({ line: 1, column: 6, text: 'Kyeword' })
     expect(missing.message).toMatch(/Did you mean Keyword\?/)

@@ -36,6 +36,8 @@ const refused: Readonly<Record<string, Wanted>> = {
   'FROM Client RETURN name AS 5': { at: [1, 28], piece: '5', expected: ['a name'] },
   'FROM Client RETURN name,': { at: [1, 25], piece: '', expected: ['a value'] },
   'FROM Client ORDER BY name ASC DESC RETURN *': { at: [1, 31], piece: 'DESC', expected: ['RETURN'] },
+  'FROM Client ORDER BY name WHERE age = 1 RETURN *': { at: [1, 27], piece: 'WHERE', expected: [] },
+  'FROM Client WHERE age = 1 WHERE age = 2 RETURN *': { at: [1, 27], piece: 'WHERE', expected: [] },
   'FROM Client TAKE 1 TAKE 2 RETURN *': { at: [1, 20], piece: 'TAKE', expected: [] },
   'FROM Client RETURN * SHOW 1': { at: [1, 22], piece: 'SHOW', expected: ["';'", 'the end of the text'] },
   'SHOW 1 +': { at: [1, 9], piece: '', expected: ['a value'] },
@@ -111,6 +113,13 @@ describe('a text that is no DO', () => {
       for (const word of expected) expect(error.message).toContain(word)
     })
   }
+
+  it('is told where WHERE stands, and not to write what it has written', () => {
+    const late = fails('FROM Client ORDER BY name WHERE age = 1 RETURN *')
+    expect(late.message).toBe('Line 1, column 27: WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE.')
+    expect(fails('FROM Client WHERE age = 1 WHERE age = 2 RETURN *').message).toMatch(/WHERE is given twice/)
+    expect(fails('FROM Client TAKE 1 5').extensions.expected).toEqual(['RETURN'])
+  })
 
   it('is shown by a piece only where the piece is long', () => {
     const error = fails(`FROM Client ${'x'.repeat(1_000)} RETURN *`)
