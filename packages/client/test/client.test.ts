@@ -64,7 +64,7 @@ describe('AshlarClient', () => {
     })
     await expect(client.deleteObject(oid, { ifMatch: etag })).rejects.toThrow(AshlarRequestError)
     const text = { attributesToChange: [{ attributeName: 'size', logicalType: 'integer', storage: 'b8' }] }
-    const planned = await client.planAlteration('Shop.Gadget', text)
+    const planned = await client.planAlteration('Shop.Gadget', text, { allowLoss: true })
     expect(planned).toMatchObject({ objects: 1, valuesLost: [{ attributeName: 'size', values: 1 }] })
     expect(await client.alterClass('Shop.Gadget', text, { allowLoss: true })).toMatchObject({
       classNumbers: ['1000000'],

@@ -165,7 +165,7 @@ export class FederatedDatabase implements Database {
 
   /** The same with `?dryRun=true`. */
   planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
-    return this.dryRun((context) => reportAlteration(context, nameOrNumber, body, settings.isCascading === true))
+    return this.dryRun((context) => reportAlteration(context, nameOrNumber, body, { ...strictly, ...settings }))
   }
 
   /** DELETE /v1/schema/{class}. */
@@ -368,7 +368,9 @@ export class FederatedDatabase implements Database {
 
   private async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
     const { limits, containers, session } = this
-    return this.readWithCatalog((snapshot, catalog) => report({ snapshot, catalog, limits, containers, session }))
+    return this.readWithCatalog((snapshot, catalog) => {
+      return report({ snapshot, catalog, limits, containers, session, isWithin: false })
+    })
   }
 
   private readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {

@@ -110,6 +110,9 @@ export const smallReplyBytes = 4_096
 /** By how much a clock may be set forward, or a process sleep, before the time that has passed counts instead, for receipts. */
 export const clockStepMsMax = 60_000
 
+/** Keys that a dry run compares at a time, in about 30 MiB; it reads the objects once for each so many of them. */
+export const comparedKeysMax = 500_000
+
 /** Superclasses above a class: all that is inherited is written out in every catalog. */
 export const inheritanceDepthMax = 250
 /** Embeddable classes within each other; deeper values would not fit into the depth of a JSON body. */

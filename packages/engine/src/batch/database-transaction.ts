@@ -50,7 +50,7 @@ export class DatabaseTransaction implements Database {
   }
 
   planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
-    return reportAlteration(this.dryRun(), nameOrNumber, body, settings.isCascading === true)
+    return reportAlteration(this.dryRun(), nameOrNumber, body, { ...strictly, ...settings })
   }
 
   deleteClass(nameOrNumber: string): Promise<void> {
@@ -125,7 +125,7 @@ export class DatabaseTransaction implements Database {
   private dryRun(): DryRunContext {
     const { limits, containers, session } = this.resources
     const { transaction, catalog } = this.scope
-    return { snapshot: transaction.overlay(), catalog, limits, containers, session }
+    return { snapshot: transaction.overlay(), catalog, limits, containers, session, isWithin: true }
   }
 
   private async change<T>(body: (changes: ObjectChanges) => Promise<T>): Promise<T> {

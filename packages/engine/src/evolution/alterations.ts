@@ -1,13 +1,15 @@
 /** PUT and DELETE /v1/schema/{class} while others go on working (REST interface, section 5). */
 import { AshlarError, assert, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
+import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import { type AlterOptions, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
 import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
-import { needsPreparation, withoutPending, withPending, withReplacements } from '../schema/pending-retype.ts'
+import { retypesToPrepare, withoutPending, withPending, withReplacements } from '../schema/pending-retype.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
+import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
 import { type AttributeLoss, countLosses } from './count-losses.ts'
@@ -96,14 +98,17 @@ function beginning(
 ): Promise<Beginning> {
   const begin = (catalog: Catalog): { state: CatalogState; result: Beginning } => {
     const cls = classOfPath(catalog, nameOrNumber)
-    const { state, retypes } = alterClass(catalog, cls, request, options)
-    const preparing = retypes.filter((retype) => needsPreparation(catalog, retype))
-    if (preparing.length === 0) return { state, result: { cls: cls.number, retypes: [], replacements: [] } }
+    const alteration = alterClass(catalog, cls, request, options)
+    const preparing = retypesToPrepare(catalog, alteration)
+    if (preparing.length === 0) {
+      return { state: alteration.state, result: { cls: cls.number, retypes: [], replacements: [] } }
+    }
     if (preparing.some(({ work }) => work.kind !== 'convert')) {
       return { state: catalog.state, result: undefined }
     }
     if (!isShown) return { state: catalog.state, result: 'online' }
-    const pending = withPending(catalog, preparing, isLossAllowed, changes.session.number)
+    const prepared = { ...alteration, retypes: preparing }
+    const pending = withPending(catalog, prepared, isLossAllowed, changes.session.number)
     return {
       state: pending.state,
       result: { cls: cls.number, retypes: preparing, replacements: pending.replacements },
@@ -167,7 +172,25 @@ async function finish(
     const { state } = alterClass(catalog, classOfPath(catalog, String(cls)), request, { ...options, isPrepared: true })
     return { state: withReplacements(state, replacements), result: undefined }
   }
-  await changes.change(end, (transaction) => receipt?.checkAndPut(transaction, cls))
+  await changes.change(end, async (transaction) => {
+    await refuseDuplicates(transaction, changes, replacements)
+    await receipt?.checkAndPut(transaction, cls)
+  })
+}
+
+/** What was written meanwhile, and is unique only under the type that the attribute had. Throws UniqueViolation. */
+async function refuseDuplicates(
+  transaction: Transaction,
+  { catalogs }: CatalogChanges,
+  replacements: readonly IndexNumber[],
+): Promise<void> {
+  for (const index of replacements) {
+    const found = await readDuplicate(transaction, index)
+    if (found === undefined) continue
+    const { name } = (await catalogs.at(transaction.snapshot)).indexByNumber(index) ?? { name: '' }
+    const message = `With the new type, objects ${found.join(' and ')} would have the same values under unique index '${name}'.`
+    throw new AshlarError('UniqueViolation', message)
+  }
 }
 
 /** Removes what was prepared; returns the error to be thrown instead of `error`, which says what is known of the change then. */

@@ -16,7 +16,7 @@ import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, readIndexRequest, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
-import { indexesToRebuild, needsPreparation, withRebuiltIndexes } from '../schema/pending-retype.ts'
+import { indexesToRebuild, retypesToPrepare, withRebuiltIndexes } from '../schema/pending-retype.ts'
 import { shownText } from '../schema/request-body.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -89,8 +89,9 @@ export class ChangeScope {
     const catalog = this.current
     const cls = classOfPath(catalog, nameOrNumber)
     const options = { attributesMax: limits.classAttributesMax, isCascading: settings.isCascading }
-    const { state, retypes } = alterClass(catalog, cls, readAlterRequest(body), options)
-    if (!retypes.some((retype) => needsPreparation(catalog, retype))) {
+    const alteration = alterClass(catalog, cls, readAlterRequest(body), options)
+    const { state, retypes } = alteration
+    if (retypesToPrepare(catalog, alteration).length === 0) {
       await this.putAltered(state)
       return cls.number
     }
@@ -104,7 +105,7 @@ export class ChangeScope {
     }
     const { losses, moved } = await prepareRetypes(context, cls, retypes, settings.isLossAllowed)
     if (losses.length > 0 && !settings.isLossAllowed) throw valuesWouldBeLost(losses)
-    const rebuilt = withRebuiltIndexes(state, indexesToRebuild(catalog, retypes), retypes)
+    const rebuilt = withRebuiltIndexes(state, indexesToRebuild(catalog, alteration), retypes)
     await this.putAltered(rebuilt.state)
     await putMoved(this.objects(), moved)
     for (const number of rebuilt.indexes) await this.buildWithin(number)

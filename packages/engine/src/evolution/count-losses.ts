@@ -10,7 +10,7 @@ import type { AttributeNumber } from '../types/type-spec.ts'
 export interface AttributeLoss {
   readonly className: string
   readonly attributeName: string
-  /** Of single values, lists of them, and references; of elements where a collection itself changes. */
+  /** Single values, and elements of collections. */
   readonly values: number
 }
 
@@ -30,8 +30,8 @@ export async function countLosses(
     for (const { format, values } of batch) {
       visitValues(format, values, formats, (_owner, { attribute, becoming }, value) => {
         if (becoming === undefined || !wanted.has(attribute.number)) return
-        if (value === null || becoming.isKept(value)) return
-        losses.add(attribute.declaringClass.name, attribute.name, 1)
+        if (value === null) return
+        losses.add(attribute.declaringClass.name, attribute.name, becoming.misfits(value).length)
       })
     }
   }

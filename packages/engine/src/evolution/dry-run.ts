@@ -7,23 +7,25 @@ import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { countObjects, scanObjects } from '../records/scan-objects.ts'
 import { visitValues } from '../records/visit-values.ts'
-import { alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
+import { type Alteration, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
 import { readAlterRequest } from '../schema/alter-request.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import type { Attribute, CatalogState } from '../schema/class-definition.ts'
+import type { Attribute, CatalogState, IndexDefinition } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
-import { indexesToRebuild, withPending } from '../schema/pending-retype.ts'
+import { indexesToRebuild, retypesToPrepare, withPending } from '../schema/pending-retype.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
 import { Tape, Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
+import { type AlterSettings, valuesWouldBeLost } from './alterations.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
-import { prepareRetypes } from './retype-within.ts'
+import { refuseEqualKeys } from './refuse-equal-keys.ts'
+import { catalogWithPending, prepareRetypes } from './retype-within.ts'
 import { classChanges, reshapedObjects, type SchemaReport } from './schema-report.ts'
 
 export interface DryRunContext {
@@ -32,6 +34,8 @@ export interface DryRunContext {
   readonly limits: EngineLimits
   readonly containers: Containers
   readonly session: Session
+  /** The change would be a step of a transaction. */
+  readonly isWithin: boolean
 }
 
 /** Throws what the change itself would throw. */
@@ -41,29 +45,58 @@ export function reportDefinitions(context: DryRunContext, body: unknown, mode: D
   return report(context, { state, droppedIndexes: [], retypes: [], losses: [] })
 }
 
-/** Does not throw for what would be lost, but tells it. */
+/** Throws what the change itself would throw, ValuesWouldBeLost and UniqueViolation included. */
 export async function reportAlteration(
   context: DryRunContext,
   nameOrNumber: string,
   body: unknown,
-  isCascading: boolean,
+  { isCascading, isLossAllowed }: AlterSettings,
 ): Promise<SchemaReport> {
-  const { snapshot, catalog, limits, containers, session } = context
+  const { catalog, limits, containers, session } = context
   const cls = classOfPath(catalog, nameOrNumber)
   const options = { attributesMax: limits.classAttributesMax, isCascading }
   const alteration = alterClass(catalog, cls, readAlterRequest(body), options)
-  const eager = alteration.retypes.filter(({ work }) => work.kind === 'narrow' || work.kind === 'move')
-  if (eager.length === 0) return report(context, { ...alteration, losses: [] })
+  const preparing = retypesToPrepare(catalog, alteration)
+  if (preparing.length === 0) return report(context, { ...alteration, losses: [] })
+  const isOneTransaction = context.isWithin || preparing.some(({ work }) => work.kind !== 'convert')
+  const { losses, snapshot } = isOneTransaction
+    ? await prepareWithin(context, cls, alteration, isLossAllowed)
+    : await prepareOnline(context, preparing)
+  if (losses.length > 0 && !isLossAllowed) throw valuesWouldBeLost(losses)
+  const pending = withPending(catalog, alteration, isLossAllowed, session.number)
+  const changing = buildCatalog(pending.state, catalog.version)
+  for (const index of pending.replacements) await refuseEqualKeys(snapshot, changing, index, containers.known())
+  return report(context, { ...alteration, losses })
+}
+
+interface Prepared {
+  readonly losses: readonly AttributeLoss[]
+  /** As the indexes would be built from. */
+  readonly snapshot: Snapshot
+}
+
+/** In a transaction that is never committed. Throws LimitExceeded. */
+async function prepareWithin(
+  { snapshot, catalog, limits, containers, session }: DryRunContext,
+  cls: SchemaClass,
+  { retypes }: Alteration,
+  isLossAllowed: boolean,
+): Promise<Prepared> {
   const transaction = new Transaction(snapshot, true, new Tape())
   const objectsMax = limits.transactionIndexObjectsMax
   const objects = (): ObjectChanges => new ObjectChanges(transaction, catalog, containers, session)
-  const { losses } = await prepareRetypes(
-    { transaction, catalog, containers, session, objectsMax, objects },
-    cls,
-    eager,
-    false,
-  )
-  return report(context, { ...alteration, losses })
+  const context = { transaction, catalog, containers, session, objectsMax, objects }
+  const { losses } = await prepareRetypes(context, cls, retypes, isLossAllowed)
+  return { losses, snapshot: transaction.overlay() }
+}
+
+async function prepareOnline(
+  { snapshot, catalog, containers, session }: DryRunContext,
+  retypes: readonly Retype[],
+): Promise<Prepared> {
+  const attributes = retypes.map(({ attribute }) => attribute)
+  const changing = catalogWithPending(catalog, retypes, session)
+  return { losses: await countLosses(snapshot, changing, attributes, containers.known()), snapshot }
 }
 
 export async function reportDeletion(context: DryRunContext, nameOrNumber: string): Promise<SchemaReport> {
@@ -75,29 +108,25 @@ export async function reportDeletion(context: DryRunContext, nameOrNumber: strin
 
 interface PlannedChange {
   readonly state: CatalogState
-  readonly droppedIndexes: readonly string[]
+  readonly droppedIndexes: readonly IndexDefinition[]
   readonly retypes: readonly Retype[]
-  /** Counted already: of references and collections. */
+  /** Of changes of types. */
   readonly losses: readonly AttributeLoss[]
 }
 
 async function report(
-  { snapshot, catalog: before, containers, session }: DryRunContext,
+  { snapshot, catalog: before, containers }: DryRunContext,
   { state, droppedIndexes, retypes, losses }: PlannedChange,
 ): Promise<SchemaReport> {
   const after = buildCatalog(state, before.version)
   const young = containers.known()
-  const lossy = retypes.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
-  const changing = buildCatalog(withPending(before, lossy, false, session.number).state, before.version)
-  const attributes = lossy.map(({ attribute }) => attribute)
-  const converted = lossy.length === 0 ? [] : await countLosses(snapshot, changing, attributes, young)
   const touched = new Set(reshapedObjects(before, after).map(({ number }) => number))
   return {
     classes: classChanges(before, after),
-    indexesDropped: droppedIndexes,
-    indexesRebuilt: indexesToRebuild(before, retypes).map(({ name }) => name),
+    indexesDropped: droppedIndexes.map(({ name }) => name),
+    indexesRebuilt: indexesToRebuild(before, { retypes, droppedIndexes }).map(({ name }) => name),
     objects: touched.size === 0 ? 0 : await countObjects(snapshot, touched, young),
-    valuesLost: sorted([...(await countDeleted(snapshot, before, after, retypes, young)), ...converted, ...losses]),
+    valuesLost: sorted([...(await countDeleted(snapshot, before, after, retypes, young)), ...losses]),
   }
 }
 

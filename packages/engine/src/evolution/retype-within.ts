@@ -111,6 +111,12 @@ function stateOf(changes: ObjectChanges, oid: Oid): ObjectState {
   return state
 }
 
+/** For counts alone: nothing is built, and so no index is replaced. */
+export function catalogWithPending(catalog: Catalog, retypes: readonly Retype[], session: Session): Catalog {
+  const changes = { retypes, droppedIndexes: catalog.indexes }
+  return buildCatalog(withPending(catalog, changes, false, session.number).state, catalog.version)
+}
+
 async function countConversions(
   { transaction, catalog, session }: RetypeContext,
   retypes: readonly Retype[],
@@ -118,7 +124,7 @@ async function countConversions(
 ): Promise<AttributeLoss[]> {
   const lossy = retypes.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
   if (lossy.length === 0) return []
-  const changing = buildCatalog(withPending(catalog, lossy, false, session.number).state, catalog.version)
+  const changing = catalogWithPending(catalog, lossy, session)
   return countLosses(
     transaction.overlay(),
     changing,
@@ -195,7 +201,7 @@ function referenceIn(element: unknown): Oid {
   return typeof element === 'object' && element !== null ? ((element as MapPair).value as Oid) : (element as Oid)
 }
 
-/** By the class of the container: what refers to nothing, or to an object that is gone, fits. */
+/** By the class of the container, which is known of objects that are gone too: what refers to nothing fits. */
 function fitting(
   { transaction, containers, catalog }: RetypeContext,
   isWanted: (cls: SchemaClass) => boolean,
@@ -208,12 +214,16 @@ function fitting(
   }
 }
 
-/** The elements of a list or set that it has in its new place too; the others are lost. What is there, and what is not, is expected to stay so. */
+/**
+ * The elements of a list or set that it has in its new place too: those that are there, and of the class that it is to have. What is
+ * there, and what is not, is expected to stay so.
+ */
 async function gather(
-  { transaction }: RetypeContext,
+  context: RetypeContext,
   states: readonly ObjectState[],
   { attribute: number, becomes, to }: Retype,
 ): Promise<{ readonly elements: MovedElements[]; readonly lost: number }> {
+  const { transaction } = context
   const owners = states.filter(({ format }) => format.attributes.some(({ attribute }) => attribute.number === number))
   const held = new Map<Oid, readonly Oid[]>()
   for (const state of owners) {
@@ -227,12 +237,17 @@ async function gather(
       )
     }
   }
-  const isThere = await existing(transaction, new Set([...held.values()].flat()))
+  const targets = new Set([...held.values()].flat())
+  const isKept = await existing(transaction, targets)
+  const wanted = referenceSpecOf(to)?.referencedClass
+  assert(wanted !== undefined, 'the elements of a collection that moves are references')
+  const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
+  for (const target of isKept) if (!(await fits(target))) isKept.delete(target)
   const isSet = to.logicalType === 'set'
   const elements: MovedElements[] = []
   let lost = 0
   for (const [oid, before] of held) {
-    const kept = before.filter((target) => (target === noOid ? !isSet : isThere.has(target)))
+    const kept = before.filter((target) => (target === noOid ? !isSet : isKept.has(target)))
     const after = isSet ? [...new Set(kept)] : kept
     lost += before.length - after.length
     if (after.length > 0) elements.push({ attribute: becomes, oid, elements: after })

@@ -5,6 +5,7 @@ import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { shownValue } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import { noteDuplicate } from './duplicate-note.ts'
 import { type IndexKey, type IndexKeyFormat, indexKeyFormat, keyValues, makeIndexKey } from './index-key.ts'
 
 /** An object's values before and after; undefined before it is created and after it is deleted. */
@@ -37,8 +38,8 @@ export async function maintainIndexes(transaction: Transaction, changes: readonl
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
   }
-  if (transaction.isCareful) await refuseTakenKeys(transaction, additions)
-  for (const { change, entry } of additions) {
+  const left = transaction.isCareful ? await withoutTakenKeys(transaction, additions) : additions
+  for (const { change, entry } of left) {
     if (entry.isExclusive) transaction.expectAbsent(entry.key)
     transaction.put(entry.key, oidBytes(change.oid))
   }
@@ -67,20 +68,33 @@ async function removeWhileBuilding(transaction: Transaction, { change, entry }: 
   if (holder !== undefined && oidFromBytes(holder, 0) === change.oid) transaction.delete(entry.key)
 }
 
-async function refuseTakenKeys(transaction: Transaction, additions: readonly EntryChange[]): Promise<void> {
+/**
+ * The entries that can be put. Throws UniqueViolation; but where the key is taken only in an index that is built for a type which is
+ * still to come, the object is right as it is: the entry is left out, and a note makes the change of the type fail.
+ */
+async function withoutTakenKeys(
+  transaction: Transaction,
+  additions: readonly EntryChange[],
+): Promise<readonly EntryChange[]> {
   const exclusive = additions.filter(({ entry }) => entry.isExclusive)
-  if (exclusive.length === 0) return
+  if (exclusive.length === 0) return additions
+  const leftOut = new Set<EntryChange>()
   const holders = new Map<string, Bytes>()
   const { values } = await transaction.read(exclusive.map(({ entry }) => entry.key))
   for (const [position, addition] of exclusive.entries()) {
     const text = addition.entry.key.toString('latin1')
     const holder = values[position] ?? holders.get(text)
-    if (holder !== undefined) {
-      transaction.expectAsRead(addition.entry.key, values[position])
-      throw uniqueViolation(addition, oidFromBytes(holder, 0))
+    if (holder === undefined) {
+      holders.set(text, oidBytes(addition.change.oid))
+      continue
     }
-    holders.set(text, oidBytes(addition.change.oid))
+    transaction.expectAsRead(addition.entry.key, values[position])
+    const { index } = addition.format
+    if (index.replaces === undefined) throw uniqueViolation(addition, oidFromBytes(holder, 0))
+    noteDuplicate(transaction, index.number, addition.change.oid, oidFromBytes(holder, 0))
+    leftOut.add(addition)
   }
+  return leftOut.size === 0 ? additions : additions.filter((addition) => !leftOut.has(addition))
 }
 
 function uniqueViolation({ change, format }: EntryChange, holder: Oid): AshlarError {

@@ -12,7 +12,7 @@ export async function flushObjects(changes: ObjectChanges): Promise<void> {
   const indexed: IndexedChange[] = []
   for (const { oid, key, format, stored, before, values, isChanged, isDeleted } of objects.all()) {
     if (!isChanged && !isDeleted) continue
-    if (format.isChanging && !isDeleted) checkChangingValues(format, values, objects.formats)
+    if (format.isChanging && !isDeleted) checkChangingValues(format, before, values, objects.formats)
     if (stored !== undefined) transaction.expectRevision(key, revisionPrefixOf(stored))
     if (format.cls.indexes.length > 0) indexed.push({ oid, format, before, after: isDeleted ? undefined : values })
   }

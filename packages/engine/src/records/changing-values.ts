@@ -1,19 +1,71 @@
-/** Values of attributes whose type is changing: what is written meanwhile has to fit (REST interface, section 5). */
+/** Values of attributes whose type is changing: what is written meanwhile has to fit (REST interface, sections 5 and 9). */
 import { AshlarError } from '../errors.ts'
 import { shownValue } from '../types/logical-type.ts'
-import type { ClassFormat, FormatSource } from './class-format.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+import type { AttributeFormat, BecomingFormat, ClassFormat, FormatSource } from './class-format.ts'
+import { encodeValue, isSameValue } from './same-value.ts'
 import { visitValues } from './visit-values.ts'
 
-/** Throws ValueNotAllowed, naming class, attribute and value. */
-export function checkChangingValues(format: ClassFormat, values: readonly unknown[], formats: FormatSource): void {
-  visitValues(format, values, formats, (owner, attribute, value) => {
-    const { becoming, codec } = attribute
-    if (becoming === undefined || value === null || becoming.isTaken(value)) return
+/**
+ * What the object held already is let stay: the check of the change finds it, since it was there before. `before`: undefined for a
+ * new object, in which the defaults of its types may stay. Throws ValueNotAllowed, naming class, attribute and value.
+ */
+export function checkChangingValues(
+  format: ClassFormat,
+  before: readonly unknown[] | undefined,
+  after: readonly unknown[],
+  formats: FormatSource,
+): void {
+  let held: ReadonlyMap<AttributeNumber, ReadonlySet<string>> | undefined
+  visitMisfits(format, after, formats, (owner, attribute, value) => {
+    const { codec } = attribute
+    const isNew = before === undefined || owner !== format
+    if (isNew && !isList(attribute) && isSameValue(codec, value, codec.defaultValue)) return
+    if (before !== undefined) held ??= heldMisfits(format, before, formats)
+    if (held?.get(attribute.attribute.number)?.has(textOf(attribute, value)) === true) return
     const { name } = attribute.attribute
+    const json = isList(attribute) ? (codec.toJson([value]) as readonly unknown[])[0] : codec.toJson(value)
     throw new AshlarError(
       'ValueNotAllowed',
-      `Class ${owner.cls.name}: the type of attribute ${name} is being changed, and ${shownValue(codec.toJson(value))} would not fit it.`,
+      `Class ${owner.cls.name}: the type of attribute ${name} is being changed, and ${shownValue(json)} would not fit it.`,
       [{ pointer: `/attributes/${name}`, message: 'does not fit the type that the attribute is to have' }],
     )
   })
+}
+
+/** Each single value, or element of a list, that the type to come does not take without loss. */
+function visitMisfits(
+  format: ClassFormat,
+  values: readonly unknown[],
+  formats: FormatSource,
+  visit: (owner: ClassFormat, attribute: AttributeFormat, misfit: unknown) => void,
+): void {
+  visitValues(format, values, formats, (owner, attribute, value) => {
+    const becoming: BecomingFormat | undefined = attribute.becoming
+    if (becoming === undefined || becoming.isLossAllowed || value === null) return
+    for (const misfit of becoming.misfits(value)) visit(owner, attribute, misfit)
+  })
+}
+
+function heldMisfits(
+  format: ClassFormat,
+  values: readonly unknown[],
+  formats: FormatSource,
+): Map<AttributeNumber, Set<string>> {
+  const held = new Map<AttributeNumber, Set<string>>()
+  visitMisfits(format, values, formats, (_owner, attribute, misfit) => {
+    const { number } = attribute.attribute
+    const texts = held.get(number) ?? new Set<string>()
+    held.set(number, texts.add(textOf(attribute, misfit)))
+  })
+  return held
+}
+
+function isList({ attribute }: AttributeFormat): boolean {
+  return attribute.spec.logicalType === 'list'
+}
+
+/** Equal for values that are stored alike. */
+function textOf(attribute: AttributeFormat, misfit: unknown): string {
+  return encodeValue(attribute.codec, isList(attribute) ? [misfit] : misfit).toString('latin1')
 }

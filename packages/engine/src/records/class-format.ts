@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { JsonWriter } from '../bytes/json-writer.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
-import type { Shape } from '../schema/class-definition.ts'
+import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
 import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
@@ -38,10 +38,10 @@ export interface AttributeFormat {
 export interface BecomingFormat {
   readonly format: AttributeFormat
   readonly convert: (value: unknown) => unknown
-  /** False where something of the value would be lost. */
-  readonly isKept: (value: unknown) => boolean
-  /** False for values that no writer may store any more. */
-  readonly isTaken: (value: unknown) => boolean
+  /** What would be lost of a value: the value itself, or elements of the list that it is. */
+  readonly misfits: (value: unknown) => readonly unknown[]
+  /** False where writers store nothing any more of which something would be lost. */
+  readonly isLossAllowed: boolean
 }
 
 /** How one stored shape shows under the class as it is now. */
@@ -213,7 +213,7 @@ export class ClassFormat {
     const types = this.typesSince(shape, attribute.number)
     const [earliest] = types
     if (earliest === undefined || types.length === 1) return codec.defaultValue
-    return convertAll(codecFor(earliest, this.formats).defaultValue, conversionsBetween(types))
+    return convertAll(codecFor(earliest.spec, this.formats).defaultValue, conversionsBetween(types))
   }
 
   /** Defaults as the class had them when another class got that shape, as they are now. */
@@ -229,28 +229,30 @@ export class ClassFormat {
   }
 
   /** The types that the attribute has had from that shape on, the present one last. */
-  private typesSince(shape: Shape, number: AttributeNumber): TypeSpec[] {
-    const types: TypeSpec[] = []
+  private typesSince(shape: Shape, number: AttributeNumber): ShapeAttribute[] {
+    const types: ShapeAttribute[] = []
     for (const later of this.formats.catalog.shapesSince(shape)) {
-      const spec = later.attributes.find((attribute) => attribute.number === number)?.spec
-      if (spec !== undefined && !isDeepStrictEqual(spec, types.at(-1))) types.push(spec)
+      const attribute = later.attributes.find((candidate) => candidate.number === number)
+      if (attribute !== undefined && !isDeepStrictEqual(attribute.spec, types.at(-1)?.spec)) types.push(attribute)
     }
     return types
   }
 }
 
 /** Undefined where the bytes are read as they are: one type, or one class of references after another. */
-function storedReader(types: readonly TypeSpec[], context: CodecContext): StoredReader | undefined {
+function storedReader(types: readonly ShapeAttribute[], context: CodecContext): StoredReader | undefined {
   const [first] = types
   const steps = conversionsBetween(types)
   if (first === undefined || steps.length === 0) return undefined
-  const { read } = codecFor(first, context)
+  const { read } = codecFor(first.spec, context)
   return (bytes, start, end) => convertAll(read(bytes, start, end), steps)
 }
 
 /** From each type to the next; classes of references need none. */
-function conversionsBetween(types: readonly TypeSpec[]): Conversion[] {
-  return types.slice(1).flatMap((to, i) => conversionFor(types[i] as TypeSpec, to) ?? [])
+function conversionsBetween(types: readonly ShapeAttribute[]): Conversion[] {
+  return types.slice(1).flatMap(({ spec, conversion }, i) => {
+    return conversionFor((types[i] as ShapeAttribute).spec, spec, conversion ?? 'lenient') ?? []
+  })
 }
 
 function convertAll(value: unknown, steps: readonly Conversion[]): unknown {
@@ -326,8 +328,8 @@ function becomingFormat(
   return {
     format: formatAttribute({ ...present, spec: becoming.spec }, index, cls, formats),
     convert: conversion.convert,
-    isKept: conversion.isKept,
-    isTaken: becoming.isLossAllowed ? () => true : conversion.isKept,
+    misfits: conversion.misfits,
+    isLossAllowed: becoming.isLossAllowed,
   }
 }
 

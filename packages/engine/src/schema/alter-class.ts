@@ -1,6 +1,7 @@
 /** PUT /v1/schema/{class}: one class renamed, or its attributes deleted, renamed, retyped and added (REST interface, section 5). */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError } from '../errors.ts'
+import { dependsOnRules } from '../types/conversion.ts'
 import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { AlterRequest, AttributeDeletion, AttributeRename } from './alter-request.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
@@ -42,7 +43,8 @@ export interface Alteration {
   /** The catalog's own state object where nothing changes. */
   readonly state: CatalogState
   readonly deleted: readonly { readonly className: string; readonly attributeName: string }[]
-  readonly droppedIndexes: readonly string[]
+  /** They go with deleted attributes: nothing has to be rebuilt for them, whatever else changes. */
+  readonly droppedIndexes: readonly IndexDefinition[]
   readonly retypes: readonly Retype[]
 }
 
@@ -80,7 +82,7 @@ export function alterClass(
   return {
     state: indexes.size === 0 ? state : { ...state, indexes: state.indexes.filter((index) => !isDropped(index)) },
     deleted: attributes,
-    droppedIndexes: catalog.indexes.filter(({ number }) => indexes.has(number)).map(({ name }) => name),
+    droppedIndexes: catalog.indexes.filter(({ number }) => indexes.has(number)),
     retypes,
   }
 }
@@ -213,7 +215,8 @@ function retypeAttribute(
   draft.isReshaped = true
   const number = attribute.number
   if (work.kind !== 'move') {
-    drafts.replaceAttribute(draft, attribute, { ...attribute, spec: to, becoming: undefined })
+    const conversion = dependsOnRules(from, to) ? 'strict' : undefined
+    drafts.replaceAttribute(draft, attribute, { ...attribute, spec: to, becoming: undefined, conversion })
     return [{ attribute: number, becomes: number, name, from, to, work, pointer }]
   }
   const becomes = batch.nextAttribute++ as AttributeNumber

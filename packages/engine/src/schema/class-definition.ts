@@ -39,6 +39,8 @@ export interface Shape {
 export interface ShapeAttribute {
   readonly number: AttributeNumber
   readonly spec: TypeSpec
+  /** In the shape that came with a change of the type to this one: how values of earlier shapes follow; absent: leniently. */
+  readonly conversion?: 'strict'
 }
 
 export type IndexNumber = number & { readonly brand: 'IndexNumber' }

@@ -15,6 +15,8 @@ export interface DraftAttribute {
   pointer: string | undefined
   /** A change of its type that is under way. */
   readonly becoming?: Becoming | undefined
+  /** Its type changes to this one, and stored values follow by other rules than those of the first builds. */
+  readonly conversion?: 'strict' | undefined
 }
 
 export interface ClassDraft {

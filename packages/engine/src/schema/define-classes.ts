@@ -92,9 +92,10 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
 }
 
 function toShape(draft: ClassDraft, number: ShapeNumber): Shape {
-  const attributes = allAttributes(draft).map(({ number: attribute, spec }) => ({
+  const attributes = allAttributes(draft).map(({ number: attribute, spec, conversion }) => ({
     number: attribute,
     spec: spec as TypeSpec,
+    ...(conversion === undefined ? {} : { conversion }),
   }))
   return { number, classNumber: draft.number, attributes }
 }

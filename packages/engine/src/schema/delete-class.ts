@@ -3,14 +3,14 @@ import { AshlarError } from '../errors.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { ClassBatch } from './class-batch.ts'
-import type { CatalogState } from './class-definition.ts'
+import type { CatalogState, IndexDefinition } from './class-definition.ts'
 import { nextState, reshapedClasses } from './define-classes.ts'
 
 export interface ClassDeletion {
   readonly state: CatalogState
   /** Of other classes: they referred to it, and can hold nothing. */
   readonly deleted: readonly { readonly className: string; readonly attributeName: string }[]
-  readonly droppedIndexes: readonly string[]
+  readonly droppedIndexes: readonly IndexDefinition[]
 }
 
 /** `hasObjects`: of the class itself. Throws ClassInUse. */
@@ -39,7 +39,7 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
       indexes: shaped.indexes.filter((index) => !dropped.includes(index)),
     },
     deleted: gone.map(({ owner, attribute }) => ({ className: owner.name, attributeName: attribute.name })),
-    droppedIndexes: dropped.map(({ name }) => name),
+    droppedIndexes: dropped,
   }
 }
 

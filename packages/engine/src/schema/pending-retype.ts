@@ -1,7 +1,7 @@
 /** The catalog while types of attributes change: writers are told, and indexes are built anew beside the old ones. */
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
-import type { Retype } from './alter-class.ts'
+import type { Alteration, Retype } from './alter-class.ts'
 import type { Catalog } from './catalog.ts'
 import type {
   Attribute,
@@ -13,24 +13,29 @@ import type {
 } from './class-definition.ts'
 import { keepsKeys } from './retype.ts'
 
-/** True where stored values, or index entries, have to be looked at before the change can be. */
-export function needsPreparation(catalog: Catalog, { work, attribute, from, to }: Retype): boolean {
-  if (work.kind !== 'convert') return work.kind !== 'none'
-  return !work.conversion.isLossless || (!keepsKeys(from, to) && indexesOn(catalog, attribute).length > 0)
+/** The changes of types for which stored values, or index entries, have to be looked at before they can be. */
+export function retypesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
+  return alteration.retypes.filter((retype) => {
+    if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
+    if (!retype.work.conversion.isLossless) return true
+    return indexesToRebuild(catalog, { ...alteration, retypes: [retype] }).length > 0
+  })
 }
 
-/** The indexes whose entries a change of types makes wrong. */
-export function indexesToRebuild(catalog: Catalog, retypes: readonly Retype[]): IndexDefinition[] {
+/** Of an alteration: what indexes depend on. */
+export type TypeChanges = Pick<Alteration, 'retypes' | 'droppedIndexes'>
+
+/** The indexes whose entries a change of types makes wrong, but for those that the same request drops. */
+export function indexesToRebuild(catalog: Catalog, { retypes, droppedIndexes }: TypeChanges): IndexDefinition[] {
   const changed = retypes.filter(({ work, from, to }) => {
     return work.kind === 'narrow'
       ? false
       : work.kind !== 'convert' || !work.conversion.isLossless || !keepsKeys(from, to)
   })
-  return catalog.indexes.filter((index) => changed.some(({ attribute }) => isKey(index, attribute)))
-}
-
-function indexesOn(catalog: Catalog, attribute: AttributeNumber): IndexDefinition[] {
-  return catalog.indexes.filter((index) => isKey(index, attribute))
+  const isDropped = (index: IndexDefinition): boolean => droppedIndexes.some(({ number }) => number === index.number)
+  return catalog.indexes.filter((index) => {
+    return !isDropped(index) && changed.some(({ attribute }) => isKey(index, attribute))
+  })
 }
 
 function isKey({ keyAttributes }: IndexDefinition, attribute: AttributeNumber): boolean {
@@ -44,20 +49,16 @@ export interface Pending {
 }
 
 /** `session`: of the process that makes the change. */
-export function withPending(
-  catalog: Catalog,
-  retypes: readonly Retype[],
-  isLossAllowed: boolean,
-  session: number,
-): Pending {
+export function withPending(catalog: Catalog, changes: TypeChanges, isLossAllowed: boolean, session: number): Pending {
   const { state } = catalog
+  const { retypes } = changes
   const byNumber = new Map(retypes.map((retype) => [retype.attribute, retype]))
   const classes = mapAttributes(state.classes, (attribute) => {
     const retype = byNumber.get(attribute.number)
     return retype === undefined ? attribute : { ...attribute, becoming: { spec: retype.to, isLossAllowed, session } }
   })
   let next = state.counters.index
-  const replacements = indexesToRebuild(catalog, retypes).map((index): IndexDefinition => {
+  const replacements = indexesToRebuild(catalog, changes).map((index): IndexDefinition => {
     const number = next++ as IndexNumber
     return { ...asReplaced(index, retypes), number, state: 'building', session, replaces: index.number }
   })

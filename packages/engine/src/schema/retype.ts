@@ -10,7 +10,7 @@ export type RetypeWork =
   | { readonly kind: 'convert'; readonly conversion: Conversion }
   /** References stay as they are; those to objects of other classes do not fit. */
   | { readonly kind: 'narrow' }
-  /** The elements are kept in another place, and so are moved. */
+  /** The elements are kept in another place, and so are moved; those of other classes than the one referenced do not fit. */
   | { readonly kind: 'move' }
 
 /** `isSubclass`: the one is the other or inherits from it. Undefined where the change is not possible. */

@@ -13,6 +13,8 @@ export interface Conversion {
   convert(value: unknown): unknown
   /** False where something of the value is lost: it becomes the default, or only something near. */
   isKept(value: unknown): boolean
+  /** What would be lost of a value: the value itself, or those elements of a list that are not kept. */
+  misfits(value: unknown): readonly unknown[]
   /** No value is lost, and different values stay different. */
   readonly isLossless: boolean
 }
@@ -24,17 +26,39 @@ interface Converted {
 }
 type Step = (value: unknown) => Converted | undefined
 
+/**
+ * `strict`: numbers other than 0 and 1 are no booleans, and texts are read as requests read them. `lenient`: the rules of the first
+ * builds, by which stores that they have written are read: any number but 0 is true, and `+7`, `.5` and `TRUE` are values.
+ */
+export type ConversionRules = 'strict' | 'lenient'
+
 /** For single values and lists of them; undefined where the one cannot become the other. */
-export function conversionFor(from: TypeSpec, to: TypeSpec): Conversion | undefined {
-  if (from.logicalType === 'list' && to.logicalType === 'list') return listConversion(from, to)
+export function conversionFor(from: TypeSpec, to: TypeSpec, rules: ConversionRules = 'strict'): Conversion | undefined {
+  if (from.logicalType === 'list' && to.logicalType === 'list') return listConversion(from, to, rules)
   if (!isScalar(from) || !isScalar(to)) return undefined
-  const step = stepFor(from, to)
+  const step = stepFor(from, to, rules)
   if (step === undefined) return undefined
   const { defaultValue } = codecFor(to, noContext)
+  const isKept = (value: unknown): boolean => step(value)?.isKept === true
   return {
     convert: (value) => step(value)?.value ?? defaultValue,
-    isKept: (value) => step(value)?.isKept === true,
+    isKept,
+    misfits: (value) => (isKept(value) ? [] : [value]),
     isLossless: isLossless(from, to),
+  }
+}
+
+/** True where strict and lenient rules may make different values of one. */
+export function dependsOnRules(from: TypeSpec, to: TypeSpec): boolean {
+  if (from.logicalType === 'list' && to.logicalType === 'list') return dependsOnRules(from.element, to.element)
+  switch (to.logicalType) {
+    case 'boolean':
+      return isScalar(from) && (isNumber(from) || isText(from))
+    case 'integer':
+    case 'real':
+      return isScalar(from) && isText(from)
+    default:
+      return false
   }
 }
 
@@ -49,32 +73,32 @@ function isScalar(spec: TypeSpec): spec is ScalarSpec {
 }
 
 /** Element by element; those that do not fit are left out. */
-function listConversion(from: ListSpec, to: ListSpec): Conversion | undefined {
+function listConversion(from: ListSpec, to: ListSpec, rules: ConversionRules): Conversion | undefined {
   if (!isScalar(from.element) || !isScalar(to.element)) return undefined
-  const step = isDeepStrictEqual(from.element, to.element) ? unchanged : stepFor(from.element, to.element)
+  const step = isDeepStrictEqual(from.element, to.element) ? unchanged : stepFor(from.element, to.element, rules)
   if (step === undefined) return undefined
+  const isKept = (element: unknown): boolean => step(element)?.isKept === true
   return {
     convert: (value) =>
       (value as readonly unknown[]).flatMap((element) => {
         const converted = step(element)
         return converted === undefined ? [] : [converted.value]
       }),
-    isKept: (value) => (value as readonly unknown[]).every((element) => step(element)?.isKept === true),
+    isKept: (value) => (value as readonly unknown[]).every(isKept),
+    misfits: (value) => (value as readonly unknown[]).filter((element) => !isKept(element)),
     isLossless: step === unchanged || isLossless(from.element, to.element),
   }
 }
 
 const unchanged: Step = (value) => ({ value, isKept: true })
 
-function stepFor(from: ScalarSpec, to: ScalarSpec): Step | undefined {
+function stepFor(from: ScalarSpec, to: ScalarSpec, rules: ConversionRules): Step | undefined {
   const codec = codecFor(to, noContext)
-  if (to.logicalType === 'string' || to.logicalType === 'character') return toText(from, codec)
-  if (from.logicalType === 'string' || from.logicalType === 'character') return fromText(to, codec)
+  if (isText(to)) return toText(from, codec)
+  if (isText(from)) return fromText(to, codec, rules)
   switch (to.logicalType) {
     case 'boolean':
-      return isNumber(from)
-        ? (value) => ({ value: Number(value) !== 0, isKept: Number(value) === 0 || Number(value) === 1 })
-        : same(from, to)
+      return isNumber(from) ? toBoolean(rules) : same(from, to)
     case 'integer':
       return isNumber(from) || from.logicalType === 'boolean' ? toInteger(codec) : undefined
     case 'real':
@@ -92,6 +116,18 @@ function isNumber({ logicalType }: ScalarSpec): boolean {
   return logicalType === 'integer' || logicalType === 'real'
 }
 
+function isText({ logicalType }: ScalarSpec): boolean {
+  return logicalType === 'string' || logicalType === 'character'
+}
+
+function toBoolean(rules: ConversionRules): Step {
+  return (value) => {
+    const number = Number(value)
+    if (number === 0 || number === 1) return { value: number === 1, isKept: true }
+    return rules === 'lenient' ? { value: true, isKept: false } : undefined
+  }
+}
+
 function same(from: ScalarSpec, to: ScalarSpec): Step | undefined {
   return from.logicalType === to.logicalType ? unchanged : undefined
 }
@@ -105,16 +141,18 @@ function toText(from: ScalarSpec, to: Codec): Step {
   }
 }
 
-function fromText(to: ScalarSpec, codec: Codec): Step {
-  const read = textReader(to)
+/** Blanks around a text do no harm. */
+function fromText(to: ScalarSpec, codec: Codec, rules: ConversionRules): Step {
+  if (rules === 'strict') return (value) => parsed(codec, (value as string).trim())
+  const read = lenientReader(to)
   return (value) => {
     const json = read((value as string).trim())
     return json === undefined ? undefined : parsed(codec, json)
   }
 }
 
-/** The JSON that stands for the text; undefined where none does. */
-function textReader({ logicalType }: ScalarSpec): (text: string) => unknown {
+/** The JSON that stood for the text in the first builds; undefined where none did. */
+function lenientReader({ logicalType }: ScalarSpec): (text: string) => unknown {
   switch (logicalType) {
     case 'boolean':
       return (text) => ({ true: true, false: false })[text.toLowerCase()]

@@ -237,7 +237,12 @@ describe('a dry run', () => {
         attributesToAdd: [{ attributeName: 'since', logicalType: 'date' }],
       }
       expect((await refusal(fd.planAlteration('Shop.Client', body))).type).toBe('AttributeInUse')
-      expect(await fd.planAlteration('Shop.Client', body, { isCascading: true })).toEqual({
+      const lossy = await refusal(fd.planAlteration('Shop.Client', body, { isCascading: true }))
+      expect(lossy).toMatchObject({
+        type: 'ValuesWouldBeLost',
+        extensions: { valuesLost: [{ className: 'Shop.Client', attributeName: 'note', values: 1 }] },
+      })
+      expect(await fd.planAlteration('Shop.Client', body, { isCascading: true, isLossAllowed: true })).toEqual({
         classes: [
           {
             className: 'Shop.Client',
@@ -281,7 +286,7 @@ describe('a dry run', () => {
           },
         ],
       }
-      expect(await fd.planAlteration('Shop.Order', toSet)).toMatchObject({
+      expect(await fd.planAlteration('Shop.Order', toSet, { isLossAllowed: true })).toMatchObject({
         classes: [
           {
             className: 'Shop.Order',

@@ -243,4 +243,62 @@ describe('changes of types', () => {
     await db.rows("UPDATE Order WHERE number = 1 ADD (LOOKUP Item WHERE title = 'pen') TO items")
     expect(((await titles()) as string[]).length).toBe(3)
   })
+
+  const toWhole = (attributeName: string): object => ({
+    attributesToChange: [{ attributeName, logicalType: 'integer' }],
+  })
+
+  queryTest(
+    'do not look at indexes that go with attributes deleted in the same request',
+    [...shop, 'CREATE UNIQUE INDEX byBoth ON Client (note, age)', 'CREATE INDEX byNote ON Client (note)'],
+    async ({ fd, ...db }) => {
+      await db.rows("UPDATE Client WHERE name = 'Dunn' SET note TO ' 7' SET age TO 30")
+      const body = { attributesToDelete: ['age'], ...toWhole('note') }
+      expect(await fd.planAlteration('Shop.Client', body, { isCascading: true })).toMatchObject({
+        indexesDropped: ['byBoth'],
+        indexesRebuilt: ['byNote'],
+      })
+      await fd.alterClass('Shop.Client', body, { isCascading: true })
+      expect(await fd.listIndexes()).toMatchObject([{ name: 'byNote', entryCount: 2 }])
+      expect(await db.rows('FROM Client WHERE note = 7 RETURN name')).toHaveLength(2)
+    },
+  )
+
+  queryTest(
+    'are refused by a unique index in a dry run as in earnest, over one attribute or several',
+    [...shop, 'CREATE UNIQUE INDEX byNote ON Client (note)'],
+    async ({ fd, ...db }) => {
+      await db.rows("UPDATE Client WHERE name = 'Dunn' SET note TO ' 7'")
+      for (const change of [fd.planAlteration.bind(fd), fd.alterClass.bind(fd)]) {
+        const error = await refusal(change('Shop.Client', toWhole('note')))
+        expect(error).toMatchObject({ type: 'UniqueViolation', message: expect.stringMatching(/note 7 .*'byNote'/) })
+      }
+      await fd.deleteIndex('byNote')
+      await db.rows('CREATE UNIQUE INDEX byBoth ON Client (age, note)')
+      expect(await fd.planAlteration('Shop.Client', toWhole('note'))).toMatchObject({ indexesRebuilt: ['byBoth'] })
+      await fd.alterClass('Shop.Client', toWhole('note'))
+      expect(await fd.readIndex('byBoth')).toMatchObject({ entryCount: 2 })
+    },
+  )
+
+  queryTest('count each element of a list that does not fit', shop, async ({ fd, ...db }) => {
+    await db.rows(`UPDATE SCHEMA { CREATE CLASS Shop.Row {texts: List{Element: String}, reals: List{Element: Real}} };
+      CREATE Row {texts: LIST{'1', 'x', '+2', ' 3 '}, reals: LIST{0, 0.5, 1, 7, -1}}`)
+    const toList = (attributeName: string, logicalType: string): object => ({
+      attributeName,
+      logicalType: 'list',
+      elementSpecification: { logicalType },
+    })
+    const body = { attributesToChange: [toList('texts', 'integer'), toList('reals', 'boolean')] }
+    const valuesLost = [
+      { className: 'Shop.Row', attributeName: 'reals', values: 3 },
+      { className: 'Shop.Row', attributeName: 'texts', values: 2 },
+    ]
+    const error = await refusal(fd.alterClass('Shop.Row', body))
+    expect(error).toMatchObject({ extensions: { valuesLost: expect.arrayContaining(valuesLost) } })
+    expect((await refusal(fd.planAlteration('Shop.Row', body))).message).toBe(error.message)
+    expect(await fd.planAlteration('Shop.Row', body, { isLossAllowed: true })).toMatchObject({ valuesLost })
+    await fd.alterClass('Shop.Row', body, { isLossAllowed: true })
+    expect(await db.rows('FROM Row RETURN texts, reals')).toEqual([{ texts: [1, 3], reals: [false, true] }])
+  })
 })

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isSameValue } from '../../src/records/same-value.ts'
-import { conversionFor } from '../../src/types/conversion.ts'
+import { conversionFor, dependsOnRules } from '../../src/types/conversion.ts'
 import { defineType } from '../../src/types/index.ts'
-import type { TypeDefinition } from '../../src/types/logical-type.ts'
+import type { Codec, TypeDefinition } from '../../src/types/logical-type.ts'
 import type { TypeSpec } from '../../src/types/type-spec.ts'
 import { runs } from '../bytes/property-runs.ts'
 import { typeSamples } from './type-samples.ts'
@@ -66,16 +66,23 @@ const rows: readonly Row[] = [
   [t('boolean'), int('b8'), true, 1],
   [t('boolean'), text(), false, 'false'],
   [int('b32'), t('boolean'), 1, true],
-  [int('b32'), t('boolean'), 7, true, 'lost'],
+  [int('b32'), t('boolean'), 7, false, 'lost'],
+  [int('b64'), t('boolean'), -1, false, 'lost'],
+  [t('real'), t('boolean'), 0.5, false, 'lost'],
+  [t('real'), t('boolean'), 1, true],
   [int('b64', 'unsigned'), text(), 18446744073709551615n, '18446744073709551615'],
   [t('real'), text(), 2.5, '2.5'],
   [text(), int('b32'), ' 42 ', 42],
-  [text(), int('b32'), '+7', 7],
+  [text(), int('b32'), '+7', 0, 'lost'],
+  [text(), int('b32'), '007', 7],
   [text(), int('b32'), '4.2', 0, 'lost'],
   [text(), int('b32'), '', 0, 'lost'],
   [text(), t('real'), '-1e3', -1000],
+  [text(), t('real'), '007', 0, 'lost'],
+  [text(), t('real'), '.5', 0, 'lost'],
   [text(), t('real'), 'NaN', 0, 'lost'],
-  [text(), t('boolean'), 'TRUE', true],
+  [text(), t('boolean'), ' true ', true],
+  [text(), t('boolean'), 'TRUE', false, 'lost'],
   [text(), t('boolean'), 'yes', false, 'lost'],
   [text(), t('date'), '2024-02-29', '2024-02-29'],
   [text(), t('date'), '2023-02-29', null, 'lost'],
@@ -113,12 +120,34 @@ const rows: readonly Row[] = [
     'lost',
   ],
   [t('list', { elementSpecification: int('b8') }), t('list', { elementSpecification: text() }), [1, -2], ['1', '-2']],
+  [
+    t('list', { elementSpecification: t('real') }),
+    t('list', { elementSpecification: t('boolean') }),
+    [0, 0.5, 1, 7],
+    [false, true],
+    'lost',
+  ],
 ]
 
-describe('a value', () => {
-  for (const [from, to, value, becomes, lost] of rows) {
+const asEarlier: readonly Row[] = [
+  [int('b32'), t('boolean'), 7, true, 'lost'],
+  [t('real'), t('boolean'), 0.5, true, 'lost'],
+  [text(), int('b32'), '+7', 7],
+  [text(), t('real'), '.5', 0.5],
+  [text(), t('boolean'), 'TRUE', true],
+]
+
+function isSameOrNull(codec: Codec, one: unknown, other: unknown): boolean {
+  return one === null || other === null ? one === other : isSameValue(codec, one, other)
+}
+
+describe.each([
+  { rules: 'strict', rowsOfRules: rows },
+  { rules: 'lenient', rowsOfRules: asEarlier },
+] as const)('a value, by $rules rules', ({ rules, rowsOfRules }) => {
+  for (const [from, to, value, becomes, lost] of rowsOfRules) {
     it(`${JSON.stringify(from)} to ${JSON.stringify(to)}: ${String(value)}`, () => {
-      const conversion = conversionFor(spec(from), spec(to))
+      const conversion = conversionFor(spec(from), spec(to), rules)
       const given = codecOf(from).parse(value)
       const converted = conversion?.convert(given)
       const shown = converted === null ? null : codecOf(to).toJson(converted)
@@ -128,6 +157,13 @@ describe('a value', () => {
       expect(conversion?.isKept(given)).toBe(lost === undefined)
     })
   }
+})
+
+it('what does not fit is told by element', () => {
+  const list = (logicalType: string): TypeSpec => spec(t('list', { elementSpecification: t(logicalType) }))
+  expect(conversionFor(list('string'), list('integer'))?.misfits(['1', 'x', '+2', ' 3 '])).toEqual(['x', '+2'])
+  expect(conversionFor(spec(text()), spec(int('b8')))?.misfits('300')).toEqual(['300'])
+  expect(conversionFor(spec(text()), spec(int('b8')))?.misfits('100')).toEqual([])
 })
 
 describe('conversions of random types and values', () => {
@@ -150,6 +186,11 @@ describe('conversions of random types and values', () => {
         const codec = codecOf(to)
         // What is no value of the type would be refused here.
         if (first !== null) expect(isSameValue(codec, codec.parse(codec.toJson(first)), first)).toBe(true)
+        const lenient = conversionFor(spec(from), spec(to), 'lenient')
+        // Where the rules are said to agree they do; what fits by the strict ones has always been the same.
+        if (conversion.isKept(one) || !dependsOnRules(spec(from), spec(to))) {
+          expect(isSameOrNull(codec, lenient?.convert(one), first)).toBe(true)
+        }
         if (!conversion.isLossless) return
         expect(conversion.isKept(one)).toBe(true)
         if (!isSameValue(codecOf(from), one, other)) expect(isSameValue(codec, first, second)).toBe(false)

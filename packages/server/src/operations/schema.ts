@@ -30,7 +30,8 @@ const definitionErrors = [
 
 const dryRun = {
   dryRun: {
-    description: 'true: 200 with what would change and how much it touches and loses, instead of the change.',
+    description:
+      'true: nothing changes; 200 with what would change and how much it touches and loses, or the error that the change would have.',
     schema: Type.Boolean({ default: false }),
   },
 }

@@ -164,7 +164,7 @@ rule('5.3.3', 'a dry run tells and does nothing', async () => {
   const before = (await server.get(fd.at('/v1/schema'))).text
   const planned = await alter(
     { attributesToDelete: ['name'], ...change('age', { logicalType: 'integer', storage: 'b8' }) },
-    '&dryRun=true',
+    '&dryRun=true&allowLoss=true',
   )
   expect(planned.status).toBe(200)
   expect(planned.json).toMatchObject({
@@ -182,6 +182,18 @@ rule('5.3.3', 'a dry run tells and does nothing', async () => {
       { className: 'Shop.Client', attributeName: 'name', values: 1 },
     ],
   })
+  const narrower = change('age', { logicalType: 'integer', storage: 'b8' })
+  const refused = await alter(narrower, '&dryRun=true')
+  expectProblem(refused, 409, 'ValuesWouldBeLost')
+  expect(refused.json.valuesLost).toEqual([{ className: 'Shop.Client', attributeName: 'age', values: 1 }])
+  await fd.index('byName', 'Shop.Client', true, 'name')
+  for (const name of ['7', ' 7']) await fd.create('Shop.Client', { name })
+  const toInteger = change('name', { logicalType: 'integer' })
+  for (const flags of ['&allowLoss=true&dryRun=true', '&allowLoss=true']) {
+    expectProblem(await alter(toInteger, flags), 409, 'UniqueViolation')
+  }
+  await server.delete(fd.at('/v1/index/byName'))
+  for (const name of ['7', ' 7']) await query(`DELETE Client WHERE name = '${name}'`)
   const more = [classOf('Shop.New', { a: 'string' }), classOf('Shop.Client', { more: 'real' })]
   for (const send of [() => server.put(at('/v1/schema', '&dryRun=true'), more)]) {
     expect(await send()).toMatchObject({ status: 200, json: { objects: 1, valuesLost: [] } })

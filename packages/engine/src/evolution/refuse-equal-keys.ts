@@ -1,0 +1,94 @@
+/** Whether a unique index would still be unique once types have changed: found without building it, in bounded memory. */
+import { createHash } from 'node:crypto'
+import { type IndexKeyFormat, makeIndexKey } from '../indexes/index-key.ts'
+import { indexFormatsOf, uniqueViolationError } from '../indexes/maintain.ts'
+import { comparedKeysMax } from '../limits.ts'
+import type { ClassFormat } from '../records/class-format.ts'
+import type { Container } from '../records/containers.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import { countObjects, type ScannedObject, scanObjects } from '../records/scan-objects.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import type { Snapshot } from '../store/store.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+
+/**
+ * `changing`: a catalog that marks the attributes as changing, and has the index that is to take the place of the present one.
+ * Compares digests of keys; those of many objects in several passes, each over a part of them. Throws UniqueViolation.
+ */
+export async function refuseEqualKeys(
+  snapshot: Snapshot,
+  changing: Catalog,
+  number: IndexNumber,
+  young: readonly Container[],
+  keysMax = comparedKeysMax,
+): Promise<void> {
+  const index = changing.indexByNumber(number)
+  if (index?.isUnique !== true) return
+  const classes = coveredClasses(changing, index)
+  const passes = Math.max(1, Math.ceil((await countObjects(snapshot, classes, young)) / keysMax))
+  for (let pass = 0; pass < passes; pass++) {
+    const seen = new Set<string>()
+    for await (const { object, keyFormat, digest } of digests(snapshot, changing, index, young)) {
+      if (digest.readUInt32BE(0) % passes !== pass) continue
+      const text = digest.toString('latin1')
+      if (!seen.has(text)) {
+        seen.add(text)
+        continue
+      }
+      const holder = await firstWith(snapshot, changing, index, young, digest)
+      throw uniqueViolationError(keyFormat, object.format.cls.name, object.values, holder ?? object.oid)
+    }
+  }
+}
+
+interface Digested {
+  readonly object: ScannedObject
+  readonly keyFormat: IndexKeyFormat
+  readonly digest: Buffer
+}
+
+/** Of the keys that stand for uniqueness. */
+async function* digests(
+  snapshot: Snapshot,
+  changing: Catalog,
+  index: IndexDefinition,
+  young: readonly Container[],
+): AsyncGenerator<Digested> {
+  const classes = coveredClasses(changing, index)
+  for await (const batch of scanObjects(snapshot, recordFormats(changing), classes, young)) {
+    for (const object of batch) {
+      const keyFormat = keyFormatOf(object.format, index)
+      if (keyFormat === undefined) continue
+      const { key, isExclusive } = makeIndexKey(keyFormat, object.values, object.oid)
+      if (!isExclusive) continue
+      yield { object, keyFormat, digest: createHash('sha256').update(key).digest().subarray(0, digestBytes) }
+    }
+  }
+}
+
+/** So many that two keys of one digest are not to be met with. */
+const digestBytes = 16
+
+async function firstWith(
+  snapshot: Snapshot,
+  changing: Catalog,
+  index: IndexDefinition,
+  young: readonly Container[],
+  wanted: Buffer,
+): Promise<Oid | undefined> {
+  for await (const { object, digest } of digests(snapshot, changing, index, young)) {
+    if (digest.equals(wanted)) return object.oid
+  }
+  return undefined
+}
+
+function keyFormatOf(format: ClassFormat, { number }: IndexDefinition): IndexKeyFormat | undefined {
+  return indexFormatsOf(format).find(({ index }) => index.number === number)
+}
+
+function coveredClasses(catalog: Catalog, { indexedClass }: IndexDefinition): Set<ClassNumber> {
+  const subclasses = catalog.classByNumber(indexedClass)?.subclasses ?? []
+  return new Set([indexedClass, ...subclasses.map(({ number }) => number)])
+}

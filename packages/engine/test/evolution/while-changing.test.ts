@@ -1,0 +1,160 @@
+/** What others may do while the type of an attribute is being changed: only what they write is held against the new type. */
+import { expect, it } from 'vitest'
+import { catalogVersionKey } from '../../src/bytes/key-space.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import type { Commit, Store } from '../../src/store/store.ts'
+import { classOf, index, outcome, read } from '../engine/open-fd.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+
+/** Holds up the commit that ends a change of types: by then writers know of it, values are counted and indexes built. */
+class Gate implements Store {
+  readonly facts: Store['facts']
+  readonly reached: Promise<void>
+  private readonly store: Store
+  private catalogCommits = 0
+  private opened!: () => void
+  private tellReached!: () => void
+  private readonly open = new Promise<void>((resolve) => {
+    this.opened = resolve
+  })
+
+  constructor(store: Store) {
+    this.store = store
+    this.facts = store.facts
+    this.reached = new Promise((resolve) => {
+      this.tellReached = resolve
+    })
+  }
+
+  release(): void {
+    this.opened()
+  }
+
+  async commit(commit: Commit) {
+    const isOfCatalog = commit.changes.some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0)
+    if (isOfCatalog && ++this.catalogCommits === 2) {
+      this.tellReached()
+      await this.open
+    }
+    return this.store.commit(commit)
+  }
+
+  snapshot(...options: Parameters<Store['snapshot']>) {
+    return this.store.snapshot(...options)
+  }
+  stats = () => this.store.stats()
+  backup = (directory: string) => this.store.backup(directory)
+  async close() {}
+}
+
+const toWhole = { attributesToChange: [{ attributeName: 'note', logicalType: 'integer' }] }
+
+interface Changing {
+  readonly fd: FederatedDatabase
+  /** Lets the change go on; its outcome. */
+  end(): Promise<string>
+}
+
+/** `note` of class Note is being changed from string to integer by another process. */
+async function whileChanging(
+  prepare: (fd: FederatedDatabase) => Promise<void>,
+  change: object,
+  use: (changing: Changing) => Promise<void>,
+): Promise<void> {
+  const store = await openStoreOfRun()
+  const fd = await FederatedDatabase.open({ alias: 'writer', store })
+  const texts = { logicalType: 'list', elementSpecification: { logicalType: 'string' } }
+  await fd.defineClasses([classOf('Note', { note: 'string', title: 'string', texts })], 'create')
+  await prepare(fd)
+  const gate = new Gate(store)
+  const changer = await FederatedDatabase.open({ alias: 'changer', store: gate })
+  const work = outcome(changer.alterClass('Note', change))
+  await gate.reached
+  const end = (): Promise<string> => {
+    gate.release()
+    return work
+  }
+  await use({ fd, end })
+  await end()
+  expect((await fd.verify()).problems).toEqual([])
+  await changer.close()
+  await fd.close()
+}
+
+it('another attribute of an object whose value does not fit is changed', async () => {
+  const oids: string[] = []
+  await whileChanging(
+    async (fd) => void oids.push(await fd.createObject('Note', { note: 'seven', title: 'a' })),
+    toWhole,
+    async ({ fd, end }) => {
+      const [oid = ''] = oids
+      expect(await outcome(fd.updateObject(oid, { title: 'b' }))).toBe('ok')
+      expect(await outcome(fd.updateObject(oid, { note: 'seven', title: 'c' }))).toBe('ok')
+      expect(await outcome(fd.updateObject(oid, { note: 'eight' }))).toBe('ValueNotAllowed')
+      expect(await outcome(fd.updateObject(oid, { note: '' }))).toBe('ValueNotAllowed')
+      expect(await outcome(fd.createObject('Note', { note: 'nine' }))).toBe('ValueNotAllowed')
+      expect(await outcome(fd.createObject('Note', { title: 'default' }))).toBe('ok')
+      expect(await end()).toBe('ValuesWouldBeLost')
+      expect(await read(fd, oid)).toMatchObject({ note: 'seven', title: 'c' })
+    },
+  )
+})
+
+it('an element of a list that does not fit stays, and none is added', async () => {
+  const toWholes = {
+    attributesToChange: [
+      { attributeName: 'texts', logicalType: 'list', elementSpecification: { logicalType: 'integer' } },
+    ],
+  }
+  const oids: string[] = []
+  await whileChanging(
+    async (fd) => void oids.push(await fd.createObject('Note', { texts: ['x', '1'] })),
+    toWholes,
+    async ({ fd, end }) => {
+      const [oid = ''] = oids
+      expect(await outcome(fd.updateObject(oid, { texts: { action: 'add', elements: ['2'] } }))).toBe('ok')
+      expect(await outcome(fd.updateObject(oid, { texts: { action: 'add', elements: ['y'] } }))).toBe('ValueNotAllowed')
+      expect(await end()).toBe('ValuesWouldBeLost')
+      expect(await read(fd, oid)).toMatchObject({ texts: ['x', '1', '2'] })
+    },
+  )
+})
+
+it('what is unique under the type in force is taken, and the change fails', async () => {
+  await whileChanging(
+    async (fd) => {
+      await fd.createIndex(index('byNote', 'Note', true, 'note'))
+      await fd.createObject('Note', { note: '7' })
+    },
+    toWhole,
+    async ({ fd, end }) => {
+      expect(await outcome(fd.createObject('Note', { note: '7' }))).toBe('UniqueViolation')
+      const oid = await fd.createObject('Note', { note: ' 7' })
+      expect(await outcome(fd.updateObject(oid, { title: 'changed' }))).toBe('ok')
+      const other = await fd.createObject('Note', { note: '8' })
+      expect(await outcome(fd.updateObject(other, { note: '7 ' }))).toBe('ok')
+      await fd.deleteObject(other)
+      expect(await end()).toBe('UniqueViolation')
+      expect(await outcome(fd.createObject('Note', { note: '7 ' }))).toBe('ok')
+      expect(await fd.readIndex('byNote')).toMatchObject({ state: 'ready', entryCount: 3 })
+    },
+  )
+})
+
+it('what is unique under both types is taken, and found once the type has changed', async () => {
+  await whileChanging(
+    async (fd) => {
+      await fd.createIndex(index('byNote', 'Note', true, 'note'))
+      await fd.createObject('Note', { note: '7' })
+    },
+    toWhole,
+    async ({ fd, end }) => {
+      const oid = await fd.createObject('Note', { note: ' 9' })
+      await fd.updateObject(oid, { note: '10' })
+      expect(await end()).toBe('ok')
+      expect(await read(fd, oid)).toMatchObject({ note: 10 })
+      expect(await fd.readIndex('byNote')).toMatchObject({ state: 'ready', entryCount: 2 })
+      expect(await outcome(fd.createObject('Note', { note: 10 }))).toBe('UniqueViolation')
+    },
+  )
+})
