@@ -70,6 +70,8 @@ export const maxStoredStringLengthDefault = 24
 export const maxStoredStringLengthMax = 1_024
 export const keyBytesMax = 1_024
 export const keyDigestBytes = 16
+/** What an object takes as it is stored: every store holds values of this size, so that a copy goes from any to any. */
+export const recordBytesMax = 16 * 2 ** 20 - 4
 export const firstClassNumber = 1_000_000
 export const firstDatabase = 3
 export const firstContainer = 3

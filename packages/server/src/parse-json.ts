@@ -1,21 +1,16 @@
 /** Request bodies as JSON: exact for integers of any size, bounded in depth. */
 import { AshlarError } from '@ashlar/engine'
 import { parse as parseLossless } from 'lossless-json'
+import { beyondDouble, exactNumber } from './exact-number.ts'
 
 /** A byte order mark is kept, and refused: JSON has none. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** From here on a double may not hold all digits. */
-const manyDigits = /\d{16}/
-const wholeNumber = /^-?\d+$/
-/** A longer number is out of every range; a bigint of a million digits would take seconds to make. */
-const exactCharactersMax = 40
-
 /** Integers beyond 2^53 come as bigint. Throws MalformedRequest. */
 export function parseJson(body: Uint8Array, depthMax: number): unknown {
   const text = decode(body)
   checkDepth(text, depthMax)
   try {
-    return manyDigits.test(text) ? parseExactly(text) : JSON.parse(text)
+    return beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
   } catch (error) {
     throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
   }
@@ -38,12 +33,6 @@ function parseExactly(text: string): unknown {
   // Checked first, since the exact parser accepts a little more than JSON.
   JSON.parse(text)
   return parseLossless(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue })
-}
-
-function exactNumber(digits: string): number | bigint {
-  const value = Number(digits)
-  if (Number.isSafeInteger(value) || digits.length > exactCharactersMax || !wholeNumber.test(digits)) return value
-  return BigInt(digits)
 }
 
 const openBrace = 0x7b

@@ -1,6 +1,8 @@
 /** Records: shape number and revision, then the values. Part of the storage format. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
+import { AshlarError } from '../errors.ts'
+import { recordBytesMax } from '../limits.ts'
 import type { Bytes } from '../store/store.ts'
 import { stampBytes } from '../transaction/session.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
@@ -21,13 +23,19 @@ export function revisionPrefixOf(record: Bytes): Bytes {
 
 const writer = new ByteWriter(4_096)
 
-/** A record in the class's present shape. `stamp` is the revision: the stamp of the commit that writes it. */
+/** A record in the class's present shape. `stamp` is the revision: the stamp of the commit that writes it. Throws LimitExceeded. */
 export function encodeRecord(format: ClassFormat, stamp: Bytes, content: RecordValues): Buffer {
   writer.reset()
   writer.writeUint32(format.cls.shape.number)
   writer.writeBytes(stamp)
   format.layout.encode(writer, content.values, content.positions)
+  if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
   return writer.copy()
+}
+
+function tooLarge({ cls: { name } }: ClassFormat, bytes: number): AshlarError {
+  const message = `An object of class ${name} is stored in ${recordBytesMax} bytes (recordBytesMax) at most; this one would take ${bytes}.`
+  return new AshlarError('LimitExceeded', message)
 }
 
 export function decodeRecord(format: ClassFormat, record: Bytes): RecordValues {

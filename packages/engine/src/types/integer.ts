@@ -90,6 +90,7 @@ function parseWhole(json: unknown): bigint {
     if (Number.isInteger(json)) return BigInt(json)
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a whole number`)
   }
+  if (typeof json === 'symbol') throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a whole number`)
   if (typeof json === 'string' && /^-?\d+$/.test(json)) {
     if (json.length <= digitsMax) return BigInt(json)
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} has more digits than any integer type holds`)

@@ -89,9 +89,13 @@ export function shownValue(value: unknown): string {
   if (value === undefined) return 'nothing'
   // Integers beyond 2^53 come as bigint, which JSON.stringify refuses; 1e999 comes as Infinity, which it calls null.
   if (typeof value === 'bigint' || typeof value === 'number') return cut(String(value))
+  if (typeof value === 'symbol') return cut(value.description ?? '')
   if (typeof value === 'string') return cut(JSON.stringify(value.slice(0, shownCharactersMax + 1)))
   const text =
-    JSON.stringify(value, (_name, part: unknown) => (typeof part === 'bigint' ? `${part}` : part)) ?? String(value)
+    JSON.stringify(value, (_name, part: unknown) => {
+      if (typeof part === 'symbol') return Number(part.description)
+      return typeof part === 'bigint' ? `${part}` : part
+    }) ?? String(value)
   return cut(text)
 }
 

@@ -1,4 +1,5 @@
 /** Numbers given as such or as quoted text (REST interface, section 1). */
+import { nearestDouble } from './hidden-fraction.ts'
 import { shownValue, ValueError } from './logical-type.ts'
 
 const form = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
@@ -7,5 +8,6 @@ const form = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 export function parseNumber(json: unknown): number {
   if (typeof json === 'number') return json
   if (typeof json === 'bigint' || (typeof json === 'string' && form.test(json))) return Number(json)
+  if (typeof json === 'symbol') return nearestDouble(json)
   throw new ValueError('MalformedValue', `${shownValue(json)} is not a number`)
 }

@@ -83,3 +83,25 @@ rule('1.5.5', 'key attributes of an index', async () => {
   expectProblem(await narrowFd.postIndex('over', 'Keyed', false, 'a0', 'a1', 'a2'), 422, 'LimitExceeded')
   await narrowFd.index('full', 'Keyed', false, 'a0', 'a1')
 })
+
+rule('1.5.9', 'an object larger than any store holds is refused, however it comes about', async () => {
+  const most = 16 * 2 ** 20 - 4
+  await fd.define(classOf('Text', { a: 'string', b: 'string' }))
+  const half = 'x'.repeat(most / 2)
+  const oid = await fd.create('Text', { a: half })
+  const batch = [{ method: 'put', uri: `/v1/object/${oid}`, body: { attributes: { b: half } } }]
+  const query = 'UPDATE Text WHERE $$ID = $oid SET b TO $b'
+  const refusals = [
+    await fd.postObject('Text', { a: 'x'.repeat(most) }),
+    await fd.putObject(oid, { b: half }),
+    await server.post(fd.at('/v1/transaction'), batch),
+    await server.post(fd.at('/v1/query'), { query, parameters: { oid, b: half } }),
+  ]
+  for (const reply of refusals) {
+    const message = expectProblem(reply, 422, 'LimitExceeded')
+    for (const word of ['Text', `${most}`, 'recordBytesMax']) expect(message).toContain(word)
+  }
+  expect(await fd.read(oid)).toMatchObject({ a: half, b: '' })
+  await fd.update(oid, { b: 'x'.repeat(most / 2 - 100) })
+  expect((await fd.read(oid)).b).toHaveLength(most / 2 - 100)
+})

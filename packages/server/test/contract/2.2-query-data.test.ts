@@ -88,6 +88,27 @@ rule('3.2.16', 'a literal beside a real of 32 bits', async () => {
   }
 })
 
+rule('3.2.16', 'a whole number beside a real is what would be stored of it', async () => {
+  await fd.define(classOf('Distance', { plain: 'real', indexed: 'real' }))
+  await fd.index('byDistance', 'Distance', true, 'indexed')
+  const digits = '123456789012345678'
+  const send = async (path: string, raw: string): Promise<Loose> => {
+    const reply = await server.send('POST', fd.at(path), { raw })
+    expect([200, 201], reply.text).toContain(reply.status)
+    return reply.json
+  }
+  await send('/v1/object', `{"class":"Distance","attributes":{"plain":${digits},"indexed":${digits}}}`)
+  for (const attribute of ['plain', 'indexed']) {
+    for (const predicate of ['= $d', `= ${digits}`, '>= $d', '<= $d', `IN LIST{${digits}}`, 'IN $ds']) {
+      const query = `FROM Distance WHERE ${attribute} ${predicate} RETURN COUNT() AS n`
+      const found = await send('/v1/query', `{"query":"${query}","parameters":{"d":${digits},"ds":[${digits}]}}`)
+      expect([attribute, predicate, found]).toEqual([attribute, predicate, [{ n: 1 }]])
+    }
+    const other = `{"query":"FROM Distance WHERE ${attribute} = 123456789012345600 RETURN COUNT() AS n"}`
+    expect(await send('/v1/query', other)).toEqual([{ n: 0 }])
+  }
+})
+
 rule('4.4.12', 'dangling references', async () => {
   const [gone] = await rows('CREATE Item {code: 5000}')
   const [kept] = await rows('CREATE Item {code: 5001}')

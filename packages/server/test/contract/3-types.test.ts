@@ -138,6 +138,18 @@ describe('scalars', () => {
     }
     await types.refuses({ logicalType: 'integer' }, 400, '""', '"x"', '"1.5"', 'true', '[]')
     expect(await types.defaultOf({ logicalType: 'integer' })).toBe(0)
+    // Fractions that a double does not hold are fractions all the same.
+    const tiny = ['1e-400', '-1e-400', '1.00000000000000000001', '0.99999999999999999999', `0.${'0'.repeat(400)}1`]
+    for (const storage of ['b32', 'b64']) {
+      const type = { logicalType: 'integer', storage }
+      await types.refuses(type, 422, ...tiny)
+      await types.shows(type, { '1.50e1': '15', '0e-400': '0', '-2.00000000000000000000': '-2', '1000e-3': '1' })
+    }
+    await types.shows({ logicalType: 'real' }, { '1e-400': '0', '1.00000000000000000001': '1' })
+    await types.refuses({ logicalType: 'string' }, 400, '1e-400')
+    await types.refuses({ logicalType: 'boolean' }, 400, '1e-400')
+    await types.refuses(list('integer'), 422, '[1,1e-400]')
+    await types.refuses(list('integer'), 400, '1e-400')
   })
 
   rule('3.2.4', 'integers beyond 2^53 are exact', async () => {

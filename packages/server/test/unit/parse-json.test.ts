@@ -11,6 +11,12 @@ function inNumbers(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? Number(part) : part))
 }
 
+/** Exactly: the digits as one whole number, and the power of ten that they are to be divided by. */
+function isWholeNumber(before: string, after: string, exponent: number): boolean {
+  const shift = after.length - exponent
+  return shift <= 0 || BigInt(`${before}${after}`) % 10n ** BigInt(shift) === 0n
+}
+
 describe('parseJson', () => {
   it('reads any JSON as JSON.parse does', () => {
     fc.assert(
@@ -47,6 +53,34 @@ describe('parseJson', () => {
       Number('12345678901234567e-3'),
       -0,
     ])
+  })
+
+  it('keeps a fraction that a double does not hold, and no other, as a symbol', () => {
+    const digits = (min: number, max: number) =>
+      fc
+        .array(fc.tuple(fc.constantFrom('0', '9', '1', '5'), fc.nat(18)), { minLength: min, maxLength: 3 })
+        .map((parts) =>
+          parts
+            .map(([digit, times]) => digit.repeat(times + 1))
+            .join('')
+            .slice(0, max),
+        )
+    const whole = digits(1, 20).map((text) => text.replace(/^0+(?=\d)/, ''))
+    const exponent = fc.oneof(
+      fc.constant(''),
+      fc.integer({ min: -420, max: 25 }).map((power) => `e${power}`),
+    )
+    fc.assert(
+      fc.property(fc.constantFrom('', '-'), whole, digits(0, 24), exponent, (sign, before, after, power) => {
+        const text = `${sign}${before}${after === '' ? '' : `.${after}`}${power}`
+        const parsed = (parse(`[${text}]`) as unknown[])[0]
+        const isHidden = Number.isInteger(Number(text)) && !isWholeNumber(before, after, Number(power.slice(1)))
+        expect([text, typeof parsed === 'symbol']).toEqual([text, isHidden])
+        if (typeof parsed === 'symbol') expect(parsed.description).toBe(text)
+        else expect(Number(parsed)).toBe(Number(text))
+      }),
+      { numRuns: 2_000 },
+    )
   })
 
   it('does not spend time on an integer of a million digits', () => {

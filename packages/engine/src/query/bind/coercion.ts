@@ -34,6 +34,7 @@ function conversion(
   if (isNumeric(from) && type.kind === 'real' && type.isSingle === true && isConstant(bound)) {
     return (value) => Math.fround(Number(value))
   }
+  if (from.kind === 'integer' && type.kind === 'real' && isConstant(bound)) return toDouble
   if (from.kind === 'collection' && type.kind === 'collection' && from.element.kind === 'string' && isConstant(bound)) {
     if (type.element.kind === 'string' || !canBeText(type.element)) return undefined
     return (value) =>
@@ -51,6 +52,15 @@ function conversion(
       ? (value) => (value as unknown[]).map((number) => (number === null ? null : Math.fround(Number(number))))
       : undefined
   }
+  if (
+    from.kind === 'collection' &&
+    type.kind === 'collection' &&
+    from.element.kind === 'integer' &&
+    type.element.kind === 'real' &&
+    isConstant(bound)
+  ) {
+    return (value) => (value as unknown[]).map((number) => (number === null ? null : toDouble(number)))
+  }
   if (from.kind === 'date' && type.kind === 'datetime') return (value) => (value as number) * ticksPerDay
   if (from.kind === 'date' && type.kind === 'datetimeoffset') {
     return (value) => ({ ticks: (value as number) * ticksPerDay, offsetMinutes: 0 })
@@ -62,6 +72,11 @@ function conversion(
     return (value) => (value as OffsetDateTime).ticks
   }
   return undefined
+}
+
+/** A whole number beyond 2^53 is stored in a real as the nearest double, and so it is compared with one. */
+function toDouble(value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value
 }
 
 function readText(text: string, type: ValueType, bound: Bound, binding: Binding, what: string | undefined): unknown {

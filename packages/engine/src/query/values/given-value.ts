@@ -1,5 +1,6 @@
 /** Values that come from outside of a text: JSON parameters, fields of a file. */
 import { AshlarError } from '../../errors.ts'
+import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { shownValue } from '../../types/logical-type.ts'
 import { booleanType, commonType, integerType, nullType, realType, stringType, type ValueType } from './value-type.ts'
 
@@ -20,6 +21,8 @@ export function givenValue(name: string, json: unknown): TypedValue {
       return { type: integerType, value: json }
     case 'number':
       return isWhole(json) ? { type: integerType, value: asWhole(json) } : { type: realType, value: json }
+    case 'symbol':
+      return { type: realType, value: nearestDouble(json) }
     default:
   }
   if (Array.isArray(json)) return givenList(name, json)
