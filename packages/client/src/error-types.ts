@@ -37,6 +37,7 @@ export type ErrorType =
   | 'LimitExceeded'
   | 'TransactionContention'
   | 'StoreUnavailable'
+  | 'ServerBusy'
   | 'ShuttingDown'
   | 'OutcomeUnknown'
   | 'PartlyCommitted'
@@ -47,11 +48,15 @@ export type ErrorType =
   | 'UnknownParameter'
   | 'MalformedUrl'
   | 'ShutdownNotAllowed'
+  | 'ForbiddenOrigin'
   | 'FederatedDatabaseNotFound'
   | 'ResourceNotFound'
   | 'MethodNotAllowed'
   | 'NotAcceptable'
+  | 'RequestTimeout'
   | 'BodyTooLarge'
+  | 'ExpectationFailed'
+  | 'UnknownHost'
   | 'HeadersTooLarge'
   | 'UnsupportedMediaType'
 
@@ -60,5 +65,6 @@ export const repeatableTypes: readonly string[] = [
   'RequestInProgress',
   'TransactionContention',
   'StoreUnavailable',
+  'ServerBusy',
   'ShuttingDown',
 ] satisfies ErrorType[]

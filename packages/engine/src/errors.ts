@@ -76,6 +76,7 @@ export const errorCatalogue = {
   // Nothing was done: try again.
   TransactionContention: { kind: 'unavailable', title: 'Too many concurrent changes', isRepeatable: true },
   StoreUnavailable: { kind: 'unavailable', title: 'The database cannot be reached', isRepeatable: true },
+  ServerBusy: { kind: 'unavailable', title: 'The server has too much to do', isRepeatable: true },
   ShuttingDown: { kind: 'unavailable', title: 'The server is shutting down', isRepeatable: true },
 
   // Something was done, or may have been.

@@ -7,8 +7,22 @@ export interface ServerLimits {
   /** How deep arrays and objects of a body may be nested. */
   readonly jsonDepthMax: number
   readonly requestHeaderBytesMax: number
+  /** What the bodies of all requests under way take together, in one process, after decompression. */
+  readonly bodiesBytesMax: number
+  /** How long a body waits for room among them. */
+  readonly bodyTurnMsMax: number
+  /** How long the headers of a request may take to arrive. */
+  readonly headersMsMax: number
+  /** How long a request may take to arrive, body included. */
+  readonly requestMsMax: number
+  /** Connections to one process. */
+  readonly connectionsMax: number
+  /** Connections to one process from one address. */
+  readonly connectionsPerAddressMax: number
   /** How long requests under way may take to end, once the server is asked to stop. */
   readonly stopMsMax: number
+  /** How long bodies that have not wholly arrived may take then; their requests are refused afterwards. */
+  readonly stopBodyMsMax: number
   /** So many crashes of worker processes by native code within `workerCrashWindowMs` end the server. */
   readonly workerCrashesMax: number
   readonly workerCrashWindowMs: number
@@ -18,9 +32,25 @@ export const defaultServerLimits: ServerLimits = {
   bodyBytesMax: 64 * 2 ** 20,
   jsonDepthMax: 64,
   requestHeaderBytesMax: 16 * 2 ** 10,
+  bodiesBytesMax: 256 * 2 ** 20,
+  bodyTurnMsMax: 5_000,
+  headersMsMax: 30_000,
+  requestMsMax: 300_000,
+  connectionsMax: 10_000,
+  connectionsPerAddressMax: 5_000,
   stopMsMax: 10_000,
+  stopBodyMsMax: 2_000,
   workerCrashesMax: 3,
   workerCrashWindowMs: 600_000,
 }
+
+/** Bodies that are no larger are let in uncounted. */
+export const smallBodyBytes = 65_536
+/** Connections beyond the limits that are there to hear why; further ones are closed at once. */
+export const refusedConnectionsMax = 100
+/** How long a connection on which nothing is under way is kept for a last request while the server stops. */
+export const idleConnectionMs = 100
+/** How long a refused request may go on sending its body: were the connection reset at once, its client might not get the refusal. */
+export const lingerMsMax = 1_000
 
 export type Limits = ServerLimits & EngineLimits

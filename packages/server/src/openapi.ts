@@ -9,6 +9,9 @@ import { version } from './version.ts'
 const commonErrors: readonly ProblemType[] = [
   'UnknownParameter',
   'NotAcceptable',
+  'ForbiddenOrigin',
+  'UnknownHost',
+  'ServerBusy',
   'ShuttingDown',
   'DataCorruption',
   'SystemError',

@@ -1,9 +1,11 @@
 /** Whatever fails becomes one body shape (REST interface, section 1, Errors). Nothing else writes an error body. */
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AshlarError, type ErrorDetail } from '@ashlar/engine'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { ServerLimits } from './limits.ts'
+import { lingerAfter } from './linger.ts'
 import type { Schema } from './operations/json-schema.ts'
 import { type ProblemType, problemEntry, ServerError } from './server-errors.ts'
 
@@ -69,6 +71,7 @@ const retryAfterSeconds = '1'
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (error instanceof ClientGone) return void reply.code(clientGoneStatus).send()
   const problem = toProblem(error, request)
+  lingerAfter(request.raw)
   const cause = error instanceof OperationFailure ? error.cause : error
   if (cause instanceof ServerError) reply.headers(cause.headers)
   const isLasting = cause instanceof AshlarError && cause.isLasting
@@ -137,14 +140,10 @@ function fromFastify(error: FastifyError, request: FastifyRequest): Problem | un
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return makeProblem('BodyTooLarge', 'The body is larger than the server takes.')
-    case 'FST_CP_ERR_INVALID_CONTENT_ENCODING':
-      return makeProblem('UnsupportedMediaType', `Bodies are encoded by gzip, br or deflate: ${error.message}.`)
     case 'FST_ERR_BAD_URL':
       return makeProblem('MalformedUrl', 'The path of the URL cannot be decoded.')
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return makeProblem('MalformedUrl', 'A part of the path is longer than any name.')
-    case 'FST_CP_ERR_INVALID_CONTENT':
-      return makeProblem('MalformedRequest', 'The body is not encoded as Content-Encoding says.')
     default:
       // What Fastify finds in a request; a body that breaks off, for one.
       if (error.statusCode === undefined || error.statusCode < 400 || error.statusCode >= 500) return undefined
@@ -197,13 +196,17 @@ export function listed(names: readonly string[]): string {
   return `${shown.join(', ')}${names.length > namesListedMax ? ' and others' : ''}`
 }
 
-/** What is no HTTP request at all, or has too large headers: no route and no hook ever sees it. */
-export function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+type BrokenRequest = Error & { readonly code?: string }
+
+/** What is no HTTP request at all, has too large headers or does not arrive: no route sees it, or none is to. */
+export function answerBrokenRequest(error: BrokenRequest, socket: Socket, limits: ServerLimits): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? makeProblem('HeadersTooLarge', 'The headers of the request are larger than the server takes.')
-      : makeProblem('MalformedRequest', 'The request is not HTTP, or was not sent in time.')
+  // Within a reply it would be taken for a part of that.
+  if ((socket as { readonly _httpMessage?: ServerResponse })._httpMessage?.headersSent === true) {
+    socket.destroy()
+    return
+  }
+  const problem = problemOfBroken(error, limits)
   const body = JSON.stringify(problem)
   const head = [
     `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
@@ -213,4 +216,17 @@ export function answerBrokenRequest(error: Error & { readonly code?: string }, s
   ]
   if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
   socket.destroySoon()
+}
+
+function problemOfBroken({ code }: BrokenRequest, limits: ServerLimits): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `The headers of the request are larger than ${limits.requestHeaderBytesMax} bytes (requestHeaderBytesMax).`
+    return makeProblem('HeadersTooLarge', message)
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const { headersMsMax, requestMsMax } = limits
+    const message = `Headers arrive within ${headersMsMax} ms (headersMsMax), a request within ${requestMsMax} ms (requestMsMax).`
+    return makeProblem('RequestTimeout', message)
+  }
+  return makeProblem('MalformedRequest', 'The request is not HTTP.')
 }

@@ -34,6 +34,7 @@ function logUnfinished(request: FastifyRequest, reply: FastifyReply, logger: Log
   logger.info({ ...lineOf(request, reply, status), ...how }, 'request')
 }
 
+/** Without the query string, in which clients may send what nobody else is to read. */
 function lineOf({ method, url }: FastifyRequest, { elapsedTime }: FastifyReply, status: number): object {
-  return { method, url, status, ms: Math.round(elapsedTime * 100) / 100 }
+  return { method, url: url.split('?', 1)[0], status, ms: Math.round(elapsedTime * 100) / 100 }
 }

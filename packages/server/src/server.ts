@@ -1,10 +1,15 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
-import type { Socket } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants } from 'node:zlib'
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import compress, { type FastifyCompressOptions } from '@fastify/compress'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
+import { limitBodies } from './bodies-under-way.ts'
+import { HostNames, type Reachability } from './browsers/host-names.ts'
+import { Origins } from './browsers/origins.ts'
+import { arrivalTimes, limitConnections } from './connections.ts'
+import { decompressBodies } from './decompress.ts'
 import { FederatedDatabases } from './federated-databases.ts'
 import { registerHealth } from './health.ts'
 import { noteBody } from './idempotency/request-id.ts'
@@ -16,7 +21,8 @@ import { answerBrokenRequest, sendProblem } from './problem.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { logRequests, OneLineARequest } from './request-log.ts'
 import { collectPaths, registerOperations } from './routes.ts'
-import type { ServerError } from './server-errors.ts'
+import { ServerError } from './server-errors.ts'
+import { stopInOrder } from './stopping.ts'
 import { ToolRuns } from './tools/tool-runs.ts'
 import { noSiblings, type Siblings } from './workers/siblings.ts'
 
@@ -26,6 +32,8 @@ export interface ServerOptions {
   readonly limits: Limits
   readonly isShutdownAllowed: boolean
   readonly logger: Logger
+  /** Who may ask from a browser; pages of the server itself alone, on loopback, where it is not said. */
+  readonly browsers?: Browsers
   /** Other processes on the same port, if any. */
   readonly siblings?: Siblings
   /** Asked for by POST /shutdown. */
@@ -34,7 +42,16 @@ export interface ServerOptions {
   isStopping(): boolean
 }
 
+export interface Browsers extends Reachability {
+  /** Origins whose pages may do everything. */
+  readonly cors: readonly string[]
+}
+
+const onLoopback: Browsers = { host: '127.0.0.1', hosts: undefined, cors: [] }
+
 const compression: FastifyCompressOptions = {
+  // Of requests: done by decompress.ts.
+  globalDecompression: false,
   encodings: ['br', 'gzip'],
   // Shorter replies are not worth it.
   threshold: 1_024,
@@ -56,18 +73,23 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     bodyLimit: limits.bodyBytesMax,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
-    http: { maxHeaderSize: limits.requestHeaderBytesMax },
+    // A request without Host is refused below, with a body.
+    http: { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) },
+    requestTimeout: limits.requestMsMax,
     return503OnClosing: false,
-    forceCloseConnections: 'idle',
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits),
     frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
   })
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   app.setNotFoundHandler(collectPaths(app))
   takeBodies(app, limits)
+  decompressBodies(app)
+  limitBodies(app, limits)
   logRequests(app, options.logger)
+  stopInOrder(app, limits)
+  limitConnections(app, limits)
   addHooks(app, options)
-  closeUnusedConnections(app)
+  refuseExpectations(app)
   await app.register(compress, compression)
   const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
@@ -123,9 +145,19 @@ function takeBody(
   else void noted.then(end)
 }
 
-function addHooks(app: FastifyInstance, { isStopping }: ServerOptions): void {
+function addHooks(app: FastifyInstance, { isStopping, browsers = onLoopback }: ServerOptions): void {
+  const hostNames = new HostNames(browsers)
+  const origins = new Origins(browsers.cors)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-content-type-options', 'nosniff')
+    try {
+      checkHost(request, hostNames)
+      if (origins.check(request, reply)) return
+    } catch (error) {
+      // Its body was not read, and need not be sent.
+      reply.header('connection', 'close')
+      return done(error as ServerError)
+    }
     if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
       reply.header('connection', 'close')
       return done(new AshlarError('ShuttingDown', 'The server is stopping and takes no further requests.'))
@@ -137,29 +169,37 @@ function addHooks(app: FastifyInstance, { isStopping }: ServerOptions): void {
     }
     done()
   })
-  app.addHook('onResponse', (_request, _reply, done) => {
-    // A connection that is kept alive would keep the server waiting for the next request on it.
-    if (isStopping()) setImmediate(() => app.server.closeIdleConnections())
-    done()
+}
+
+/** Throws MalformedRequest, UnknownHost. */
+function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNames): void {
+  if (host === undefined) {
+    if (raw.httpVersion !== '1.1') return
+    throw new AshlarError('MalformedRequest', 'A request of HTTP/1.1 has the header Host.')
+  }
+  if (hostNames.take(host, raw.socket.localAddress)) return
+  throw new ServerError(
+    'UnknownHost',
+    `The server is not known as '${host.slice(0, 100)}'; whoever runs it can name it so by --host-name.`,
+  )
+}
+
+/** Node answers them itself, without a body, unless somebody listens. */
+const unmetExpectations = new WeakSet<IncomingMessage>()
+
+function refuseExpectations(app: FastifyInstance): void {
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    unmetExpectations.add(request)
+    app.server.emit('request', request, response)
   })
 }
 
-/** To Node a connection is idle only after its first request: one on which nothing came would keep the server waiting. */
-function closeUnusedConnections(app: FastifyInstance): void {
-  const open = new Set<Socket>()
-  app.server.on('connection', (socket: Socket) => {
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-  })
-  app.addHook('preClose', (done) => {
-    for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
-    done()
-  })
-}
-
-/** Leaves the framework headers that it reads as we do. Throws UnsupportedMediaType. */
+/** Leaves the framework headers that it reads as we do. Throws ExpectationFailed, UnsupportedMediaType. */
 function settleHeaders(request: FastifyRequest): void {
   const { headers, method } = request.raw
+  if (headers.expect !== undefined && unmetExpectations.has(request.raw)) {
+    throw new ServerError('ExpectationFailed', `The server does nothing like '${headers.expect.slice(0, 60)}'.`)
+  }
   const takesBody = (method === 'POST' || method === 'PUT') && !request.is404
   const takesText = (): boolean => request.routeOptions.config.takesText === true
   const type = takesBody ? readContentType(headers['content-type'], takesText) : 'json'

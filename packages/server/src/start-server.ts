@@ -1,6 +1,5 @@
 /** Opens the federated databases of a configuration, serves them, and stops without losing a request. */
 import type { AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   defaultEngineLimits,
   FederatedDatabase,
@@ -37,7 +36,7 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
   let app: FastifyInstance
   const { promise: stopped, resolve: hasStopped } = withResolvers()
   const stop = (): Promise<void> => {
-    stopping ??= stopAll(app, fds, limits.stopMsMax).finally(hasStopped)
+    stopping ??= stopAll(app, fds).finally(hasStopped)
     return stopping
   }
   try {
@@ -46,6 +45,7 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
       defaultAlias: config.default,
       limits,
       isShutdownAllowed: config.allowShutdown,
+      browsers: { host: config.host, hosts: config.hosts, cors: config.cors },
       logger,
       ...(siblings === undefined ? {} : { siblings }),
       onStop: () => (siblings?.stopAll === undefined ? setImmediate(() => void stop()) : siblings.stopAll()),
@@ -104,15 +104,8 @@ function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 
   }
 }
 
-async function stopAll(app: FastifyInstance, fds: readonly FederatedDatabase[], stopMsMax: number): Promise<void> {
-  const timeout = new AbortController()
-  const giveUp = delay(stopMsMax, undefined, { signal: timeout.signal }).then(
-    () => app.server.closeAllConnections(),
-    () => undefined,
-  )
+async function stopAll(app: FastifyInstance, fds: readonly FederatedDatabase[]): Promise<void> {
   await app.close()
-  timeout.abort()
-  await giveUp
   // One that cannot be closed does not keep the others open.
   const closings = await Promise.allSettled(fds.map((fd) => fd.close()))
   for (const closing of closings) if (closing.status === 'rejected') throw closing.reason

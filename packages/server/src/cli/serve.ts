@@ -1,9 +1,10 @@
 /** `ashlar serve`: the server as a process, beside one that watches over it. What a request needs is loaded by `serve-here.ts` alone. */
 import cluster from 'node:cluster'
 import type { Command } from 'commander'
+import { takesAnyHost } from '../browsers/host-names.ts'
 import { type Config, type ConfigSource, mergeConfig } from '../config/config.ts'
 import { configFromEnvironment } from '../config/config-environment.ts'
-import { readFdOption, readPort, readWorkers } from '../config/read-value.ts'
+import { readFdOption, readHostNames, readOrigins, readPort, readWorkers } from '../config/read-value.ts'
 import { defaultServerLimits } from '../limits.ts'
 import { lmdbStores } from '../workers/crash.ts'
 import { Primary } from '../workers/primary.ts'
@@ -20,6 +21,8 @@ interface ServeOptions {
   readonly config?: string
   readonly allowShutdown?: boolean
   readonly allowRemote?: boolean
+  readonly hostName?: readonly string[]
+  readonly cors?: readonly string[]
   readonly logLevel?: string
   readonly importDir?: string
 }
@@ -43,6 +46,8 @@ export function addServeCommand(program: Command): void {
     .option('--import-dir <dir>', 'directory below which IMPORT CSV may read (default: none)')
     .option('--allow-shutdown', 'let POST /shutdown stop the server')
     .option('--allow-remote', 'listen beyond this machine though nobody has to authenticate')
+    .option('--host-name <name>', 'a name of this server that browsers may ask it by, repeatable; * = any', collect)
+    .option('--cors <origin>', 'an origin whose pages may use this server from a browser, repeatable', collect)
     .option('--log-level <level>', 'silent, fatal, error, warn, info, debug or trace (default: info)')
     .action((options: ServeOptions) => serve(options))
 }
@@ -59,8 +64,14 @@ async function configOf(options: ServeOptions): Promise<Config> {
   const file =
     configFile === undefined ? undefined : (await import('../config/config-file.ts')).readConfigFile(configFile)
   for (const note of file?.notes ?? []) process.stderr.write(`${note}\n`)
-  return mergeConfig([fromOptions(options), configFromEnvironment(process.env), file?.source ?? {}])
+  const config = mergeConfig([fromOptions(options), configFromEnvironment(process.env), file?.source ?? {}])
+  if (config.hosts === undefined && takesAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
+  return config
 }
+
+const anyHostNote =
+  'Requests are taken whatever name of this server they ask for, also one that a web page points here to read and change everything ' +
+  "through somebody's browser (DNS rebinding): give its names by --host-name, or * if any is meant."
 
 /** This process opens no store and answers no request: what ends those that do, by whatever fault, does not end it. */
 async function supervise(config: Config): Promise<void> {
@@ -74,7 +85,7 @@ async function supervise(config: Config): Promise<void> {
 }
 
 function fromOptions(options: ServeOptions): ConfigSource {
-  const { host, port, data, workers, fd, allowShutdown, allowRemote, logLevel, importDir } = options
+  const { host, port, data, workers, fd, allowShutdown, allowRemote, hostName, cors, logLevel, importDir } = options
   return {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port: readPort(port, '--port') }),
@@ -84,6 +95,8 @@ function fromOptions(options: ServeOptions): ConfigSource {
     ...(options.default === undefined ? {} : { default: options.default }),
     ...(allowShutdown === undefined ? {} : { allowShutdown }),
     ...(allowRemote === undefined ? {} : { allowRemote }),
+    ...(hostName === undefined ? {} : { hosts: readHostNames(hostName, '--host-name') }),
+    ...(cors === undefined ? {} : { cors: readOrigins(cors, '--cors') }),
     ...(logLevel === undefined ? {} : { logLevel }),
     ...(importDir === undefined ? {} : { importDir }),
   }

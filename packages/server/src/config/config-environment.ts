@@ -1,6 +1,16 @@
 /** The configuration that the environment gives: ASHLAR_HOST and the like. */
 import { ConfigError, type ConfigSource } from './config.ts'
-import { nearSetting, readBoolean, readFdOption, readPort, readText, readWorkers } from './read-value.ts'
+import {
+  nearSetting,
+  readBoolean,
+  readFdOption,
+  readHostNames,
+  readOrigins,
+  readPort,
+  readText,
+  readWorkers,
+  splitValues,
+} from './read-value.ts'
 
 const prefix = 'ASHLAR_'
 const readers: Readonly<Record<string, (value: string, name: string) => ConfigSource>> = {
@@ -13,6 +23,8 @@ const readers: Readonly<Record<string, (value: string, name: string) => ConfigSo
   ASHLAR_FD: (value) => ({ federatedDatabases: value.split(',').map((fd) => readFdOption(fd.trim())) }),
   ASHLAR_ALLOW_SHUTDOWN: (value, name) => ({ allowShutdown: readBoolean(value, name) }),
   ASHLAR_ALLOW_REMOTE: (value, name) => ({ allowRemote: readBoolean(value, name) }),
+  ASHLAR_HOST_NAME: (value, name) => ({ hosts: readHostNames(splitValues(value), name) }),
+  ASHLAR_CORS: (value, name) => ({ cors: readOrigins(splitValues(value), name) }),
   ASHLAR_LOG_LEVEL: (value, name) => ({ logLevel: readText(value, name) }),
   ASHLAR_IMPORT_DIR: (value, name) => ({ importDir: readText(value, name) }),
 }

@@ -4,7 +4,7 @@ import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { defaultServerLimits, type Limits } from '../limits.ts'
 import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
-import { nearSetting, readBoolean, readPort, readText, readWorkers } from './read-value.ts'
+import { nearSetting, readBoolean, readHostNames, readOrigins, readPort, readText, readWorkers } from './read-value.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -20,7 +20,8 @@ const readers: Readonly<Record<string, (value: unknown, name: string) => ConfigS
   allowRemote: (value, name) => ({ allowRemote: readBoolean(value, name) }),
   logLevel: (value, name) => ({ logLevel: readText(value, name) }),
   importDir: (value, name) => (value === null ? {} : { importDir: readText(value, name) }),
-  cors: (value, name) => refuseUnlessEmpty(value, name, 'answering browsers of other origins'),
+  hosts: (value, name) => (value === null ? {} : { hosts: readHostNames(value, name) }),
+  cors: (value, name) => (value === null ? {} : { cors: readOrigins(value, name) }),
 }
 
 /** Throws ConfigError. */
@@ -87,12 +88,6 @@ function readLimits(value: unknown, name: string): Partial<Limits> {
     throw new ConfigError(`${name}: ${limit} is a positive whole number, not ${JSON.stringify(bound)}.`)
   }
   return limits as Partial<Limits>
-}
-
-/** A known setting whose feature is not there yet: said clearly rather than taken and ignored. */
-function refuseUnlessEmpty(value: unknown, name: string, feature: string): ConfigSource {
-  if (value === null || (Array.isArray(value) && value.length === 0)) return {}
-  throw new ConfigError(`${name}: ${feature} is not supported yet.`)
 }
 
 function objectOf(value: unknown, what: string): Json {

@@ -1,6 +1,7 @@
 /** The configuration of a server: options before environment before file before defaults (REST interface, section 8). */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { isLoopback } from '../browsers/host-names.ts'
 import type { Limits } from '../limits.ts'
 
 export interface FederatedDatabaseConfig {
@@ -22,6 +23,10 @@ export interface Config {
   readonly allowShutdown: boolean
   /** Whether listening beyond this machine is meant, though nobody has to authenticate. */
   readonly allowRemote: boolean
+  /** Names of the server, in lower case, or `*`, that requests may have in `Host` beside its addresses. Undefined: not said. */
+  readonly hosts: readonly string[] | undefined
+  /** Origins whose pages may use the server from a browser, in lower case. */
+  readonly cors: readonly string[]
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined
@@ -38,6 +43,8 @@ export interface ConfigSource {
   readonly limits?: Partial<Limits>
   readonly allowShutdown?: boolean
   readonly allowRemote?: boolean
+  readonly hosts?: readonly string[]
+  readonly cors?: readonly string[]
   readonly logLevel?: string
   readonly importDir?: string
 }
@@ -52,7 +59,6 @@ export interface ConfigFile {
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
-const loopback = /^(127(\.\d{1,3}){3}|localhost|::1)$/
 
 /** A mistake of whoever configures; told in one sentence, without a stack. */
 export class ConfigError extends Error {}
@@ -73,6 +79,8 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
     limits: merged.limits ?? {},
     allowShutdown: merged.allowShutdown ?? false,
     allowRemote: merged.allowRemote ?? false,
+    hosts: merged.hosts,
+    cors: merged.cors ?? [],
     logLevel: merged.logLevel ?? 'info',
     importDir: merged.importDir === undefined ? undefined : resolve(merged.importDir),
   }
@@ -104,7 +112,7 @@ function check(config: Config): void {
   if (!logLevels.includes(logLevel as (typeof logLevels)[number])) {
     throw new ConfigError(`'${logLevel}' is not a log level: ${logLevels.join(', ')}.`)
   }
-  if (!config.allowRemote && !loopback.test(host)) {
+  if (!config.allowRemote && !isLoopback(host)) {
     throw new ConfigError(
       `Listening on ${host} lets others on the network read and change everything, since there is no authentication; if that is meant, say --allow-remote.`,
     )

@@ -1,4 +1,5 @@
 /** Reads single settings as texts, from options, environment and file alike. */
+import { hostNameOf } from '../browsers/host-names.ts'
 import { ConfigError } from './config.ts'
 
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
@@ -23,6 +24,44 @@ export function readBoolean(value: unknown, name: string): boolean {
 export function readText(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '') return value
   throw new ConfigError(`${name} is a text, not ${JSON.stringify(value)}.`)
+}
+
+/** Names under which the server is asked; `*` for any. */
+export function readHostNames(value: unknown, name: string): string[] {
+  return readTexts(value, name).map((text) => {
+    if (text === '*' || hostNameOf(text) === text.toLowerCase()) return text.toLowerCase()
+    throw new ConfigError(`${name}: '${text}' is not the name of a host such as db.example.com, without a port, nor *.`)
+  })
+}
+
+/** Origins as browsers name them, also of applications that are no pages (`app://notes`). */
+export function readOrigins(value: unknown, name: string): string[] {
+  return readTexts(value, name).map((text) => {
+    const origin = text.toLowerCase()
+    if (originForm.test(origin) && (!origin.startsWith('http') || isOrigin(origin))) return origin
+    const every = text === '*' ? ' With *, any page that an operator opens could change everything.' : ''
+    throw new ConfigError(`${name}: '${text}' is not an origin such as https://app.example.com.${every}`)
+  })
+}
+
+const originForm = /^[a-z][a-z\d+.-]*:\/\/[^/\s?#@*\\]+$/
+
+function isOrigin(text: string): boolean {
+  try {
+    return new URL(text).origin === text
+  } catch {
+    return false
+  }
+}
+
+function readTexts(value: unknown, name: string): string[] {
+  if (Array.isArray(value)) return value.map((entry: unknown) => readText(entry, `An entry of ${name}`))
+  throw new ConfigError(`${name} is an array of texts, not ${JSON.stringify(value)}.`)
+}
+
+/** Values of an environment variable, which are separated by commas; none of an empty one. */
+export function splitValues(value: string): string[] {
+  return value.trim() === '' ? [] : value.split(',').map((part) => part.trim())
 }
 
 /** `ALIAS` or `ALIAS=STORE`. */

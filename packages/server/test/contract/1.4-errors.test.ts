@@ -1,6 +1,5 @@
 /** How errors are told, over HTTP. */
 import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { classOf, embedded, FdUnderTest, list, reference, set } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
@@ -271,57 +270,3 @@ rule('1.4.8', 'types are words of the catalogue, which stands in the documents t
   const openapi = (await server.get('/openapi.json')).text
   for (const type of catalogue.keys()) expect(openapi).toContain(type)
 })
-
-rule('1.4.9', 'while it stops: 503 for new requests, an end for those under way', async () => {
-  const stopping = await startServer({ words: ['--allow-shutdown'] })
-  const { port } = new URL(stopping.url)
-  const body = JSON.stringify([classOf('Late', {})])
-  const underWay = await dial(port, `PUT /v1/schema HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\n`)
-  underWay.write(`content-length: ${body.length}\r\n\r\n`)
-  await underWay.received('100 Continue')
-  const late = await dial(port, 'GET /v1 HTTP/1.1\r\nhost: x\r\n\r\n')
-  await late.received('"resources"')
-  // A request that has begun to arrive keeps its connection open.
-  late.write('GET /v1/schema HTTP/1.1\r\nhost: x\r\n')
-  expect((await stopping.send('POST', '/shutdown')).status).toBe(204)
-  late.write('\r\n')
-  const refused = await late.closed
-  const [head = '', problem = ''] = refused.slice(refused.lastIndexOf('HTTP/1.1')).split('\r\n\r\n')
-  expect(head).toMatch(/^HTTP\/1\.1 503 /)
-  expect(head).toMatch(/\r\nretry-after: \d+/i)
-  expect(JSON.parse(problem)).toMatchObject({ type: 'ShuttingDown', status: 503 })
-  underWay.write(body)
-  expect(await underWay.closed).toMatch(/HTTP\/1\.1 201 .*"classNumbers":\["1000000"\]/s)
-  await stopping.remove()
-})
-
-interface Line {
-  write(text: string): void
-  /** Resolves once the text has arrived. */
-  received(text: string): Promise<void>
-  /** All that arrived, once the server has closed the connection. */
-  readonly closed: Promise<string>
-}
-
-/** A connection on which a request can be sent in pieces. */
-async function dial(port: string, text: string): Promise<Line> {
-  const socket = connect(Number(port), '127.0.0.1')
-  let arrived = ''
-  socket.setEncoding('utf8').on('data', (piece: string) => {
-    arrived += piece
-  })
-  const closed = new Promise<string>((resolve) =>
-    socket.on('error', () => undefined).once('close', () => resolve(arrived)),
-  )
-  socket.write(text)
-  return {
-    write: (more) => void socket.write(more),
-    closed,
-    async received(expected) {
-      while (!arrived.includes(expected)) {
-        await new Promise((resolve) => socket.once('data', resolve).once('close', resolve))
-        if (socket.closed && !arrived.includes(expected)) throw new Error(`closed after: ${arrived}`)
-      }
-    },
-  }
-}

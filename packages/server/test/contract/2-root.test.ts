@@ -66,5 +66,10 @@ rule(
     const page = await server.get('/docs/')
     expect(page.headers['content-type']).toMatch(/html/)
     expect(page.text).not.toMatch(/(src|href)="https?:/)
+    for (const path of ['/docs/openapi.json', '/docs/openapi.yaml']) {
+      const beside = await server.get(path)
+      expect([path, beside.status, JSON.parse(beside.text)]).toEqual([path, 200, json])
+      expect(beside.headers).not.toHaveProperty('access-control-allow-origin')
+    }
   },
 )

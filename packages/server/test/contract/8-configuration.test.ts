@@ -136,7 +136,8 @@ rule('8.1.11', 'all settings of the JSON file', async () => {
     limits: { jsonDepthMax: 9 },
     allowShutdown: true,
     importDir: null,
-    cors: [],
+    hosts: null,
+    cors: ['https://app.example.com'],
   }
   const server = await startServer({ isBare: true, words: ['--config', fileOf('settings.json', settings)] })
   expect(server.url).toBe(`http://127.0.0.1:${port}`)

@@ -132,14 +132,15 @@ describe('ashlar serve', () => {
 
   it('logs each request as a line of JSON, unless it is told to be silent', async () => {
     const server = start(['--port', '0'])
-    await fetch(`${await server.url}/v1/schema/Nothing?fdAlias=default`)
+    await fetch(`${await server.url}/v1/schema/Nothing?fdAlias=default&secret=granite`)
     await stop(server)
     const lines = (await server.ended).stderr
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
     const logged = lines.find((line) => line.msg === 'request')
-    expect(logged).toMatchObject({ method: 'GET', url: '/v1/schema/Nothing?fdAlias=default', status: 404 })
+    expect(logged).toMatchObject({ method: 'GET', url: '/v1/schema/Nothing', status: 400 })
+    expect((await server.ended).stderr).not.toContain('granite')
     expect(logged.ms).toEqual(expect.any(Number))
   })
 })
@@ -233,7 +234,7 @@ describe('stopping', () => {
     await new Promise<void>((resolve) => underWay.write(body.slice(0, 10), () => resolve()))
     // A second connection, open before the stop, asks during it.
     const late = connect(Number(port))
-    late.write('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n')
+    late.write('GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n')
     await new Promise((resolve) => late.once('data', resolve))
     server.child.kill('SIGTERM')
     await refused(Number(port))

@@ -22,6 +22,8 @@ describe('mergeConfig', () => {
       limits: {},
       allowShutdown: false,
       allowRemote: false,
+      hosts: undefined,
+      cors: [],
       logLevel: 'info',
     })
   })
@@ -105,6 +107,8 @@ describe('configFromEnvironment', () => {
       ASHLAR_FD: 'a, b=memory:',
       ASHLAR_ALLOW_SHUTDOWN: 'true',
       ASHLAR_ALLOW_REMOTE: '0',
+      ASHLAR_HOST_NAME: 'DB.example.com, *',
+      ASHLAR_CORS: 'https://app.example.com,http://localhost:3000',
       ASHLAR_LOG_LEVEL: 'warn',
       ASHLAR_IMPORT_DIR: '/imports',
       ASHLAR_CONFIG: '/read/elsewhere',
@@ -118,6 +122,8 @@ describe('configFromEnvironment', () => {
       federatedDatabases: [{ alias: 'a' }, { alias: 'b', store: 'memory:' }],
       allowShutdown: true,
       allowRemote: false,
+      hosts: ['db.example.com', '*'],
+      cors: ['https://app.example.com', 'http://localhost:3000'],
       logLevel: 'warn',
       importDir: '/imports',
     })
@@ -131,6 +137,8 @@ describe('configFromEnvironment', () => {
     [{ ASHLAR_PORT: 'x' }, /ASHLAR_PORT is a port/],
     [{ ASHLAR_ALLOW_SHUTDOWN: 'yes' }, /ASHLAR_ALLOW_SHUTDOWN is true or false/],
     [{ ASHLAR_FD: 'a=' }, /no store/],
+    [{ ASHLAR_CORS: '*' }, /ASHLAR_CORS: '\*' is not an origin.*any page/],
+    [{ ASHLAR_HOST_NAME: 'db.example.com:8185' }, /ASHLAR_HOST_NAME: 'db.example.com:8185' is not the name of a host/],
     [{ ASHLAR_WORKERS: 'all' }, /ASHLAR_WORKERS is a number of workers/],
   ])('refuses %j', (environment, words) => {
     expect(() => configFromEnvironment(environment)).toThrow(mistake(words))
@@ -151,9 +159,13 @@ describe('configFromJson', () => {
       limits: { bodyBytesMax: 1_000, classAttributesMax: 5, statementMsMax: 100, sortedRowsMax: 7 },
       allowShutdown: false,
       allowRemote: true,
+      hosts: ['db.example.com', '192.0.2.1', '[2001:db8::1]'],
+      cors: ['https://app.example.com', 'app://notes'],
       logLevel: 'debug',
     }
-    expect(read({ ...settings, importDir: null, cors: [] })).toEqual(settings)
+    expect(read({ ...settings, importDir: null })).toEqual(settings)
+    expect(read({ hosts: null, cors: null })).toEqual({})
+    expect(read({ hosts: [], cors: [] })).toEqual({ hosts: [], cors: [] })
     expect(read({ importDir: './imports' })).toEqual({ importDir: './imports' })
   })
 
@@ -169,7 +181,15 @@ describe('configFromJson', () => {
     [{ limits: { bodyBytesMax: '1' } }, /positive whole number/],
     [{ port: true }, /is a port/],
     [{ host: '' }, /is a text/],
-    [{ cors: ['*'] }, /not supported yet/],
+    [{ cors: ['*'] }, /cors in ashlar.json: '\*' is not an origin .* any page that an operator opens/],
+    [{ cors: ['null'] }, /'null' is not an origin/],
+    [{ cors: ['app.example.com'] }, /is not an origin/],
+    [{ cors: ['https://app.example.com/'] }, /is not an origin/],
+    [{ cors: ['https://app.example.com:443'] }, /is not an origin/],
+    [{ cors: 'https://app.example.com' }, /cors .* is an array of texts/],
+    [{ hosts: ['http://db.example.com'] }, /is not the name of a host/],
+    [{ hosts: ['db.example.com:8185'] }, /is not the name of a host/],
+    [{ hosts: [''] }, /An entry of hosts .* is a text/],
     [{ importDir: '' }, /importDir .* is a text/],
     [{ importDir: [] }, /importDir .* is a text/],
     [{ importDir: false }, /importDir .* is a text/],

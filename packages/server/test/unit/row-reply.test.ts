@@ -41,7 +41,7 @@ async function run({ rows, accept = 'application/json', headers = '' }: Setting)
       arrived += piece.toString('latin1')
     })
   const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(arrived)))
-  const head = `POST /v1/query HTTP/1.1\r\nHost: x\r\nAccept: ${accept}\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n`
+  const head = `POST /v1/query HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n`
   socket.write(`${head}${headers}\r\nSHOW 1`)
   return {
     socket,
@@ -225,7 +225,7 @@ describe('a client that goes away', () => {
     const { socket, log, logged, close } = await run({ rows: () => chunksOf('1') })
     await logged('request')
     log.length = 0
-    socket.write('POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"qu')
+    socket.write('POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"qu')
     socket.end()
     expect(await logged('request')).toMatchObject({ url: '/v1/query' })
     await close()

@@ -1,0 +1,75 @@
+/** The names and addresses by which a server may be asked: a page can point its own name at the server (DNS rebinding). */
+import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+
+export interface Reachability {
+  /** What the server listens on. */
+  readonly host: string
+  /** Names that it has beside its addresses; `*` for any. Undefined: any, if it listens beyond loopback. */
+  readonly hosts: readonly string[] | undefined
+}
+
+const anyName = '*'
+/** With an optional port; no user, path or blanks, which a URL would take. */
+const hostForm = /^(\[[\da-f:.]+\]|[^\s:/?#@\\[\]]+)(:\d{0,5})?$/i
+const loopbackForm = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/
+const wildcards: readonly string[] = ['0.0.0.0', '[::]']
+/** Headers that were found good are remembered, lest each request is taken apart. */
+const rememberedMax = 100
+
+/** As URLs have it: in lower case, IPv6 in brackets, without port and final dot. Undefined for what is no host. */
+export function hostNameOf(text: string): string | undefined {
+  if (!hostForm.test(text)) return undefined
+  try {
+    return new URL(`http://${text}`).hostname.replace(/\.$/, '')
+  } catch {
+    return undefined
+  }
+}
+
+/** Of an address as sockets have it: without brackets, maybe with a zone. */
+function nameOfAddress(address: string): string | undefined {
+  const bare = address.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
+  return hostNameOf(isIP(bare) === 6 ? `[${bare}]` : bare)
+}
+
+/** `host`: as the configuration has it. */
+export function isLoopback(host: string): boolean {
+  return loopbackForm.test(nameOfAddress(host) ?? '')
+}
+
+/** Whether whoever is reached under any name at all is asked (contract 1.7.4). */
+export function takesAnyHost({ host, hosts }: Reachability): boolean {
+  return hosts === undefined ? !isLoopback(host) : hosts.includes(anyName)
+}
+
+export class HostNames {
+  private readonly isAny: boolean
+  private readonly isWildcard: boolean
+  private readonly named: ReadonlySet<string | undefined>
+  private readonly remembered = new Set<string>()
+
+  constructor(reachability: Reachability) {
+    const own = nameOfAddress(reachability.host)
+    this.isAny = takesAnyHost(reachability)
+    this.isWildcard = own !== undefined && wildcards.includes(own)
+    this.named = new Set([own, ...(reachability.hosts ?? []).map(hostNameOf)])
+  }
+
+  /** `header`: a Host header. `localAddress`: where its connection arrived. */
+  take(header: string, localAddress: string | undefined): boolean {
+    if (this.isAny || this.remembered.has(header)) return true
+    const name = hostNameOf(header)
+    if (name === undefined) return false
+    const isTaken = loopbackForm.test(name) || this.named.has(name) || this.isListenedOn(name, localAddress)
+    if (isTaken && this.remembered.size < rememberedMax) this.remembered.add(header)
+    return isTaken
+  }
+
+  private isListenedOn(name: string, localAddress: string | undefined): boolean {
+    if (localAddress !== undefined && nameOfAddress(localAddress) === name) return true
+    if (!this.isWildcard || isIP(name.replace(/^\[|\]$/g, '')) === 0) return false
+    const addresses = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? [])
+    return addresses.some(({ address }) => nameOfAddress(address) === name)
+  }
+}

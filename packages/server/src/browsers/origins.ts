@@ -1,0 +1,65 @@
+/** Which pages may send requests from a browser, which sends them wherever a page says (contract 1.7). */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ServerError } from '../server-errors.ts'
+
+/** What reads or changes anything lies below these. */
+const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/
+/** Browsers say so of requests by the server's own pages, and of those that a person makes. */
+const ownSites: readonly unknown[] = ['same-origin', 'none']
+const methods = 'GET, HEAD, POST, PUT, DELETE'
+const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
+const preflightSeconds = 600
+
+export class Origins {
+  private readonly listed: ReadonlySet<string>
+
+  /** `listed`: origins, in lower case, whose pages may do everything. */
+  constructor(listed: readonly string[]) {
+    this.listed = new Set(listed)
+  }
+
+  /**
+   * True where the request was a preflight, and is answered. Requests that no browser sent are not touched: they have neither `Origin`
+   * nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
+   */
+  check(request: FastifyRequest, reply: FastifyReply): boolean {
+    const { origin, host, 'sec-fetch-site': site } = request.headers
+    // Caches must not show one origin what was meant for another.
+    if (this.listed.size > 0) reply.header('vary', 'origin')
+    if (origin === undefined && site === undefined) return false
+    if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request, reply)
+    const isOwn = (origin === undefined || isSameHost(origin, host)) && (site === undefined || ownSites.includes(site))
+    if (isOwn || !guarded.test(request.routeOptions.url ?? request.url)) return false
+    const shown = origin === undefined ? '' : ` of ${origin.slice(0, 100)}`
+    throw new ServerError(
+      'ForbiddenOrigin',
+      `A page${shown} asked through a browser, and only pages of the server itself, and of origins listed in 'cors', may do that.`,
+    )
+  }
+}
+
+function allow(origin: string, request: FastifyRequest, reply: FastifyReply): boolean {
+  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
+  const { 'access-control-request-method': method, 'access-control-request-headers': headers } = request.headers
+  if (request.method !== 'OPTIONS' || method === undefined) return false
+  // No header is a right of its own here, so whichever the page asks for may be sent.
+  if (headers !== undefined) reply.header('access-control-allow-headers', headers)
+  reply
+    .header('access-control-allow-methods', methods)
+    .header('access-control-max-age', preflightSeconds)
+    .header('vary', 'origin, access-control-request-headers')
+    .code(204)
+    .send()
+  return true
+}
+
+/** The scheme is left out: whoever has TLS ended before the server asks it by http. */
+function isSameHost(origin: string, host: string | undefined): boolean {
+  if (host === undefined || !/^https?:\/\//i.test(origin)) return false
+  try {
+    const { protocol, host: own } = new URL(origin)
+    return own === new URL(`${protocol}//${host}`).host
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,72 @@
+/** How a server stops: every request on a connection that there is gets an answer, and those under way come to their end. */
+import type { ServerResponse } from 'node:http'
+import { Server, type Socket } from 'node:net'
+import { AshlarError } from '@ashlar/engine'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { idleConnectionMs, type ServerLimits } from './limits.ts'
+
+type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
+
+/**
+ * While requests are under way, the others on connections that are kept alive are answered, by 503 and the end of the connection (contract
+ * 1.4.9); Node alone would reset them. A body that does not arrive in time is refused: nothing was done of its request. What is still
+ * under way when the time for stopping is over is broken off.
+ */
+export function stopInOrder(app: FastifyInstance, limits: StopLimits): void {
+  const open = new Set<Socket>()
+  const underWay = new Map<ServerResponse, FastifyReply>()
+  let wake = (): void => undefined
+  app.server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => {
+      open.delete(socket)
+      wake()
+    })
+  })
+  function ended(this: ServerResponse): void {
+    if (underWay.delete(this)) wake()
+  }
+  app.addHook('onRequest', (_request, reply, done) => {
+    underWay.set(reply.raw, reply)
+    reply.raw.on('finish', ended).on('close', ended)
+    done()
+  })
+  app.addHook('preClose', async () => {
+    // The server's own way to stop listening would also end all connections that seem idle.
+    if (app.server.listening) Server.prototype.close.call(app.server)
+    let patience: 'all' | 'requests' | 'none' = 'all'
+    const lose = (left: 'requests' | 'none') => (): void => {
+      patience = left
+      wake()
+    }
+    const timeouts = [
+      setTimeout(lose('requests'), Math.min(idleConnectionMs, limits.stopMsMax)),
+      setTimeout(() => refuseBodies(underWay.values()), limits.stopBodyMsMax),
+      setTimeout(lose('none'), limits.stopMsMax),
+    ]
+    const isDone = (): boolean => {
+      if (patience === 'none') return true
+      return underWay.size === 0 && (patience === 'requests' || open.size === 0)
+    }
+    while (!isDone()) {
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    }
+    for (const timeout of timeouts) clearTimeout(timeout)
+    for (const socket of open) socket.destroy()
+    // Of other servers on the same port, where the host has several addresses.
+    for (const response of underWay.keys()) response.socket?.destroy()
+  })
+}
+
+function refuseBodies(replies: Iterable<FastifyReply>): void {
+  for (const reply of replies) {
+    const { body, raw, log } = reply.request
+    if (raw.complete || body !== undefined || reply.sent) continue
+    // What the framework tells of the body that breaks off now is told by the line of the request.
+    reply.log = log.child({}, { level: 'silent' })
+    const message = 'The server is stopping, and does not wait any longer for the body of the request.'
+    reply.header('connection', 'close').send(new AshlarError('ShuttingDown', message))
+  }
+}

@@ -1,0 +1,118 @@
+/** Limits on what arrives: how slowly, on how many connections, and how much of it at once. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect } from 'vitest'
+import { classOf, FdUnderTest } from './class-of.ts'
+import { expectProblem } from './expectations.ts'
+import { dial, type Line } from './line.ts'
+import { rule } from './rule.ts'
+import { type Loose, type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
+
+const usual = {
+  headersMsMax: 30_000,
+  requestMsMax: 300_000,
+  connectionsMax: 10_000,
+  connectionsPerAddressMax: 5_000,
+  bodiesBytesMax: 256 * 2 ** 20,
+  bodyTurnMsMax: 5_000,
+}
+const servers: ServerUnderTest[] = []
+
+async function serverWith(limits: object): Promise<ServerUnderTest> {
+  const data = temporaryDirectory()
+  const config = join(data, 'ashlar.json')
+  writeFileSync(config, JSON.stringify({ limits }))
+  const server = await startServer({ words: ['--fd', 'one=memory:', '--config', config], data })
+  servers.push(server)
+  return server
+}
+
+const portOf = ({ url }: ServerUnderTest): string => new URL(url).port
+
+async function refusalOf(line: Line): Promise<{ status: string | undefined; problem: Loose }> {
+  const [head = '', body = ''] = (await line.closed).split('\r\n\r\n')
+  return { status: /^HTTP\/1\.1 (\d+) /.exec(head)?.[1], problem: JSON.parse(body) }
+}
+
+let slow: ServerUnderTest
+
+beforeAll(async () => {
+  slow = await serverWith({ headersMsMax: 300, requestMsMax: 900 })
+})
+afterAll(async () => {
+  for (const server of servers) await server.remove()
+})
+
+rule('1.5.10', 'headers and bodies that do not arrive in time are refused, and their connections end', async () => {
+  const fd = new FdUnderTest(slow, 'one')
+  await fd.define(classOf('Part', { code: 'integer' }))
+  const head = 'POST /v1/object HTTP/1.1\r\nhost: localhost\r\n'
+  for (const text of ['', 'GET /v1 HTTP/1.1\r\nhost: loc', `${head}content-length: 16\r\n\r\n{"class":"Part"`]) {
+    const { status, problem } = await refusalOf(await dial(portOf(slow), text))
+    expect([text, status, problem.type]).toEqual([text, '408', 'RequestTimeout'])
+    for (const word of ['300', 'headersMsMax', '900', 'requestMsMax']) expect(problem.message).toContain(word)
+  }
+  expect((await slow.post(fd.at('/v1/query'), { query: 'FROM Part RETURN *' })).json).toEqual([])
+})
+
+rule(['1.5.10', '1.5.11', '1.5.12'], 'these limits are shown, also where they are not configured', async () => {
+  const server = await serverWith({})
+  expect((await server.get('/v1/fd')).json.limits).toMatchObject(usual)
+  expect((await slow.get('/v1/fd')).json.limits).toMatchObject({ ...usual, headersMsMax: 300, requestMsMax: 900 })
+})
+
+rule('1.5.11', 'connections beyond the limits are refused, and taken again once others end', async () => {
+  for (const [limit, whose] of [
+    ['connectionsMax', 'The server'],
+    ['connectionsPerAddressMax', 'Your address'],
+  ] as const) {
+    const server = await serverWith({ [limit]: 3 })
+    const port = portOf(server)
+    const ask = 'GET /v1 HTTP/1.1\r\nhost: localhost\r\n'
+    const lines: Line[] = []
+    for (let i = 0; i < 3; i++) {
+      const line = await dial(port, `${ask}\r\n`)
+      await line.received('"resources"')
+      lines.push(line)
+    }
+    for (let i = 0; i < 3; i++) {
+      const refused = await dial(port, `${ask}\r\n`)
+      const { status, problem } = await refusalOf(refused)
+      expect([limit, status, problem.type]).toEqual([limit, '503', 'ServerBusy'])
+      expect(problem.message).toMatch(new RegExp(`^${whose} has 3 connections.*\\(${limit}\\)`))
+    }
+    lines[0]?.write(`${ask}connection: close\r\n\r\n`)
+    await lines[0]?.closed
+    const taken = await dial(port, `${ask}\r\n`)
+    await taken.received('"resources"')
+    await server.remove()
+  }
+})
+
+rule('1.5.12', 'bodies under way have bounded room: others wait for it, and small ones pass', async () => {
+  const server = await serverWith({ bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyTurnMsMax: 500 })
+  const fd = new FdUnderTest(server, 'one')
+  await fd.define(classOf('Text', { a: 'string' }))
+  const body = (letters: number) => JSON.stringify({ class: 'Text', attributes: { a: 'x'.repeat(letters) } })
+  const large = body(180_000)
+  const holding = await dial(
+    portOf(server),
+    `POST /v1/object HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: ${large.length}\r\n\r\n`,
+  )
+  holding.write(large.slice(0, -1))
+  const send = (raw: string, headers = {}) => server.send('POST', '/v1/object', { raw, headers })
+  // Until what was sent has arrived there may be room.
+  await expect.poll(async () => (await send(body(100_000))).status, { timeout: 10_000 }).toBe(503)
+  for (const headers of [{}, { 'content-length': '', 'transfer-encoding': 'chunked' }]) {
+    const refused = await send(body(100_000), headers)
+    const message = expectProblem(refused, 503, 'ServerBusy')
+    for (const word of ['200000', 'bodiesBytesMax']) expect(message).toContain(word)
+    expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  }
+  expect((await send(body(1_000))).status).toBe(201)
+  const waiting = send(body(100_000))
+  holding.write(large.slice(-1))
+  expect(await holding.closed).toMatch(/^HTTP\/1\.1 201 /)
+  expect((await waiting).status).toBe(201)
+  expect((await send(large)).status).toBe(201)
+})
