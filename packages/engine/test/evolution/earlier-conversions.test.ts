@@ -5,6 +5,7 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import { decodeShape, encodeShape } from '../../src/schema/catalog-codec.ts'
 import type { Store } from '../../src/store/store.ts'
 import { classOf, read } from '../engine/open-fd.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
 const changed = [
@@ -26,18 +27,6 @@ async function forgetRules(store: Store, shapeNumber: number): Promise<void> {
     changes: [{ kind: 'put', key, value: encodeShape({ ...shape, attributes }) }],
     expectations: [],
   })
-}
-
-/** For one of two who use the store. */
-function leftOpen(store: Store): Store {
-  return {
-    facts: store.facts,
-    snapshot: (options) => store.snapshot(options),
-    commit: (commit) => store.commit(commit),
-    stats: () => store.stats(),
-    backup: (directory) => store.backup(directory),
-    close: async () => undefined,
-  }
 }
 
 it('and those changed since by the strict rules', async () => {

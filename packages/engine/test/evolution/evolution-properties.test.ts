@@ -11,6 +11,7 @@ import { conversionFor } from '../../src/types/conversion.ts'
 import { codecFor, defineType } from '../../src/types/index.ts'
 import type { Codec, TypeDefinition } from '../../src/types/logical-type.ts'
 import { storeKinds } from '../query/query-database.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 import { typeSamples } from '../types/type-samples.ts'
 import { defineContext, exactJson } from '../types/type-under-test.ts'
@@ -404,8 +405,9 @@ async function check(
   await world.start()
   for (const one of operations) await world.apply(one)
   await world.expectSame(fd)
-  const cold = await FederatedDatabase.open({ alias: 'cold', store })
+  const cold = await FederatedDatabase.open({ alias: 'cold', store: leftOpen(store) })
   await world.expectSame(cold)
+  await cold.close()
   await fd.close()
 }
 

@@ -1,0 +1,13 @@
+/** A store for one of several who use it: whoever opened it closes it. */
+import type { Store } from '../../src/store/store.ts'
+
+export function leftOpen(store: Store): Store {
+  return {
+    facts: store.facts,
+    snapshot: (options) => store.snapshot(options),
+    commit: (commit) => store.commit(commit),
+    stats: () => store.stats(),
+    backup: (directory) => store.backup(directory),
+    close: async () => undefined,
+  }
+}
