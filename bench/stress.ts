@@ -183,18 +183,32 @@ async function remove(code: string, oid: string): Promise<void> {
   tally.deletions++
 }
 
+/** The oldest each time: one that is killed before it serves, again and again, ends the server, as it is to. */
 async function killWorkers(): Promise<void> {
-  for (let nth = 0; !isOver(); nth++) {
+  // One that ends before all of them serve ends the start.
+  await delay(Number(workers) * 4_000)
+  while (!isOver()) {
     await delay(Number(killSeconds) * 1_000)
+    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}`)
     const pids = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').split(' ').filter(Boolean)
-    const pid = pids[nth % pids.length]
-    if (pid === undefined) continue
+    const [oldest] = pids.map(Number).toSorted((one, other) => startOf(one) - startOf(other))
+    if (oldest === undefined) continue
     try {
-      process.kill(Number(pid), 'SIGKILL')
+      process.kill(oldest, 'SIGKILL')
       tally.kills++
     } catch {
       // It has just ended by itself.
     }
+  }
+}
+
+/** When a process began, in the kernel's own count; of one that is gone: after all others. */
+function startOf(pid: number): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19])
+  } catch {
+    return Number.POSITIVE_INFINITY
   }
 }
 
