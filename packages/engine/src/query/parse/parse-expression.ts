@@ -79,7 +79,7 @@ function parsePrefix(cursor: TokenCursor): Expression {
   return parsePostfix(cursor)
 }
 
-/** What is greater overflows when it is negated, which the operation tells. */
+/** What is greater is beyond all integers once it is negated, and so a real, as a number is that has more digits than they have. */
 const negatableMax = 2n ** 63n
 
 function prefixed(operator: OperatorName, start: number, operand: Expression): Expression {
@@ -90,7 +90,9 @@ function prefixed(operator: OperatorName, start: number, operand: Expression): E
       const value = typeof literal.value === 'number' ? 0 - literal.value : -literal.value
       return { kind: 'literal', literal: { type: 'integer', value }, ...span }
     }
-    if (literal.type === 'real') return { kind: 'literal', literal: { type: 'real', value: -literal.value }, ...span }
+    if (literal.type === 'real' || literal.type === 'integer') {
+      return { kind: 'literal', literal: { type: 'real', value: -Number(literal.value) }, ...span }
+    }
   }
   return { kind: 'operation', operator, operands: [operand], start, end: operand.end }
 }
