@@ -1,39 +1,40 @@
 /** A snapshot seen through writes that are not committed yet, as they were at one moment. */
-import { type SortedTree, treeEntries, treeGet } from '../store/sorted-tree.ts'
+import { when } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store/store.ts'
-
-/** What stands in the tree for a key that is deleted; known by its identity. */
-export const deletedValue: Bytes = Buffer.alloc(0)
+import type { OwnWrites } from './own-writes.ts'
 
 const nothing = Buffer.alloc(0)
 
 /** `own`: the writes, deletions included. Releasing it does nothing: the snapshot below belongs to someone else. */
 export class OverlaySnapshot implements Snapshot {
   private readonly below: Snapshot
-  private readonly own: SortedTree | undefined
+  private readonly own: OwnWrites
 
-  constructor(below: Snapshot, own: SortedTree | undefined) {
+  constructor(below: Snapshot, own: OwnWrites) {
     this.below = below
     this.own = own
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined> {
-    const own = treeGet(this.own, key)
+    const own = this.own.find(key)
     if (own === undefined) return this.below.view(key, use)
-    return own === deletedValue ? undefined : use(own)
+    return own === null ? undefined : use(own)
   }
 
-  /** The bytes belong to the caller, those of own writes to the writer: neither changes them. */
+  /**
+   * The bytes belong to the caller, those of own writes to the writer: neither changes them. A limited range costs what its answer
+   * does, however much else has been written, and beside that the stored entries that it passes because they are deleted.
+   */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
-    if (this.own === undefined) return this.below.read(keys, ranges)
-    const own = keys.map((key) => treeGet(this.own, key))
-    const answer = this.below.read(
-      keys.filter((_key, i) => own[i] === undefined),
-      ranges.map((range) => this.widened(range)),
-    )
-    return answer instanceof Promise
-      ? answer.then((stored) => this.overlaid(stored, own, ranges))
-      : this.overlaid(answer, own, ranges)
+    if (this.own.isEmpty) return this.below.read(keys, ranges)
+    const own = keys.map((key) => this.own.find(key))
+    const unwritten = keys.filter((_key, i) => own[i] === undefined)
+    return when(this.below.read(unwritten, ranges), (stored) => {
+      let below = 0
+      const values = own.map((value) => (value === undefined ? stored.values[below++] : (value ?? undefined)))
+      const overlaid = ranges.map((range, i) => this.overlaidLimited(stored.ranges[i] ?? [], range))
+      return overlaid.every(isThere) ? { values, ranges: overlaid } : allThere(values, overlaid)
+    })
   }
 
   async *scan<T>(
@@ -44,11 +45,11 @@ export class OverlaySnapshot implements Snapshot {
     const { limit = Number.POSITIVE_INFINITY, keysOnly = false, ...others } = options
     const isReverse = options.reverse === true
     const direction = isReverse ? -1 : 1
-    const own = treeEntries(this.own, range, isReverse)
+    const own = this.own.putsIn({ ...range, reverse: isReverse })
     let next = own.next()
     const takeOwn = (results: T[]): void => {
-      const { key, value } = next.value as SortedTree
-      if (value !== deletedValue) results.push(use(key, keysOnly ? nothing : value))
+      const { key, value } = next.value as Entry
+      results.push(use(key, keysOnly ? nothing : value))
       next = own.next()
     }
     let left = limit
@@ -56,7 +57,7 @@ export class OverlaySnapshot implements Snapshot {
       const results: T[] = []
       while (next.done !== true && Buffer.compare(next.value.key, key) * direction < 0) takeOwn(results)
       if (next.done !== true && Buffer.compare(next.value.key, key) === 0) takeOwn(results)
-      else results.push(use(key, value))
+      else if (!this.own.isDeleted(key)) results.push(use(key, value))
       return results
     }
     for await (const batch of this.below.scan(range, merged, { ...others, keysOnly })) {
@@ -72,38 +73,75 @@ export class OverlaySnapshot implements Snapshot {
 
   release(): void {}
 
-  ownEntries(range: RangeRead): SortedTree[] {
-    return [...treeEntries(this.own, range, range.reverse === true)]
-  }
-
-  /** Asks for as many more entries as own deletions may take away from a limited range. */
-  private widened(range: RangeRead): RangeRead {
-    if (range.limit === undefined) return range
-    const deletions = this.ownEntries(range).filter(({ value }) => value === deletedValue).length
-    return deletions === 0 ? range : { ...range, limit: range.limit + deletions }
-  }
-
-  /** `own`: what was written for each key; only the others were read below. */
-  private overlaid(stored: ReadAnswer, own: readonly (Bytes | undefined)[], ranges: readonly RangeRead[]): ReadAnswer {
-    let below = 0
-    const values = own.map((value) => {
-      if (value === undefined) return stored.values[below++]
-      return value === deletedValue ? undefined : value
-    })
-    return {
-      values,
-      ranges: ranges.map((range, position) => this.overlaidRange(stored.ranges[position] ?? [], range)),
-    }
-  }
-
-  /** The stored entries of a range with own writes among them. */
+  /** The stored entries of a range, all that there are of them up to its limit, with own writes among them. */
   overlaidRange(stored: readonly Entry[], range: RangeRead): readonly Entry[] {
-    const own = this.ownEntries(range)
-    if (own.length === 0) return stored
-    const merged = stored.filter(({ key }) => treeGet(this.own, key) === undefined)
-    for (const { key, value } of own) if (value !== deletedValue) merged.push({ key, value })
+    const { limit = Number.POSITIVE_INFINITY } = range
     const direction = range.reverse === true ? -1 : 1
-    merged.sort((one, other) => direction * Buffer.compare(one.key, other.key))
-    return range.limit === undefined ? merged : merged.slice(0, range.limit)
+    const own = this.own.putsIn(range)
+    let next = own.next()
+    // Without deletions nothing was read beyond the limit.
+    if (next.done === true && !this.own.hasDeletions) return stored
+    const merged: Entry[] = []
+    const takeOwn = ({ key, value }: Entry): void => {
+      merged.push({ key, value })
+      next = own.next()
+    }
+    for (const entry of stored) {
+      let order = 1
+      while (order > 0 && next.done !== true && merged.length < limit) {
+        order = Buffer.compare(entry.key, next.value.key) * direction
+        if (order >= 0) takeOwn(next.value)
+      }
+      if (merged.length >= limit) return merged
+      if (order !== 0 && !this.own.isDeleted(entry.key)) merged.push(entry)
+    }
+    while (next.done !== true && merged.length < limit) takeOwn(next.value)
+    return merged
   }
+
+  /**
+   * The same where the store was asked for `asked` entries, at first as many as the limit: where own deletions have taken away so
+   * many that others may be behind them, it is asked for more, twice as many each time.
+   */
+  private overlaidLimited(
+    stored: readonly Entry[],
+    range: RangeRead,
+    asked = range.limit,
+  ): Awaitable<readonly Entry[]> {
+    const merged = this.overlaidKnown(stored, range, asked)
+    if (merged !== undefined) return merged
+    const more = Math.max(2 * (asked ?? 0), entriesMoreMin)
+    const answer = this.below.read([], [{ ...range, limit: more }])
+    return when(answer, ({ ranges }) => this.overlaidLimited(ranges[0] ?? [], range, more))
+  }
+
+  /** Undefined where the entries of the store that are not known would be part of the answer. */
+  private overlaidKnown(
+    stored: readonly Entry[],
+    range: RangeRead,
+    asked: number | undefined,
+  ): readonly Entry[] | undefined {
+    const last = stored.at(-1)
+    if (asked === undefined || stored.length < asked || last === undefined) return this.overlaidRange(stored, range)
+    // There may be more in the store behind the last entry: own writes behind it do not count yet.
+    const direction = range.reverse === true ? -1 : 1
+    const merged = this.overlaidRange(stored, range)
+    if (merged.length === 0) return undefined
+    const isBehind = Buffer.compare((merged.at(-1) as Entry).key, last.key) * direction > 0
+    return merged.length === range.limit && !isBehind ? merged : undefined
+  }
+}
+
+/** Read at least where a limited range has to be read again. */
+const entriesMoreMin = 16
+
+function isThere<T>(answer: Awaitable<T>): answer is T {
+  return !(answer instanceof Promise)
+}
+
+async function allThere(
+  values: ReadAnswer['values'],
+  ranges: readonly Awaitable<readonly Entry[]>[],
+): Promise<ReadAnswer> {
+  return { values, ranges: await Promise.all(ranges) }
 }

@@ -1,5 +1,4 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
-import { type SortedTree, treeWith } from '../store/sorted-tree.ts'
 import type {
   Awaitable,
   Bytes,
@@ -12,7 +11,8 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../store/store.ts'
-import { deletedValue, OverlaySnapshot } from './overlay-snapshot.ts'
+import { OverlaySnapshot } from './overlay-snapshot.ts'
+import { OwnWrites } from './own-writes.ts'
 
 /** Thrown where a transaction's own writes already contradict what it expects; a careful attempt finds the reason. */
 export class OwnWriteConflict extends Error {
@@ -39,7 +39,7 @@ export class Transaction {
   private readonly tape: Tape
   private readonly written = new Map<string, Change>()
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
-  private sorted: SortedTree | undefined
+  private sorted = OwnWrites.none
   private unsorted: Change[] = []
   private readonly expectations: Expectation[] = []
   /** The keys, and for ranges the bounds, of `expectations`. */
@@ -89,9 +89,7 @@ export class Transaction {
 
   /** What the transaction sees now: later writes do not show in it. */
   overlay(): OverlaySnapshot {
-    for (const change of this.unsorted) {
-      this.sorted = treeWith(this.sorted, change.key, change.kind === 'put' ? change.value : deletedValue)
-    }
+    for (const change of this.unsorted) this.sorted = this.sorted.with(change)
     this.unsorted = []
     return new OverlaySnapshot(this.snapshot, this.sorted)
   }

@@ -1,0 +1,56 @@
+/** What a transaction has written so far, in key order: what it puts apart from what it deletes. Never changed in place. */
+import { type SortedTree, treeEntries, treeGet, treeWith, treeWithout } from '../store/sorted-tree.ts'
+import type { Bytes, Change, Entry, RangeRead } from '../store/store.ts'
+
+const nothing = Buffer.alloc(0)
+
+/**
+ * The two are kept apart so that whoever looks for the first or last entry of a range does not come by the deletions in it, of
+ * which there may be any number.
+ */
+export class OwnWrites {
+  static readonly none = new OwnWrites(undefined, undefined)
+
+  private readonly puts: SortedTree | undefined
+  private readonly deletions: SortedTree | undefined
+
+  private constructor(puts: SortedTree | undefined, deletions: SortedTree | undefined) {
+    this.puts = puts
+    this.deletions = deletions
+  }
+
+  with(change: Change): OwnWrites {
+    const { key } = change
+    if (change.kind === 'put')
+      return new OwnWrites(treeWith(this.puts, key, change.value), without(this.deletions, key))
+    return new OwnWrites(without(this.puts, key), treeWith(this.deletions, key, nothing))
+  }
+
+  get isEmpty(): boolean {
+    return this.puts === undefined && !this.hasDeletions
+  }
+
+  get hasDeletions(): boolean {
+    return this.deletions !== undefined
+  }
+
+  /** What is put under the key; null where it is deleted, undefined where it is not written. */
+  find(key: Bytes): Bytes | null | undefined {
+    const put = treeGet(this.puts, key)
+    return put === undefined && this.isDeleted(key) ? null : put
+  }
+
+  isDeleted(key: Bytes): boolean {
+    return treeGet(this.deletions, key) !== undefined
+  }
+
+  /** What is put in the range, in its order; each at the cost of a search. */
+  putsIn(range: RangeRead): Generator<Entry> {
+    return treeEntries(this.puts, range, range.reverse === true)
+  }
+}
+
+/** A key that is not there costs a search, and no copies. */
+function without(tree: SortedTree | undefined, key: Bytes): SortedTree | undefined {
+  return tree !== undefined && treeGet(tree, key) !== undefined ? treeWithout(tree, key) : tree
+}
