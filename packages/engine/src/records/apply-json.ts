@@ -4,7 +4,7 @@ import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { CollectionSpec } from '../types/type-spec.ts'
 import type { AttributeFormat, ClassFormat } from './class-format.ts'
 import { type MapPair, parseGiven, readCollectionChange } from './collection-change.ts'
-import { isSameValue } from './same-value.ts'
+import { encodeValue } from './same-value.ts'
 
 /** Throws ValueError; a null is stored where the type has one and otherwise means empty, all defaults or no object. */
 export function applyJson(format: AttributeFormat, current: unknown, json: unknown): unknown {
@@ -54,26 +54,30 @@ export function mergeEmbedded(format: ClassFormat, base: readonly unknown[], jso
 function applyCollection(codec: Codec, spec: CollectionSpec, current: readonly unknown[], json: unknown): unknown {
   const change = readCollectionChange(spec, json)
   if (spec.logicalType === 'map' && change.action === 'remove') {
-    const removed = parseGiven(change, (keys) => parseAsKeys(codec, keys as unknown[]))
-    return (current as MapPair[]).filter(({ key }) => !removed.includes(key))
+    const removed = new Set(parseGiven(change, (keys) => parseAsKeys(codec, keys as unknown[])))
+    return (current as MapPair[]).filter(({ key }) => !removed.has(key))
   }
   const given = parseGiven(change, (json) => codec.parse(json)) as readonly unknown[]
   if (change.action === 'override') return given
   switch (spec.logicalType) {
     case 'list':
       if (change.action === 'add') return [...current, ...given]
-      return current.filter((element) => !given.some((removed) => isSameElement(codec, element, removed)))
-    case 'set':
+      return withoutElements(codec, current, given)
+    case 'set': {
       if (change.action === 'add') return mergedSet(codec, [...current, ...given])
-      return current.filter((element) => !given.includes(element))
+      const removed = new Set(given)
+      return current.filter((element) => !removed.has(element))
+    }
     case 'map':
       return mergedMap(codec, current as MapPair[], given as MapPair[])
   }
 }
 
-/** Elements are compared as one-element collections, so that each collection's codec says what equality is. */
-function isSameElement(codec: Codec, one: unknown, other: unknown): boolean {
-  return one === other || isSameValue(codec, [one], [other])
+/** Elements are the same where their list would be stored the same, and 0 is -0: each is encoded once. */
+function withoutElements(codec: Codec, current: readonly unknown[], removed: readonly unknown[]): readonly unknown[] {
+  const formOf = (element: unknown): string => encodeValue(codec, [element === 0 ? 0 : element]).toString('latin1')
+  const forms = new Set(removed.map(formOf))
+  return current.filter((element) => !forms.has(formOf(element)))
 }
 
 /** A set keeps its elements once, in OID order: its codec sees to both. */

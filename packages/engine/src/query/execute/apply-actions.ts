@@ -90,7 +90,7 @@ async function addJson(
   }
   for (const [i, { type: given }] of action.elements.entries()) {
     const whole = (await attributeJson(changing, given, values.values[i])) as { pairs: unknown[] } | null
-    pairs.push(...(whole?.pairs ?? []))
+    for (const pair of whole?.pairs ?? []) pairs.push(pair)
   }
   return { action: 'add', pairs }
 }

@@ -52,7 +52,9 @@ export async function eachJson(
   values: readonly unknown[],
 ): Promise<unknown[]> {
   const elements: unknown[] = []
-  for (const [i, { type }] of plans.entries()) elements.push(...(await elementsJson(changing, type, values[i])))
+  for (const [i, { type }] of plans.entries()) {
+    for (const element of await elementsJson(changing, type, values[i])) elements.push(element)
+  }
   return elements
 }
 

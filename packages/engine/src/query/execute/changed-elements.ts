@@ -1,5 +1,4 @@
 /** Elements of a collection that are set, cleared or removed: the collection as it is afterwards, as a request body. */
-import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { readAndExpectLinks } from '../../links/attribute-links.ts'
 import type { ObjectState } from '../../records/working-set.ts'
@@ -33,7 +32,7 @@ export async function setElements(
   const present = await presentElements(changing, target, state)
   if (choice.kind === 'slice') {
     const { from, to } = rangeIn(present, choice)
-    return present.toSpliced(from, to - from, ...given)
+    return [...present.slice(0, from), ...given, ...present.slice(to)]
   }
   return replaced(present, positionsIn(present, choice, target), () => given[0])
 }
@@ -67,9 +66,8 @@ export async function changeWithin(
   const isSet = target.type.kind === 'collection' && target.type.form === 'set'
   return fieldsChanged(changing, target, choice, state, (held) => {
     const elements = (held ?? []) as readonly unknown[]
-    if (action.kind === 'remove')
-      return elements.filter((element) => !given.some((other) => isSameJson(element, other)))
-    return [...elements, ...given.filter((element) => !isSet || !elements.some((other) => isSameJson(element, other)))]
+    if (action.kind === 'remove') return without(elements, given)
+    return [...elements, ...(isSet ? without(given, elements) : given)]
   })
 }
 
@@ -85,11 +83,20 @@ export async function withoutElement(
   return at === undefined ? undefined : present.toSpliced(at, 1)
 }
 
-/** Whole numbers may be of either kind: 2 is 2n. */
-function isSameJson(one: unknown, other: unknown): boolean {
-  const isNumeric = (json: unknown): boolean => typeof json === 'number' || typeof json === 'bigint'
-  // biome-ignore lint/suspicious/noDoubleEquals: compares numbers of both kinds by value.
-  return isNumeric(one) && isNumeric(other) ? one == other : isDeepStrictEqual(one, other)
+/** Those of `elements` that are not among `others`: each is looked at once. */
+function without(elements: readonly unknown[], others: readonly unknown[]): unknown[] {
+  const forms = new Set(others.map(formOf))
+  return elements.filter((element) => !forms.has(formOf(element)))
+}
+
+/** The same text for the same JSON: whatever the order of names, and whole numbers of either kind (2 is 2n, and 0 is -0). */
+function formOf(json: unknown): string {
+  if (typeof json === 'bigint') return String(json)
+  if (typeof json === 'number') return Number.isInteger(json) ? String(BigInt(json)) : String(json)
+  if (Array.isArray(json)) return `[${json.map(formOf).join()}]`
+  if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
+  const fields = Object.entries(json).sort(([one], [other]) => (one < other ? -1 : 1))
+  return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${formOf(value)}`).join()}}`
 }
 
 /** The collection with one attribute of the chosen elements changed. */
