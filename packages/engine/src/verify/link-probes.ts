@@ -14,6 +14,7 @@ import type { AttributeFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -90,11 +91,23 @@ function answersToOne(context: VerifyContext, entry: LinkEntry, inverse: Attribu
   }
 }
 
-/** The attribute as any class that has it sees it. */
-function findAttribute(context: VerifyContext, number: AttributeNumber): AttributeFormat | undefined {
-  const formats = recordFormats(context.catalog)
-  for (const cls of context.catalog.classes) {
-    if (cls.attributes.some((attribute) => attribute.number === number)) return formats.of(cls).attribute(number)
+const attributesOf = new WeakMap<Catalog, Map<AttributeNumber, AttributeFormat | undefined>>()
+
+/** The attribute as any class that has it sees it; looked for once, since every entry asks. */
+function findAttribute({ catalog }: VerifyContext, number: AttributeNumber): AttributeFormat | undefined {
+  let known = attributesOf.get(catalog)
+  if (known === undefined) {
+    known = new Map()
+    attributesOf.set(catalog, known)
+  }
+  if (!known.has(number)) known.set(number, searchAttribute(catalog, number))
+  return known.get(number)
+}
+
+function searchAttribute(catalog: Catalog, number: AttributeNumber): AttributeFormat | undefined {
+  for (const cls of catalog.classes) {
+    if (cls.attributes.some((attribute) => attribute.number === number))
+      return recordFormats(catalog).of(cls).attribute(number)
   }
   return undefined
 }

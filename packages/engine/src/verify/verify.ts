@@ -5,7 +5,7 @@
 
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
-import { AshlarError } from '../errors.ts'
+import type { AshlarError } from '../errors.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { DamagedEntry } from '../store/damaged-entry.ts'
@@ -14,6 +14,7 @@ import { probeIndexEntry } from './index-probes.ts'
 import { probeLinkEntry } from './link-probes.ts'
 import { probeObject } from './object-probes.ts'
 import type { Probe, VerifyContext } from './probe.ts'
+import { damaged, ProbeReader } from './read-probes.ts'
 import { probeReceipt } from './receipt-probes.ts'
 
 export interface VerifyReport {
@@ -88,6 +89,7 @@ async function probeRange(
   step: (entries: number) => void,
 ): Promise<number> {
   let count = 0
+  const reader = new ProbeReader(snapshot)
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   const onDamage = (error: AshlarError): void => {
     // The first behind the range before is met twice.
@@ -98,9 +100,9 @@ async function probeRange(
   for await (const batch of snapshot.scan(range, copy, { batch: batchEntries, onDamage })) {
     count += batch.length
     step(batch.length)
-    const probes = batch.flatMap((entry) => probesOf(context, probe, entry))
-    for (const [position, value] of (await readAll(snapshot, probes)).entries()) {
-      // A damaged entry is told where its own space is scanned.
+    const byEntry = batch.map((entry) => probesOf(context, probe, entry))
+    const probes = byEntry.flat()
+    for (const [position, value] of (await reader.read(byEntry)).entries()) {
       const problem = value === damaged ? undefined : verdictOf(probes[position]!, value)
       if (problem !== undefined) tell(context, problem)
     }
@@ -132,32 +134,4 @@ function verdictOf(probe: Probe, value: Bytes | undefined): string | undefined {
   } catch (error) {
     return `the entry under key ${Buffer.from(probe.key).toString('hex')} cannot be understood: ${String(error)}`
   }
-}
-
-const damaged = Symbol('damaged')
-
-/** At once, or one by one where one of them is damaged. */
-async function readAll(
-  snapshot: Snapshot,
-  probes: readonly Probe[],
-): Promise<readonly (Bytes | undefined | typeof damaged)[]> {
-  try {
-    return (await snapshot.read(probes.map(({ key }) => key))).values
-  } catch (error) {
-    if (!isDamage(error)) throw error
-  }
-  const values: (Bytes | undefined | typeof damaged)[] = []
-  for (const { key } of probes) {
-    try {
-      values.push((await snapshot.read([key])).values[0])
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      values.push(damaged)
-    }
-  }
-  return values
-}
-
-function isDamage(error: unknown): boolean {
-  return error instanceof AshlarError && error.type === 'DataCorruption'
 }
