@@ -1,6 +1,6 @@
 /** One federated database: every operation of the interface as a method. */
 
-import { runTransaction, type TransactionStep } from './batch/run-transaction.ts'
+import { runTransaction, type TransactionBody } from './batch/run-transaction.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
@@ -253,18 +253,19 @@ export class FederatedDatabase implements Database {
    * POST /v1/transaction: what `body` does is committed together or not at all; where others were first, it is done
    * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
    * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
-   * that is read in any case.
+   * that is read in any case. `signal`: of a client that may go away; throws its reason.
    */
   transaction<T>(
-    body: (step: TransactionStep, isRehearsal: boolean) => Promise<T>,
+    body: TransactionBody<T>,
     isRehearsed: boolean,
     once?: Once<T>,
     oid?: string,
   ): Promise<T> {
     const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
-    return runTransaction(body, isRehearsed, this.resources(), asked)
+    return runTransaction(body, isRehearsed, this.resources(), asked, signal)
   }
 
+    signal?: AbortSignal,
   /**
    * Work that does no more when it is done twice: its receipt is a commit of its own, after it. `isKept`: whether the result
    * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.

@@ -30,6 +30,8 @@ export interface EngineLimits {
   readonly walkEdgesMax: number
   /** Operations of one batch. */
   readonly transactionOperationsMax: number
+  /** How long the operations of one batch may run, all attempts together; looked at between them. */
+  readonly transactionMsMax: number
   /** Objects over which an index can be built as part of a transaction. */
   readonly transactionIndexObjectsMax: number
   /** How long it is known at least that a request with an Idempotency-Key has been carried out. */
@@ -57,6 +59,7 @@ export const defaultEngineLimits: EngineLimits = {
   pathExpansionsMax: 10_000_000,
   walkEdgesMax: 32,
   transactionOperationsMax: 10_000,
+  transactionMsMax: 60_000,
   transactionIndexObjectsMax: 100_000,
   receiptMs: 86_400_000,
   receiptReplyBytesMax: 65_536,

@@ -1,6 +1,7 @@
 /** POST /v1/transaction: several operations as one commit (REST interface, section 7). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'
+import { AshlarError } from '../errors.ts'
 import { ChangeScope } from '../evolution/change-scope.ts'
 import { Numbering } from '../evolution/numbering.ts'
 import type { QueryResources } from '../query/query-resources.ts'
@@ -8,6 +9,7 @@ import type { Once } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
@@ -17,18 +19,28 @@ import { DatabaseTransaction } from './database-transaction.ts'
 export type TransactionStep = (number: number) => Database
 
 /**
+ * To be called between operations: lets others have their turn where it is time. Throws LimitExceeded when the time of the
+ * transaction is over, and the reason for which the client went away.
+ */
+export type BetweenSteps = () => Promise<void> | undefined
+
+export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
+
+/**
  * `body` does the operations. Where `isRehearsed`, it runs twice at each attempt: all operations first, then those that are to be
- * committed, of which the result is that of the transaction. Throws what the operations throw, and TransactionContention; with
- * `asked`, what `Receipt.check` throws.
+ * committed, of which the result is that of the transaction. Throws what the operations throw, TransactionContention, and the
+ * reason of `signal`; with `asked`, what `Receipt.check` throws.
  */
 export async function runTransaction<T>(
-  body: (step: TransactionStep, isRehearsal: boolean) => Promise<T>,
+  body: TransactionBody<T>,
   isRehearsed: boolean,
   resources: QueryResources,
   asked: OnceAsked<T> | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<T> {
   const { store, limits, catalogs, changes, session, containers } = resources
   const scopeResources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
+  const between = betweenSteps(limits.transactionMsMax, signal)
   const attempt = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = async (within: Transaction, isRehearsal: boolean): Promise<Done<T>> => {
@@ -38,7 +50,7 @@ export async function runTransaction<T>(
         within.operation = number
         return database
       }
-      return { result: await body(step, isRehearsal), scope }
+      return { result: await body(step, isRehearsal, between), scope }
     }
     if (isRehearsed) {
       await runIn(transaction.rehearsal(), true)
@@ -48,12 +60,29 @@ export async function runTransaction<T>(
   }
   const { scope, result } =
     asked === undefined
-      ? await transact(store, limits.transactionAttemptsMax, async (transaction) => {
-          return attempt(transaction, await catalogs.at(transaction.snapshot))
-        })
-      : await runOnce(attempt, asked, resources)
+      ? await transact(
+          store,
+          limits.transactionAttemptsMax,
+          async (transaction) => attempt(transaction, await catalogs.at(transaction.snapshot)),
+          { signal },
+        )
+      : await runOnce(attempt, asked, resources, signal)
   for (const then of scope.afterCommit) then()
   return result
+}
+
+/** The time is for all attempts together. */
+function betweenSteps(msMax: number, signal: AbortSignal | undefined): BetweenSteps {
+  const endsAtMs = performance.now() + msMax
+  const slice = openTimeSlice()
+  return () => {
+    signal?.throwIfAborted()
+    if (performance.now() <= endsAtMs) return slice.breath()
+    throw new AshlarError(
+      'LimitExceeded',
+      `The operations of the transaction ran for more than ${msMax / 1_000} s (transactionMsMax); nothing was changed.`,
+    )
+  }
 }
 
 interface Done<T> {
@@ -76,6 +105,7 @@ function runOnce<T>(
   attempt: (transaction: Transaction, catalog: Catalog) => Promise<Done<T>>,
   { once, oid }: OnceAsked<T>,
   { store, limits, catalogs, receipts }: QueryResources,
+  signal: AbortSignal | undefined,
 ): Promise<Done<T>> {
   const receipt = receipts.of(once)
   const first = [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])]
@@ -102,6 +132,6 @@ function runOnce<T>(
       await receipt.put(transaction, done.result)
       return done
     },
-    { first },
+    { first, signal },
   )
 }

@@ -7,7 +7,10 @@ import type { OperationFinder } from './find-operation.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri } from './substitute-ids.ts'
 
-/** The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw. */
+/**
+ * The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw, LimitExceeded when they take
+ * too long, and ClientGone.
+ */
 export async function runOperations(
   request: FdRequest,
   finder: OperationFinder,
@@ -18,11 +21,12 @@ export async function runOperations(
   const isRehearsed = operations.some(({ isKept }) => !isKept)
   let rehearsal: Run | undefined
   return request.fd.transaction(
-    async (step, isRehearsal) => {
+    async (step, isRehearsal, between) => {
       // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did there.
       const earlier = isRehearsal ? undefined : rehearsal
       const run = new Run(request, finder, limits.changeReplyBytesMax)
       for (const operation of operations) {
+        await between()
         if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
         else run.takeOver(operation, earlier)
       }
@@ -31,6 +35,8 @@ export async function runOperations(
     },
     isRehearsed,
     once,
+    undefined,
+    request.signal,
   )
 }
 

@@ -12,7 +12,7 @@ let server: ServerUnderTest
 let fd: FdUnderTest
 let alias: string
 
-useFdPerTest(10, async (given) => {
+useFdPerTest(11, async (given) => {
   ;({ server, fd, alias } = given)
   await fd.define(
     classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),
@@ -253,14 +253,24 @@ describe('a transaction', () => {
 
 describe('limits', () => {
   let small: ServerUnderTest
+  let hasty: ServerUnderTest
   beforeAll(async () => {
-    const limits = { transactionOperationsMax: 5, transactionIndexObjectsMax: 3, changeReplyBytesMax: 500 }
-    const data = temporaryDirectory()
-    const config = join(data, 'ashlar.json')
-    writeFileSync(config, JSON.stringify({ limits }))
-    small = await startServer({ words: ['--config', config], data })
+    small = await startLimited({ transactionOperationsMax: 5, transactionIndexObjectsMax: 3, changeReplyBytesMax: 500 })
+    hasty = await startLimited({ transactionMsMax: 1 })
   })
-  afterAll(() => small.remove())
+  afterAll(async () => {
+    await small.remove()
+    await hasty.remove()
+  })
+
+  rule(['1.5.6', '7.1.11'], 'the time that the operations of a transaction may take', async () => {
+    expect((await hasty.put('/v1/schema', [classOf('A', { n: 'integer' })])).status).toBe(201)
+    // So many take longer than a millisecond on every machine.
+    const create = { method: 'post', uri: '/v1/object', body: { class: 'A' } }
+    const reply = await hasty.post('/v1/transaction', Array(5_000).fill(create))
+    expect(expectProblem(reply, 422, 'LimitExceeded')).toContain('transactionMsMax')
+    expect((await hasty.post('/v1/query', { query: 'FROM A RETURN COUNT() AS n' })).json).toEqual([{ n: 0 }])
+  })
 
   rule(
     ['1.5.6', '7.1.10'],
@@ -278,3 +288,10 @@ describe('limits', () => {
     },
   )
 })
+
+function startLimited(limits: Record<string, number>): Promise<ServerUnderTest> {
+  const data = temporaryDirectory()
+  const config = join(data, 'ashlar.json')
+  writeFileSync(config, JSON.stringify({ limits }))
+  return startServer({ words: ['--config', config], data })
+}
