@@ -6,6 +6,10 @@ export interface ServerLimits {
   readonly bodyBytesMax: number
   /** How deep arrays and objects of a body may be nested. */
   readonly jsonDepthMax: number
+  /** Values of a JSON body: numbers, texts, literals, arrays, objects, and names of fields. */
+  readonly bodyValuesMax: number
+  /** Those of a body that is one object to be created or changed. */
+  readonly objectValuesMax: number
   readonly requestHeaderBytesMax: number
   /** What the bodies of all requests under way take together, in one process, after decompression. */
   readonly bodiesBytesMax: number
@@ -31,6 +35,8 @@ export interface ServerLimits {
 export const defaultServerLimits: ServerLimits = {
   bodyBytesMax: 64 * 2 ** 20,
   jsonDepthMax: 64,
+  bodyValuesMax: 1_000_000,
+  objectValuesMax: 200_000,
   requestHeaderBytesMax: 16 * 2 ** 10,
   bodiesBytesMax: 256 * 2 ** 20,
   bodyTurnMsMax: 5_000,

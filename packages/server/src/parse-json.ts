@@ -1,24 +1,133 @@
-/** Request bodies as JSON: exact for integers of any size, bounded in depth. */
-import { AshlarError } from '@ashlar/engine'
+/** Request bodies as JSON: exact for integers of any size, bounded in depth and values, large ones piece by piece. */
+import { type Awaitable, openTimeSlice } from '@ashlar/engine'
 import { parse as parseLossless } from 'lossless-json'
 import { beyondDouble, exactNumber } from './exact-number.ts'
+import {
+  JsonLayout,
+  type JsonLimits,
+  type LargeContainer,
+  malformed,
+  type Piece,
+  type PieceSizes,
+  tooDeep,
+} from './json-layout.ts'
 
 /** A byte order mark is kept, and refused: JSON has none. */
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** Integers beyond 2^53 come as bigint. Throws MalformedRequest. */
-export function parseJson(body: Uint8Array, depthMax: number): unknown {
+
+/** How a body is divided; other sizes are for tests. */
+export interface JsonSizes {
+  /** A body that is no longer is parsed at once. */
+  readonly smallBytes: number
+  /** What is scanned before others may have their turn: a fraction of a millisecond of work. */
+  readonly sliceBytes: number
+  /** About a millisecond of work, or ten where numbers have many digits. */
+  readonly pieces: PieceSizes
+}
+
+const usualSizes: JsonSizes = {
+  smallBytes: 16_384,
+  sliceBytes: 65_536,
+  pieces: { valuesMax: 5_000, bytesMax: 131_072 },
+}
+
+/**
+ * Integers beyond 2^53 come as bigint. Values are counted before anything is built of them; where there are many, others have their
+ * turn in between, and the value comes later. Throws MalformedRequest and BodyTooLarge.
+ */
+export function parseJson(body: Uint8Array, limits: JsonLimits, sizes: JsonSizes = usualSizes): Awaitable<unknown> {
+  // Each value takes a byte.
+  if (body.length > Math.min(sizes.smallBytes, limits.valuesMax)) return parseLarge(body, limits, sizes)
   const text = decode(body)
-  checkDepth(text, depthMax)
-  try {
-    return beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
-  } catch (error) {
-    throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
-  }
+  checkDepth(text, limits.depthMax)
+  return parseText(text)
 }
 
 /** A body that is text: a byte order mark is no part of it. Throws MalformedRequest. */
 export function decodeText(body: Uint8Array): string {
   return decode(body).replace(/^\uFEFF/, '')
+}
+
+async function parseLarge(body: Uint8Array, limits: JsonLimits, sizes: JsonSizes): Promise<unknown> {
+  const { sliceBytes, pieces } = sizes
+  const slice = openTimeSlice()
+  const layout = new JsonLayout(limits, pieces)
+  for (let at = 0; at < body.length; at += sliceBytes) {
+    layout.scan(body, at, Math.min(at + sliceBytes, body.length))
+    await slice.breath()
+  }
+  layout.end()
+  const { root } = layout
+  if (root === undefined) return parseText(decode(body))
+  checkBlank(body, 0, root.from)
+  checkBlank(body, root.to, body.length)
+  return build(body, root, () => slice.breath())
+}
+
+/** Recurses as deep as the limit of levels. */
+async function build(
+  body: Uint8Array,
+  container: LargeContainer,
+  breathe: () => Promise<void> | undefined,
+): Promise<unknown> {
+  const { isArray, pieces } = container
+  const elements: unknown[] = []
+  const fields: Record<string, unknown> = {}
+  for (const piece of pieces) {
+    if (piece.kind === 'elements') {
+      const part = parseElements(body, piece, isArray)
+      if (Array.isArray(part)) for (const element of part) elements.push(element)
+      else for (const [name, value] of Object.entries(part)) setField(fields, name, value)
+    } else if (piece.kind === 'child') {
+      const name = isArray ? checkBlank(body, piece.from, piece.to) : nameBefore(body, piece)
+      const child = await build(body, piece.child, breathe)
+      if (name === undefined) elements.push(child)
+      else setField(fields, name, child)
+    } else checkBlank(body, piece.from, piece.to)
+    await breathe()
+  }
+  return isArray ? elements : fields
+}
+
+/** Like any other name: an assignment would take this one for the prototype. */
+function setField(fields: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__')
+    Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true })
+  else fields[name] = value
+}
+
+/** One element at least. */
+function parseElements(body: Uint8Array, { from, to }: Piece, isArray: boolean): readonly unknown[] | object {
+  const text = decode(body.subarray(from, to))
+  const part = parsePart(isArray ? `[${text}]` : `{${text}}`, from, to)
+  if (Object.keys(part).length === 0) throw malformedBetween(from, to)
+  return part
+}
+
+/** Of `"name":`, before the opening bracket of the value. */
+function nameBefore(body: Uint8Array, { from, to }: Piece): string {
+  const part = parsePart(`{${decode(body.subarray(from, to))}[]}`, from, to)
+  const [name] = Object.keys(part)
+  if (name === undefined) throw malformedBetween(from, to)
+  return name
+}
+
+function parsePart(text: string, from: number, to: number): object {
+  try {
+    return parseAny(text) as object
+  } catch {
+    throw malformedBetween(from, to)
+  }
+}
+
+function malformedBetween(from: number, to: number): Error {
+  return malformed(`The body is not JSON: it is not well formed between byte ${from} and byte ${to}.`)
+}
+
+const blank = /^[ \t\n\r]*$/
+
+function checkBlank(body: Uint8Array, from: number, to: number): undefined {
+  if (!blank.test(decode(body.subarray(from, to)))) throw malformedBetween(from, to)
 }
 
 function decode(body: Uint8Array): string {
@@ -27,6 +136,18 @@ function decode(body: Uint8Array): string {
   } catch {
     throw malformed('The body is not UTF-8.')
   }
+}
+
+function parseText(text: string): unknown {
+  try {
+    return parseAny(text)
+  } catch (error) {
+    throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
+  }
+}
+
+function parseAny(text: string): unknown {
+  return beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
 }
 
 function parseExactly(text: string): unknown {
@@ -49,7 +170,7 @@ function checkDepth(text: string, depthMax: number): void {
     const code = text.charCodeAt(i)
     if (code === quote) i = endOfString(text, i)
     else if (code === openBrace || code === openBracket) {
-      if (++depth > depthMax) throw malformed(`The body is nested deeper than ${depthMax} levels.`)
+      if (++depth > depthMax) throw tooDeep(depthMax)
     } else if (code === closeBrace || code === closeBracket) depth--
   }
 }
@@ -61,8 +182,4 @@ function endOfString(text: string, start: number): number {
     else if (code === quote) return i
   }
   return text.length
-}
-
-function malformed(message: string): AshlarError {
-  return new AshlarError('MalformedRequest', message)
 }

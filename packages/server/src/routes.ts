@@ -23,6 +23,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route's operation takes text beside JSON. */
     readonly takesText?: boolean
+    /** The body is one object to be created or changed. */
+    readonly takesObject?: boolean
     /** The path does not have the method: the route only says so. */
     readonly isRefused?: boolean
   }
@@ -35,7 +37,7 @@ export function registerOperations(app: FastifyInstance, fds: FederatedDatabases
     app.route({
       method: operation.method,
       url: operation.path,
-      config: { takesText: operation.takesText === true },
+      config: { takesText: operation.takesText === true, takesObject: operation.takesObject === true },
       ...(operation.body === undefined || operation.isBodyCheckedByEngine === true
         ? {}
         : { schema: { body: operation.body } }),

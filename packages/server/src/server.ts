@@ -13,6 +13,7 @@ import { decompressBodies } from './decompress.ts'
 import { FederatedDatabases } from './federated-databases.ts'
 import { registerHealth } from './health.ts'
 import { noteBody } from './idempotency/request-id.ts'
+import type { JsonLimits } from './json-layout.ts'
 import type { Limits } from './limits.ts'
 import { readContentType } from './negotiate.ts'
 import { resources } from './operations/table.ts'
@@ -112,10 +113,16 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
 
 function takeBodies(app: FastifyInstance, limits: Limits): void {
   app.removeAllContentTypeParsers()
+  const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
+    return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
+  }
+  const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     // What is checked here is checked for every route: a body that none asked for is not looked at.
     if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
-    takeBody(request, body as Buffer, (bytes) => parseJson(bytes, limits.jsonDepthMax), done)
+    // Each value takes a byte: most bodies are too short for a look at what they are.
+    const isObject = body.length > limits.objectValuesMax && request.routeOptions.config.takesObject === true
+    takeBody(request, body as Buffer, (bytes) => parseJson(bytes, isObject ? ofObject : ofAny), done)
   })
   app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
     const parse = (bytes: Buffer): unknown => (bytes.length === 0 ? undefined : { query: decodeText(bytes) })
@@ -123,7 +130,7 @@ function takeBodies(app: FastifyInstance, limits: Limits): void {
   })
 }
 
-/** `done` gets what `parse` makes of the body, or throws. */
+/** `done` gets what `parse` makes of the body, now or later, or throws. */
 function takeBody(
   request: FastifyRequest,
   body: Buffer,
@@ -138,7 +145,8 @@ function takeBody(
       done(error as Error)
       return
     }
-    done(null, parsed)
+    if (parsed instanceof Promise) parsed.then((value) => done(null, value), done)
+    else done(null, parsed)
   }
   const noted = noteBody(request, body)
   if (noted === undefined) end()

@@ -43,6 +43,7 @@ export const objectOperations: readonly FdOperation[] = [
     tag: 'Objects',
     status: 201,
     body: CreateObject,
+    takesObject: true,
     reply: ObjectCreated,
     errors: [...attributeErrors, 'UnknownClass', 'ClassNotReferenceable'],
     async run(database, { body }) {
@@ -79,6 +80,7 @@ export const objectOperations: readonly FdOperation[] = [
     params: oidParam,
     status: 204,
     body: UpdateObject,
+    takesObject: true,
     errors: [...attributeErrors, 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
     async run(database, request) {
       const { class: className, attributes } = request.body as Partial<ObjectBody>

@@ -79,6 +79,8 @@ interface OperationEntry {
   readonly body?: Schema
   /** The body may also be text/plain, which is then the field `query` of a body. */
   readonly takesText?: true
+  /** The body is one object: `objectValuesMax` bounds it. */
+  readonly takesObject?: true
   /** Where the engine checks the body wholly, with better messages than a schema has. */
   readonly isBodyCheckedByEngine?: true
   /** What else it may answer with, by status. */

@@ -1,6 +1,7 @@
 /** The limits of a server, over HTTP. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { classOf, FdUnderTest } from './class-of.ts'
 import { expectProblem } from './expectations.ts'
@@ -13,6 +14,8 @@ const small = {
   requestHeaderBytesMax: 4_000,
   indexKeyAttributesMax: 2,
   classAttributesMax: 3,
+  bodyValuesMax: 200,
+  objectValuesMax: 100,
 }
 let server: ServerUnderTest
 let fd: FdUnderTest
@@ -40,6 +43,8 @@ rule('1.5.1', 'the limits without configuration', async () => {
   expect((await server.get('/v1/fd')).json.limits).toMatchObject({
     bodyBytesMax: 64 * 2 ** 20,
     jsonDepthMax: 64,
+    bodyValuesMax: 1_000_000,
+    objectValuesMax: 200_000,
     requestHeaderBytesMax: 16 * 2 ** 10,
     indexKeyAttributesMax: 16,
     classAttributesMax: 1_000,
@@ -52,6 +57,45 @@ rule(['1.5.2', '1.2.11', '1.2.14'], 'limits of the configuration are shown and i
   expect((await narrow.send('PUT', '/v1/schema', { raw: padded(2_000) })).status).toBe(201)
   expectProblem(await narrow.send('PUT', '/v1/schema', { raw: padded(2_001) }), 413, 'BodyTooLarge')
   expect(expectProblem(await narrow.send('PUT', '/v1/schema', { raw: '[[[[[[]]]]]]' }), 400)).toContain('5')
+})
+
+rule('1.5.13', 'values of a body, compressed or not, and of one object', async () => {
+  const values = (count: number): string => JSON.stringify(Array.from({ length: count - 1 }, () => 1))
+  const object = (count: number): string =>
+    JSON.stringify({ class: 'Nothing', attributes: { list: Array.from({ length: count - 7 }, () => 1) } })
+  const over = async (method: string, path: string, raw: string | Buffer, headers = {}): Promise<string> =>
+    expectProblem(
+      await narrow.send(method, path, { raw, headers: { 'content-type': 'application/json', ...headers } }),
+      413,
+      'BodyTooLarge',
+    )
+  expectProblem(await narrow.send('POST', '/v1/transaction', { raw: values(200) }), 400, 'MalformedRequest')
+  expect(await over('POST', '/v1/transaction', values(201))).toContain('200 values (bodyValuesMax)')
+  expect(await over('PUT', '/v1/schema', gzipSync(values(201)), { 'content-encoding': 'gzip' })).toContain(
+    'bodyValuesMax',
+  )
+  expectProblem(await narrow.send('POST', '/v1/object', { raw: object(100) }), 422, 'UnknownClass')
+  for (const [method, path] of [
+    ['POST', '/v1/object'],
+    ['PUT', '/v1/object/3-3-1-1'],
+  ] as const) {
+    expect(await over(method, path, object(101))).toContain('100 values (objectValuesMax)')
+  }
+})
+
+rule('1.5.13', 'a body of 8 kB that is 8 MiB of empty objects is refused for its values', async () => {
+  const bomb = gzipSync(Buffer.concat([Buffer.from('['), Buffer.alloc(8 * 2 ** 20, '{},')]))
+  expect(bomb.length).toBeLessThan(10_000)
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  for (const [method, path] of [
+    ['PUT', '/v1/schema'],
+    ['POST', '/v1/query'],
+    ['POST', '/v1/object'],
+  ] as const) {
+    expect(expectProblem(await server.send(method, path, { raw: bomb, headers }), 413, 'BodyTooLarge')).toContain(
+      'ValuesMax',
+    )
+  }
 })
 
 rule('1.5.3', 'request headers over the limit', async () => {

@@ -1,9 +1,38 @@
 /** Request bodies as JSON: exact numbers, bounded depth, ordinary keys. */
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { JsonLayout } from '../../src/json-layout.ts'
 import { parseJson } from '../../src/parse-json.ts'
 
-const parse = (text: string): unknown => parseJson(new TextEncoder().encode(text), 64)
+const limits = { depthMax: 64, valuesMax: 10_000, valuesLimit: 'someValuesMax' }
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const parse = (text: string): unknown => parseJson(bytesOf(text), limits, { ...tiny, smallBytes: 10_000 })
+/** As a large body: byte by byte, in pieces of three values or twenty bytes. */
+const tiny = { smallBytes: 0, sliceBytes: 1, pieces: { valuesMax: 2, bytesMax: 20 } }
+const parseLarge = async (text: string): Promise<unknown> => parseJson(bytesOf(text), limits, tiny)
+const malformed: readonly (readonly [string, string])[] = [
+  ['a byte order mark', '\uFEFF{}'],
+  ['an open string', '{"a'],
+  ['a trailing comma', '[1,]'],
+  ['two values', '1 2'],
+  ['a leading zero', '[01]'],
+  ['NaN', '[NaN]'],
+  ['a comment', '{} // no'],
+  ['single quotes', "{'a':1}"],
+  ['many digits and a trailing comma', '[12345678901234567890,]'],
+  ['many digits and a control character', '["\u0001",12345678901234567890]'],
+  ['nothing but blanks', '  '],
+  ['a comma too many in a large array', '[1,2,3,4,5,6,,7,8,9,10]'],
+  ['a trailing comma in a large array', '[1,2,3,4,5,6,7,8,9,10,]'],
+  ['a comma before a large array', '[,[1,2,3,4,5,6]]'],
+  ['no comma behind a large array', '[[1,2,3,4,5,6]7]'],
+  ['brackets that do not match', '[1,2,3,4,5,6}'],
+  ['a number before a large array', '{"a":1[1,2,3,4,5,6]}'],
+  ['a large array without a name', '{[1,2,3,4,5,6]}'],
+  ['something behind a large array', '[1,2,3,4,5,6] []'],
+  ['something before a large array', '1[1,2,3,4,5,6]'],
+  ['a large array without an end', '[1,2,3,4,5,6'],
+]
 const refusal = expect.objectContaining({ type: 'MalformedRequest' })
 
 /** Any JSON has integers beyond 2^53 too, which come as bigint by design. */
@@ -83,8 +112,8 @@ describe('parseJson', () => {
     )
   })
 
-  it('does not spend time on an integer of a million digits', () => {
-    expect(parse(`[${'9'.repeat(1_000_000)}]`)).toEqual([Number.POSITIVE_INFINITY])
+  it('does not spend time on an integer of a million digits', async () => {
+    expect(await parse(`[${'9'.repeat(1_000_000)}]`)).toEqual([Number.POSITIVE_INFINITY])
   })
 
   it.each(['{"a":1,"a":2}', '{"a":12345678901234567890,"a":2}', '{"a":2,"b":12345678901234567890,"a":2}'])(
@@ -106,8 +135,8 @@ describe('parseJson', () => {
     expect(() => parse(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)).toThrow(/64 levels/)
   })
 
-  it('refuses a million levels without recursion', () => {
-    expect(() => parse('['.repeat(1_000_000))).toThrow(/64 levels/)
+  it('refuses a million levels without recursion', async () => {
+    await expect(parse('['.repeat(1_000_000))).rejects.toThrow(/64 levels/)
   })
 
   it('counts no brackets within strings', () => {
@@ -115,24 +144,106 @@ describe('parseJson', () => {
     expect(parse(text)).toBe(JSON.parse(text))
   })
 
-  it.each([
-    ['a byte order mark', '\uFEFF{}'],
-    ['an open string', '{"a'],
-    ['a trailing comma', '[1,]'],
-    ['two values', '1 2'],
-    ['a leading zero', '[01]'],
-    ['NaN', '[NaN]'],
-    ['a comment', '{} // no'],
-    ['single quotes', "{'a':1}"],
-    ['many digits and a trailing comma', '[12345678901234567890,]'],
-    ['many digits and a control character', '["\u0001",12345678901234567890]'],
-    ['nothing but blanks', '  '],
-  ])('refuses %s', (_what, text) => {
+  it.each(malformed)('refuses %s', async (_what, text) => {
     expect(() => parse(text)).toThrow(refusal)
+    await expect(parseLarge(text)).rejects.toEqual(refusal)
   })
 
-  it('refuses bytes that are not UTF-8', () => {
-    expect(() => parseJson(Uint8Array.of(0x22, 0xff, 0x22), 64)).toThrow(/UTF-8/)
-    expect(() => parseJson(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22), 64)).toThrow(/UTF-8/)
+  it('refuses bytes that are not UTF-8', async () => {
+    for (const bytes of [Uint8Array.of(0x22, 0xff, 0x22), Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)]) {
+      expect(() => parseJson(bytes, limits)).toThrow(/UTF-8/)
+      await expect(parseJson(bytes, limits, tiny)).rejects.toThrow(/UTF-8/)
+      const within = Buffer.concat([Buffer.from('[1,2,3,4,5,6,{"a":'), bytes, Buffer.from('}]')])
+      await expect(parseJson(within, limits, tiny)).rejects.toThrow(/UTF-8/)
+    }
+  })
+})
+
+describe('a large body', () => {
+  it('comes to the same in pieces, wherever it is cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.json({ maxDepth: 6 }), fc.integer({ min: 0, max: 6 }), async (text, indent) => {
+        const value = JSON.parse(text) as unknown
+        const spaced = JSON.stringify(
+          { one: value, more: [1, value, [], [value], {}, 'é☃"[\\'], last: value },
+          null,
+          indent,
+        )
+        expect(inNumbers(await parseLarge(spaced))).toBe(inNumbers(JSON.parse(spaced)))
+      }),
+    )
+  })
+
+  it('is refused wherever JSON.parse refuses it', async () => {
+    const text = JSON.stringify({
+      a: [1, [2, 3, 4, 5, 6], { b: 'x', c: [true, null, -1.5e3], d: {} }],
+      e: { f: [[7, 8, 9, 10]] },
+    })
+    // Each character left out, doubled, or replaced by one that means something.
+    const variants = [...text].flatMap((character, at) => {
+      return ['', character + character, ...'[]{},:"1 '].map((by) => text.slice(0, at) + by + text.slice(at + 1))
+    })
+    for (const variant of variants) {
+      let value: unknown
+      try {
+        value = JSON.parse(variant)
+      } catch {
+        await expect(parseLarge(variant), variant).rejects.toEqual(refusal)
+        continue
+      }
+      expect(await parseLarge(variant)).toEqual(value)
+    }
+  })
+
+  it.each(['1', '12345678901234567890'])('keeps __proto__ and the order of names beside %s', async (digits) => {
+    const large = '[1,2,3,4,5,6,7]'
+    const text = `{"b":1,"__proto__":${large},"c":{"__proto__":2},"d":${digits},"e":3,"a":${large},"b":${large}}`
+    const parsed = (await parseLarge(text)) as { d: unknown; b: unknown }
+    expect(Object.keys(parsed)).toEqual(['b', '__proto__', 'c', 'd', 'e', 'a'])
+    expect(Object.getPrototypeOf(parsed)).toBe(Object.prototype)
+    expect(parsed.d).toBe(digits === '1' ? 1 : 12345678901234567890n)
+    expect(parsed.b).toEqual([1, 2, 3, 4, 5, 6, 7])
+  })
+
+  it('takes 64 levels, and refuses 65', async () => {
+    const nested = (levels: number): string => `${'[1,2,3,4,'.repeat(levels)}5${']'.repeat(levels)}`
+    expect(await parseLarge(nested(64))).toEqual(JSON.parse(nested(64)))
+    await expect(parseLarge(nested(65))).rejects.toThrow(/64 levels/)
+  })
+
+  it('has values counted as they are: names, texts, numbers, literals, arrays and objects', async () => {
+    const text = '{"a":[1,-2.5e3,"x,[{\\"",true,null,{}]}'
+    const values = 9
+    const within = (valuesMax: number) => parseJson(bytesOf(text), { ...limits, valuesMax }, tiny)
+    expect(await within(values)).toEqual(JSON.parse(text))
+    const refused = { type: 'BodyTooLarge', message: `The body has more than ${values - 1} values (someValuesMax).` }
+    await expect(within(values - 1)).rejects.toMatchObject(refused)
+  })
+
+  it('is refused for its values before anything is built of it, and the rest of it is not looked at', async () => {
+    const parsing = vi.spyOn(JSON, 'parse')
+    const body = Buffer.from(`[${'{},'.repeat(1_000_000)}{}]`)
+    const taken = vi.spyOn(JsonLayout.prototype, 'scan')
+    await expect(parseJson(body, limits)).rejects.toMatchObject({ type: 'BodyTooLarge' })
+    expect(parsing).not.toHaveBeenCalled()
+    expect(taken).toHaveBeenCalledTimes(1)
+    vi.restoreAllMocks()
+  })
+
+  it('is parsed in pieces of 5,000 values at most and a few more, between which others have their turn', async () => {
+    const text = JSON.stringify({ list: Array.from({ length: 40_000 }, (_, i) => [i, 'x']) })
+    const parsing = vi.spyOn(JSON, 'parse')
+    // Each look at the clock is a millisecond later than the one before.
+    let now = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => now++)
+    const turns = vi.spyOn(globalThis, 'setImmediate')
+    const value = await parseJson(bytesOf(text), { ...limits, valuesMax: 200_000 })
+    const [calls, longest] = [parsing.mock.calls.length, Math.max(...parsing.mock.calls.map(([part]) => part.length))]
+    const taken = turns.mock.calls.length
+    vi.restoreAllMocks()
+    expect(value).toEqual(JSON.parse(text))
+    expect(calls).toBeGreaterThan(20)
+    expect(longest).toBeLessThan(140_000)
+    expect(taken).toBeGreaterThan(3)
   })
 })
