@@ -2,6 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { Bytes } from '../store/store.ts'
+import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { shownValue } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
@@ -29,20 +30,29 @@ interface EntryChange {
 export async function maintainIndexes(transaction: Transaction, changes: readonly IndexedChange[]): Promise<void> {
   const removals: EntryChange[] = []
   const additions: EntryChange[] = []
-  for (const change of changes) {
+  const slice = openTimeSlice()
+  for (const [position, change] of changes.entries()) {
     for (const format of indexFormatsOf(change.format)) collect(change, format, removals, additions)
+    if (isLook(position)) await slice.breath()
   }
   // All removals first: a unique key may move from one changed object to another.
-  for (const removal of removals) {
+  for (const [position, removal] of removals.entries()) {
     if (removal.entry.isExclusive && removal.format.index.state === 'building') {
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
+    if (isLook(position)) await slice.breath()
   }
-  const left = transaction.isCareful ? await withoutTakenKeys(transaction, additions) : additions
-  for (const { change, entry } of left) {
+  const left = transaction.isCareful ? await withoutTakenKeys(transaction, additions, slice) : additions
+  for (const [position, { change, entry }] of left.entries()) {
     if (entry.isExclusive) transaction.expectAbsent(entry.key)
     transaction.put(entry.key, oidBytes(change.oid))
+    if (isLook(position)) await slice.breath()
   }
+}
+
+/** Whether it is time for a look at the clock; not for the first ones, of which a request mostly has no more. */
+function isLook(position: number): boolean {
+  return position % 100 === 99
 }
 
 function collect(
@@ -75,12 +85,18 @@ async function removeWhileBuilding(transaction: Transaction, { change, entry }: 
 async function withoutTakenKeys(
   transaction: Transaction,
   additions: readonly EntryChange[],
+  slice: TimeSlice,
 ): Promise<readonly EntryChange[]> {
   const exclusive = additions.filter(({ entry }) => entry.isExclusive)
   if (exclusive.length === 0) return additions
   const leftOut = new Set<EntryChange>()
   const holders = new Map<string, Bytes>()
-  const { values } = await transaction.read(exclusive.map(({ entry }) => entry.key))
+  const values: (Bytes | undefined)[] = []
+  for (let at = 0; at < exclusive.length; at += keysAtOnce) {
+    const part = exclusive.slice(at, at + keysAtOnce)
+    for (const value of (await transaction.read(part.map(({ entry }) => entry.key))).values) values.push(value)
+    await slice.breath()
+  }
   for (const [position, addition] of exclusive.entries()) {
     const text = addition.entry.key.toString('latin1')
     const holder = values[position] ?? holders.get(text)
@@ -96,6 +112,9 @@ async function withoutTakenKeys(
   }
   return leftOut.size === 0 ? additions : additions.filter((addition) => !leftOut.has(addition))
 }
+
+/** Keys that are looked up in one go. */
+const keysAtOnce = 1_000
 
 function uniqueViolation({ change, format }: EntryChange, holder: Oid): AshlarError {
   return uniqueViolationError(format, change.format.cls.name, change.after ?? [], holder)

@@ -1,20 +1,22 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
 import { checkChangingValues } from '../records/changing-values.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
-import { objectsAtOnce } from '../records/working-set.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 
-/** Throws UniqueViolation. */
+/** Of many objects it writes some at a time, with turns for others in between. Throws UniqueViolation. */
 export async function flushObjects(changes: ObjectChanges): Promise<void> {
   const { transaction, objects } = changes
+  const slice = openTimeSlice()
   const indexed: IndexedChange[] = []
+  let seen = 0
   for (const { oid, key, format, stored, before, values, isChanged, isDeleted } of objects.all()) {
     if (!isChanged && !isDeleted) continue
     if (format.isChanging && !isDeleted) checkChangingValues(format, before, values, objects.formats)
     if (stored !== undefined) transaction.expectRevision(key, revisionPrefixOf(stored))
     if (format.cls.indexes.length > 0) indexed.push({ oid, format, before, after: isDeleted ? undefined : values })
+    if (++seen % objectsBetweenLooks === 0) await slice.breath()
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const stamp = changes.nextStamp()
@@ -22,6 +24,9 @@ export async function flushObjects(changes: ObjectChanges): Promise<void> {
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
     else if (state.isChanged) transaction.put(state.key, encodeRecord(state.format, stamp, state))
-    if (++written % objectsAtOnce === 0) await nextTurn()
+    if (++written % objectsBetweenLooks === 0) await slice.breath()
   }
 }
+
+/** Objects that are written before the next look at the clock. */
+const objectsBetweenLooks = 100
