@@ -38,7 +38,9 @@ export interface Database {
   /** The same with `?dryRun=true`. */
   planDeletion(nameOrNumber: string): Promise<SchemaReport>
   /** GET /v1/schema: by class number, without deleted ones. */
-  listClasses(): Promise<ClassRepresentation[]>
+  listClasses(): Promise<readonly ClassRepresentation[]>
+  /** The same as JSON text in UTF-8. */
+  listClassesJson(): Promise<Buffer>
   /** GET /v1/schema/{class}: full name or class number. Throws ClassNotFound. */
   readClass(nameOrNumber: string): Promise<ClassRepresentation>
   /** GET /v1/schema/namespace: null (the default namespace) first. */

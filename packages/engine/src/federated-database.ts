@@ -4,6 +4,7 @@ import { runTransaction, type TransactionBody } from './batch/run-transaction.ts
 import { catalogVersionKey } from './bytes/key-space.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
+import { listClasses } from './catalog/list-classes.ts'
 import type { CreateIndexOptions, Database } from './database.ts'
 import { type AlterSettings, strictly } from './evolution/alterations.ts'
 import { CatalogChanges } from './evolution/catalog-changes.ts'
@@ -41,7 +42,6 @@ import {
   type NamespaceRepresentation,
   readClass,
   readNamespace,
-  representClass,
 } from './schema/representation.ts'
 import { when } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-claim.ts'
@@ -179,8 +179,13 @@ export class FederatedDatabase implements Database {
   }
 
   /** GET /v1/schema: by class number, without deleted ones. */
-  listClasses(): Promise<ClassRepresentation[]> {
-    return this.readCatalog((catalog) => catalog.classes.map((cls) => representClass(cls, catalog)))
+  async listClasses(): Promise<readonly ClassRepresentation[]> {
+    return this.readWithCatalog(async (_snapshot, catalog) => (await listClasses(catalog)).classes)
+  }
+
+  /** The same as JSON text in UTF-8. */
+  async listClassesJson(): Promise<Buffer> {
+    return this.readWithCatalog(async (_snapshot, catalog) => (await listClasses(catalog)).json)
   }
 
   /** GET /v1/schema/{class}: full name or class number. Throws ClassNotFound. */
@@ -260,12 +265,12 @@ export class FederatedDatabase implements Database {
     isRehearsed: boolean,
     once?: Once<T>,
     oid?: string,
+    signal?: AbortSignal,
   ): Promise<T> {
     const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
     return runTransaction(body, isRehearsed, this.resources(), asked, signal)
   }
 
-    signal?: AbortSignal,
   /**
    * Work that does no more when it is done twice: its receipt is a commit of its own, after it. `isKept`: whether the result
    * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.

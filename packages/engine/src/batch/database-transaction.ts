@@ -1,4 +1,5 @@
 /** The operations of the interface as steps of one transaction: each sees what those before it did. */
+import { listClasses } from '../catalog/list-classes.ts'
 import type { Database } from '../database.ts'
 import { type AlterSettings, strictly } from '../evolution/alterations.ts'
 import type { ChangeScope } from '../evolution/change-scope.ts'
@@ -23,7 +24,6 @@ import {
   type NamespaceRepresentation,
   readClass,
   readNamespace,
-  representClass,
 } from '../schema/representation.ts'
 import type { Awaitable } from '../store/store.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
@@ -61,9 +61,12 @@ export class DatabaseTransaction implements Database {
     return reportDeletion(this.dryRun(), nameOrNumber)
   }
 
-  async listClasses(): Promise<ClassRepresentation[]> {
-    const { catalog } = this.scope
-    return catalog.classes.map((cls) => representClass(cls, catalog))
+  async listClasses(): Promise<readonly ClassRepresentation[]> {
+    return (await listClasses(this.scope.catalog)).classes
+  }
+
+  async listClassesJson(): Promise<Buffer> {
+    return (await listClasses(this.scope.catalog)).json
   }
 
   async readClass(nameOrNumber: string): Promise<ClassRepresentation> {

@@ -5,12 +5,17 @@ import { assert } from '../errors.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { decodeClass, decodeCounters, decodeIndex, decodeShape } from '../schema/catalog-codec.ts'
+import type { CatalogCounters, Shape } from '../schema/class-definition.ts'
 import { formatVersionKey } from '../store/storage-format.ts'
-import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
-import { type CatalogPart, catalogPartRange, countersKey } from './catalog-keys.ts'
+import type { Awaitable, Bytes, KeyRange, Snapshot } from '../store/store.ts'
+import { catalogKey, catalogPartRange, countersKey } from './catalog-keys.ts'
+import { SharedAttributes } from './shared-attributes.ts'
 
 export class CatalogCache {
   private current: Catalog | undefined
+  /** The load under way, which whoever asks for the same version waits for. */
+  private loading: { readonly version: Bytes; readonly catalog: Promise<Catalog> } | undefined
+  private readonly attributes = new SharedAttributes()
   private readonly checkFormat: (stored: Bytes | undefined) => void
 
   /**
@@ -40,23 +45,55 @@ export class CatalogCache {
     const [version, counters, format] = values
     this.checkFormat(format)
     assert(version !== undefined && counters !== undefined, 'the federated database has a catalog')
-    const catalog = buildCatalog(
+    const { loading } = this
+    if (loading !== undefined && Buffer.compare(loading.version, version) === 0) {
+      // Where it fails, as when its snapshot was lost, this one's may be better.
+      const loaded = await loading.catalog.catch(() => undefined)
+      if (loaded !== undefined) return loaded
+    }
+    const own = { version, catalog: this.readCatalog(snapshot, version, decodeCounters(counters)) }
+    this.loading = own
+    try {
+      this.current = await own.catalog
+      return this.current
+    } finally {
+      if (this.loading === own) this.loading = undefined
+    }
+  }
+
+  private async readCatalog(snapshot: Snapshot, version: Bytes, counters: CatalogCounters): Promise<Catalog> {
+    return buildCatalog(
       {
-        counters: decodeCounters(counters),
-        classes: await readPart(snapshot, 'class', decodeClass),
-        shapes: await readPart(snapshot, 'shape', decodeShape),
-        indexes: await readPart(snapshot, 'index', decodeIndex),
+        counters,
+        classes: await readPart(snapshot, catalogPartRange('class'), decodeClass),
+        shapes: await this.readShapes(snapshot, counters),
+        indexes: await readPart(snapshot, catalogPartRange('index'), decodeIndex),
       },
       version,
     )
-    this.current = catalog
-    return catalog
+  }
+
+  /**
+   * Shapes are never changed or removed, and their numbers only grow: those that are known are not read again. Of a later version
+   * than the snapshot's are those with numbers that it has not given out yet.
+   */
+  private async readShapes(snapshot: Snapshot, { classOrShape }: CatalogCounters): Promise<readonly Shape[]> {
+    const known = (this.current?.state.shapes ?? []).filter(({ number }) => number < classOrShape)
+    let last: number | undefined
+    for (const { number } of known) if (last === undefined || number > last) last = number
+    const { from, to } = catalogPartRange('shape')
+    const range = { from: last === undefined ? from : catalogKey('shape', last + 1), to }
+    const added = await readPart(snapshot, range, (value) => this.attributes.share(decodeShape(value)))
+    return added.length === 0 && known.length === this.current?.state.shapes.length
+      ? this.current.state.shapes
+      : [...known, ...added]
   }
 }
 
-async function readPart<T>(snapshot: Snapshot, part: CatalogPart, decode: (value: Bytes) => T): Promise<T[]> {
+async function readPart<T>(snapshot: Snapshot, range: KeyRange, decode: (value: Bytes) => T): Promise<T[]> {
   const decoded: T[] = []
-  const range = catalogPartRange(part)
-  for await (const batch of snapshot.scan(range, (_key, value) => decode(value))) decoded.push(...batch)
+  for await (const batch of snapshot.scan(range, (_key, value) => decode(value))) {
+    for (const part of batch) decoded.push(part)
+  }
   return decoded
 }

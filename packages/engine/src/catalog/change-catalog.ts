@@ -6,17 +6,30 @@ import type { Catalog } from '../schema/catalog.ts'
 import { changedParts, encodeClass, encodeCounters, encodeIndex, encodeShape } from '../schema/catalog-codec.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
 
-/** Puts what differs, and a new version, which fails every transaction that began under the old one. */
-export function changeCatalog(transaction: Transaction, before: Catalog, after: CatalogState, session: Session): void {
+/**
+ * Puts what differs, and a new version, which fails every transaction that began under the old one. A class with thousands of
+ * subclasses gives as many shapes: others have their turn in between.
+ */
+export async function changeCatalog(
+  transaction: Transaction,
+  before: Catalog,
+  after: CatalogState,
+  session: Session,
+): Promise<void> {
+  const slice = openTimeSlice()
   const changed = changedParts(before.state, after)
   for (const cls of changed.classes) transaction.put(catalogKey('class', cls.number), encodeClass(cls))
-  for (const shape of changed.shapes) transaction.put(catalogKey('shape', shape.number), encodeShape(shape))
+  for (const shape of changed.shapes) {
+    transaction.put(catalogKey('shape', shape.number), encodeShape(shape))
+    await slice.breath()
+  }
   for (const index of changed.indexes) transaction.put(catalogKey('index', index.number), encodeIndex(index))
   for (const number of changed.removedIndexes) {
     transaction.delete(catalogKey('index', number))

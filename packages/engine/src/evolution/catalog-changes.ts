@@ -49,7 +49,7 @@ export class CatalogChanges {
       const { state, result } = decide(catalog)
       if (state !== catalog.state) {
         transaction.expectRevision(catalogVersionKey, catalog.version)
-        changeCatalog(transaction, catalog, state, this.session)
+        await changeCatalog(transaction, catalog, state, this.session)
       }
       await also?.(transaction, result)
       return result

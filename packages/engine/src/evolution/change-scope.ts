@@ -165,7 +165,7 @@ export class ChangeScope {
 
   private async putCatalog(state: CatalogState): Promise<void> {
     if (state === this.current.state) return
-    changeCatalog(this.transaction, this.current, state, this.resources.session)
+    await changeCatalog(this.transaction, this.current, state, this.resources.session)
     const { values } = await this.transaction.read([catalogVersionKey])
     this.current = buildCatalog(state, values[0] as Uint8Array)
   }

@@ -125,7 +125,7 @@ export class Recovery {
         if (sign !== undefined) transaction.delete(signKey(other))
       }
       transaction.expectRevision(catalogVersionKey, catalog.version)
-      changeCatalog(transaction, catalog, next, session)
+      await changeCatalog(transaction, catalog, next, session)
       return next
     })
     for (const index of state.indexes) if (isOwnBuild(index, session.number)) this.builds.startInBackground(index)

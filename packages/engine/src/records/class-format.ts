@@ -179,13 +179,13 @@ export class ClassFormat {
   }
 
   private makeView(shape: Shape): ShapeView {
-    const sources = this.attributes.map(({ attribute }) => {
-      return shape.attributes.findIndex((stored) => stored.number === attribute.number)
-    })
+    const places = placesIn(shape)
+    const sources = this.attributes.map(({ attribute }) => places.get(attribute.number) ?? -1)
+    const shown = new Set(sources)
     const fields = shape.attributes.map(({ spec }, source) => {
       if (this.cls.isReferenceable && linkFormOf(spec) !== undefined) return undefined
       // What embedded the objects of a class may be deleted, and that class with it.
-      const codec = sources.includes(source) ? codecFor(spec, this.formats) : layoutCodec(spec, this.formats)
+      const codec = shown.has(source) ? codecFor(spec, this.formats) : layoutCodec(spec, this.formats)
       return { codec, hasPosition: hasPosition(spec) }
     })
     const readers = this.attributes.map(({ attribute, linkForm }, i) => {
@@ -219,12 +219,7 @@ export class ClassFormat {
   /** Defaults as the class had them when another class got that shape, as they are now. */
   private defaultsAsOf(shapeNumber: ShapeNumber): unknown[] {
     const { catalog } = this.formats
-    const own = catalog.state.shapes.filter(({ classNumber }) => classNumber === this.cls.number)
-    const earlier = own.filter(({ number }) => number <= shapeNumber)
-    const shape = earlier.reduce(
-      (latest, one) => (one.number > latest.number ? one : latest),
-      earlier[0] ?? this.cls.shape,
-    )
+    const shape = catalog.shapesOf(this.cls.number).findLast(({ number }) => number <= shapeNumber) ?? this.cls.shape
     return this.attributes.map((_attribute, index) => this.defaultSince(shape, index))
   }
 
@@ -232,7 +227,8 @@ export class ClassFormat {
   private typesSince(shape: Shape, number: AttributeNumber): ShapeAttribute[] {
     const types: ShapeAttribute[] = []
     for (const later of this.formats.catalog.shapesSince(shape)) {
-      const attribute = later.attributes.find((candidate) => candidate.number === number)
+      const place = placesIn(later).get(number)
+      const attribute = place === undefined ? undefined : later.attributes[place]
       if (attribute !== undefined && !isDeepStrictEqual(attribute.spec, types.at(-1)?.spec)) types.push(attribute)
     }
     return types
@@ -261,8 +257,20 @@ function convertAll(value: unknown, steps: readonly Conversion[]): unknown {
   return converted
 }
 
-function hasAttribute({ attributes }: Shape, number: AttributeNumber): boolean {
-  return attributes.some((attribute) => attribute.number === number)
+function hasAttribute(shape: Shape, number: AttributeNumber): boolean {
+  return placesIn(shape).has(number)
+}
+
+const placesOfShapes = new WeakMap<Shape, ReadonlyMap<AttributeNumber, number>>()
+
+/** Where in the shape each attribute is: each attribute of a class asks, of each shape that the class has had. */
+function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {
+  let places = placesOfShapes.get(shape)
+  if (places === undefined) {
+    places = new Map(shape.attributes.map(({ number }, place) => [number, place]))
+    placesOfShapes.set(shape, places)
+  }
+  return places
 }
 
 const nothing = Buffer.alloc(0)

@@ -37,6 +37,13 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
   }
   const named = state.indexes.filter(({ replaces }) => replaces === undefined)
   const indexesByName = new Map(named.map((index) => [index.name, index]))
+  const shapesByClass = lazily(() =>
+    byClass(
+      state.shapes,
+      ({ classNumber }) => classNumber,
+      (one, other) => one.number - other.number,
+    ),
+  )
   const indexesByNumber = new Map<IndexNumber, IndexDefinition>(state.indexes.map((index) => [index.number, index]))
   return {
     version,
@@ -47,9 +54,9 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
     classByName: (name) => byName.get(name),
     findClass: (text) => (digits.test(text) ? byNumber.get(Number(text) as ClassNumber) : byName.get(text)),
     shape: (number) => shapes.get(number),
+    shapesOf: (classNumber) => shapesByClass().get(classNumber) ?? [],
     shapesSince: ({ classNumber, number }) => {
-      const later = state.shapes.filter((shape) => shape.classNumber === classNumber && shape.number >= number)
-      return later.sort((one, other) => one.number - other.number)
+      return (shapesByClass().get(classNumber) ?? []).filter((shape) => shape.number >= number)
     },
     attribute: (number) => attributes.get(number),
     indexByName: (name) => indexesByName.get(name),
@@ -57,11 +64,35 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
   }
 }
 
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+function byClass<T>(
+  parts: readonly T[],
+  classOf: (part: T) => ClassNumber,
+  compare?: (one: T, other: T) => number,
+): ReadonlyMap<ClassNumber, readonly T[]> {
+  const grouped = new Map<ClassNumber, T[]>()
+  for (const part of parts) {
+    const group = grouped.get(classOf(part))
+    if (group === undefined) grouped.set(classOf(part), [part])
+    else group.push(part)
+  }
+  if (compare !== undefined) for (const group of grouped.values()) group.sort(compare)
+  return grouped
+}
+
 function linkClasses(state: CatalogState, shapes: ReadonlyMap<ShapeNumber, Shape>): Map<ClassNumber, SchemaClass> {
   const definitions = new Map<ClassNumber, ClassDefinition>()
   for (const definition of state.classes) if (!definition.isDeleted) definitions.set(definition.number, definition)
   const linked = new Map<ClassNumber, LinkedClass>()
   const kept = state.indexes.filter((index) => index.state !== 'failed')
+  const indexes = new ClassIndexes(kept)
   const link = (definition: ClassDefinition): LinkedClass => {
     const known = linked.get(definition.number)
     if (known !== undefined) return known
@@ -69,13 +100,32 @@ function linkClasses(state: CatalogState, shapes: ReadonlyMap<ShapeNumber, Shape
     const superClass = superDefinition === undefined ? null : link(superDefinition)
     const shape = shapes.get(definition.shapeNumber)
     assert(shape !== undefined, `class ${definition.name} has its shape ${definition.shapeNumber}`)
-    const cls = new LinkedClass(definition, superClass, shape, kept)
+    const cls = new LinkedClass(definition, superClass, shape, indexes)
     linked.set(definition.number, cls)
     return cls
   }
   for (const definition of definitions.values()) link(definition)
   for (const cls of [...linked.values()].sort((one, other) => one.number - other.number)) cls.enterInSuperClasses()
   return linked
+}
+
+/** The indexes that cover a class, in the order of all indexes, without a look at those of other classes. */
+class ClassIndexes {
+  private readonly order = new Map<IndexDefinition, number>()
+  private readonly own: ReadonlyMap<ClassNumber, readonly IndexDefinition[]>
+
+  constructor(indexes: readonly IndexDefinition[]) {
+    for (const [position, index] of indexes.entries()) this.order.set(index, position)
+    this.own = byClass(indexes, ({ indexedClass }) => indexedClass)
+  }
+
+  of(number: ClassNumber, inherited: readonly IndexDefinition[]): readonly IndexDefinition[] {
+    const own = this.own.get(number)
+    if (own === undefined) return inherited
+    if (inherited.length === 0) return own
+    const position = (index: IndexDefinition): number => this.order.get(index) ?? 0
+    return [...inherited, ...own].sort((one, other) => position(one) - position(other))
+  }
 }
 
 class LinkedClass implements SchemaClass {
@@ -87,18 +137,13 @@ class LinkedClass implements SchemaClass {
   readonly superClass: LinkedClass | null
   readonly subclasses: SchemaClass[] = []
   readonly shape: Shape
-  readonly attributes: readonly ClassAttribute[]
   readonly indexes: readonly IndexDefinition[]
   /** The class itself first, then its superclasses, nearest first. */
   private readonly lineage: readonly LinkedClass[]
-  private readonly byName = new Map<string, ClassAttribute>()
+  private readonly own = new Map<string, ClassAttribute>()
+  private all: readonly ClassAttribute[] | undefined
 
-  constructor(
-    definition: ClassDefinition,
-    superClass: LinkedClass | null,
-    shape: Shape,
-    indexes: readonly IndexDefinition[],
-  ) {
+  constructor(definition: ClassDefinition, superClass: LinkedClass | null, shape: Shape, indexes: ClassIndexes) {
     this.definition = definition
     this.number = definition.number
     this.name = definition.name
@@ -107,9 +152,17 @@ class LinkedClass implements SchemaClass {
     this.superClass = superClass
     this.shape = shape
     this.lineage = [this, ...(superClass?.lineage ?? [])]
-    this.attributes = this.collectAttributes()
-    for (const attribute of this.attributes) if (!attribute.isHidden) this.byName.set(attribute.name, attribute)
-    this.indexes = indexes.filter(({ indexedClass }) => this.isOrInherits(indexedClass))
+    for (const attribute of definition.attributes) {
+      const { name } = attribute
+      this.own.set(name, { ...attribute, declaringClass: this, isHidden: false, outputName: name })
+    }
+    this.indexes = indexes.of(definition.number, superClass?.indexes ?? [])
+  }
+
+  /** Collected when first asked for: classes by the thousand may each have inherited a thousand. */
+  get attributes(): readonly ClassAttribute[] {
+    this.all ??= this.collectAttributes()
+    return this.all
   }
 
   isOrInherits(ancestor: ClassNumber): boolean {
@@ -118,10 +171,19 @@ class LinkedClass implements SchemaClass {
 
   findAttribute(name: string): ClassAttribute | undefined {
     const separator = name.lastIndexOf('::')
-    if (separator < 0) return this.byName.get(name)
+    if (separator < 0) return this.findNearest(name)
     const qualified = this.findInLineage(name.slice(0, separator), name)
-    const seen = qualified?.byName.get(name.slice(separator + 2))
+    const seen = qualified?.findNearest(name.slice(separator + 2))
     return seen && this.attributes.find(({ number }) => number === seen.number)
+  }
+
+  /** What is not hidden has one form in all classes that inherit it. */
+  private findNearest(name: string): ClassAttribute | undefined {
+    for (const { own } of this.lineage) {
+      const attribute = own.get(name)
+      if (attribute !== undefined) return attribute
+    }
+    return undefined
   }
 
   enterInSuperClasses(): void {
@@ -140,16 +202,13 @@ class LinkedClass implements SchemaClass {
     )
   }
 
-  private collectAttributes(): ClassAttribute[] {
+  private collectAttributes(): readonly ClassAttribute[] {
     const inherited = this.superClass?.attributes ?? []
-    const ownNames = new Set(this.definition.attributes.map(({ name }) => name))
+    if (this.own.size === 0) return inherited
     const shown = inherited.map((attribute): ClassAttribute => {
-      if (attribute.isHidden || !ownNames.has(attribute.name)) return attribute
+      if (attribute.isHidden || !this.own.has(attribute.name)) return attribute
       return { ...attribute, isHidden: true, outputName: `${attribute.declaringClass.name}::${attribute.name}` }
     })
-    const own = this.definition.attributes.map((attribute): ClassAttribute => {
-      return { ...attribute, declaringClass: this, isHidden: false, outputName: attribute.name }
-    })
-    return [...shown, ...own]
+    return [...shown, ...this.own.values()]
   }
 }

@@ -56,6 +56,8 @@ export interface Catalog {
   /** By full name or digits; undefined when there is none (or it is deleted). */
   findClass(nameOrNumber: string): SchemaClass | undefined
   shape(number: ShapeNumber): Shape | undefined
+  /** All that the class has had, in the order in which they came. */
+  shapesOf(classNumber: ClassNumber): readonly Shape[]
   /** The shape and the later ones of its class, in the order in which they came. */
   shapesSince(shape: Shape): readonly Shape[]
   attribute(number: AttributeNumber): Attribute | undefined

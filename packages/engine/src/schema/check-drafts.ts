@@ -1,7 +1,7 @@
 /** What must hold of the classes of a batch and their superclasses (REST interface, section 5). */
 import type { AshlarError } from '../errors.ts'
 import { inheritanceDepthMax } from '../limits.ts'
-import { allAttributes, type ClassDraft, type Drafts, lineageOf } from './class-draft.ts'
+import { type ClassDraft, countAttributes, type Drafts, lineageOf } from './class-draft.ts'
 import { fault } from './request-body.ts'
 
 /** No class inherits from itself, or from too many. Must hold before anything else walks up the superclasses. */
@@ -30,7 +30,7 @@ export function checkKinds(drafts: Drafts): void {
 
 /** Throws LimitExceeded. */
 export function checkAttributeCount(draft: ClassDraft, attributesMax: number): void {
-  const count = allAttributes(draft).length
+  const count = countAttributes(draft)
   if (count <= attributesMax) return
   throw fault(
     'LimitExceeded',

@@ -2,7 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
-import { allAttributes, type ClassDraft, type DraftAttribute, type Drafts, isConverted } from './class-draft.ts'
+import { type ClassDraft, type DraftAttribute, type Drafts, isConverted } from './class-draft.ts'
 import { fault } from './request-body.ts'
 
 /** Classes that become referenceable are embedded by no attribute that exists. Throws ClassIsEmbedded. */
@@ -37,8 +37,36 @@ interface Embedding {
  * that a single object of it could not be held. Throws InvalidDefinition, LimitExceeded.
  */
 export function checkEmbedding(drafts: Drafts): void {
-  const known = new Map<ClassDraft, Embedding>()
+  const known = { embeddings: new Map<ClassDraft, Embedding>(), holders: new Map<ClassDraft, Holders>() }
   for (const draft of drafts.all()) measure(drafts, draft, [], known)
+}
+
+/** The attributes of a class that embed objects, inherited ones first, and how many it has in all. */
+interface Holders {
+  readonly attributes: readonly { readonly attribute: DraftAttribute; readonly before: number }[]
+  readonly count: number
+}
+
+interface Known {
+  readonly embeddings: Map<ClassDraft, Embedding>
+  readonly holders: Map<ClassDraft, Holders>
+}
+
+/** What is inherited is not looked through again for each class that inherits it. */
+function holdersOf(draft: ClassDraft, known: Known): Holders {
+  const before = known.holders.get(draft)
+  if (before !== undefined) return before
+  const { superClass } = draft
+  const inherited = superClass === null ? { attributes: [], count: 0 } : holdersOf(superClass, known)
+  let { count } = inherited
+  const own: { attribute: DraftAttribute; before: number }[] = []
+  for (const attribute of draft.attributes.values()) {
+    if (embeddedBy(attribute.spec) !== undefined) own.push({ attribute, before: count })
+    count += 1
+  }
+  const holders = { attributes: own.length === 0 ? inherited.attributes : [...inherited.attributes, ...own], count }
+  known.holders.set(draft, holders)
+  return holders
 }
 
 interface Step {
@@ -46,20 +74,15 @@ interface Step {
   readonly attribute: DraftAttribute
 }
 
-function measure(
-  drafts: Drafts,
-  draft: ClassDraft,
-  path: readonly Step[],
-  known: Map<ClassDraft, Embedding>,
-): Embedding {
-  const before = known.get(draft)
+function measure(drafts: Drafts, draft: ClassDraft, path: readonly Step[], known: Known): Embedding {
+  const before = known.embeddings.get(draft)
   if (before !== undefined) return before
   const cycle = path.findIndex(({ owner }) => owner === draft)
   if (cycle >= 0) throw embedsItself(draft, path.slice(cycle))
   let depth = 0
-  let attributes = 0
-  for (const attribute of allAttributes(draft)) {
-    attributes += 1
+  let embeddedAttributes = 0
+  const holders = holdersOf(draft, known)
+  for (const { attribute, before } of holders.attributes) {
     const embedded = embeddedBy(attribute.spec)
     if (embedded === undefined) continue
     const steps = [...path, { owner: draft, attribute }]
@@ -68,8 +91,8 @@ function measure(
     depth = Math.max(depth, inner.depth + 1)
     if (depth > embeddingDepthMax) throw tooDeep(steps)
     // A list is empty at first.
-    if (!embedded.isElement) attributes += inner.attributes
-    if (attributes > objectAttributesMax) {
+    if (!embedded.isElement) embeddedAttributes += inner.attributes
+    if (before + 1 + embeddedAttributes > objectAttributesMax) {
       throw fault(
         'LimitExceeded',
         `Class ${draft.name} would have more than ${objectAttributesMax} attributes, those of its embedded objects included.`,
@@ -77,8 +100,8 @@ function measure(
       )
     }
   }
-  const embedding = { depth, attributes }
-  known.set(draft, embedding)
+  const embedding = { depth, attributes: holders.count + embeddedAttributes }
+  known.embeddings.set(draft, embedding)
   return embedding
 }
 

@@ -131,6 +131,13 @@ export function lineageOf(draft: ClassDraft): ClassDraft[] {
   return lineage
 }
 
+/** How many attributes the class has, inherited ones included. */
+export function countAttributes(draft: ClassDraft): number {
+  let count = 0
+  for (let at: ClassDraft | null = draft; at !== null; at = at.superClass) count += at.attributes.size
+  return count
+}
+
 /** Inherited ones first. */
 export function allAttributes(draft: ClassDraft): DraftAttribute[] {
   return lineageOf(draft)

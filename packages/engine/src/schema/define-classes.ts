@@ -5,9 +5,9 @@ import { checkAttributeCount, checkInheritance, checkKinds } from './check-draft
 import { checkConversions, checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch, type DefineMode, type EnteredAttribute } from './class-batch.ts'
-import type { CatalogState, ClassDefinition, Shape } from './class-definition.ts'
+import type { CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
 import type { ClassDescription } from './class-description.ts'
-import { allAttributes, type ClassDraft, type Drafts, lineageOf } from './class-draft.ts'
+import { allAttributes, type ClassDraft, type DraftAttribute, type Drafts, lineageOf } from './class-draft.ts'
 
 export type { DefineMode } from './class-batch.ts'
 
@@ -59,10 +59,11 @@ export function nextState(state: CatalogState, batch: ClassBatch, reshaped: read
   if (reshaped.length === 0) return state
   const definitions = new Map<ClassNumber, ClassDefinition>()
   const shapes: Shape[] = []
+  const shaped = new Map<DraftAttribute, ShapeAttribute>()
   for (const draft of reshaped) {
     const shapeNumber = (draft.existing === undefined ? draft.number : batch.nextNumber++) as ShapeNumber
     definitions.set(draft.number, toDefinition(draft, shapeNumber))
-    shapes.push(toShape(draft, shapeNumber))
+    shapes.push(toShape(draft, shapeNumber, shaped))
   }
   const kept = state.classes.map((cls) => definitions.get(cls.number) ?? cls)
   const added = reshaped.filter(({ existing }) => existing === undefined)
@@ -91,11 +92,16 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
   }
 }
 
-function toShape(draft: ClassDraft, number: ShapeNumber): Shape {
-  const attributes = allAttributes(draft).map(({ number: attribute, spec, conversion }) => ({
-    number: attribute,
-    spec: spec as TypeSpec,
-    ...(conversion === undefined ? {} : { conversion }),
-  }))
+/** `shaped`: the attributes so far, which the shapes of all that inherit them have in common. */
+function toShape(draft: ClassDraft, number: ShapeNumber, shaped: Map<DraftAttribute, ShapeAttribute>): Shape {
+  const attributes = allAttributes(draft).map((attribute) => {
+    let one = shaped.get(attribute)
+    if (one === undefined) {
+      const { number, spec, conversion } = attribute
+      one = { number, spec: spec as TypeSpec, ...(conversion === undefined ? {} : { conversion }) }
+      shaped.set(attribute, one)
+    }
+    return one
+  })
   return { number, classNumber: draft.number, attributes }
 }

@@ -43,8 +43,16 @@ function representDeleted(definition: ClassDefinition, catalog: Catalog): ClassR
   }
 }
 
+const represented = new WeakMap<SchemaClass, ClassRepresentation>()
+
+/** Made once: a class belongs to one catalog, and neither changes. */
 export function representClass(cls: SchemaClass, catalog: Catalog): ClassRepresentation {
-  return { ...representDefinition(cls.definition, catalog), superClass: cls.superClass?.name ?? null }
+  let representation = represented.get(cls)
+  if (representation === undefined) {
+    representation = { ...representDefinition(cls.definition, catalog), superClass: cls.superClass?.name ?? null }
+    represented.set(cls, representation)
+  }
+  return representation
 }
 
 function representDefinition(definition: ClassDefinition, catalog: Catalog): ClassRepresentation {

@@ -61,7 +61,7 @@ export const schemaOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(ClassRepresentation),
     errors: [],
-    run: async (database) => ({ body: await database.listClasses() }),
+    run: async (database) => ({ body: await database.listClassesJson() }),
   },
   {
     scope: 'fd',

@@ -35,7 +35,7 @@ describe('problems', () => {
     const log: string[] = []
     const { app, federatedDatabases } = await openServer({ onLog: (line) => log.push(line) })
     const [fd] = federatedDatabases
-    Object.assign(fd!, { listClasses: () => Promise.reject(new Error('secret /place of data')) })
+    Object.assign(fd!, { listClassesJson: () => Promise.reject(new Error('secret /place of data')) })
     const reply = await app.inject('/v1/schema')
     expect(reply.json()).toMatchObject({ type: 'SystemError', status: 500 })
     expect(reply.body).not.toMatch(/secret|place|\.ts/)

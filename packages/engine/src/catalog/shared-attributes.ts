@@ -1,0 +1,37 @@
+/** One object for each attribute of the stored shapes, however many classes inherit it: the shapes of all of them name it. */
+import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+
+export class SharedAttributes {
+  /** By number: one for each type that the attribute has had, and each way in which it came to it. */
+  private readonly known = new Map<AttributeNumber, ShapeAttribute[]>()
+
+  /** The shape with attributes that it shares with those seen before. */
+  share(shape: Shape): Shape {
+    return { ...shape, attributes: shape.attributes.map((attribute) => this.shared(attribute)) }
+  }
+
+  private shared(attribute: ShapeAttribute): ShapeAttribute {
+    const known = this.known.get(attribute.number)
+    if (known === undefined) {
+      this.known.set(attribute.number, [attribute])
+      return attribute
+    }
+    const same = known.find((one) => isSameJson(one, attribute))
+    if (same === undefined) known.push(attribute)
+    return same ?? attribute
+  }
+}
+
+/** Of two values that were read from JSON; names in another order make another. */
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  const [names, otherNames] = [Object.keys(one), Object.keys(other)]
+  if (names.length !== otherNames.length) return false
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] as keyof typeof one
+    if (name !== otherNames[i] || !isSameJson(one[name], other[name])) return false
+  }
+  return true
+}
