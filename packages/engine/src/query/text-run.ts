@@ -41,6 +41,7 @@ import {
 import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
 import { isTextFormat, noTextFormats, type TextFormats } from './functions/text-format.ts'
+import type { ChangePlan } from './plan/plan-change.ts'
 import { placed, queryError } from './query-error.ts'
 import type { QueryResources } from './query-resources.ts'
 import { changeSchema } from './schema-statement.ts'
@@ -104,6 +105,7 @@ export class TextRun {
     let answer = noRows
     for (const [i, statement] of statements.entries()) {
       checkText(this.texts)
+      await this.scope?.transaction.sortWrites()
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
@@ -215,12 +217,22 @@ export class TextRun {
     const { plan } = planned
     if (statement.kind === 'update') {
       const oids = await runUpdate(plan, inputs, before, this.changing())
-      const answer: Answer = (separator) => changedChunks(plan, oids, inputs, this.context(), separator)
+      const answer: Answer = (separator) => this.changed(plan, oids, inputs, separator)
       return { answer, oids }
     }
     const oids = await runDelete(plan, inputs, before, this.changing())
     const answer: Answer = (separator) => changedChunks(plan, oids, inputs, before, separator)
     return { answer: isAnswer ? answer : noRows, oids }
+  }
+
+  private async *changed(
+    plan: ChangePlan,
+    oids: readonly Oid[],
+    inputs: Inputs,
+    separator: string,
+  ): AsyncGenerator<Buffer> {
+    await this.scope?.transaction.sortWrites()
+    yield* changedChunks(plan, oids, inputs, this.context(), separator)
   }
 
   private changing(): Changing {

@@ -11,6 +11,7 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import { OwnWrites } from './own-writes.ts'
 
@@ -23,6 +24,9 @@ export class OwnWriteConflict extends Error {
     this.key = key
   }
 }
+
+/** Own writes that are sorted before the next look at the clock. */
+const writesBetweenLooks = 64
 
 /** Keys that are looked up in one go. */
 const searchedKeysMax = 10_000
@@ -41,6 +45,8 @@ export class Transaction {
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
   private sorted = OwnWrites.none
   private unsorted: Change[] = []
+  /** How many of `unsorted` are in `sorted` already. */
+  private sortedCount = 0
   private readonly expectations: Expectation[] = []
   /** The keys, and for ranges the bounds, of `expectations`. */
   private readonly expected: Record<Expectation['kind'], Set<string>> = {
@@ -89,9 +95,24 @@ export class Transaction {
 
   /** What the transaction sees now: later writes do not show in it. */
   overlay(): OverlaySnapshot {
-    for (const change of this.unsorted) this.sorted = this.sorted.with(change)
-    this.unsorted = []
+    this.sortSome(this.unsorted.length)
     return new OverlaySnapshot(this.snapshot, this.sorted)
+  }
+
+  /** Does before the next read what that would do in one piece: there may be hundreds of thousands of writes. Others have turns in between. */
+  async sortWrites(): Promise<void> {
+    const slice = openTimeSlice()
+    while (!this.sortSome(writesBetweenLooks)) await slice.breath()
+  }
+
+  /** Whether all are sorted then. */
+  private sortSome(most: number): boolean {
+    const end = Math.min(this.unsorted.length, this.sortedCount + most)
+    while (this.sortedCount < end) this.sorted = this.sorted.with(this.unsorted[this.sortedCount++] as Change)
+    if (end < this.unsorted.length) return false
+    this.unsorted = []
+    this.sortedCount = 0
+    return true
   }
 
   put(key: Bytes, value: Bytes): void {

@@ -1,5 +1,6 @@
-/** Turns that others get while the commit of a statement is put together. */
-import { expect, it } from 'vitest'
+/** Turns that others get while the commit of a statement is put together, and before what it has changed is read. */
+import { expect, it, vi } from 'vitest'
+import { OwnWrites } from '../../src/transaction/own-writes.ts'
 import { classOf, index, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
 
@@ -17,4 +18,36 @@ it('others have their turn while records and index entries of many objects are m
       for await (const _ of chunks);
     })
     expect(turns).toBeGreaterThan(20)
+  }))
+
+it('others have their turn while the changes of a statement are sorted for the next, or for its reply', () =>
+  withFd([classOf('Part', { code: 'integer' })], async (fd) => {
+    await fd.createObjects(Array.from({ length: 3_000 }, (_, i) => ({ class: 'Part', attributes: { code: i } })))
+    for (const text of [
+      'UPDATE Part SET code TO code + 1 RETURN COUNT() AS n',
+      'DELETE Part; FROM Part RETURN COUNT() AS n',
+    ]) {
+      let [sorted, longest] = [0, 0]
+      const { with: original } = OwnWrites.prototype
+      const sorting = vi.spyOn(OwnWrites.prototype, 'with').mockImplementation(function (this: OwnWrites, change) {
+        sorted += 1
+        longest = Math.max(longest, sorted)
+        return original.call(this, change)
+      })
+      let isOver = false
+      const begin = (): void => {
+        sorted = 0
+        if (!isOver) setImmediate(begin)
+      }
+      begin()
+      await turnsDuring(async () => {
+        const { chunks } = await fd.query({ text })
+        for await (const _ of chunks);
+      })
+      isOver = true
+      expect(sorting.mock.calls.length).toBeGreaterThanOrEqual(3_000)
+      sorting.mockRestore()
+      // Of 64 each look at the clock, which is a millisecond later here.
+      expect(longest).toBeLessThan(1_000)
+    }
   }))
