@@ -20,8 +20,14 @@ export function arrivalTimes({ headersMsMax, requestMsMax }: ConnectionLimits): 
   return { headersTimeout, requestTimeout: requestMsMax, connectionsCheckingInterval: Math.ceil(headersTimeout / 10) }
 }
 
-/** Connections beyond the limits get a refusal for their first request, and end; those far beyond are closed without a word. */
-export function limitConnections(app: FastifyInstance, limits: ConnectionLimits): void {
+/**
+ * Connections beyond the limits get a refusal for their first request, which what is returned tells, and end; those far beyond are closed
+ * without a word.
+ */
+export function limitConnections(
+  app: FastifyInstance,
+  limits: ConnectionLimits,
+): (socket: Socket) => AshlarError | undefined {
   const { connectionsMax, connectionsPerAddressMax } = limits
   const byAddress = new Map<string, number>()
   const refused = new Map<Socket, AshlarError>()
@@ -43,11 +49,7 @@ export function limitConnections(app: FastifyInstance, limits: ConnectionLimits)
       else byAddress.delete(remoteAddress)
     })
   })
-  app.addHook('onRequest', (request, reply, done) => {
-    const error = refused.size === 0 ? undefined : refused.get(request.raw.socket)
-    if (error !== undefined) reply.header('connection', 'close')
-    done(error)
-  })
+  return (socket) => (refused.size === 0 ? undefined : refused.get(socket))
 
   function refuse(socket: Socket, limit: keyof ConnectionLimits, max: number): void {
     const whose = limit === 'connectionsMax' ? 'The server has' : 'Your address has'

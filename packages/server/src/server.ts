@@ -1,5 +1,6 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { constants } from 'node:zlib'
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import compress, { type FastifyCompressOptions } from '@fastify/compress'
@@ -9,7 +10,6 @@ import { limitBodies } from './bodies-under-way.ts'
 import { HostNames, type Reachability } from './browsers/host-names.ts'
 import { Origins } from './browsers/origins.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
-import { decompressBodies } from './decompress.ts'
 import { FederatedDatabases } from './federated-databases.ts'
 import { registerHealth } from './health.ts'
 import { noteBody } from './idempotency/request-id.ts'
@@ -84,12 +84,10 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   app.setNotFoundHandler(collectPaths(app))
   takeBodies(app, limits)
-  decompressBodies(app)
   limitBodies(app, limits)
   logRequests(app, options.logger)
   stopInOrder(app, limits)
-  limitConnections(app, limits)
-  addHooks(app, options)
+  addHooks(app, options, limitConnections(app, limits))
   refuseExpectations(app)
   await app.register(compress, compression)
   const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
@@ -153,18 +151,24 @@ function takeBody(
   else void noted.then(end)
 }
 
-function addHooks(app: FastifyInstance, { isStopping, browsers = onLoopback }: ServerOptions): void {
+function addHooks(
+  app: FastifyInstance,
+  { isStopping, browsers = onLoopback }: ServerOptions,
+  refusalOf: (connection: Socket) => AshlarError | undefined,
+): void {
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-content-type-options', 'nosniff')
     try {
+      const refusal = refusalOf(request.raw.socket)
+      if (refusal !== undefined) throw refusal
       checkHost(request, hostNames)
       if (origins.check(request, reply)) return
     } catch (error) {
       // Its body was not read, and need not be sent.
       reply.header('connection', 'close')
-      return done(error as ServerError)
+      return done(error as AshlarError | ServerError)
     }
     if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
       reply.header('connection', 'close')
@@ -185,7 +189,7 @@ function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNa
     if (raw.httpVersion !== '1.1') return
     throw new AshlarError('MalformedRequest', 'A request of HTTP/1.1 has the header Host.')
   }
-  if (hostNames.take(host, raw.socket.localAddress)) return
+  if (hostNames.take(host, raw.socket)) return
   throw new ServerError(
     'UnknownHost',
     `The server is not known as '${host.slice(0, 100)}'; whoever runs it can name it so by --host-name.`,

@@ -1,6 +1,6 @@
 /** How a server stops: every request on a connection that there is gets an answer, and those under way come to their end. */
 import type { ServerResponse } from 'node:http'
-import { Server, type Socket } from 'node:net'
+import { Server, Socket } from 'node:net'
 import { AshlarError } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { idleConnectionMs, type ServerLimits } from './limits.ts'
@@ -16,19 +16,25 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): void {
   const open = new Set<Socket>()
   const underWay = new Map<ServerResponse, FastifyReply>()
   let wake = (): void => undefined
-  app.server.on('connection', (socket: Socket) => {
+  const note = (socket: Socket): void => {
     open.add(socket)
     socket.once('close', () => {
       open.delete(socket)
+      // Of these no response is told.
+      for (const response of underWay.keys()) if (response.req.socket === socket) underWay.delete(response)
       wake()
     })
-  })
-  function ended(this: ServerResponse): void {
-    if (underWay.delete(this)) wake()
   }
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.server.on('connection', note)
+  app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
+    // Where the host has several addresses, it came to another server.
+    if (!open.has(socket) && socket instanceof Socket) note(socket)
     underWay.set(reply.raw, reply)
-    reply.raw.on('finish', ended).on('close', ended)
+    done()
+  })
+  app.addHook('onResponse', (_request, reply, done) => {
+    underWay.delete(reply.raw)
+    wake()
     done()
   })
   app.addHook('preClose', async () => {
@@ -55,8 +61,6 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): void {
     }
     for (const timeout of timeouts) clearTimeout(timeout)
     for (const socket of open) socket.destroy()
-    // Of other servers on the same port, where the host has several addresses.
-    for (const response of underWay.keys()) response.socket?.destroy()
   })
 }
 

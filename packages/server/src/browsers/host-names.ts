@@ -56,12 +56,12 @@ export class HostNames {
     this.named = new Set([own, ...(reachability.hosts ?? []).map(hostNameOf)])
   }
 
-  /** `header`: a Host header. `localAddress`: where its connection arrived. */
-  take(header: string, localAddress: string | undefined): boolean {
+  /** `header`: a Host header. `connection`: on which it arrived. */
+  take(header: string, connection: { readonly localAddress?: string | undefined }): boolean {
     if (this.isAny || this.remembered.has(header)) return true
     const name = hostNameOf(header)
     if (name === undefined) return false
-    const isTaken = loopbackForm.test(name) || this.named.has(name) || this.isListenedOn(name, localAddress)
+    const isTaken = loopbackForm.test(name) || this.named.has(name) || this.isListenedOn(name, connection.localAddress)
     if (isTaken && this.remembered.size < rememberedMax) this.remembered.add(header)
     return isTaken
   }

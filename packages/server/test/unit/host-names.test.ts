@@ -19,7 +19,7 @@ describe('HostNames', () => {
       expect(takesAnyHost({ host, hosts: ['a', '*'] })).toBe(true)
     }
     for (const host of loopbackHosts) expect(takesAnyHost({ host, hosts: undefined })).toBe(false)
-    expect(new HostNames({ host: '0.0.0.0', hosts: undefined }).take('anything', undefined)).toBe(true)
+    expect(new HostNames({ host: '0.0.0.0', hosts: undefined }).take('anything', {})).toBe(true)
   })
 
   it('are those of the interfaces where it listens on all', () => {
@@ -29,26 +29,26 @@ describe('HostNames', () => {
       const names = new HostNames({ host, hosts: [] })
       for (const { address, family } of addresses) {
         const shown = family === 'IPv6' ? `[${address}]` : address
-        expect([shown, names.take(`${shown}:8185`, undefined)]).toEqual([shown, true])
+        expect([shown, names.take(`${shown}:8185`, {})]).toEqual([shown, true])
       }
-      expect(names.take('192.0.2.77', undefined)).toBe(false)
-      expect(names.take('[2001:db8::77]:8185', undefined)).toBe(false)
+      expect(names.take('192.0.2.77', {})).toBe(false)
+      expect(names.take('[2001:db8::77]:8185', {})).toBe(false)
     }
   })
 
   it('are the address at which the connection arrived, however it is written', () => {
     const names = new HostNames({ host: '::', hosts: [] })
-    expect(names.take('192.0.2.5:80', '192.0.2.6')).toBe(false)
-    expect(names.take('192.0.2.5:80', '::ffff:192.0.2.5')).toBe(true)
-    expect(names.take('[2001:DB8:0::5]', '2001:db8::5')).toBe(true)
-    expect(names.take('[fe80::5]:8185', 'fe80::5%eth0')).toBe(true)
+    expect(names.take('192.0.2.5:80', { localAddress: '192.0.2.6' })).toBe(false)
+    expect(names.take('192.0.2.5:80', { localAddress: '::ffff:192.0.2.5' })).toBe(true)
+    expect(names.take('[2001:DB8:0::5]', { localAddress: '2001:db8::5' })).toBe(true)
+    expect(names.take('[fe80::5]:8185', { localAddress: 'fe80::5%eth0' })).toBe(true)
   })
 
   it('are the host that it listens on, which may be a name', () => {
     const names = new HostNames({ host: 'db.internal', hosts: ['db.example.com'] })
     for (const host of ['db.internal:8185', 'DB.internal.', 'db.example.com', 'localhost']) {
-      expect(names.take(host, undefined)).toBe(true)
+      expect(names.take(host, {})).toBe(true)
     }
-    expect(names.take('evil.example', undefined)).toBe(false)
+    expect(names.take('evil.example', {})).toBe(false)
   })
 })
