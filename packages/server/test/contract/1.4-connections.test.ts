@@ -26,7 +26,7 @@ function lastReply(arrived: string): { head: string; problem: Loose } {
 }
 
 /** Resolves once the port takes no more connections: the server stops. */
-async function refused(port: string): Promise<void> {
+async function portClosed(port: string): Promise<void> {
   for (let isOpen = true; isOpen; ) {
     const socket = connect(Number(port), '127.0.0.1')
     isOpen = await Promise.race([
@@ -37,8 +37,16 @@ async function refused(port: string): Promise<void> {
   }
 }
 
+/** It waits for bodies while it stops, however slow this machine is. */
+async function startPatient(words: readonly string[]): Promise<ServerUnderTest> {
+  const data = temporaryDirectory()
+  const config = join(data, 'ashlar.json')
+  writeFileSync(config, JSON.stringify({ limits: { stopBodyMsMax: 100_000, stopMsMax: 100_000 } }))
+  return startServer({ words: ['--allow-shutdown', '--config', config, ...words], data })
+}
+
 rule('1.4.9', 'while it stops: 503 for new requests, an end for those under way', async () => {
-  const stopping = await startServer({ words: ['--allow-shutdown'] })
+  const stopping = await startPatient([])
   const { port } = new URL(stopping.url)
   const body = JSON.stringify([classOf('Late', {})])
   const underWay = await dial(port, `PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n`)
@@ -49,6 +57,7 @@ rule('1.4.9', 'while it stops: 503 for new requests, an end for those under way'
   // A request that has begun to arrive keeps its connection open.
   late.write('GET /v1/schema HTTP/1.1\r\nhost: localhost\r\n')
   expect((await stopping.send('POST', '/shutdown')).status).toBe(204)
+  await portClosed(port)
   late.write('\r\n')
   const refused = await late.closed
   const [head = '', problem = ''] = refused.slice(refused.lastIndexOf('HTTP/1.1')).split('\r\n\r\n')
@@ -61,7 +70,7 @@ rule('1.4.9', 'while it stops: 503 for new requests, an end for those under way'
 })
 
 rule('1.4.9', 'while it stops, a connection that was idle gets 503 and its end, not a reset', async () => {
-  const stopping = await startServer({ words: ['--allow-shutdown', '--fd', 'one=memory:'] })
+  const stopping = await startPatient(['--fd', 'one=memory:'])
   const { port } = new URL(stopping.url)
   const body = JSON.stringify([classOf('Late', {})])
   const underWay = await dial(port, 'PUT /v1/schema HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\n')
@@ -70,7 +79,7 @@ rule('1.4.9', 'while it stops, a connection that was idle gets 503 and its end, 
   const idle = await Promise.all([1, 2, 3].map(() => dial(port, 'GET /v1 HTTP/1.1\r\nhost: localhost\r\n\r\n')))
   for (const line of idle) await line.received('"resources"')
   expect((await stopping.send('POST', '/shutdown')).status).toBe(204)
-  await refused(port)
+  await portClosed(port)
   const change = '{"class":"Late"}'
   for (const [i, line] of idle.entries()) {
     if (i === 2) break

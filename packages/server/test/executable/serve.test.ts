@@ -213,7 +213,10 @@ describe('a server that cannot start', () => {
 
 describe('stopping', () => {
   it('finishes the request under way, refuses others, and ends at once though connections are kept alive', async () => {
-    const server = start(['--port', '0', '--fd', 'x=memory:'])
+    const directory = temporaryDirectory()
+    // However slow this machine is.
+    writeFileSync(join(directory, 'ashlar.json'), '{"limits":{"stopBodyMsMax":100000,"stopMsMax":100000}}')
+    const server = start(['--port', '0', '--fd', 'x=memory:', '--config', 'ashlar.json'], {}, directory)
     const { port } = new URL(await server.url)
     const agent = new Agent({ keepAlive: true })
     await new Promise((resolve) => request({ port, agent }, (reply) => reply.resume().on('end', resolve)).end())
