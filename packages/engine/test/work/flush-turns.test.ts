@@ -1,8 +1,12 @@
 /** Turns that others get while the commit of a statement is put together, and before what it has changed is read. */
-import { expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { OwnWrites } from '../../src/transaction/own-writes.ts'
 import { classOf, index, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 it('others have their turn while records and index entries of many objects are made', () =>
   withFd([classOf('Part', { code: 'integer', name: 'string' })], async (fd) => {

@@ -1,7 +1,11 @@
 /** A transaction of many operations beside others: their turns, the client that goes away, and the time that it may take. */
-import { expect, it, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { classOf, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 const classes = [classOf('Part', { code: 'integer' })]
 

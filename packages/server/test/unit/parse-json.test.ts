@@ -1,8 +1,12 @@
 /** Request bodies as JSON: exact numbers, bounded depth, ordinary keys. */
 import fc from 'fast-check'
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { JsonLayout } from '../../src/json-layout.ts'
 import { parseJson } from '../../src/parse-json.ts'
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
 
 const limits = { depthMax: 64, valuesMax: 10_000, valuesLimit: 'someValuesMax' }
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
