@@ -241,8 +241,12 @@ export interface MatchStatement extends Span, Clauses {
   readonly patterns: readonly Pattern[]
   readonly projections: Projections
 }
+/** What the walk of a pattern may repeat: anything; no edge; no vertex; no vertex, but the last may be the first. */
+export type PathMode = 'walk' | 'trail' | 'acyclic' | 'simple'
 export interface Pattern extends Span {
   readonly name: string | undefined
+  /** As written for the pattern, or for all patterns of the statement; undefined = not written. */
+  readonly mode: PathMode | undefined
   /** One more vertex than edges. */
   readonly vertices: readonly VertexPattern[]
   readonly edges: readonly EdgePattern[]

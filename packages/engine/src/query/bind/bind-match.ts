@@ -1,7 +1,7 @@
 /** MATCH: patterns of vertices and edges, with their names, classes and attributes resolved (DO, section 4, Graph patterns). */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { EdgePattern, MatchStatement, VertexPattern } from '../ast.ts'
+import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../ast.ts'
 import { shownPiece } from '../query-error.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
@@ -33,6 +33,7 @@ export interface BoundEdge {
 export interface BoundPattern {
   readonly slot: number
   readonly name: string | undefined
+  readonly mode: PathMode
   /** Positions in `vertices` of the statement. */
   readonly vertices: readonly number[]
   readonly edges: readonly BoundEdge[]
@@ -47,6 +48,7 @@ export interface BoundMatch {
 }
 
 const walkEdgesDefault = 8
+const modeDefault: PathMode = 'acyclic'
 
 interface VertexDraft {
   readonly slot: number
@@ -63,7 +65,8 @@ export function bindMatch(statement: MatchStatement, binding: Binding, walkEdges
   for (const pattern of statement.patterns) {
     const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binding))
     const edges = pattern.edges.map((edge) => bindEdge(edge, binding, walkEdgesMax))
-    patterns.push({ slot: binding.newSlot(), name: pattern.name, vertices: positions, edges })
+    const { name, mode = modeDefault } = pattern
+    patterns.push({ slot: binding.newSlot(), name, mode, vertices: positions, edges })
   }
   patterns = inferClasses(patterns, vertices)
   for (const { name, slot, cls, patterns: places } of vertices) {

@@ -9,6 +9,7 @@ import { evaluateRows } from './evaluate-rows.ts'
 import { Neighbours, type Step } from './neighbours.ts'
 import { type ChosenAccess, chooseAccess, objectRows } from './object-rows.ts'
 import type { ObjectView } from './object-view.ts'
+import { edgeKey, isAllowed, isDecidedAtEnd, mayBeMetAgain, repeatsVertices } from './path-modes.ts'
 import type { RowKind } from './row.ts'
 import type { Run } from './run.ts'
 import type { StatementContext } from './statement-context.ts'
@@ -185,19 +186,14 @@ function decidableByVertex({ predicatesLeft }: Search, slot: number): void {
 
 type PatternPlan = MatchPlan['patterns'][number]
 
-/** A walk of no edge has one object at both its ends: which objects are met twice is then told at the end alone. */
-function mayHaveNoEdge({ edges }: PatternPlan): boolean {
-  return edges.some(({ min }) => min === 0)
-}
-
-/** The row with an object for a vertex; undefined where a pattern has been at that object already. */
+/** The row with an object for a vertex; undefined where a pattern that has been at that object may not meet it again. */
 function withVertex(plan: MatchPlan, row: MatchRow, vertex: number, view: ObjectView): MatchRow | undefined {
   const { slot } = plan.vertices[vertex] as VertexPlan
   const visited = [...row.visited]
   for (const [i, pattern] of plan.patterns.entries()) {
     if (!pattern.vertices.includes(vertex)) continue
     const been = visited[i] as readonly Oid[]
-    if (been.includes(view.oid) && !mayHaveNoEdge(pattern)) return undefined
+    if (been.includes(view.oid) && !mayBeMetAgain(pattern, vertex)) return undefined
     visited[i] = [...been, view.oid]
   }
   return { ...row, slots: row.slots.with(slot, view), visited }
@@ -220,6 +216,7 @@ async function qualified(
 interface Expansion {
   readonly search: Search
   readonly place: EdgePlace
+  readonly pattern: PatternPlan
   readonly edge: BoundEdge
   readonly from: VertexPlan
   readonly to: VertexPlan
@@ -236,7 +233,8 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
   const [left, right] = endsOf(plan, place)
   const isRightward = bound.has(left)
   const [fromVertex, toVertex] = isRightward ? [left, right] : [right, left]
-  const edge = (plan.patterns[place.pattern] as PatternPlan).edges[place.edge] as BoundEdge
+  const pattern = plan.patterns[place.pattern] as PatternPlan
+  const edge = pattern.edges[place.edge] as BoundEdge
   const from = plan.vertices[fromVertex] as VertexPlan
   const to = plan.vertices[toVertex] as VertexPlan
   const isToBound = bound.has(toVertex)
@@ -254,13 +252,14 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
     direction,
     attributes: names.size > 8 ? 'all' : [...names],
     ...(edge.isVariable ? { edges: `${edge.min}..${edge.max}` } : {}),
+    mode: pattern.mode,
     get backwardBy() {
       return neighbours.ways.size === 0 ? undefined : [...neighbours.ways]
     },
   }
   const operator = operatorPlan('expand', details, search.operator === undefined ? [] : [search.operator])
   search.operator = operator
-  const expansion = { search, place, edge, from, to, toVertex, isToBound, isRightward, neighbours, operator }
+  const expansion = { search, place, pattern, edge, from, to, toVertex, isToBound, isRightward, neighbours, operator }
   async function* walk(): AsyncGenerator<readonly MatchRow[]> {
     for await (const batch of rows) {
       for (const row of batch) {
@@ -289,10 +288,11 @@ interface Frame {
 
 /** Every walk of the wanted length from the row's vertex, depth first: only one walk is held at a time. */
 async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direction): AsyncGenerator<MatchRow[]> {
-  const { edge, from, search, place } = expansion
+  const { edge, from, search, place, pattern } = expansion
   const { reader } = search.context
   const start = row.slots[from.slot] as ObjectView
   const been = new Set(row.visited[place.pattern])
+  const used = pattern.mode === 'trail' ? edgesUsed(row, place) : undefined
   const stack: Frame[] = [{ steps: await stepsOf(expansion, start, direction), next: 0 }]
   const walk: Taken[] = []
   let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
@@ -302,9 +302,12 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
     if (step === undefined) {
       stack.pop()
       const last = walk.pop()
-      if (last !== undefined) been.delete(last.far)
+      if (last === undefined) continue
+      been.delete(last.far)
+      used?.delete(edgeKey(last.edge))
       continue
     }
+    if (used?.has(edgeKey(step.edge)) === true) continue
     // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
     if (walk.length + 1 >= edge.max && expansion.isToBound && !isBoundEnd(expansion, row, step.far)) continue
     const [view] = await evaluateRows(reader, [step.far], (oid) => reader.object(oid))
@@ -318,12 +321,13 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
       const breath = search.context.breathe()
       if (breath !== undefined) await breath
     }
-    const isEnd = walk.length >= edge.max || been.has(view.oid) || isBoundEnd(expansion, row, view.oid)
-    if (isEnd) {
+    const isMet = been.has(view.oid) || isBoundEnd(expansion, row, view.oid)
+    if (walk.length >= edge.max || (isMet && !repeatsVertices(pattern.mode))) {
       walk.pop()
       continue
     }
     been.add(view.oid)
+    used?.add(edgeKey(step.edge))
     stack.push({ steps: await stepsOf(expansion, view, direction), next: 0 })
   }
   if (found.length > 0) yield found
@@ -344,6 +348,10 @@ async function stepsOf(
   return steps
 }
 
+function edgesUsed(row: MatchRow, { pattern }: EdgePlace): Set<string> {
+  return new Set((row.edges[pattern] ?? []).flatMap((edges) => (edges ?? []).map(edgeKey)))
+}
+
 function isBoundEnd({ isToBound, to }: Expansion, row: MatchRow, oid: Oid): boolean {
   return isToBound && (row.slots[to.slot] as ObjectView).oid === oid
 }
@@ -356,8 +364,8 @@ function arrive(
   walk: readonly Taken[],
   view: ObjectView,
 ): MatchRow[] | undefined {
-  const { isToBound, to, toVertex, search, place, edge, isRightward } = expansion
-  const isAgain = been.has(view.oid) && !mayHaveNoEdge(search.plan.patterns[place.pattern] as PatternPlan)
+  const { isToBound, to, toVertex, search, place, pattern, edge, isRightward } = expansion
+  const isAgain = been.has(view.oid) && !mayBeMetAgain(pattern, toVertex)
   let next = row
   if (isToBound) {
     if (!isBoundEnd(expansion, row, view.oid)) return undefined
@@ -395,10 +403,10 @@ async function* withWalks(
   rows: Batches,
 ): AsyncGenerator<readonly MatchRow[]> {
   const { patterns } = search.plan
-  const loose = [...patterns.entries()].filter(([, pattern]) => mayHaveNoEdge(pattern))
+  const undecided = [...patterns.keys()].filter((i) => isDecidedAtEnd(patterns[i] as PatternPlan))
   for await (const batch of rows) {
-    const simple = batch.filter((row) => loose.every(([i, pattern]) => isSimple(search.plan, pattern, row, i)))
-    const walked = simple.map((row) => {
+    const allowed = batch.filter((row) => undecided.every((i) => isAllowed(search.plan, row, i)))
+    const walked = allowed.map((row) => {
       let { slots } = row
       for (const [i, { slot, name }] of patterns.entries()) {
         if (name !== undefined)
@@ -412,29 +420,4 @@ async function* withWalks(
     const kept = await qualified(search, predicates, walked)
     if (kept.length > 0) yield kept
   }
-}
-
-/**
- * Whether the pattern's walk meets no object twice, but where it has to: at vertices of one name, and at both ends of a
- * walk of no edge.
- */
-function isSimple({ vertices: plans }: MatchPlan, { vertices }: PatternPlan, row: MatchRow, pattern: number): boolean {
-  const walks = row.edges[pattern] as readonly (readonly Edge[] | undefined)[]
-  const groups = [...vertices]
-  for (const [i, walk] of walks.entries()) {
-    if (walk?.length !== 0) continue
-    const [left, right] = [groups[i], groups[i + 1]]
-    for (const [at, group] of groups.entries()) if (group === right) groups[at] = left as number
-  }
-  const oids: Oid[] = []
-  const oidAt = (i: number): Oid => (row.slots[(plans[vertices[i] as number] as VertexPlan).slot] as ObjectView).oid
-  for (const [i, group] of groups.entries()) if (groups.indexOf(group) === i) oids.push(oidAt(i))
-  for (const [i, walk] of walks.entries()) {
-    let at = oidAt(i)
-    for (const { from, to } of (walk ?? []).slice(0, -1)) {
-      at = from === at ? to : from
-      oids.push(at)
-    }
-  }
-  return new Set(oids).size === oids.length
 }

@@ -46,10 +46,10 @@ export class Neighbours {
     if (cls === undefined) return []
     const steps: Step[] = []
     for (const attribute of this.forwardAttributes(view, cls)) {
-      const { outputName } = attribute.attribute
-      for (const far of await this.targets(view, attribute)) {
-        steps.push({ far, edge: { from: view.oid, fromClass: cls.name, attribute: outputName, to: far, toClass: '' } })
-      }
+      const { outputName, number } = attribute.attribute
+      const from = { from: view.oid, fromClass: cls.name, attribute: outputName, attributeNumber: number }
+      for (const far of await this.targets(view, attribute))
+        steps.push({ far, edge: { ...from, to: far, toClass: '' } })
     }
     return steps
   }
@@ -59,10 +59,10 @@ export class Neighbours {
     if (cls === undefined) return []
     const steps: Step[] = []
     for (const reference of this.backwardAttributes(cls)) {
-      for (const far of await this.owners(view, reference)) {
-        const edge = { from: far, fromClass: '', attribute: reference.attribute.name, to: view.oid, toClass: cls.name }
-        steps.push({ far, edge })
-      }
+      const { name, number } = reference.attribute
+      const to = { attribute: name, attributeNumber: number, to: view.oid, toClass: cls.name }
+      for (const far of await this.owners(view, reference))
+        steps.push({ far, edge: { from: far, fromClass: '', ...to } })
     }
     return steps
   }

@@ -1,12 +1,13 @@
 /** MATCH and its patterns of vertices and edges (DO, section 3). */
-import type { EdgePattern, Expression, MatchStatement, Pattern, VertexPattern } from '../ast.ts'
+import type { EdgePattern, Expression, MatchStatement, PathMode, Pattern, VertexPattern } from '../ast.ts'
 import { parseClauses, parseProjections, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 /** MATCH is taken. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
-  const patterns = cursor.list(() => parsePattern(cursor))
+  const mode = takeMode(cursor)
+  const patterns = cursor.list(() => parsePattern(cursor, mode))
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   cursor.expectWord('RETURN')
@@ -14,11 +15,27 @@ export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   return { kind: 'match', patterns, ...clauses, projections, ...cursor.spanFrom(start) }
 }
 
-function parsePattern(cursor: TokenCursor): Pattern {
+const modes: ReadonlyMap<string | undefined, PathMode> = new Map([
+  ['WALK', 'walk'],
+  ['TRAIL', 'trail'],
+  ['ACYCLIC', 'acyclic'],
+  ['SIMPLE', 'simple'],
+])
+
+/** A word that an equals sign follows is the name of a pattern. */
+function takeMode(cursor: TokenCursor): PathMode | undefined {
+  const mode = cursor.isSymbol('=', 1) ? undefined : modes.get(cursor.wordAt())
+  if (mode !== undefined) cursor.next()
+  return mode
+}
+
+function parsePattern(cursor: TokenCursor, modeOfAll: PathMode | undefined): Pattern {
   const { start } = cursor.peek()
   const isNamed = cursor.isName() && cursor.isSymbol('=', 1)
   const name = isNamed ? cursor.next().text : undefined
   if (isNamed) cursor.next()
+  const mode = takeMode(cursor) ?? modeOfAll
+  if (!cursor.takeWord('PATH')) cursor.takeWord('PATHS')
   const vertices = [parseVertex(cursor)]
   const edges: EdgePattern[] = []
   while (cursor.isSymbol('-') || cursor.isSymbol('<')) {
@@ -26,7 +43,7 @@ function parsePattern(cursor: TokenCursor): Pattern {
     vertices.push(parseVertex(cursor))
     cursor.checkChain(edges.length)
   }
-  return { name, vertices, edges, ...cursor.spanFrom(start) }
+  return { name, mode, vertices, edges, ...cursor.spanFrom(start) }
 }
 
 function parseVertex(cursor: TokenCursor): VertexPattern {

@@ -25,7 +25,11 @@ interface EdgePattern {
   readonly max: number
 }
 
+/** `acyclic` is the mode without a word, too. */
+type Mode = 'walk' | 'trail' | 'acyclic' | 'simple' | undefined
+
 interface Pattern {
+  readonly mode: Mode
   readonly edges: readonly EdgePattern[]
   /** Per vertex: a name to bind, or the class asked for. */
   readonly names: readonly number[]
@@ -52,9 +56,33 @@ const edge: fc.Arbitrary<EdgePattern> = fc
   })
   .map(({ min, more, ...rest }) => ({ ...rest, min, max: Math.max(1, min + more) }))
 
-const pattern: fc.Arbitrary<Pattern> = fc.array(edge, { minLength: 1, maxLength: 3 }).chain((edges) => {
+/** So many edges at most where vertices are repeated: the walks that there are grow with a power of it. */
+const repeatingEdges = 4
+
+function repeats(mode: Mode): mode is 'walk' | 'trail' {
+  return mode === 'walk' || mode === 'trail'
+}
+
+function atMost(edges: readonly EdgePattern[], most: number): EdgePattern[] {
+  let left = most
+  return edges.filter(({ max }) => {
+    const isKept = max <= left
+    if (isKept) left -= max
+    return isKept
+  })
+}
+
+const shape = fc
+  .record({
+    mode: fc.constantFrom<Mode>('walk', 'trail', 'acyclic', 'simple', undefined),
+    edges: fc.array(edge, { minLength: 1, maxLength: 3 }),
+  })
+  .map(({ mode, edges }) => ({ mode, edges: repeats(mode) ? atMost(edges, repeatingEdges) : edges }))
+
+const pattern: fc.Arbitrary<Pattern> = shape.chain(({ mode, edges }) => {
   const count = edges.length + 1
   return fc.record({
+    mode: fc.constant(mode),
     edges: fc.constant(edges),
     names: fc.array(fc.nat(2), { minLength: count, maxLength: count }),
     special: fc.array(fc.boolean(), { minLength: count, maxLength: count }),
@@ -62,7 +90,7 @@ const pattern: fc.Arbitrary<Pattern> = fc.array(edge, { minLength: 1, maxLength:
   })
 })
 
-function written({ edges, names, special, start }: Pattern): string {
+function written({ mode, edges, names, special, start }: Pattern): string {
   const vertex = (i: number): string => {
     const where = i === 0 && start !== undefined ? ` {name = ${start}}` : ''
     return `(v${names[i]}${special[i] ? ':Special' : ':Vertex'}${where})`
@@ -74,7 +102,7 @@ function written({ edges, names, special, start }: Pattern): string {
     text += `${direction === 'backward' ? '<' : ''}${body}${direction === 'forward' ? '>' : ''}${vertex(i + 1)}`
   }
   const returned = [...new Set(names)].sort().map((name) => `v${name}.name AS v${name}`)
-  return `MATCH w = ${text} RETURN ${returned.join(', ')}, COUNT(w) AS edges`
+  return `MATCH w = ${mode === undefined ? '' : mode.toUpperCase()} ${text} RETURN ${returned.join(', ')}, w.attribute AS walk`
 }
 
 interface PlainEdge {
@@ -94,64 +122,86 @@ function edgesOf({ to, pair }: Graph): PlainEdge[] {
   return edges
 }
 
-/** What stands at each vertex of the pattern, and what the walks between them pass. */
+interface Walk {
+  readonly end: number
+  /** The vertices after its first one. */
+  readonly passed: readonly number[]
+  readonly edges: readonly PlainEdge[]
+}
+
+/** What stands at each vertex of the pattern, and the walks between them. */
 interface Found {
   readonly ends: readonly number[]
-  readonly passed: readonly (readonly number[])[]
-  readonly lengths: readonly number[]
+  readonly walks: readonly Walk[]
 }
 
 /** Every match, one by one: each row as text, sorted. */
-function countedOut(data: Graph, { edges, names, special, start }: Pattern): string[] {
+function countedOut(data: Graph, { mode, edges, names, special, start }: Pattern): string[] {
   const all = edgesOf(data)
-  const next = (at: number, { attribute, direction }: EdgePattern): number[] => {
+  const next = (at: number, { attribute, direction }: EdgePattern): { far: number; edge: PlainEdge }[] => {
     const right = all.filter((edge) => attribute === undefined || edge.attribute === attribute)
-    const forward = direction === 'backward' ? [] : right.filter(({ from }) => from === at).map(({ to }) => to)
-    const backward = direction === 'forward' ? [] : right.filter(({ to }) => to === at).map(({ from }) => from)
-    return [...forward, ...backward]
+    const forward = right.flatMap((edge) => (edge.from === at ? [{ far: edge.to, edge }] : []))
+    const backward = right.flatMap((edge) => (edge.to === at ? [{ far: edge.from, edge }] : []))
+    return [...(direction === 'backward' ? [] : forward), ...(direction === 'forward' ? [] : backward)]
   }
-  const walksFrom = (
-    at: number,
-    edge: EdgePattern,
-    passed: readonly number[],
-    length: number,
-  ): { end: number; passed: readonly number[]; length: number }[] => {
-    const here = length >= edge.min ? [{ end: at, passed: passed.slice(0, -1), length }] : []
-    if (length === edge.max || (length > 0 && passed.indexOf(at) < passed.length - 1)) return here
-    return [...here, ...next(at, edge).flatMap((far) => walksFrom(far, edge, [...passed, far], length + 1))]
+  const walksFrom = (walk: Walk, edge: EdgePattern): Walk[] => {
+    const { end, passed, edges } = walk
+    const here = edges.length >= edge.min ? [walk] : []
+    if (edges.length === edge.max) return here
+    // Without repeated vertices what comes after one is no walk in any case.
+    if (!repeats(mode) && passed.indexOf(end) < passed.length - 1) return here
+    const further = next(end, edge).flatMap((step) =>
+      walksFrom({ end: step.far, passed: [...passed, step.far], edges: [...edges, step.edge] }, edge),
+    )
+    return [...here, ...further]
   }
   let found: Found[] = [...data.to.keys()]
     .filter((vertex) => start === undefined || vertex === start)
-    .map((vertex) => ({ ends: [vertex], passed: [], lengths: [] }))
+    .map((vertex) => ({ ends: [vertex], walks: [] }))
   for (const edge of edges) {
-    found = found.flatMap(({ ends, passed, lengths }) => {
-      const walks = walksFrom(ends.at(-1) as number, edge, [], 0)
-      return walks.map((walk) => ({
+    found = found.flatMap(({ ends, walks }) => {
+      const end = ends.at(-1) as number
+      return walksFrom({ end, passed: [], edges: [] }, edge).map((walk) => ({
         ends: [...ends, walk.end],
-        passed: [...passed, walk.passed],
-        lengths: [...lengths, walk.length],
+        walks: [...walks, walk],
       }))
     })
   }
   return found
     .filter(({ ends }) => ends.every((vertex, i) => !special[i] || data.isSpecial[vertex] === true))
     .filter(({ ends }) => ends.every((vertex, i) => ends[names.indexOf(names[i] as number)] === vertex))
-    .filter((match) => isSimple(match, names))
-    .map(({ ends, lengths }) => {
+    .filter((match) => isInMode(match, names, mode))
+    .map(({ ends, walks }) => {
       const row = [...new Set(names)].sort().map((name) => [`v${name}`, ends[names.indexOf(name)]])
-      return JSON.stringify({ ...Object.fromEntries(row), edges: lengths.reduce((sum, length) => sum + length, 0) })
+      const walk = walks.flatMap(({ edges }) => edges.map(({ attribute }) => attribute))
+      return JSON.stringify({ ...Object.fromEntries(row), walk })
     })
     .sort()
 }
 
-/** No vertex twice, but where the pattern makes two places one: by a name, or by a walk of no edge. */
-function isSimple({ ends, passed, lengths }: Found, names: readonly number[]): boolean {
-  const inner = passed.flat()
+function isInMode(found: Found, names: readonly number[], mode: Mode): boolean {
+  if (mode === 'walk') return true
+  if (mode !== 'trail') return hasNoVertexTwice(found, names, mode === 'simple')
+  // The edges of a graph are the same objects wherever they are met.
+  const edges = found.walks.flatMap((walk) => walk.edges)
+  return new Set(edges).size === edges.length
+}
+
+/** But where the pattern makes two places one, by a name or by a walk of no edge, and where a circle is allowed to close. */
+function hasNoVertexTwice({ ends, walks }: Found, names: readonly number[], mayClose: boolean): boolean {
+  const inner = walks.flatMap(({ passed }) => passed.slice(0, -1))
   if (new Set(inner).size < inner.length || inner.some((vertex) => ends.includes(vertex))) return false
+  const last = ends.length - 1
+  const isClosed = mayClose && ends[0] === ends[last]
   const isOne = (i: number, j: number, tried: readonly number[]): boolean => {
     if (i === j) return true
+    const isStill = (k: number): boolean => walks[k]?.edges.length === 0
     const beside = names.flatMap((name, k) => {
-      const isLinked = name === names[i] || (k === i + 1 && lengths[i] === 0) || (k === i - 1 && lengths[k] === 0)
+      const isLinked =
+        name === names[i] ||
+        (k === i + 1 && isStill(i)) ||
+        (k === i - 1 && isStill(k)) ||
+        (isClosed && i + k === last && (i === 0 || k === 0))
       return isLinked && !tried.includes(k) ? [k] : []
     })
     return beside.some((k) => isOne(k, j, [...tried, i]))

@@ -24,6 +24,7 @@ const valid = [
   "UPDATE Order ADD {'k': client} TO byName REMOVE KEYS {'k'} FROM byName SET client TO (LOOKUP Client WHERE name = 'a')",
   'DELETE Order WHERE day < 2024-02-29 - INTERVAL{DAYS: 30} RETURN $$ID',
   'MATCH p = (c:Client {age: 1})-[o:orders*1..3]->(x:Order)<--(y) WHERE x.total > 1 RETURN p, c.name, y',
+  'MATCH TRAIL p = WALK PATHS (c:Client)-->(x), SIMPLE PATH (x)--(y), ACYCLIC (y) RETURN p',
   "LET one = CREATE Client {name: 'one'}; FOR EACH i IN LIST{1, 2} => (IF $i = 1 THEN (SHOW $i) ELSE (SHOW $one))",
   'UPDATE SCHEMA { CREATE CLASS Other SUPERCLASS Client {a: List{Element: Integer{Storage: B8}}} ALTER CLASS Order {ADD b: Date} }',
   'CREATE UNIQUE INDEX byAge ON Client (age, address.zip); DROP INDEX byAge; SHOW CLASS Client; SHOW SCHEMA',
