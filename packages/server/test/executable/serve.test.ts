@@ -1,7 +1,7 @@
 /** `ashlar serve` as a process: options, start line, messages, stopping, and what is there after a restart. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { Agent, request } from 'node:http'
+import { Agent, type ClientRequest, request } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -227,14 +227,15 @@ describe('stopping', () => {
       agent,
       method: 'PUT',
       path: '/v1/schema',
-      headers: { 'content-length': body.length },
+      headers: { 'content-length': body.length, expect: '100-continue' },
     })
     const replied = new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
       underWay.on('error', reject).on('response', (reply) => {
         void text(reply).then((json) => resolve({ status: reply.statusCode, body: json }))
       })
     })
-    await new Promise<void>((resolve) => underWay.write(body.slice(0, 10), () => resolve()))
+    await taken(underWay)
+    underWay.write(body.slice(0, 10))
     // A second connection, open before the stop, asks during it.
     const late = connect(Number(port))
     late.write('GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n')
@@ -252,9 +253,11 @@ describe('stopping', () => {
     writeFileSync(join(directory, 'ashlar.json'), '{"limits":{"stopMsMax":100}}')
     const server = start(['--port', '0', '--config', 'ashlar.json'], {}, directory)
     const { port } = new URL(await server.url)
-    const endless = request({ port, method: 'PUT', path: '/v1/schema', headers: { 'content-length': 100 } })
+    const headers = { 'content-length': 100, expect: '100-continue' }
+    const endless = request({ port, method: 'PUT', path: '/v1/schema', headers })
     const broken = new Promise((resolve) => endless.once('error', resolve))
-    await new Promise<void>((resolve) => endless.write('[', () => resolve()))
+    await taken(endless)
+    endless.write('[')
     server.child.kill('SIGTERM')
     expect((await server.ended).code).toBe(0)
     await broken
@@ -267,6 +270,11 @@ describe('stopping', () => {
     expect((await server.ended).code).toBe(0)
   })
 })
+
+/** Resolves once the server has the head of a request that expects to hear of it: from then on the request is under way. */
+function taken(underWay: ClientRequest): Promise<unknown> {
+  return new Promise((resolve) => underWay.once('continue', () => resolve(undefined)))
+}
 
 /** Resolves once the port takes no more connections. */
 async function refused(port: number): Promise<void> {
