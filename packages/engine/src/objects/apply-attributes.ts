@@ -32,6 +32,8 @@ export async function applyAttributes(
       const applied = applyAttribute(changes, state, attribute, json)
       if (applied !== undefined) await applied
     } catch (error) {
+      // What was refused may be a conclusion from what the object held: a reference that it holds already is not checked.
+      changes.expectUnchanged(state)
       throw toAshlarError(error, state.format.cls.name, name)
     }
   }

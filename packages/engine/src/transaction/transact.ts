@@ -3,7 +3,7 @@ import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
-import { mayBeReadSkew } from '../store/with-snapshot.ts'
+import { awaitCommitsUnderWay, mayBeReadSkew } from '../store/with-snapshot.ts'
 import { OwnWriteConflict, Tape, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
@@ -28,10 +28,13 @@ export async function transact<T>(
   const tape = new Tape()
   const turns = new Turns(store, signal)
   let skewRetries = 0
+  let isSkewed = false
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const turn = turns.take()
       if (turn !== undefined) await turn
+      if (isSkewed) await awaitCommitsUnderWay(store)
+      isSkewed = false
       // A careful attempt reads more than what is usual.
       const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
       const transaction = new Transaction(snapshot, attempt > 1, tape)
@@ -42,7 +45,10 @@ export async function transact<T>(
         // A careful attempt reads what this one only expected, and so tells the client what contradicts what.
         if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
         if (error instanceof MomentPassed) continue
-        if (mayBeReadSkew(store, error) && attempt < attemptsMax && ++skewRetries <= readSkewRetriesMax) continue
+        if (mayBeReadSkew(store, error) && attempt < attemptsMax && ++skewRetries <= readSkewRetriesMax) {
+          isSkewed = true
+          continue
+        }
         if (error instanceof AshlarError && !(await isConfirmed(store, transaction))) continue
         throw error
       } finally {

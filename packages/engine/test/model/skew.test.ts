@@ -61,6 +61,28 @@ describe.skipIf(isOnPostgres)('an update that finds nothing to change, where rea
   })
 })
 
+describe.skipIf(isOnPostgres)('a reference that an object holds already, where reads lag behind', () => {
+  it('is not refused though its object is gone and the reference was not seen', async () => {
+    for (let skew = 0; skew < 60; skew++) {
+      const store = skewed(await openMemoryStore(), { seed: skew, lag: 3 })
+      store.isExact = true
+      const fd = await openFd(store, { transactionAttemptsMax: 1_000 })
+      await fd.defineClasses([classOf('Note', { about: toOne('Subject') }), classOf('Subject', {})], 'create')
+      const [note, subject] = await fd.createObjects([
+        { class: 'Note', attributes: {} },
+        { class: 'Subject', attributes: {} },
+      ])
+      store.isExact = false
+      await fd.updateObject(note as string, { about: subject })
+      await fd.deleteObject(subject as string)
+      expect(await outcome(fd.updateObject(note as string, { about: subject })), `seed ${skew}`).toBe('ok')
+      store.isExact = true
+      await expectConsistent(fd)
+      await fd.close()
+    }
+  })
+})
+
 describe.skipIf(isOnPostgres)('at once, of several servers', () => {
   const batches = fc.array(fc.array(operation, { minLength: 4, maxLength: 12, size: 'max' }), {
     minLength: 2,

@@ -32,7 +32,7 @@ export function skewed(store: Store, { seed, lag = 0 }: Skew): SkewedStore {
   const below = (bound: number): number => Math.floor(random() * bound)
   const versions = [store.snapshot() as Snapshot]
   let acknowledged = 0
-  /** Nothing older is shown: the latest version when the first skewed snapshot was opened. */
+  /** Nothing older is shown: the latest version when the first skewed snapshot was opened, or a whole one since. */
   let oldest: number | undefined
   /** What one snapshot has seen of a placement, later ones see too. */
   const seen = new Map<number, number>()
@@ -69,6 +69,7 @@ export function skewed(store: Store, { seed, lag = 0 }: Skew): SkewedStore {
       const end = options?.purpose === 'whole' ? await keepCommitsOut() : () => undefined
       const isExact = skewedStore.isExact || options?.purpose === 'whole'
       const latest = versions.length - 1
+      if (options?.purpose === 'whole') oldest = latest
       const moments = new Map<number, Snapshot>()
       const momentOf = (key: Bytes): Snapshot => {
         const placement = placementOf(key)
