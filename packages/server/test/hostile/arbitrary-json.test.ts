@@ -192,7 +192,7 @@ describe.each(operations.filter(({ body }) => body !== undefined))('$method $pat
           }
         }
       }),
-      { numRuns: 40 * runs },
+      { numRuns: 20 * runs },
     )
   })
 })
