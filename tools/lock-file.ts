@@ -56,15 +56,6 @@ export function withPlatformPackages(lock: LockFile): LockFile {
   return { ...lock, packages: Object.fromEntries(all.sort(([a], [b]) => a.localeCompare(b, 'en'))) }
 }
 
-/**
- * Run-time packages that were added by `fix-lock` from registries that do not carry them, so that nobody could be asked for their
- * digest: npm takes these for what they are on the platforms that need them. `npm run fix-lock` at a registry that has them completes
- * the lock file; then they have to go from here. This list only shrinks.
- */
-const knownWithoutIntegrity: readonly string[] = ['darwin-arm64', 'darwin-x64', 'linux-arm', 'win32-x64'].map(
-  (platform) => `node_modules/@msgpackr-extract/msgpackr-extract-${platform}`,
-)
-
 /** Paths of the packages that a server runs, and whose download npm would not check. */
 export function runTimeWithoutIntegrity({ packages }: LockFile): string[] {
   return Object.entries(packages).flatMap(([path, { integrity, link, dev }]) => {
@@ -97,14 +88,7 @@ export function lockFileProblems(lock: LockFile, manifests: ReadonlyMap<string, 
     if (platform && !entry.optional) problems.push(`${path} is for one platform but not optional`)
   }
   for (const path of missingPlatformPackages(lock).keys()) problems.push(`${path} is missing: run npm run fix-lock`)
-  const withoutIntegrity = runTimeWithoutIntegrity(lock)
-  for (const path of withoutIntegrity) {
-    if (!knownWithoutIntegrity.includes(path)) problems.push(`${path} has no integrity: run npm run fix-lock`)
-  }
-  for (const path of knownWithoutIntegrity) {
-    if (lock.packages[path]?.integrity !== undefined)
-      problems.push(`${path} has its integrity: remove it from the list in tools/lock-file.ts`)
-  }
+  for (const path of runTimeWithoutIntegrity(lock)) problems.push(`${path} has no integrity: run npm run fix-lock`)
   for (const [path, manifest] of manifests) {
     const entry = lock.packages[path]
     if (entry === undefined) problems.push(`the workspace ${path} is missing: run npm install`)

@@ -81,14 +81,6 @@ describe('check-lock', () => {
     expect(others).toMatchObject({ 'node_modules/e': { integrity: 'sha512-e' }, '': {} })
   })
 
-  it('finds what is listed as lacking its digest and has it', () => {
-    const path = 'node_modules/@msgpackr-extract/msgpackr-extract-darwin-x64'
-    const more = { [path]: { version: '1.0.0', integrity: 'sha512-x', optional: true } }
-    expect(lockFileProblems(lockWith({}, more), new Map())).toEqual([
-      `${path} has its integrity: remove it from the list in tools/lock-file.ts`,
-    ])
-  })
-
   it('finds addresses, but not the links of workspaces', () => {
     const more = {
       'node_modules/@ashlar/engine': { resolved: 'packages/engine', link: true },
