@@ -140,4 +140,7 @@ export const unresolvedAfterMs = 1_000
 /** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
 export const objectAttributesMax = 10_000
 
+/** Characters of a format in USE … FORMAT. */
+export const textFormatCharactersMax = 200
+
 assert(keyBytesMax > 64 + keyDigestBytes, 'a key has room for its digest and its parts')

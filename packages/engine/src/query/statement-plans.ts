@@ -142,7 +142,7 @@ export class StatementPlans {
     make: (binding: Binding) => P,
   ): Planned<P> {
     const { catalog } = context
-    const variables = `${signatureOf(context.variables)}|${Object.values(context.textFormats).join('|')}`
+    const variables = `${signatureOf(context.variables)}|${formatsSignature(context.textFormats)}`
     const kept = this.plans.get(statement)
     if (kept !== undefined && kept.catalog === catalog && kept.variables === variables)
       return kept.planned as Planned<P>
@@ -155,6 +155,10 @@ export class StatementPlans {
 
 function signatureOf(variables: ReadonlyMap<string, TypedValue>): string {
   return [...variables].map(([name, { type }]) => `${name}:${typeSignature(type)}`).join(';')
+}
+
+function formatsSignature({ date, time, datetime }: TextFormats): string {
+  return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
 export function newBinding(context: PlanningContext): Binding {

@@ -8,12 +8,14 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { representClass } from '../schema/representation.ts'
 import type { Snapshot } from '../store/store.ts'
+import { ValueError } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
 import type {
   CreateStatement,
   DeleteStatement,
   Expression,
   ForEachStatement,
+  FormatStatement,
   ImportStatement,
   LetStatement,
   ShowStatement,
@@ -40,7 +42,7 @@ import {
 } from './execute/run-select.ts'
 import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
-import { isTextFormat, noTextFormats, type TextFormats } from './functions/text-format.ts'
+import { noTextFormats, type TextFormats, textFormat } from './functions/text-format.ts'
 import type { ChangePlan } from './plan/plan-change.ts'
 import { placed, queryError } from './query-error.ts'
 import type { QueryResources } from './query-resources.ts'
@@ -166,14 +168,19 @@ export class TextRun {
       case 'import':
         throw queryError(this.texts.text, statement, 'IMPORT is the source of LET or FOR EACH')
       case 'format':
-        if (!isTextFormat(statement.format)) {
-          const message = 'a format has some of yyyy, MM, dd, HH, mm, ss and f'
-          throw queryError(this.texts.text, statement, message)
-        }
-        this.state.textFormats = { ...this.state.textFormats, [statement.type]: statement.format }
+        this.useFormat(statement)
         return noRows
       case 'explain':
         return oneRow(Buffer.from(JSON.stringify(await this.explain(statement.statement, statement.isAnalyze))))
+    }
+  }
+
+  private useFormat({ type, format, start, end }: FormatStatement): void {
+    try {
+      this.state.textFormats = { ...this.state.textFormats, [type]: textFormat(type, format) }
+    } catch (error) {
+      if (!(error instanceof ValueError)) throw error
+      throw queryError(this.texts.text, { start, end }, error.message)
     }
   }
 

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { unreachable } from '../errors.ts'
 import { ticksPerDay, ticksPerSecond } from './calendar.ts'
-import type { OffsetDateTime } from './datetime.ts'
+import { isWithinYears, type OffsetDateTime } from './datetime.ts'
 import { codecFor } from './index.ts'
 import { type Codec, type CodecContext, ValueError } from './logical-type.ts'
 import type { ListSpec, ScalarSpec, TypeSpec } from './type-spec.ts'
@@ -28,7 +28,8 @@ type Step = (value: unknown) => Converted | undefined
 
 /**
  * `strict`: numbers other than 0 and 1 are no booleans, and texts are read as requests read them. `lenient`: the rules of the first
- * builds, by which stores that they have written are read: any number but 0 is true, and `+7`, `.5` and `TRUE` are values.
+ * builds, by which stores that they have written are read: any number but 0 is true, `+7`, `.5` and `TRUE` are values, and a
+ * datetime has an offset only where its type keeps it, without a blank before it.
  */
 export type ConversionRules = 'strict' | 'lenient'
 
@@ -56,6 +57,7 @@ export function dependsOnRules(from: TypeSpec, to: TypeSpec): boolean {
       return isScalar(from) && (isNumber(from) || isText(from))
     case 'integer':
     case 'real':
+    case 'datetime':
       return isScalar(from) && isText(from)
     default:
       return false
@@ -151,15 +153,20 @@ function fromText(to: ScalarSpec, codec: Codec, rules: ConversionRules): Step {
   }
 }
 
+const anyOffset = /(Z|[+-]\d\d:\d\d)$/
+const offsetAfterBlank = / (Z|[+-]\d\d:\d\d)$/
+
 /** The JSON that stood for the text in the first builds; undefined where none did. */
-function lenientReader({ logicalType }: ScalarSpec): (text: string) => unknown {
-  switch (logicalType) {
+function lenientReader(to: ScalarSpec): (text: string) => unknown {
+  switch (to.logicalType) {
     case 'boolean':
       return (text) => ({ true: true, false: false })[text.toLowerCase()]
     case 'integer':
       return (text) => (/^[+-]?\d+$/.test(text) ? BigInt(text.replace('+', '')) : undefined)
     case 'real':
       return (text) => (/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : undefined)
+    case 'datetime':
+      return (text) => ((to.storage === 'datetime' ? anyOffset : offsetAfterBlank).test(text) ? undefined : text)
     default:
       return (text) => text
   }
@@ -222,9 +229,14 @@ function toMoment(from: ScalarSpec, to: ScalarSpec): Step | undefined {
       default:
         if (from.storage === 'datetimeoffset' && isWithOffset) return { value, isKept: true }
         // The moment stays, not the clock: without an offset, UTC is meant.
-        return { value: moment(ticks - offsetMinutes * ticksPerMinute, isWithOffset), isKept: offsetMinutes === 0 }
+        return toUtc(ticks - offsetMinutes * ticksPerMinute, isWithOffset, offsetMinutes === 0)
     }
   }
+}
+
+/** No result beyond the years that a plain datetime has. */
+function toUtc(ticks: number, isWithOffset: boolean, isKept: boolean): Converted | undefined {
+  return isWithOffset || isWithinYears(ticks) ? { value: moment(ticks, isWithOffset), isKept } : undefined
 }
 
 function moment(ticks: number, isWithOffset: boolean): number | OffsetDateTime {

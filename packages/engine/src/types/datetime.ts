@@ -1,4 +1,7 @@
-/** datetime: a day and time without an offset, or (datetimeoffset) an instant together with the offset it was given in. */
+/**
+ * datetime: a day and time without an offset (one that is given is applied, which makes it UTC, and dropped), or (datetimeoffset) an
+ * instant together with the offset it was given in.
+ */
 
 import { readDouble } from '../bytes/read-number.ts'
 import { formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
@@ -13,8 +16,10 @@ export interface OffsetDateTime {
   readonly offsetMinutes: number
 }
 
-const form = /^(\d{4}[-/]\d{2}[-/]\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(Z|[+-]\d{2}:\d{2})?$/
+const form = /^(\d{4}[-/]\d{2}[-/]\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?: ?(Z|[+-]\d{2}:\d{2}))?$/
 const offsetMinutesMax = 14 * 60
+/** Days of the years 1 to 9999. */
+const daysMax = 3_652_059
 const ticksPerMinute = 60 * ticksPerSecond
 
 export const datetime: LogicalType<DateTimeSpec> = {
@@ -33,18 +38,42 @@ export const datetime: LogicalType<DateTimeSpec> = {
 
 interface Parsed {
   readonly local: number
-  readonly offset: string | undefined
+  /** Undefined where none is given. */
+  readonly offsetMinutes: number | undefined
 }
 
-function parseLocal(json: unknown): Parsed {
+/** Throws ValueError. */
+function parse(json: unknown): Parsed {
   if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
   const match = form.exec(json)
   const days = match === null ? undefined : parseDay(match[1] as string)
   const ticks = match === null ? undefined : parseTime(match[2] as string)
   if (match !== null && days !== undefined && ticks !== undefined) {
-    return { local: days * ticksPerDay + ticks, offset: match[3] }
+    return { local: days * ticksPerDay + ticks, offsetMinutes: offsetMinutesOf(match[3], json) }
   }
   throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a date and time such as 2024-02-29T08:05:09.25`)
+}
+
+function offsetMinutesOf(offset: string | undefined, json: unknown): number | undefined {
+  if (offset === undefined) return undefined
+  const minutes = offset === 'Z' ? 0 : parseOffset(offset)
+  if (minutes !== undefined) return minutes
+  throw new ValueError('ValueNotAllowed', `${shownValue(json)} has an offset beyond 14:00`)
+}
+
+/** True for ticks of the years 1 to 9999, which those of an instant with an offset may leave by less than a day. */
+export function isWithinYears(ticks: number): boolean {
+  return ticks >= 0 && ticks < ticksPerDay * daysMax
+}
+
+/** A plain datetime of what had an offset. Throws ValueError for one beyond the years 1 to 9999. */
+export function withoutOffset(moment: OffsetDateTime): number {
+  if (isWithinYears(moment.ticks)) return moment.ticks
+  throw beyondYears(`'${formatOffset(moment)}'`)
+}
+
+function beyondYears(shown: string): ValueError {
+  return new ValueError('ValueNotAllowed', `${shown} is beyond the years 0001 to 9999 when its offset is applied`)
 }
 
 function formatLocal(ticks: number): string {
@@ -57,9 +86,10 @@ const plainCodec: Codec<number> = {
   isNullable: true,
   defaultValue: null,
   parse(json) {
-    const { local, offset } = parseLocal(json)
-    if (offset === undefined) return local
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} has an offset, which storage datetime does not keep`)
+    const { local, offsetMinutes = 0 } = parse(json)
+    const ticks = local - offsetMinutes * ticksPerMinute
+    if (isWithinYears(ticks)) return ticks
+    throw beyondYears(shownValue(json))
   },
   write: (value, to) => to.writeDouble(value),
   read: readTicks,
@@ -73,10 +103,8 @@ const offsetCodec: Codec<OffsetDateTime> = {
   isNullable: true,
   defaultValue: null,
   parse(json) {
-    const { local, offset } = parseLocal(json)
-    const offsetMinutes = offset === undefined || offset === 'Z' ? 0 : parseOffset(offset)
-    if (offsetMinutes !== undefined) return { ticks: local - offsetMinutes * ticksPerMinute, offsetMinutes }
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} has an offset beyond 14:00`)
+    const { local, offsetMinutes = 0 } = parse(json)
+    return { ticks: local - offsetMinutes * ticksPerMinute, offsetMinutes }
   },
   write(value, to) {
     const at = to.reserve(10)

@@ -262,13 +262,25 @@ describe('scalars', () => {
     )
     expect(await types.defaultOf({ logicalType: 'datetime' })).toBeNull()
     await types.refuses({ logicalType: 'datetime' }, 400, '5', 'true', '{}')
-    await types.refuses(
+    await types.refuses({ logicalType: 'datetime' }, 422, '"2024-02-30T08:00:00"', '"2024-02-29T08:05:09+0100"')
+  })
+
+  rule('3.2.17', 'an offset is applied and dropped where none is meant', async () => {
+    await types.shows(
       { logicalType: 'datetime' },
-      422,
-      '"2024-02-29T08:05:09Z"',
-      '"2024-02-29T08:05:09+01:00"',
-      '"2024-02-30T08:00:00"',
+      {
+        '"2024-02-29T08:05:09Z"': '"2024-02-29T08:05:09"',
+        '"2024-02-29 08:05:09 Z"': '"2024-02-29T08:05:09"',
+        '"2024-02-29T08:05:09+05:30"': '"2024-02-29T02:35:09"',
+        '"2024-02-29 08:05:09 -11:00"': '"2024-02-29T19:05:09"',
+      },
     )
+    const beyond = ['"0001-01-01T00:00:00+00:01"', '"9999-12-31T23:59:59-00:01"']
+    await types.refuses({ logicalType: 'datetime' }, 422, ...beyond)
+    const name = await types.classWith({ logicalType: 'datetime' })
+    await types.fd.index(`${name}Unique`, name, true, 'a')
+    await types.fd.create(name, { a: '2024-01-01T12:00:00+02:00' })
+    expectProblem(await types.fd.postObject(name, { a: '2024-01-01 10:00:00 Z' }), 409, 'UniqueViolation')
   })
 
   rule('3.2.13', 'datetimeoffset', async () => {
@@ -279,6 +291,7 @@ describe('scalars', () => {
         '"2024-02-29T08:05:09Z"': '"2024-02-29T08:05:09Z"',
         '"2024-02-29T08:05:09+05:30"': '"2024-02-29T08:05:09+05:30"',
         '"2024-02-29 08:05:09-11:00"': '"2024-02-29T08:05:09-11:00"',
+        '"2024-02-29 08:05:09 -11:00"': '"2024-02-29T08:05:09-11:00"',
       },
     )
     await types.refuses({ logicalType: 'datetime', storage: 'datetimeoffset' }, 422, '"2024-02-29T08:05:09+15:00"')

@@ -119,7 +119,7 @@ function addVertex(
   byName: Map<string, number>,
   binding: Binding,
 ): number {
-  const cls = pattern.className === undefined ? null : resolveReferenceable(binding, pattern.className)
+  const cls = pattern.className === undefined ? null : resolveReferenceable(binding, pattern.className, true)
   const known = pattern.name === undefined ? undefined : byName.get(pattern.name)
   const draft = known === undefined ? undefined : vertices[known]
   if (draft !== undefined && known !== undefined) {

@@ -1,6 +1,6 @@
 /** Values made to fit where another type is meant: texts known before the rows, dates as datetimes, whole numbers as reals. */
 import { ticksPerDay } from '../../types/calendar.ts'
-import type { OffsetDateTime } from '../../types/datetime.ts'
+import { type OffsetDateTime, withoutOffset } from '../../types/datetime.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
 import { aTypeName, isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
@@ -12,7 +12,7 @@ import type { Binding } from './scope.ts'
  * meant for, for the message. Throws QueryError.
  */
 export function coerced(bound: Bound, type: ValueType, binding: Binding, what?: string): Bound {
-  const convert = conversion(bound, type, binding, what)
+  const convert = conversion(bound.type, type, { bound, binding, what })
   if (convert === undefined) return bound
   const { start, end } = bound
   if (bound.kind === 'constant') {
@@ -21,46 +21,39 @@ export function coerced(bound: Bound, type: ValueType, binding: Binding, what?: 
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
-function conversion(
-  bound: Bound,
-  type: ValueType,
-  binding: Binding,
-  what: string | undefined,
-): ((value: unknown) => unknown) | undefined {
-  const from = bound.type
-  if (from.kind === 'string' && type.kind !== 'string' && canBeText(type) && isConstant(bound)) {
-    return (value) => readText(value as string, type, bound, binding, what)
+/** What is converted, and what for. */
+interface Subject {
+  readonly bound: Bound
+  readonly binding: Binding
+  readonly what: string | undefined
+}
+
+type Convert = (value: unknown) => unknown
+
+/** Of values that are not null; undefined where there is nothing to do, or no way. */
+function conversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
+  if (from.kind === 'collection' && type.kind === 'collection') {
+    const convert = conversion(from.element, type.element, subject)
+    return convert && ((values) => (values as unknown[]).map((value) => (value === null ? null : convert(value))))
   }
-  if (isNumeric(from) && type.kind === 'real' && type.isSingle === true && isConstant(bound)) {
-    return (value) => Math.fround(Number(value))
+  return (
+    (isConstant(subject.bound) ? constantConversion(from, type, subject) : undefined) ??
+    momentConversion(from, type, subject)
+  )
+}
+
+/** Of what is known before the rows. */
+function constantConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
+  if (from.kind === 'string' && type.kind !== 'string' && canBeText(type)) {
+    return (value) => told(subject, () => valueOfText(type, value as string, subject.binding.textFormats))
   }
-  if (from.kind === 'integer' && type.kind === 'real' && isConstant(bound)) return toDouble
-  if (from.kind === 'collection' && type.kind === 'collection' && from.element.kind === 'string' && isConstant(bound)) {
-    if (type.element.kind === 'string' || !canBeText(type.element)) return undefined
-    return (value) =>
-      (value as unknown[]).map((text) =>
-        text === null ? null : readText(text as string, type.element, bound, binding, what),
-      )
-  }
-  if (
-    from.kind === 'collection' &&
-    type.kind === 'collection' &&
-    type.element.kind === 'real' &&
-    type.element.isSingle === true
-  ) {
-    return isConstant(bound)
-      ? (value) => (value as unknown[]).map((number) => (number === null ? null : Math.fround(Number(number))))
-      : undefined
-  }
-  if (
-    from.kind === 'collection' &&
-    type.kind === 'collection' &&
-    from.element.kind === 'integer' &&
-    type.element.kind === 'real' &&
-    isConstant(bound)
-  ) {
-    return (value) => (value as unknown[]).map((number) => (number === null ? null : toDouble(number)))
-  }
+  if (type.kind !== 'real' || !isNumeric(from)) return undefined
+  if (type.isSingle === true) return (value) => Math.fround(Number(value))
+  return from.kind === 'integer' ? toDouble : undefined
+}
+
+/** Between dates and datetimes: without an offset, UTC is meant. */
+function momentConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'date' && type.kind === 'datetime') return (value) => (value as number) * ticksPerDay
   if (from.kind === 'date' && type.kind === 'datetimeoffset') {
     return (value) => ({ ticks: (value as number) * ticksPerDay, offsetMinutes: 0 })
@@ -68,8 +61,8 @@ function conversion(
   if (from.kind === 'datetime' && type.kind === 'datetimeoffset') {
     return (value) => ({ ticks: value as number, offsetMinutes: 0 })
   }
-  if (from.kind === 'datetimeoffset' && type.kind === 'datetime' && bound.kind === 'now') {
-    return (value) => (value as OffsetDateTime).ticks
+  if (from.kind === 'datetimeoffset' && type.kind === 'datetime') {
+    return (value) => told(subject, () => withoutOffset(value as OffsetDateTime))
   }
   return undefined
 }
@@ -79,9 +72,10 @@ function toDouble(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value
 }
 
-function readText(text: string, type: ValueType, bound: Bound, binding: Binding, what: string | undefined): unknown {
+/** A value that is not possible is told with its place. */
+function told({ bound, binding, what }: Subject, convert: () => unknown): unknown {
   try {
-    return valueOfText(type, text, binding.textFormats)
+    return convert()
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     throw binding.error(bound, what === undefined ? error.message : `${what}: ${error.message}`)

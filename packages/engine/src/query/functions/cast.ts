@@ -1,12 +1,12 @@
 /** CAST: a value as one of another type (DO, section 4, Operators). A text that is no such value gives null. */
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
-import type { OffsetDateTime } from '../../types/datetime.ts'
+import { isWithinYears, type OffsetDateTime } from '../../types/datetime.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import type { TypeExpression } from '../ast.ts'
 import { valueOfText } from '../values/coerce.ts'
 import { scalarCodec } from '../values/value-json.ts'
 import { isReference, isText, type ScalarKind, type ScalarType, type ValueType } from '../values/value-type.ts'
-import { formattedText, type TextFormats } from './text-format.ts'
+import type { TextFormats } from './text-format.ts'
 import { type Whole, wholeOf } from './whole-number.ts'
 
 const words: Readonly<Record<string, ScalarKind>> = {
@@ -41,7 +41,7 @@ export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): 
     return to.isSingle === true ? (value) => Math.fround(Number(value)) : Number
   }
   if (from.kind === to.kind) return (value) => value
-  if (to.kind === 'string') return toText(from, formats)
+  if (to.kind === 'string') return toText(from)
   if (isText(from)) return (value) => fromText(value as string, to, formats)
   switch (to.kind) {
     case 'integer':
@@ -55,7 +55,7 @@ export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): 
       return fromMoment(from, (ticks) => ticks - Math.floor(ticks / ticksPerDay) * ticksPerDay)
     case 'datetime':
       if (from.kind === 'date') return (value) => (value as number) * ticksPerDay
-      return from.kind === 'datetimeoffset' ? (value) => (value as OffsetDateTime).ticks : undefined
+      return from.kind === 'datetimeoffset' ? (value) => inUtc(value as OffsetDateTime) : undefined
     case 'datetimeoffset':
       if (from.kind === 'date') return (value) => ({ ticks: (value as number) * ticksPerDay, offsetMinutes: 0 })
       return from.kind === 'datetime' ? (value) => ({ ticks: value as number, offsetMinutes: 0 }) : undefined
@@ -64,19 +64,22 @@ export function castFor(from: ValueType, to: ScalarType, formats: TextFormats): 
   }
 }
 
+/** Null beyond the years that a datetime without an offset has. */
+function inUtc({ ticks }: OffsetDateTime): unknown {
+  return isWithinYears(ticks) ? ticks : null
+}
+
 function truncated(value: number): unknown {
   if (!Number.isFinite(value)) return null
   return wholeOf(BigInt(Math.trunc(value))) ?? null
 }
 
-function toText(from: ValueType, formats: TextFormats): Convert | undefined {
+function toText(from: ValueType): Convert | undefined {
   if (isText(from) || isReference(from) || from.kind === 'guid') return (value) => value
   if (from.kind === 'integer' || from.kind === 'boolean') return String
   if (from.kind === 'real') return (value) => String(scalarCodec(from as ScalarType).toJson(value))
   const isScalar = ['date', 'time', 'datetime', 'datetimeoffset', 'interval'].includes(from.kind)
-  return isScalar
-    ? (value) => formattedText(from.kind, scalarCodec(from as ScalarType).toJson(value) as string, formats)
-    : undefined
+  return isScalar ? scalarCodec(from as ScalarType).toJson : undefined
 }
 
 function fromText(text: string, to: ScalarType, formats: TextFormats): unknown {

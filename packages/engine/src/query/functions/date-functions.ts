@@ -4,7 +4,7 @@ import { integerType, stringType } from '../values/value-type.ts'
 import type { FunctionDefinition } from './function-definition.ts'
 
 const dayNames = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-const monthNames = [
+export const monthNames = [
   'January',
   'February',
   'March',

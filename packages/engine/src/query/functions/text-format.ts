@@ -1,74 +1,200 @@
-/** USE … FORMAT: how dates and times are written in the texts that are cast from and to them (DO, section 3). */
+/** USE … FORMAT: how dates and times are written in the texts that they are read from (DO, sections 3 and 5). */
+import { textFormatCharactersMax } from '../../limits.ts'
+import { formatDay, parseDay, parseTime } from '../../types/calendar.ts'
 import { ValueError } from '../../types/logical-type.ts'
+import { monthNames } from './date-functions.ts'
 
-/**
- * Patterns of yyyy (or YYYY), MM, dd (or DD), HH, mm, ss and f (a digit of the fraction each); anything else stands for
- * itself.
- */
-export interface TextFormats {
-  readonly date: string | undefined
-  readonly time: string | undefined
-  readonly datetime: string | undefined
+export type FormattedKind = 'date' | 'time' | 'datetime'
+
+/** One for each kind of value; they do not say how values are written. */
+export type TextFormats = Readonly<Record<FormattedKind, TextFormat | undefined>>
+
+export interface TextFormat {
+  /** As USE gave it. */
+  readonly written: string
+  /** Matches a whole text; its groups are the fields, in order. */
+  readonly pattern: RegExp
+  readonly fields: readonly Field[]
 }
 
 export const noTextFormats: TextFormats = { date: undefined, time: undefined, datetime: undefined }
 
-const fields = /yyyy|YYYY|MM|dd|DD|HH|mm|ss|f+/g
+/** What a field says of the value. `hourOfHalf`: 1 to 12; `half`: 0 before noon, 1 after. */
+type Part =
+  | 'year'
+  | 'month'
+  | 'day'
+  | 'dayOfYear'
+  | 'hour'
+  | 'hourOfHalf'
+  | 'half'
+  | 'minute'
+  | 'second'
+  | 'fraction'
+  | 'offset'
 
-/** Whether a format has anything that a value could be read from. */
-export function isTextFormat(format: string): boolean {
-  return format.search(fields) >= 0
+interface Field {
+  readonly part: Part
+  /** A regular expression without groups. */
+  readonly pattern: string
+  read(text: string): number | string
 }
 
-function fieldName(field: string): string {
-  return field === 'YYYY' || field === 'DD' ? field.toLowerCase() : field
+type Parts = Readonly<Partial<Record<Part, number | string>>>
+
+function numeric(part: Part, pattern: string, read: (text: string) => number = Number): Field {
+  return { part, pattern, read }
 }
 
-/** A text in the format that was set, as it would be written without one. Throws ValueError. */
-export function plainText(kind: string, text: string, formats: TextFormats): string {
-  const format = formatFor(kind, formats)
-  if (format === undefined) return text
-  const names: string[] = []
-  const pattern = escaped(format).replace(fields, (written) => {
-    const field = fieldName(written)
-    names.push(field)
-    return field.startsWith('f') ? '(\\d{1,9})' : `(\\d{${field === 'yyyy' ? 4 : '1,2'}})`
+const fraction: Field = { part: 'fraction', pattern: '\\d{1,9}', read: (text) => text }
+
+/** A text of letters in any case. */
+function anyCase(text: string): string {
+  return text.replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`)
+}
+
+const monthWords = [...monthNames, ...monthNames.map((name) => name.slice(0, 3))]
+const monthName = numeric('month', monthWords.map(anyCase).join('|'), (text) => {
+  return monthNames.findIndex((name) => name.slice(0, 3).toLowerCase() === text.slice(0, 3).toLowerCase()) + 1
+})
+
+const firstYearOfTwoDigits = 69
+const oneOrTwo = '\\d{1,2}'
+
+/** Those of strftime, after their `%`. */
+const percentFields: Readonly<Record<string, Field>> = {
+  Y: numeric('year', '\\d{4}'),
+  y: numeric('year', '\\d{2}', (text) => Number(text) + (Number(text) >= firstYearOfTwoDigits ? 1900 : 2000)),
+  m: numeric('month', oneOrTwo),
+  d: numeric('day', oneOrTwo),
+  e: numeric('day', ` ?${oneOrTwo}`),
+  b: monthName,
+  B: monthName,
+  j: numeric('dayOfYear', '\\d{1,3}'),
+  H: numeric('hour', oneOrTwo),
+  I: numeric('hourOfHalf', oneOrTwo),
+  p: numeric('half', anyCase('am|pm'), (text) => (text.toLowerCase() === 'pm' ? 1 : 0)),
+  M: numeric('minute', oneOrTwo),
+  S: numeric('second', oneOrTwo),
+  f: fraction,
+  z: {
+    part: 'offset',
+    pattern: 'Z|[+-]\\d{2}:?\\d{2}',
+    read: (text) => (text === 'Z' ? text : `${text.slice(0, 3)}:${text.slice(-2)}`),
+  },
+}
+
+/** Those of formats without a `%`. */
+const letterFields: Readonly<Record<string, Field>> = {
+  yyyy: numeric('year', '\\d{4}'),
+  MM: numeric('month', oneOrTwo),
+  dd: numeric('day', oneOrTwo),
+  HH: numeric('hour', oneOrTwo),
+  mm: numeric('minute', oneOrTwo),
+  ss: numeric('second', oneOrTwo),
+  f: fraction,
+}
+
+const percents = Object.keys(percentFields).map((letter) => `%${letter}`)
+const percentWords = `${percents.join(' ')} and %%`
+const letterWords = 'yyyy, MM, dd, HH, mm, ss and f, or of strftime’s with %'
+
+/**
+ * With a `%` it is of strftime's fields, else of letters; anything else stands for itself. No field may be there twice: a text
+ * could then be read in more ways than there is time to try. Throws ValueError.
+ */
+export function textFormat(kind: FormattedKind, written: string): TextFormat {
+  if (written.length > textFormatCharactersMax)
+    throw refused(`a format has at most ${textFormatCharactersMax} characters`)
+  const piece = written.includes('%') ? /(%.?)/su : /(yyyy|YYYY|MM|dd|DD|HH|mm|ss|f+)/
+  // Blanks around a text do not count.
+  const pieces = written.trim().split(piece)
+  const fields: Field[] = []
+  // What a regular expression splits by stands at the odd places.
+  const patterns = pieces.map((text, i) => {
+    if (i % 2 === 0 || text === '%%') return escaped(text === '%%' ? '%' : text)
+    const field = fieldOf(text)
+    if (field.part === 'offset' && kind !== 'datetime') throw refused(`%z is for DateTime: a ${kind} has no offset`)
+    if (fields.includes(field)) throw refused(`a format has ${text} once`)
+    fields.push(field)
+    return `(${field.pattern})`
   })
-  const match = new RegExp(`^${pattern}$`).exec(text)
-  if (match === null) {
-    throw new ValueError('ValueNotAllowed', `'${text.slice(0, 60)}' is not written as ${format.slice(0, 60)}`)
+  if (fields.length === 0) throw refused(`a format has some of ${letterWords}`)
+  return { written, pattern: new RegExp(`^\\s*${patterns.join('')}\\s*$`), fields }
+}
+
+function fieldOf(piece: string): Field {
+  const isLetter = !piece.startsWith('%')
+  const name = isLetter ? piece.replace('YYYY', 'yyyy').replace('DD', 'dd').replace(/f+/, 'f') : piece.slice(1)
+  const field = isLetter ? letterFields[name] : Object.hasOwn(percentFields, name) ? percentFields[name] : undefined
+  if (field !== undefined) return field
+  throw refused(`a format has no field ${piece}; there are ${percentWords}`)
+}
+
+/** What a text in the format says, as it would be written without one. Throws ValueError. */
+export function plainText(kind: FormattedKind, text: string, { written, pattern, fields }: TextFormat): string {
+  const match = pattern.exec(text)
+  if (match === null) throw refused(`'${text.slice(0, 60)}' is not written as ${written.slice(0, 60)}`)
+  const parts = partsOf(fields.map((field, i) => [field.part, field.read(match[i + 1] as string)]))
+  const date = parts && dateOf(parts)
+  const time = parts && timeOf(parts)
+  if (parts === undefined || date === undefined || time === undefined) {
+    throw refused(`'${text.slice(0, 60)}', read as ${written.slice(0, 60)}, is no ${kind} that there is`)
   }
-  const part = (name: string, otherwise: string): string => {
-    const at = names.indexOf(name)
-    return at < 0 ? otherwise : (match[at + 1] as string).padStart(otherwise.length, '0')
-  }
-  const fraction = names.findIndex((name) => name.startsWith('f'))
-  const date = `${part('yyyy', '0001')}-${part('MM', '01')}-${part('dd', '01')}`
-  const digits = fraction < 0 ? '' : `.${match[fraction + 1]}`
-  const time = `${part('HH', '00')}:${part('mm', '00')}:${part('ss', '00')}${digits}`
   if (kind === 'date') return date
-  return kind === 'time' ? time : `${date}T${time}`
+  return kind === 'time' ? time : `${date}T${time}${parts.offset ?? ''}`
 }
 
-/** A date or time that is written plainly, in the format that was set. */
-export function formattedText(kind: string, text: string, formats: TextFormats): string {
-  const format = formatFor(kind, formats)
-  if (format === undefined) return text
-  const [, year = '', month = '', day = ''] = /(\d{4})-(\d{2})-(\d{2})/.exec(text) ?? []
-  const [, hour = '', minute = '', second = '', fraction = ''] = /(\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?/.exec(text) ?? []
-  const values: Readonly<Record<string, string>> = { yyyy: year, MM: month, dd: day, HH: hour, mm: minute, ss: second }
-  return format.replace(
-    fields,
-    (field) => values[fieldName(field)] ?? fraction.padEnd(field.length, '0').slice(0, field.length),
-  )
+/** Undefined where two fields contradict each other. */
+function partsOf(read: readonly (readonly [Part, number | string])[]): Parts | undefined {
+  const parts: Partial<Record<Part, number | string>> = {}
+  for (const [part, value] of read) {
+    if (parts[part] !== undefined && parts[part] !== value) return undefined
+    parts[part] = value
+  }
+  return parts
 }
 
-function formatFor(kind: string, formats: TextFormats): string | undefined {
-  if (kind === 'date') return formats.date
-  if (kind === 'time') return formats.time
-  return kind === 'datetime' || kind === 'datetimeoffset' ? formats.datetime : undefined
+/** `2024-02-29`; undefined for a day that does not exist. */
+function dateOf({ year = 1, month, day, dayOfYear }: Parts): string | undefined {
+  const yearText = String(year).padStart(4, '0')
+  const date =
+    dayOfYear === undefined
+      ? `${yearText}-${two(month ?? 1)}-${two(day ?? 1)}`
+      : dayOfYearText(yearText, Number(dayOfYear))
+  if (date === undefined || parseDay(date) === undefined) return undefined
+  const isAgreed =
+    (month === undefined || date.slice(5, 7) === two(month)) && (day === undefined || date.slice(8) === two(day))
+  return isAgreed ? date : undefined
 }
 
-function escaped(format: string): string {
-  return format.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+function dayOfYearText(year: string, dayOfYear: number): string | undefined {
+  const first = parseDay(`${year}-01-01`)
+  if (first === undefined || dayOfYear < 1 || dayOfYear > 366) return undefined
+  const date = formatDay(first + dayOfYear - 1)
+  return date.startsWith(year) ? date : undefined
+}
+
+/** `08:05:09.25`; undefined for a time of day that there is not. */
+function timeOf({ hour, hourOfHalf, half, minute = 0, second = 0, fraction: digits }: Parts): string | undefined {
+  if (hourOfHalf !== undefined) {
+    if (Number(hourOfHalf) < 1 || Number(hourOfHalf) > 12) return undefined
+    if (hour !== undefined && Number(hour) % 12 !== Number(hourOfHalf) % 12) return undefined
+  }
+  if (hour !== undefined && half !== undefined && Number(hour) >= 12 !== (half === 1)) return undefined
+  const ofHalf = hourOfHalf === undefined ? 0 : (Number(hourOfHalf) % 12) + Number(half ?? 0) * 12
+  const time = `${two(hour ?? ofHalf)}:${two(minute)}:${two(second)}${digits === undefined ? '' : `.${digits}`}`
+  return parseTime(time) === undefined ? undefined : time
+}
+
+function two(value: number | string): string {
+  return String(value).padStart(2, '0')
+}
+
+function escaped(literal: string): string {
+  return literal.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+function refused(message: string): ValueError {
+  return new ValueError('ValueNotAllowed', message)
 }

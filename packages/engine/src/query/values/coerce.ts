@@ -1,7 +1,7 @@
 /** Texts that stand for dates, OIDs, numbers and the like, where such a value is meant: JSON parameters have no others. */
 import { ValueError } from '../../types/logical-type.ts'
 import { parseOid } from '../../types/oid.ts'
-import { noTextFormats, plainText, type TextFormats } from '../functions/text-format.ts'
+import { type FormattedKind, noTextFormats, plainText, type TextFormats } from '../functions/text-format.ts'
 import { scalarCodec } from './value-json.ts'
 import { aTypeName, type ValueType } from './value-type.ts'
 
@@ -42,8 +42,11 @@ export function valueOfText(type: ValueType, text: string, formats: TextFormats 
     case 'date':
     case 'time':
     case 'datetime':
-    case 'datetimeoffset':
-      return scalarCodec({ kind: type.kind }).parse(plainText(type.kind, text, formats))
+    case 'datetimeoffset': {
+      const kind: FormattedKind = type.kind === 'datetimeoffset' ? 'datetime' : type.kind
+      const format = formats[kind]
+      return scalarCodec({ kind: type.kind }).parse(format === undefined ? text : plainText(kind, text, format))
+    }
     case 'real':
     case 'character':
     case 'guid':

@@ -40,6 +40,15 @@ describe('a vertex', () => {
     expect(await found(db, "MATCH (p:Place {name: 'a', size: 2}) RETURN p.name")).toEqual([])
     expect(await found(db, 'MATCH (p:Net.Place {size: $s}) RETURN p.name', { s: 3 })).toEqual(['c'])
   })
+
+  queryTest('may have its class in the plural, where no class has that name', data, async (db) => {
+    const places = ['a', 'b', 'c', 'd', 'e']
+    expect(await found(db, 'MATCH (p:Places) RETURN p.name')).toEqual(places)
+    expect(await found(db, 'MATCH (p:Net.Places)-[:roads]->(:Net::Places {size: 4}) RETURN p.name')).toEqual(['c'])
+    expect((await db.failure('MATCH (p:Placess) RETURN p.name')).message).toMatch(/there is no class 'Placess'/)
+    await db.rows("UPDATE SCHEMA { CREATE CLASS Places {name: String} }; CREATE Places {name: 'own'}")
+    expect(await found(db, 'MATCH (p:Places) RETURN p.name')).toEqual(['own'])
+  })
 })
 
 describe('an edge', () => {

@@ -125,20 +125,6 @@ describe('IF', () => {
   })
 })
 
-describe('USE … FORMAT', () => {
-  queryTest('says how texts are dates and times in the statements after it', [shopSchema], async (db) => {
-    await db.rows("USE Date FORMAT 'DD.MM.YYYY'; CREATE Order {number: 1, day: '29.02.2024'}")
-    expect(await db.rows('FROM Order RETURN day')).toEqual([{ day: '2024-02-29' }])
-    expect(await db.rows("USE Date FORMAT 'DD.MM.YYYY'; SHOW CAST('01.12.2024' AS Date)")).toEqual(['2024-12-01'])
-    expect(await db.rows("USE Time FORMAT 'HH.mm'; SHOW CAST('08.05' AS Time)")).toEqual(['08:05:00'])
-    expect(await db.rows("USE Date FORMAT 'dd/MM yyyy'; SHOW CAST(2024-02-29 AS String)")).toEqual(['29/02 2024'])
-    expect((await db.failure("USE Date FORMAT 'short'")).message).toMatch(/a format has some of yyyy, MM, dd/)
-    expect((await db.failure("USE Date FORMAT 'DD.MM.YYYY'; CREATE Order {day: '2024-02-29'}")).message).toMatch(
-      /2024-02-29/,
-    )
-  })
-})
-
 describe('several statements', () => {
   queryTest('are one transaction, and reply what the last one does', shop, async (db) => {
     expect(await db.rows("CREATE Item {title: 'cap'}; FROM Item RETURN COUNT() AS n;")).toEqual([{ n: 3 }])
