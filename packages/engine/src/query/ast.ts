@@ -187,7 +187,7 @@ export type Action = SetAction | ClearAction | AddAction | RemoveAction
 export interface SetAction extends Span {
   readonly kind: 'set'
   readonly target: Expression
-  readonly values: readonly Expression[]
+  readonly value: Expression
 }
 export interface ClearAction extends Span {
   readonly kind: 'clear'

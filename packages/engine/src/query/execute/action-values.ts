@@ -16,7 +16,8 @@ export interface ActionValues {
 /** Which elements are meant, worked out for one row. */
 export type ElementChoice =
   | { readonly kind: 'index'; readonly index: number }
-  | { readonly kind: 'key'; readonly key: unknown }
+  /** `isHeld`: the map has the key. */
+  | { readonly kind: 'key'; readonly key: unknown; readonly isHeld: boolean }
   | { readonly kind: 'slice'; readonly from: number | undefined; readonly to: number | undefined }
   | { readonly kind: 'positions'; readonly positions: readonly number[] }
   /** The index or key is null: there is no such element. */
@@ -38,14 +39,14 @@ export function workOut(action: ActionPlan, run: Run, self: Oid): ActionValues {
         ? indexChoice(action.index(run))
         : elements === undefined
           ? undefined
-          : choose(elements, run),
+          : choose(elements, run, action.kind === 'clear'),
   }
 }
 
 function valuesOf(action: ActionPlan, run: Run): unknown[] {
   switch (action.kind) {
     case 'set':
-      return action.values.map(({ evaluate }) => evaluate(run) ?? null)
+      return [action.value.evaluate(run) ?? null]
     case 'add':
     case 'remove':
       return action.elements.map(({ evaluate }) => evaluate(run) ?? null)
@@ -58,13 +59,15 @@ function indexChoice(index: unknown): ElementChoice {
   return index === null || index === undefined ? { kind: 'none' } : { kind: 'index', index: Number(index) }
 }
 
-function choose(elements: ElementsPlan, run: Run): ElementChoice {
+/** `isHeldAsked`: whether a map has the key matters. */
+function choose(elements: ElementsPlan, run: Run, isHeldAsked: boolean): ElementChoice {
   switch (elements.kind) {
     case 'index':
       return indexChoice(elements.index(run))
     case 'key': {
-      const key = elements.key.evaluate(run)
-      return key === null || key === undefined ? { kind: 'none' } : { kind: 'key', key }
+      const key = elements.key(run)
+      if (key === null || key === undefined) return { kind: 'none' }
+      return { kind: 'key', key, isHeld: isHeldAsked && (elements.held(run) ?? null) !== null }
     }
     case 'slice': {
       const [from, to] = [elements.from?.(run), elements.to?.(run)]

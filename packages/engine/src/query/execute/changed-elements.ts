@@ -1,115 +1,124 @@
-/** Elements of a collection that are set, cleared or removed: the collection as it is afterwards, as a request body. */
-import { AshlarError, assert, unreachable } from '../../errors.ts'
-import { readAndExpectLinks } from '../../links/attribute-links.ts'
+/** Elements of a collection that are set, cleared, added or removed (DO, section 4). */
+import { AshlarError, assert } from '../../errors.ts'
 import type { ObjectState } from '../../records/working-set.ts'
+import type { Catalog } from '../../schema/catalog.ts'
 import { noOid } from '../../types/oid.ts'
-import type { BoundAttribute } from '../bind/bound.ts'
 import type { ActionPlan, TargetPlan } from '../plan/plan-change.ts'
-import { toJson } from '../values/value-json.ts'
-import { isMany, isReference } from '../values/value-type.ts'
-import type { ActionValues, ElementChoice } from './action-values.ts'
-import { attributeJson, type Changing, eachJson } from './change-values.ts'
+import { scalarCodec, toJson } from '../values/value-json.ts'
+import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
+import type { ElementChoice } from './action-values.ts'
+import { type ElementEdits, isPaired, without } from './element-edits.ts'
 
+/** The value that is given, as JSON: made once for all objects and elements that get it, and only where there is one. */
+export type Given = () => Promise<unknown>
+
+/** Returns what a request body would say, where that is all there is to do. */
 export async function setElements(
-  changing: Changing,
+  edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'set' }>,
-  { values }: ActionValues,
   choice: ElementChoice,
+  given: Given,
   state: ObjectState,
+  catalog: Catalog,
 ): Promise<unknown> {
-  const { target } = action
+  const { target, isSpread } = action
   if (choice.kind === 'none') return undefined
-  if (target.within.length > 0) {
-    const isList = isMany(target.type) && action.values.length > 1
-    const type = action.values[0]?.type ?? target.type
-    const json = isList
-      ? await eachJson(changing, action.values, values)
-      : await attributeJson(changing, type.kind === 'null' ? target.type : type, values[0])
-    return fieldsChanged(changing, target, choice, state, () => json)
+  if (choice.kind === 'key') return keyJson(target, choice.key, await given(), catalog)
+  const collection = await edits.of(target, state)
+  collection.target = target
+  if (isSpread) {
+    assert(choice.kind === 'slice', 'a range is replaced')
+    collection.replace(choice, (await given()) as readonly unknown[])
+    return undefined
   }
-  const given = await eachJson(changing, action.values, values)
-  if (choice.kind === 'key') return keyJson(changing, target, choice.key, given[0])
-  const present = await presentElements(changing, target, state)
-  if (choice.kind === 'slice') {
-    const { from, to } = rangeIn(present, choice)
-    return [...present.slice(0, from), ...given, ...present.slice(to)]
-  }
-  return replaced(present, positionsIn(present, choice, target), () => given[0])
+  const places = collection.places(choice)
+  if (places.length === 0) return undefined
+  const json = await given()
+  collection.change(places, (element) => withField(element, namesWithin(target), () => json))
+  return undefined
 }
 
-/** To the default of the elements' type; a key of a map then refers to nothing. */
+/** To the default of the elements' type; elements that a bidirectional link has are removed. */
 export async function clearElements(
-  changing: Changing,
+  edits: ElementEdits,
   target: TargetPlan,
   choice: ElementChoice,
   state: ObjectState,
+  catalog: Catalog,
 ): Promise<unknown> {
   if (choice.kind === 'none') return undefined
-  if (target.within.length > 0) return fieldsChanged(changing, target, choice, state, () => null)
-  if (choice.kind === 'key') return keyJson(changing, target, choice.key, noOid)
-  const present = await presentElements(changing, target, state)
-  const cleared = clearedElement(target)
-  return replaced(present, positionsIn(present, choice, target), () => cleared)
+  if (choice.kind === 'key') return choice.isHeld ? keyJson(target, choice.key, noOid, catalog) : undefined
+  const collection = await edits.of(target, state)
+  collection.target = target
+  const places = collection.places(choice)
+  if (target.within.length === 0 && isPaired(target)) collection.remove(places)
+  else {
+    const last = target.within.at(-1)
+    const cleared = last === undefined ? clearedElement(target, catalog) : clearedJson(last.type, catalog)
+    collection.change(places, (element) => withField(element, namesWithin(target), () => cleared))
+  }
+  return undefined
 }
 
 /** ADD to and REMOVE from a list or set that an element has. */
 export async function changeWithin(
-  changing: Changing,
+  edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
-  { values }: ActionValues,
   choice: ElementChoice,
+  given: Given,
   state: ObjectState,
-): Promise<unknown> {
-  if (choice.kind === 'none') return undefined
-  const { target } = action
-  const given = await eachJson(changing, action.elements, values)
-  const isSet = target.type.kind === 'collection' && target.type.form === 'set'
-  return fieldsChanged(changing, target, choice, state, (held) => {
-    const elements = (held ?? []) as readonly unknown[]
-    if (action.kind === 'remove') return without(elements, given)
-    return [...elements, ...(isSet ? without(given, elements) : given)]
-  })
+): Promise<void> {
+  const { target, kind } = action
+  if (choice.kind !== 'index') return
+  const collection = await edits.of(target, state)
+  collection.target = target
+  const places = collection.places(choice)
+  if (places.length === 0) {
+    throw new AshlarError(
+      'QueryError',
+      `${target.text}: there is no element ${choice.index} among ${collection.length}.`,
+    )
+  }
+  const elements = (await given()) as readonly unknown[]
+  const isOfSet = target.type.kind === 'collection' && target.type.form === 'set'
+  const change = (held: unknown): unknown => {
+    const present = (held ?? []) as readonly unknown[]
+    if (kind === 'remove') return without(present, elements)
+    return [...present, ...(isOfSet ? without(elements, present) : elements)]
+  }
+  collection.change(places, (element) => withField(element, namesWithin(target), change))
 }
 
-/** REMOVE list[i] FROM list; undefined where there is no such element. */
-export async function withoutElement(
-  changing: Changing,
+/** REMOVE list[i] FROM list. */
+export async function removeElement(
+  edits: ElementEdits,
   target: TargetPlan,
   choice: ElementChoice | undefined,
   state: ObjectState,
-): Promise<unknown> {
-  const present = await presentElements(changing, target, state)
-  const at = choice?.kind === 'index' ? positionIn(present, choice.index) : undefined
-  return at === undefined ? undefined : present.toSpliced(at, 1)
+): Promise<void> {
+  if (choice?.kind !== 'index') return
+  const collection = await edits.of(target, state)
+  collection.target = target
+  collection.remove(collection.places(choice))
 }
 
-/** Those of `elements` that are not among `others`: each is looked at once. */
-function without(elements: readonly unknown[], others: readonly unknown[]): unknown[] {
-  const forms = new Set(others.map(formOf))
-  return elements.filter((element) => !forms.has(formOf(element)))
-}
-
-/** The same text for the same JSON: whatever the order of names, and whole numbers of either kind (2 is 2n, and 0 is -0). */
-function formOf(json: unknown): string {
-  if (typeof json === 'bigint') return String(json)
-  if (typeof json === 'number') return Number.isInteger(json) ? String(BigInt(json)) : String(json)
-  if (Array.isArray(json)) return `[${json.map(formOf).join()}]`
-  if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
-  const fields = Object.entries(json).sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${formOf(value)}`).join()}}`
-}
-
-/** The collection with one attribute of the chosen elements changed. */
-async function fieldsChanged(
-  changing: Changing,
-  target: TargetPlan,
-  choice: ElementChoice,
+/** ADD to and REMOVE from a collection of which other actions of the statement choose elements. */
+export async function changeEdited(
+  edits: ElementEdits,
+  action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+  given: Given,
   state: ObjectState,
-  change: (held: unknown) => unknown,
-): Promise<unknown> {
-  const present = await presentElements(changing, target, state)
-  const names = target.within.map(({ name }) => name)
-  return replaced(present, positionsIn(present, choice, target), (element) => withField(element, names, change))
+): Promise<void> {
+  const { target, kind } = action
+  const collection = await edits.of(target, state)
+  collection.target = target
+  const elements = (await given()) as readonly unknown[]
+  if (kind === 'remove') collection.removeEqual(elements)
+  else collection.add(elements)
+}
+
+function namesWithin({ within }: TargetPlan): readonly string[] {
+  return within.map(({ name }) => name)
 }
 
 function withField(json: unknown, [name, ...rest]: readonly string[], change: (held: unknown) => unknown): unknown {
@@ -118,85 +127,21 @@ function withField(json: unknown, [name, ...rest]: readonly string[], change: (h
   return { ...object, [name]: withField(object[name], rest, change) }
 }
 
-function keyJson({ changes }: Changing, { attribute }: TargetPlan, key: unknown, value: unknown): unknown {
-  assert(attribute.type.kind === 'map', 'only maps have keys')
-  return { action: 'add', pairs: [{ key: toJson(attribute.type.key, key, changes.catalog), value }] }
+function keyJson({ attribute, inner }: TargetPlan, key: unknown, value: unknown, catalog: Catalog): unknown {
+  const { type } = inner.at(-1) ?? attribute
+  assert(type.kind === 'map', 'only maps have keys')
+  return { action: 'add', pairs: [{ key: toJson(type.key, key, catalog), value }] }
 }
 
-function clearedElement({ attribute, inner, text }: TargetPlan): unknown {
+/** What CLEAR makes of an attribute: the default of its type (REST interface, section 3), as a request body says it. */
+export function clearedJson(type: ValueType, catalog: Catalog): unknown {
+  // Of all others null is the default: empty, an object of its defaults, or no object.
+  return isScalar(type) ? toJson(type, scalarCodec(type).defaultValue, catalog) : null
+}
+
+function clearedElement({ attribute, inner }: TargetPlan, catalog: Catalog): unknown {
   const { type } = inner.at(-1) ?? attribute
   const element = isMany(type) ? type.element : type
   if (isReference(element)) return noOid
-  switch (element.kind) {
-    case 'boolean':
-      return false
-    case 'integer':
-    case 'real':
-      return 0
-    case 'string':
-      return ''
-    case 'embedded':
-      return {}
-    default:
-      throw new AshlarError('QueryError', `The elements of ${text} have no default that they could be cleared to.`)
-  }
-}
-
-function replaced(
-  present: readonly unknown[],
-  positions: readonly number[],
-  change: (element: unknown) => unknown,
-): unknown[] {
-  const elements = [...present]
-  for (const position of positions) elements[position] = change(present[position])
-  return elements
-}
-
-function positionsIn(present: readonly unknown[], choice: ElementChoice, target: TargetPlan): readonly number[] {
-  switch (choice.kind) {
-    case 'index':
-      return [checkedPosition(present, choice.index, target)]
-    case 'slice': {
-      const { from, to } = rangeIn(present, choice)
-      return Array.from({ length: to - from }, (_, i) => from + i)
-    }
-    case 'positions':
-      return choice.positions
-    default:
-      unreachable('elements are chosen by place')
-  }
-}
-
-function positionIn(elements: readonly unknown[], index: number): number | undefined {
-  const position = index < 0 ? elements.length + index : index
-  return position >= 0 && position < elements.length ? position : undefined
-}
-
-function checkedPosition(elements: readonly unknown[], index: number, { text }: TargetPlan): number {
-  const position = positionIn(elements, index)
-  if (position !== undefined) return position
-  throw new AshlarError('QueryError', `${text}: there is no element ${index} among ${elements.length}.`)
-}
-
-function rangeIn(
-  { length }: readonly unknown[],
-  { from = 0, to = length }: { readonly from: number | undefined; readonly to: number | undefined },
-): { from: number; to: number } {
-  const inside = (index: number): number => Math.max(0, Math.min(length, index < 0 ? length + index : index))
-  return { from: inside(from), to: Math.max(inside(from), inside(to)) }
-}
-
-/** The elements that the collection has now, as JSON. */
-async function presentElements({ changes }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
-  const attribute: BoundAttribute = target.inner.at(-1) ?? target.attribute
-  const { type } = attribute
-  assert(type.kind === 'collection', 'elements are of a list or set')
-  const format = state.format.attribute(target.attribute.number)
-  if (format.linkForm !== undefined) {
-    changes.expectUnchanged(state)
-    return (await readAndExpectLinks(changes.transaction, state.oid, format)).map(({ target: element }) => element)
-  }
-  let held: unknown = state.values[format.index]
-  for (const { index } of target.inner) held = (held as readonly unknown[])[index]
-  return ((held ?? []) as readonly unknown[]).map((element) => toJson(type.element, element, changes.catalog))
+  return element.kind === 'embedded' ? {} : clearedJson(element, catalog)
 }

@@ -18,7 +18,7 @@ import { operatorPlan } from '../plan/operator-plan.ts'
 import type { ChangePlan } from '../plan/plan-change.ts'
 import { placed, queryError } from '../query-error.ts'
 import { type ActionValues, workOut } from './action-values.ts'
-import { applyAction } from './apply-actions.ts'
+import { applyActions } from './apply-actions.ts'
 import { assigning, attributesOf, type Changing } from './change-values.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { chooseAccess, objectRows } from './object-rows.ts'
@@ -50,7 +50,7 @@ export async function runUpdate(
       const { oid } = view
       expectSeen(changing, view)
       changed.push(oid)
-      await applyAll(plan, worked[i] as ActionValues[], changing)
+      await applyActions(changing, plan.actions, worked[i] as ActionValues[])
     }
     const breath = before.breathe()
     if (breath !== undefined) await breath
@@ -70,10 +70,6 @@ function expectSeen({ changes }: Changing, { oid, record }: ObjectView): void {
   assert(isSeen || changes.objects.isDeleted(oid), `object ${oid} is changed as it was seen`)
   // Also where the statement changes not the object itself, but one that it refers to.
   if (state !== undefined) changes.expectUnchanged(state)
-}
-
-async function applyAll(plan: ChangePlan, worked: readonly ActionValues[], changing: Changing): Promise<void> {
-  for (const [i, action] of plan.actions.entries()) await applyAction(changing, action, worked[i] as ActionValues)
 }
 
 export async function runDelete(

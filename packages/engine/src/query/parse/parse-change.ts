@@ -1,16 +1,19 @@
 /** Statements that change objects: CREATE, UPSERT, UPDATE, DELETE. */
+import type { AshlarError } from '../../errors.ts'
 import type {
   Action,
   CreateStatement,
   DeleteStatement,
   Expression,
   Pair,
+  SetAction,
   UpdateStatement,
   UpsertStatement,
 } from '../ast.ts'
 import { parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import { parseAssignments } from './parse-structure.ts'
+import { isStatementWord } from './statement-words.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 /** CREATE is taken. */
@@ -37,9 +40,9 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
   const where = parseWhere(cursor)
   const actions: Action[] = []
   for (;;) {
-    const action = parseAction(cursor)
-    if (action === undefined) break
-    actions.push(action)
+    const parsed = parseActions(cursor)
+    if (parsed === undefined) break
+    for (const action of parsed) actions.push(action)
   }
   if (actions.length === 0) throw cursor.unexpected(['SET', 'CLEAR', 'ADD', 'REMOVE'])
   const clauses = parseClauses(cursor, where, false)
@@ -58,22 +61,18 @@ export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement
   return { kind: 'delete', source, ...clauses, isReturning, projections, ...cursor.spanFrom(start) }
 }
 
-function parseAction(cursor: TokenCursor): Action | undefined {
+/** What one word of SET, CLEAR, ADD and REMOVE asks for; undefined where none of them follows. */
+function parseActions(cursor: TokenCursor): Action[] | undefined {
   const { start } = cursor.peek()
-  if (cursor.takeWord('SET')) {
-    const target = parsePostfix(cursor)
-    cursor.expectWord('TO')
-    const values = cursor.list(() => parseExpression(cursor))
-    return { kind: 'set', target, values, ...cursor.spanFrom(start) }
-  }
+  if (cursor.takeWord('SET')) return parseSet(cursor)
   if (cursor.takeWord('CLEAR')) {
     const targets = cursor.list(() => parsePostfix(cursor))
-    return { kind: 'clear', targets, ...cursor.spanFrom(start) }
+    return [{ kind: 'clear', targets, ...cursor.spanFrom(start) }]
   }
   if (cursor.takeWord('ADD')) {
     const { elements, pairs } = parseElements(cursor)
     cursor.expectWord('TO')
-    return { kind: 'add', elements, pairs, target: parsePostfix(cursor), ...cursor.spanFrom(start) }
+    return [{ kind: 'add', elements, pairs, target: parsePostfix(cursor), ...cursor.spanFrom(start) }]
   }
   if (cursor.takeWord('REMOVE')) {
     const isKeys = cursor.isWord('KEYS') && cursor.isSymbol('{', 1)
@@ -81,9 +80,54 @@ function parseAction(cursor: TokenCursor): Action | undefined {
     const { elements, pairs } = parseElements(cursor)
     if (pairs.length > 0) throw cursor.unexpected(['elements', 'KEYS {…}'])
     cursor.expectWord('FROM')
-    return { kind: 'remove', elements, isKeys, target: parsePostfix(cursor), ...cursor.spanFrom(start) }
+    return [{ kind: 'remove', elements, isKeys, target: parsePostfix(cursor), ...cursor.spanFrom(start) }]
   }
   return undefined
+}
+
+/** SET is taken; `target TO e`, then more of them after commas. A comma that a statement follows is left: it separates statements. */
+function parseSet(cursor: TokenCursor): SetAction[] {
+  const assignments = [parseAssignment(cursor)]
+  while (cursor.isSymbol(',')) {
+    if (!isAssignmentAt(cursor, 1)) {
+      const word = cursor.wordAt(1)
+      if (word !== undefined && isStatementWord(word)) return assignments
+      cursor.next()
+      throw notAnAssignment(cursor)
+    }
+    cursor.next()
+    assignments.push(parseAssignment(cursor))
+  }
+  return assignments
+}
+
+function parseAssignment(cursor: TokenCursor): SetAction {
+  const { start } = cursor.peek()
+  const target = parsePostfix(cursor)
+  if (cursor.isSymbol('=')) throw cursor.mistaken('SET takes TO in the place of =', ['TO'])
+  cursor.expectWord('TO')
+  return { kind: 'set', target, value: parseExpression(cursor), ...cursor.spanFrom(start) }
+}
+
+/** What stands after a comma of SET, where a target and TO should. */
+function notAnAssignment(cursor: TokenCursor): AshlarError {
+  if (cursor.isWord('SET')) {
+    return cursor.mistaken('after a comma SET is not written again: SET a TO 1, b TO 2, or SET a TO 1 SET b TO 2')
+  }
+  return cursor.mistaken('SET gives each target one value: a list of several is written LIST{…}', ['a target and TO'])
+}
+
+/** True where a target and TO stand so many tokens ahead: a value, what follows it in dots and brackets, and TO. */
+function isAssignmentAt(cursor: TokenCursor, ahead: number): boolean {
+  let at = ahead
+  if (cursor.isSymbol('(', at)) at = cursor.closing(at) + 1
+  else if (cursor.peek(at).kind === 'symbol' || cursor.peek(at).kind === 'end') return false
+  else at++
+  for (;;) {
+    if ((cursor.isSymbol('.', at) || cursor.isSymbol('::', at)) && cursor.isName(at + 1)) at += 2
+    else if (cursor.isSymbol('[', at) || cursor.isSymbol('(', at)) at = cursor.closing(at) + 1
+    else return cursor.isWord('TO', at)
+  }
 }
 
 /** `e`, `{e, …}` or `{k: v, …}`. */

@@ -8,6 +8,7 @@ import { parseExpression } from './parse-expression.ts'
 import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-flow.ts'
 import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
+import { statementBeginnings } from './statement-words.ts'
 import { TokenCursor } from './token-cursor.ts'
 
 /** At least one statement; each but the last is ended by `;`. */
@@ -23,31 +24,12 @@ export function parse(text: string): Statement[] {
   return statements
 }
 
-const beginnings = [
-  'FROM',
-  'SELECT',
-  'RETURN',
-  'MATCH',
-  'CREATE',
-  'UPDATE',
-  'DELETE',
-  'UPSERT',
-  'LOOKUP',
-  'LET',
-  'SHOW',
-  'FOR EACH',
-  'IF',
-  'USE',
-  'DROP INDEX',
-  'EXPLAIN',
-]
-
 function parseStatement(cursor: TokenCursor): Statement {
   return cursor.nested(() => {
     const { start } = cursor.peek()
     const word = cursor.wordAt()
     const statement = word === undefined ? undefined : parseWord(cursor, word, start)
-    if (statement === undefined) throw cursor.unexpected(beginnings)
+    if (statement === undefined) throw cursor.unexpected(statementBeginnings)
     return statement
   })
 }

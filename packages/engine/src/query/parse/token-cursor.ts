@@ -153,6 +153,23 @@ export class TokenCursor {
     return syntaxError(this.text, token, `${shown} does not fit here`, expected)
   }
 
+  /** An error at the next token that says what its writer may have meant. */
+  mistaken(message: string, expected: readonly string[] = []): AshlarError {
+    return syntaxError(this.text, this.peek(), message, expected)
+  }
+
+  /** How far ahead the bracket is closed that is opened so far ahead; the end of the text where it is not. */
+  closing(ahead: number): number {
+    let open = 0
+    for (let at = ahead; ; at++) {
+      const token = this.peek(at)
+      if (token.kind === 'end') return at
+      if (token.kind !== 'symbol') continue
+      if (token.text === '(' || token.text === '[' || token.text === '{') open++
+      else if ((token.text === ')' || token.text === ']' || token.text === '}') && --open === 0) return at
+    }
+  }
+
   /** Bounds the nesting of what `parse` reads, so that no text can exhaust the stack. */
   nested<T>(parse: () => T): T {
     if (++this.depth > depthMax)

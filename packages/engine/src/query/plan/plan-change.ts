@@ -1,12 +1,13 @@
 /** UPDATE, DELETE and UPSERT: what is worked out for each object before anything is changed. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { BoundAction, BoundChange, BoundElements, BoundTarget } from '../bind/bind-change.ts'
+import type { BoundAction, BoundChange } from '../bind/bind-change.ts'
+import type { BoundElements, BoundTarget } from '../bind/bind-target.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate } from '../execute/run.ts'
 import type { ValueType } from '../values/value-type.ts'
 import { Compiler } from './compile-expression.ts'
-import { slotElements, slotFiller } from './element-slot.ts'
+import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import { type ClausesPlan, type ObjectsPlan, type Planning, planClauses, planObjects } from './plan-select.ts'
 
 export interface TypedEvaluate {
@@ -21,21 +22,35 @@ export interface TargetPlan extends Omit<BoundTarget, 'owners' | 'elements'> {
 
 export type ElementsPlan =
   | { readonly kind: 'index'; readonly index: Evaluate }
-  | { readonly kind: 'key'; readonly key: TypedEvaluate }
+  /** `held`: what the map has under the key; null where it has not. */
+  | { readonly kind: 'key'; readonly key: Evaluate; readonly held: Evaluate }
   | { readonly kind: 'slice'; readonly from: Evaluate | undefined; readonly to: Evaluate | undefined }
   /** The positions of the chosen ones. */
   | { readonly kind: 'positions'; readonly positions: Evaluate }
 
 export type ActionPlan =
-  | { readonly kind: 'set'; readonly target: TargetPlan; readonly values: readonly TypedEvaluate[] }
+  | {
+      readonly kind: 'set'
+      readonly target: TargetPlan
+      readonly value: TypedEvaluate
+      /** A range is replaced by the elements of the value. */
+      readonly isSpread: boolean
+    }
   | { readonly kind: 'clear'; readonly target: TargetPlan }
   | {
       readonly kind: 'add'
       readonly target: TargetPlan
       readonly elements: readonly TypedEvaluate[]
       readonly pairs: readonly { readonly key: TypedEvaluate; readonly value: TypedEvaluate }[]
+      /** Other actions choose elements of the collection. */
+      readonly isOfEdited: boolean
     }
-  | { readonly kind: 'remove'; readonly target: TargetPlan; readonly elements: readonly TypedEvaluate[] }
+  | {
+      readonly kind: 'remove'
+      readonly target: TargetPlan
+      readonly elements: readonly TypedEvaluate[]
+      readonly isOfEdited: boolean
+    }
   | { readonly kind: 'removeAt'; readonly target: TargetPlan; readonly index: Evaluate }
 
 export interface ChangePlan {
@@ -52,27 +67,38 @@ export function planChange(bound: BoundChange, slots: number, formats: RecordFor
   const planning: Planning = { formats, text, compiler: new Compiler(formats) }
   // What is returned is ordered and grouped afterwards: which objects are changed does not depend on it.
   const objects = planObjects(bound.source, bound.slot, { ...bound.clauses, orderBy: [] }, planning)
-  const actions = bound.actions.map((action) => planAction(action, planning.compiler))
+  const choosing = bound.actions.filter(
+    ({ kind, target: { elements } }) => elements !== undefined || kind === 'removeAt',
+  )
+  const edited = new Set(choosing.map(({ target }) => collectionKey(target)))
+  const actions = bound.actions.map((action) => planAction(action, edited, planning.compiler))
   const clauses = planClauses(bound.clauses, planning)
   const { isReturning, source } = bound
   const { constants } = planning.compiler
   return { sourceClass: source.cls, objects, actions, isReturning, clauses, slots, constants }
 }
 
-function planAction(action: BoundAction, compiler: Compiler): ActionPlan {
+/** The same for every target that is, or chooses elements of, the same collection of an object. */
+export function collectionKey({ attribute, inner }: Pick<BoundTarget, 'attribute' | 'inner'>): string {
+  return [attribute, ...inner].map(({ number }) => number).join()
+}
+
+/** `edited`: collections of which actions choose elements. */
+function planAction(action: BoundAction, edited: ReadonlySet<string>, compiler: Compiler): ActionPlan {
   const target = planTarget(action.target, compiler)
+  const isOfEdited = edited.has(collectionKey(target)) && target.type.kind === 'collection'
   const typed = (bound: Bound): TypedEvaluate => ({ evaluate: compiler.compile(bound), type: bound.type })
   switch (action.kind) {
     case 'set':
-      return { kind: 'set', target, values: action.values.map(typed) }
+      return { kind: 'set', target, value: typed(action.value), isSpread: action.isSpread }
     case 'clear':
       return { kind: 'clear', target }
     case 'add': {
       const pairs = action.pairs.map(({ key, value }) => ({ key: typed(key), value: typed(value) }))
-      return { kind: 'add', target, elements: action.elements.map(typed), pairs }
+      return { kind: 'add', target, elements: action.elements.map(typed), pairs, isOfEdited }
     }
     case 'remove':
-      return { kind: 'remove', target, elements: action.elements.map(typed) }
+      return { kind: 'remove', target, elements: action.elements.map(typed), isOfEdited }
     case 'removeAt':
       return { kind: 'removeAt', target, index: compiler.compile(action.index) }
   }
@@ -81,9 +107,17 @@ function planAction(action: BoundAction, compiler: Compiler): ActionPlan {
 function planTarget(target: BoundTarget, compiler: Compiler): TargetPlan {
   return {
     ...target,
-    owners: target.owners === undefined ? undefined : compiler.compile(target.owners),
+    owners: target.owners === undefined ? undefined : planOwners(target.owners, compiler),
     elements: target.elements === undefined ? undefined : planElements(target.elements, compiler),
   }
+}
+
+/** Of a map: its values. */
+function planOwners(owners: Bound, compiler: Compiler): Evaluate {
+  const evaluate = compiler.compile(owners)
+  if (owners.type.kind !== 'map') return evaluate
+  const elements = elementsIn(owners.type)
+  return (run) => [...elements(evaluate(run) ?? [])]
 }
 
 function planElements(elements: BoundElements, compiler: Compiler): ElementsPlan {
@@ -91,7 +125,7 @@ function planElements(elements: BoundElements, compiler: Compiler): ElementsPlan
     case 'index':
       return { kind: 'index', index: compiler.compile(elements.index) }
     case 'key':
-      return { kind: 'key', key: { evaluate: compiler.compile(elements.key), type: elements.key.type } }
+      return { kind: 'key', key: compiler.compile(elements.key), held: compiler.compile(elements.held) }
     case 'slice': {
       const { from, to } = elements
       return {

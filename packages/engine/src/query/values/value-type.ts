@@ -90,6 +90,22 @@ export function isReference(type: ValueType): type is ReferenceType | ObjectType
   return type.kind === 'reference' || type.kind === 'object'
 }
 
+export function isScalar(type: ValueType): type is ScalarType {
+  switch (type.kind) {
+    case 'null':
+    case 'reference':
+    case 'object':
+    case 'embedded':
+    case 'collection':
+    case 'map':
+    case 'record':
+    case 'edge':
+      return false
+    default:
+      return true
+  }
+}
+
 /** The type of an attribute's values. */
 export function typeOfSpec(spec: TypeSpec, catalog: Catalog): ValueType {
   switch (spec.logicalType) {

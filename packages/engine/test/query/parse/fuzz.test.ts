@@ -22,6 +22,8 @@ const valid = [
   "CREATE Client {name: 'a', address: Address{city: 'X'}, tags: LIST{'a', 'b'}, orders: LIST{CREATE Order {total: 1.5}}}",
   "UPDATE Client WHERE age = 1 SET age TO age + 1 ADD 'x' TO tags REMOVE 'y' FROM tags CLEAR address.city RETURN COUNT()",
   "UPDATE Order ADD {'k': client} TO byName REMOVE KEYS {'k'} FROM byName SET client TO (LOOKUP Client WHERE name = 'a')",
+  "UPDATE Client SET age TO 1, tags[0:2] TO LIST{'p'}, address.city TO name, orders[total > 1].day TO null CLEAR tags[-1], orders[0:1]",
+  "FOR EACH i IN LIST{1} => (UPDATE Client SET age TO $i, name TO 'x', IF TRUE THEN (UPDATE Order SET total TO 1.5, FROM Order RETURN *))",
   'DELETE Order WHERE day < 2024-02-29 - INTERVAL{DAYS: 30} RETURN $$ID',
   'MATCH p = (c:Client {age: 1})-[o:orders*1..3]->(x:Order)<--(y) WHERE x.total > 1 RETURN p, c.name, y',
   'MATCH TRAIL p = WALK PATHS (c:Client)-->(x), SIMPLE PATH (x)--(y), ACYCLIC (y) RETURN p',
@@ -161,6 +163,8 @@ describe('any text', () => {
     ]) {
       parses(piece.repeat(many))
     }
+    expect(parses(`UPDATE A SET ${'a[0] TO b, '.repeat(many)}a TO b`)).toBe(true)
+    expect(parses(`UPDATE A SET a TO b, ${'a['.repeat(many)}`)).toBe(false)
     expect(parses(`SHOW ${'1 + '.repeat(499)}1`)).toBe(true)
     expect(parses(`SHOW ${'a OR '.repeat(many)}a`)).toBe(true)
     expect(parses(`SHOW ${'('.repeat(90)}1${')'.repeat(90)}`)).toBe(true)

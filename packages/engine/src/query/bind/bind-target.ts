@@ -1,0 +1,221 @@
+/** What SET, CLEAR, ADD and REMOVE are aimed at (DO, section 4). */
+import type { Expression, Span } from '../ast.ts'
+import { isMany, isReference, type ValueType } from '../values/value-type.ts'
+import type { Bound, BoundAttribute } from './bound.ts'
+import type { Binding, Scope } from './scope.ts'
+
+/**
+ * What an action is aimed at: an attribute of the row's object or of objects that it refers to, perhaps within
+ * embedded objects, perhaps some elements of it.
+ */
+export interface BoundTarget {
+  /** The objects that hold the attribute; undefined = the row's own. */
+  readonly owners: Bound | undefined
+  readonly attribute: BoundAttribute
+  /** Attributes of embedded objects below it. */
+  readonly inner: readonly BoundAttribute[]
+  readonly elements: BoundElements | undefined
+  /** Of the chosen elements, the attribute that is meant, perhaps within further embedded objects; empty = all of them. */
+  readonly within: readonly BoundAttribute[]
+  /** Of what is set: the attribute, or one element. */
+  readonly type: ValueType
+  readonly text: string
+  readonly span: Span
+}
+
+export type BoundElements =
+  | { readonly kind: 'index'; readonly index: Bound }
+  /** `held`: what the map has under the key. */
+  | { readonly kind: 'key'; readonly key: Bound; readonly held: Bound }
+  | { readonly kind: 'slice'; readonly from: Bound | undefined; readonly to: Bound | undefined }
+  /** Those for which the predicate is true, in the collection as it was before. */
+  | { readonly kind: 'predicate'; readonly collection: Bound; readonly slot: number; readonly predicate: Bound }
+
+/** ADD and REMOVE work on exactly one collection. */
+export function collectionTarget(expression: Expression, scope: Scope, binding: Binding): BoundTarget {
+  const target = bindTarget(expression, scope, binding)
+  const isOne = target.owners === undefined || !isMany(target.owners.type)
+  const isOfOneElement = target.elements?.kind === 'index' && target.within.length > 0
+  if (isMany(target.type) && isOne && (target.elements === undefined || isOfOneElement)) {
+    if (!isOfOneElement || target.type.kind === 'collection') return target
+    throw binding.error(expression, `${target.text} is a map of one element: SET the map as a whole`)
+  }
+  throw binding.error(expression, `${target.text} is not one collection`)
+}
+
+export function bindTarget(expression: Expression, scope: Scope, binding: Binding): BoundTarget {
+  const span = { start: expression.start, end: expression.end }
+  const text = `'${binding.text.slice(span.start, span.end).slice(0, 60)}'`
+  if (expression.kind === 'subscript' || expression.kind === 'slice') {
+    const whole = bindTarget(expression.object, scope, binding)
+    if (whole.elements !== undefined) throw binding.error(expression, `${text} is not an element of one collection`)
+    return { ...whole, text, span, ...elementsOf(expression, whole, scope, binding) }
+  }
+  const bound = binding.bind(expression, scope)
+  const target = attributeTarget(bound)
+  if (target !== undefined) {
+    const { type } = target.inner.at(-1) ?? target.attribute
+    return { ...target, elements: undefined, within: [], type, text, span }
+  }
+  const ofElements = elementTarget(bound)
+  const last = ofElements?.within.at(-1)
+  if (ofElements === undefined || last === undefined) {
+    throw binding.error(expression, `${text} is not an attribute that could be changed`)
+  }
+  return { ...ofElements, type: last.type, text, span }
+}
+
+function elementsOf(
+  expression: Extract<Expression, { kind: 'subscript' | 'slice' }>,
+  whole: BoundTarget,
+  scope: Scope,
+  binding: Binding,
+): Pick<BoundTarget, 'elements' | 'type'> {
+  const bound = binding.bind(expression, scope)
+  const { type } = whole
+  switch (bound.kind) {
+    case 'elementAt':
+      return { elements: { kind: 'index', index: bound.index }, type: bound.type }
+    case 'valueOfKey':
+      return { elements: { kind: 'key', key: bound.key, held: bound }, type: bound.type }
+    case 'slice':
+      return { elements: { kind: 'slice', from: bound.from, to: bound.to }, type }
+    case 'choose': {
+      const { collection, slot, predicate } = bound
+      const elements = { kind: 'predicate', collection, slot, predicate } as const
+      return { elements, type: isMany(type) ? type.element : type }
+    }
+    default:
+      throw binding.error(expression, 'this is not an element that could be changed')
+  }
+}
+
+type AttributeTarget = Pick<BoundTarget, 'owners' | 'attribute' | 'inner'>
+
+/** Undefined for what is no attribute. */
+function attributeTarget(bound: Bound): AttributeTarget | undefined {
+  switch (bound.kind) {
+    case 'attribute':
+      return { owners: undefined, attribute: bound.attribute, inner: [] }
+    case 'follow':
+      return { owners: bound.object, attribute: bound.attribute, inner: [] }
+    case 'field': {
+      const outer = attributeTarget(bound.object)
+      const inner = embeddedAttribute(bound)
+      return outer && inner && { ...outer, inner: [...outer.inner, inner] }
+    }
+    case 'each':
+      return eachTarget(bound)
+    default:
+      return undefined
+  }
+}
+
+/** The attribute that a field of an embedded object is. */
+function embeddedAttribute({ object, index, type }: Extract<Bound, { kind: 'field' }>): BoundAttribute | undefined {
+  if (object.type.kind !== 'embedded') return undefined
+  const { cls } = object.type
+  const found = cls.attributes[index]
+  if (found === undefined) return undefined
+  const { number, outputName: name, spec } = found
+  return { cls, number, name, index, spec, linkForm: undefined, type }
+}
+
+type ElementTarget = AttributeTarget & Pick<BoundTarget, 'elements' | 'within'>
+
+/** `homes[0].city`, `homes[zip > 1000].city`, `homes.city`: an attribute of elements that are embedded objects. */
+function elementTarget(bound: Bound): ElementTarget | undefined {
+  switch (bound.kind) {
+    case 'elementAt':
+      return chosenElements(bound)
+    case 'field': {
+      const outer = elementTarget(bound.object)
+      const inner = embeddedAttribute(bound)
+      return outer && inner && { ...outer, within: [...outer.within, inner] }
+    }
+    case 'each': {
+      const within = pathFromSlot(bound.body, bound.slot)
+      const outer = chosenElements(bound.collection)
+      return within && outer && { ...outer, within }
+    }
+    default:
+      return undefined
+  }
+}
+
+function chosenElements(bound: Bound): ElementTarget | undefined {
+  const of = (collection: Bound, elements: BoundElements): ElementTarget | undefined => {
+    const target = attributeTarget(collection)
+    return target && { ...target, elements, within: [] }
+  }
+  switch (bound.kind) {
+    case 'elementAt':
+      return of(bound.collection, { kind: 'index', index: bound.index })
+    case 'slice':
+      return of(bound.collection, { kind: 'slice', from: bound.from, to: bound.to })
+    case 'choose': {
+      const { collection, slot, predicate } = bound
+      return of(collection, { kind: 'predicate', collection, slot, predicate })
+    }
+    default:
+      return of(bound, { kind: 'slice', from: undefined, to: undefined })
+  }
+}
+
+/** The attributes from an element down to the one that is meant. */
+function pathFromSlot(bound: Bound, slot: number): readonly BoundAttribute[] | undefined {
+  if (bound.kind === 'slot') return bound.slot === slot ? [] : undefined
+  if (bound.kind !== 'field') return undefined
+  const outer = pathFromSlot(bound.object, slot)
+  const inner = embeddedAttribute(bound)
+  return outer && inner && [...outer, inner]
+}
+
+/** `orders[total < 5].state`: the attribute of every chosen object. */
+function eachTarget(bound: Extract<Bound, { kind: 'each' }>): AttributeTarget | undefined {
+  const { body, collection } = bound
+  const isOfElement = body.kind === 'attribute' && body.slot === bound.slot
+  if (!isOfElement || !isMany(collection.type) || !isReference(collection.type.element)) return undefined
+  return { owners: collection, attribute: body.attribute, inner: [] }
+}
+
+/** The steps from the objects to what is meant: the same for the same target, however it is spelled. */
+export function targetSteps({ owners, attribute, inner, elements, within }: BoundTarget, text: string): string[] {
+  const steps = [owners === undefined ? '' : ownerStep(owners, text)]
+  for (const { number } of [attribute, ...inner]) steps.push(String(number))
+  if (elements !== undefined) steps.push(elementsStep(elements, text))
+  for (const { number } of within) steps.push(String(number))
+  return steps
+}
+
+function ownerStep(bound: Bound, text: string): string {
+  switch (bound.kind) {
+    case 'attribute':
+      return `.${bound.attribute.number}`
+    case 'follow':
+      return `${ownerStep(bound.object, text)}.${bound.attribute.number}`
+    case 'each':
+      return `${ownerStep(bound.collection, text)}${ownerStep(bound.body, text)}`
+    default:
+      return written(bound, text)
+  }
+}
+
+function elementsStep(elements: BoundElements, text: string): string {
+  const shown = (bound: Bound | undefined): string => (bound === undefined ? '' : written(bound, text))
+  switch (elements.kind) {
+    case 'index':
+      return `[${shown(elements.index)}]`
+    case 'key':
+      return `[${shown(elements.key)}]`
+    case 'slice':
+      return `[${shown(elements.from)}:${shown(elements.to)}]`
+    case 'predicate':
+      return `[?${shown(elements.predicate)}]`
+  }
+}
+
+function written(bound: Bound, text: string): string {
+  if (bound.kind === 'constant') return String(bound.value)
+  return text.slice(bound.start, bound.end).replace(/\s+/g, ' ')
+}
