@@ -28,6 +28,7 @@ export type ErrorType =
   | 'AmbiguousAttribute'
   | 'InvalidName'
   | 'InvalidDefinition'
+  | 'ClassIsInternal'
   | 'ClassNotReferenceable'
   | 'AttributeNotIndexable'
   | 'ValueNotAllowed'

@@ -65,6 +65,7 @@ export const errorCatalogue = {
   AmbiguousAttribute: { kind: 'unprocessable', title: 'The attribute name is ambiguous' },
   InvalidName: { kind: 'unprocessable', title: 'The name is not allowed' },
   InvalidDefinition: { kind: 'unprocessable', title: 'The definition is not possible' },
+  ClassIsInternal: { kind: 'unprocessable', title: 'The class is the root of all classes' },
   ClassNotReferenceable: { kind: 'unprocessable', title: 'The class is not referenceable' },
   AttributeNotIndexable: { kind: 'unprocessable', title: 'The attribute cannot be a key attribute' },
   ValueNotAllowed: { kind: 'unprocessable', title: 'The value is not possible for the attribute' },

@@ -3,13 +3,17 @@ import { AshlarError } from '../errors.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
 import { nearNames } from '../schema/names.ts'
 import { shownText } from '../schema/request-body.ts'
+import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
 import type { Oid } from '../types/oid.ts'
 import { type Attributes, applyAttributes } from './apply-attributes.ts'
 
-/** `className`: full name or class number. Throws UnknownClass, ClassNotReferenceable and what attributes can throw. */
+/** `className`: full name or class number. Throws UnknownClass, ClassIsInternal, ClassNotReferenceable and what attributes can throw. */
 export async function createObject(changes: ObjectChanges, className: string, attributes: Attributes): Promise<Oid> {
   const { catalog } = changes
   const cls = catalog.findClass(className)
+  if (cls === undefined && className === rootClassName) {
+    throw rootClassRefusal('/class', 'an object is created in one of the classes below it')
+  }
   if (cls === undefined) {
     const near = nearNames(
       className,

@@ -5,7 +5,7 @@ import type { ChangeScope } from '../evolution/change-scope.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Statement } from './ast.ts'
 import { type AddingChange, attributeDescription, classDescriptions } from './bind/class-descriptions.ts'
-import { resolveClass } from './bind/class-names.ts'
+import { refuseRoot, resolveClass } from './bind/class-names.ts'
 import type { Binding } from './bind/scope.ts'
 import { atPlace, placed } from './query-error.ts'
 
@@ -34,7 +34,8 @@ export async function changeSchema(
 /** What POST /v1/index would be sent. */
 export function indexBody({ name, isUnique, className, attributes }: CreateIndexStatement, binding: Binding): object {
   const keyAttributes = attributes.map(({ text }) => ({ attributeName: text }))
-  return { name, indexedClass: resolveClass(binding, className).name, isUnique, keyAttributes }
+  const cls = refuseRoot(binding, className, resolveClass(binding, className))
+  return { name, indexedClass: cls.name, isUnique, keyAttributes }
 }
 
 /** The part of the statement that a place in its body stands for. */
@@ -95,7 +96,7 @@ function isAdding(change: SchemaChange): change is AddingChange {
 
 /** What PUT and DELETE /v1/schema/{class} would be sent. A class that is dropped has no row but its number and name. */
 async function changeOne(change: OtherChange, binding: Binding, scope: ChangeScope): Promise<unknown> {
-  const { number, name } = resolveClass(binding, change.className)
+  const { number, name } = refuseRoot(binding, change.className, resolveClass(binding, change.className))
   switch (change.kind) {
     case 'renameClass': {
       const newName = change.newName.text

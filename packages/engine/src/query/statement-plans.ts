@@ -14,7 +14,7 @@ import { type BoundUpsert, bindDelete, bindUpdate, bindUpsert } from './bind/bin
 import { bindExpression } from './bind/bind-expression.ts'
 import { bindMatch } from './bind/bind-match.ts'
 import { bindLookup, bindSelect } from './bind/bind-select.ts'
-import { resolveReferenceable } from './bind/class-names.ts'
+import { refuseRoot, resolveReferenceable } from './bind/class-names.ts'
 import { assignable } from './bind/coercion.ts'
 import { Binding, emptyScope, type NestedValue } from './bind/scope.ts'
 import type { Evaluate } from './execute/run.ts'
@@ -183,8 +183,10 @@ function typeOfStatement(statement: Statement, binding: Binding, walkEdgesMax: n
       return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
     }
     case 'create':
-    case 'upsert':
-      return { kind: 'reference', cls: resolveReferenceable(binding, statement.className) }
+    case 'upsert': {
+      const cls = resolveReferenceable(binding, statement.className)
+      return { kind: 'reference', cls: refuseRoot(binding, statement.className, cls) }
+    }
     default:
       throw queryError(binding.text, statement, 'this statement has no value that could stand here')
   }

@@ -17,6 +17,7 @@ import { nextState, reshapedClasses } from './define-classes.ts'
 import { checkAttributeName, checkClassName, hintFor } from './names.ts'
 import { fault, shownText } from './request-body.ts'
 import { type RetypeWork, retypeWork } from './retype.ts'
+import { rootClassName, rootClassRefusal } from './root-class.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
@@ -275,10 +276,11 @@ function withNames(state: CatalogState, draft: ClassDraft): CatalogState {
   }
 }
 
-/** `PUT` names it in the URL. Throws ClassNotFound. */
+/** `PUT` and `DELETE` name it in the URL. Throws ClassNotFound, ClassIsInternal. */
 export function classOfPath(catalog: Catalog, nameOrNumber: string): SchemaClass {
   const cls = catalog.findClass(nameOrNumber)
   if (cls !== undefined) return cls
+  if (nameOrNumber === rootClassName) throw rootClassRefusal('', 'it cannot be changed or deleted')
   const names = catalog.classes.map(({ name }) => name)
   throw new AshlarError(
     'ClassNotFound',

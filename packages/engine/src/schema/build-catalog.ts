@@ -13,6 +13,7 @@ import type {
 } from './class-definition.ts'
 import { namespaceOf, simpleNameOf } from './names.ts'
 import { shownText } from './request-body.ts'
+import { RootClass, rootClassNumber } from './root-class.ts'
 
 export function emptyCatalogState(): CatalogState {
   return {
@@ -45,12 +46,14 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
     ),
   )
   const indexesByNumber = new Map<IndexNumber, IndexDefinition>(state.indexes.map((index) => [index.number, index]))
+  const root = new RootClass(classes)
   return {
     version,
     state,
     classes,
+    root,
     indexes: named,
-    classByNumber: (number) => byNumber.get(number),
+    classByNumber: (number) => (number === rootClassNumber ? root : byNumber.get(number)),
     classByName: (name) => byName.get(name),
     findClass: (text) => (digits.test(text) ? byNumber.get(Number(text) as ClassNumber) : byName.get(text)),
     shape: (number) => shapes.get(number),
@@ -166,6 +169,7 @@ class LinkedClass implements SchemaClass {
   }
 
   isOrInherits(ancestor: ClassNumber): boolean {
+    if (ancestor === rootClassNumber) return this.isReferenceable
     return this.lineage.some(({ number }) => number === ancestor)
   }
 

@@ -49,6 +49,8 @@ export interface Catalog {
   readonly state: CatalogState
   /** Classes that are not deleted, by class number. */
   readonly classes: readonly SchemaClass[]
+  /** `ooObj`, which is not among the classes: `classByNumber` knows it, look-ups by name do not. */
+  readonly root: SchemaClass
   /** Without those that are to take the place of another. */
   readonly indexes: readonly IndexDefinition[]
   classByNumber(number: ClassNumber): SchemaClass | undefined

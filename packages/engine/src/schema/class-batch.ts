@@ -7,6 +7,7 @@ import { type ClassDraft, type DraftAttribute, Drafts } from './class-draft.ts'
 import { checkSameDefinition, defineAttribute } from './define-attribute.ts'
 import { checkAttributeName, checkClassName } from './names.ts'
 import { fault } from './request-body.ts'
+import { isRootClass } from './root-class.ts'
 
 /** `create`: every class is new, else ClassExists. */
 export type DefineMode = 'create' | 'createOrExtend'
@@ -52,11 +53,17 @@ export class ClassBatch {
   placeBelowSuperClass(draft: ClassDraft, { superClass, pointer }: ClassDescription): void {
     if (superClass === undefined || superClass === null) return
     const named = this.drafts.resolve(superClass, `Class ${draft.name}, superclass`, `${pointer}/superClass`)
+    if (isRootClass(named) && !draft.isReferenceable) {
+      const message = `Class ${draft.name} is embeddable, and ${named.name} is the root of the referenceable classes.`
+      throw fault('InvalidDefinition', message, `${pointer}/superClass`)
+    }
+    // Below the root a class has no superclass.
+    const above = isRootClass(named) ? null : named
     if (draft.existing === undefined) {
-      draft.superClass = named
+      draft.superClass = above
       return
     }
-    if (draft.superClass === named) return
+    if (draft.superClass === above) return
     throw new AshlarError(
       'SuperClassMismatch',
       `The direct superclass of class ${draft.name} is ${draft.superClass?.name ?? 'none'}, not ${named.name}.`,

@@ -5,6 +5,7 @@ import type { Catalog } from './catalog.ts'
 import type { Becoming, ClassDefinition } from './class-definition.ts'
 import { hintFor } from './names.ts'
 import { shownText } from './request-body.ts'
+import { rootClassName, rootClassNumber, rootDefinition } from './root-class.ts'
 
 export interface DraftAttribute {
   readonly number: AttributeNumber
@@ -32,6 +33,18 @@ export interface ClassDraft {
   isReshaped: boolean
   /** Where the batch describes it; undefined for a class that is not part of the batch. */
   pointer: string | undefined
+}
+
+/** `ooObj`, to which references may lead and below which classes may be put; never changed. */
+const rootDraft: ClassDraft = {
+  number: rootClassNumber,
+  name: rootClassName,
+  isReferenceable: true,
+  superClass: null,
+  attributes: new Map(),
+  existing: rootDefinition,
+  isReshaped: false,
+  pointer: undefined,
 }
 
 export class Drafts {
@@ -96,13 +109,14 @@ export class Drafts {
   }
 
   get(number: ClassNumber): ClassDraft {
-    return this.byNumber.get(number) as ClassDraft
+    return number === rootClassNumber ? rootDraft : (this.byNumber.get(number) as ClassDraft)
   }
 
   /** `what` names the class, or the attribute, that refers to it. Throws UnknownClass. */
   resolve(text: string, what: string, pointer: string): ClassDraft {
     const found = this.find(text)
     if (found !== undefined) return found
+    if (text === rootClassName) return rootDraft
     const hint = hintFor(text, [...this.byName.keys()])
     throw new AshlarError('UnknownClass', `${what}: there is no class '${shownText(text)}'.${hint}`, [
       { pointer, message: 'is not a class' },

@@ -8,6 +8,7 @@ import type { CatalogState, IndexDefinition, IndexNumber, KeyAttribute } from '.
 import { keyPathName, resolveKeyPath } from './key-path.ts'
 import { checkIndexName, hintFor } from './names.ts'
 import { booleanIn, fault, type JsonObject, objectOf, refuseUnknownFields, shownText } from './request-body.ts'
+import { rootClassName, rootClassRefusal } from './root-class.ts'
 
 export interface KeyRequest {
   readonly attributeName: string
@@ -115,7 +116,7 @@ function lengthOf(given: unknown, pointer: string): number | undefined {
 
 /**
  * The definition, in state `building`, and the catalog state that has it. Throws InvalidName, IndexExists,
- * UnknownClass, ClassNotReferenceable, UnknownAttribute, AttributeNotIndexable, InvalidDefinition, LimitExceeded.
+ * UnknownClass, ClassIsInternal, ClassNotReferenceable, UnknownAttribute, AttributeNotIndexable, InvalidDefinition, LimitExceeded.
  */
 export function defineIndex(
   catalog: Catalog,
@@ -217,6 +218,8 @@ export function representIndex(definition: IndexDefinition, catalog: Catalog): I
 
 function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
   const cls = catalog.findClass(name)
+  if (cls === undefined && name === rootClassName)
+    throw rootClassRefusal('/indexedClass', 'it has no attributes to index')
   if (cls === undefined) {
     const hint = hintFor(
       name,

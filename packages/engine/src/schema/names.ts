@@ -2,6 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
 import { shownText } from './request-body.ts'
+import { rootClassName } from './root-class.ts'
 
 const partForm = /^[A-Za-z_][A-Za-z0-9_]*$/
 const indexNameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
@@ -21,6 +22,9 @@ export function checkClassName(name: string, pointer: string): void {
   }
   if (name === 'namespace') {
     throw invalidName('A class in the default namespace cannot be called namespace.', pointer)
+  }
+  if (name === rootClassName) {
+    throw invalidName(`A class cannot be called ${name}, which is the root of all classes.`, pointer)
   }
 }
 

@@ -6,6 +6,7 @@ import type { Catalog, SchemaClass } from './catalog.ts'
 import type { ClassDefinition } from './class-definition.ts'
 import { hintFor } from './names.ts'
 import { shownText } from './request-body.ts'
+import { isRootClass, rootClassName } from './root-class.ts'
 
 export interface ClassRepresentation {
   readonly className: string
@@ -30,6 +31,7 @@ export function readClass(catalog: Catalog, nameOrNumber: string): ClassRepresen
   if (cls !== undefined) return representClass(cls, catalog)
   const deleted = catalog.state.classes.find(({ number, isDeleted }) => isDeleted && String(number) === nameOrNumber)
   if (deleted !== undefined) return representDeleted(deleted, catalog)
+  if (nameOrNumber === rootClassName) return representClass(catalog.root, catalog)
   throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
 }
 
@@ -62,7 +64,7 @@ function representDefinition(definition: ClassDefinition, catalog: Catalog): Cla
     classNumber: String(definition.number),
     shapeNumber: String(definition.shapeNumber),
     isReferenceable: definition.isReferenceable,
-    isInternal: false,
+    isInternal: isRootClass(definition),
     isDeleted: false,
     superClass: null,
     attributes: definition.attributes.map(({ name, spec }) => ({

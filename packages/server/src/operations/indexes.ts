@@ -34,6 +34,7 @@ export const indexOperations: readonly FdOperation[] = [
       'InvalidName',
       'InvalidDefinition',
       'UnknownClass',
+      'ClassIsInternal',
       'ClassNotReferenceable',
       'UnknownAttribute',
       'AmbiguousAttribute',

@@ -45,7 +45,7 @@ export const objectOperations: readonly FdOperation[] = [
     body: CreateObject,
     takesObject: true,
     reply: ObjectCreated,
-    errors: [...attributeErrors, 'UnknownClass', 'ClassNotReferenceable'],
+    errors: [...attributeErrors, 'UnknownClass', 'ClassIsInternal', 'ClassNotReferenceable'],
     async run(database, { body }) {
       const { class: className, attributes } = body as ObjectBody
       const oid = await database.createObject(className, attributes ?? {})

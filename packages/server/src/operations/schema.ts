@@ -160,6 +160,7 @@ export const schemaOperations: readonly FdOperation[] = [
     errors: [
       ...definitionErrors,
       'ClassNotFound',
+      'ClassIsInternal',
       'ClassExists',
       'AttributeInUse',
       'ValuesWouldBeLost',
@@ -192,7 +193,7 @@ export const schemaOperations: readonly FdOperation[] = [
     queryParameters: dryRun,
     status: 204,
     otherReplies: reported,
-    errors: ['ClassNotFound', 'ClassInUse', 'TransactionContention'],
+    errors: ['ClassNotFound', 'ClassIsInternal', 'ClassInUse', 'TransactionContention'],
     async run(database, request) {
       const name = param(request, 'class')
       if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.planDeletion(name) }

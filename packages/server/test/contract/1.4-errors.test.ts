@@ -100,6 +100,7 @@ function refusals(): Refusal[] {
     refusal(409, 'UniqueViolation', ['Car', 'plate', 'A', first], update({ owner: null, friends: [], plate: 'A' })),
     refusal(422, 'UnknownClass', ['Ownr', 'Owner'], () => fd.postObject('Ownr', {}), '/class'),
     refusal(422, 'ClassNotReferenceable', ['Part'], () => fd.postObject('Part', {})),
+    refusal(422, 'ClassIsInternal', ['ooObj'], () => fd.postObject('ooObj', {}), '/class'),
     refusal(422, 'InvalidDefinition', ['Late', 'n', 'int64'], schema(classOf('Late', { n: 'int64' }))),
     refusal(422, 'UnknownClass', ['Late', 'Crate'], schema(classOf('Late', { n: reference('Crate') }))),
     refusal(422, 'InvalidName', ['no-name'], schema(classOf('no-name', {})), '/1/className'),

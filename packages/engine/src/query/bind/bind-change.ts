@@ -20,7 +20,7 @@ import { bindClauses, bindSource } from './bind-select.ts'
 import { type BoundTarget, bindTarget, collectionTarget, targetSteps } from './bind-target.ts'
 import { bindAssignments } from './bind-value.ts'
 import type { Bound, BoundAssignment, BoundClauses, BoundSource } from './bound.ts'
-import { resolveReferenceable } from './class-names.ts'
+import { refuseRoot, resolveReferenceable } from './class-names.ts'
 import { assignable } from './coercion.ts'
 import { type Binding, contextScope, type Scope } from './scope.ts'
 
@@ -53,6 +53,7 @@ export interface BoundChange {
 
 export function bindUpdate(statement: UpdateStatement, binding: Binding): BoundChange {
   const { source, slot, scope } = contextOf(statement, binding)
+  refuseRoot(binding, statement.source, source.cls)
   const actions = statement.actions.flatMap((action) => bindAction(action, scope, binding))
   refuseSameTargets(actions, binding)
   const clauses = bindClauses(statement, statement.projections, scope, binding)
@@ -61,6 +62,8 @@ export function bindUpdate(statement: UpdateStatement, binding: Binding): BoundC
 
 export function bindDelete(statement: DeleteStatement, binding: Binding): BoundChange {
   const { source, slot, scope } = contextOf(statement, binding)
+  // Without a condition it would be everything that there is.
+  if (source.kind === 'class' && statement.where === undefined) refuseRoot(binding, statement.source, source.cls)
   const clauses = bindClauses(statement, statement.projections, scope, binding)
   return { source, slot, actions: [], isReturning: statement.isReturning, clauses }
 }
@@ -194,7 +197,7 @@ export interface BoundUpsert {
 }
 
 export function bindUpsert(statement: UpsertStatement, binding: Binding): BoundUpsert {
-  const cls = resolveReferenceable(binding, statement.className)
+  const cls = refuseRoot(binding, statement.className, resolveReferenceable(binding, statement.className))
   const scope: Scope = { outer: undefined, context: undefined, names: new Map(), aggregates: undefined }
   const assignments = bindAssignments(statement.assignments, cls, scope, binding)
   const wanted = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binding) }))

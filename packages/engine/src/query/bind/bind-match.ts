@@ -1,6 +1,7 @@
 /** MATCH: patterns of vertices and edges, with their names, classes and attributes resolved (DO, section 4, Graph patterns). */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
+import { isRootClass } from '../../schema/root-class.ts'
 import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../ast.ts'
 import { shownPiece } from '../query-error.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
@@ -227,7 +228,7 @@ function mayBe(cls: SchemaClass | null, other: SchemaClass): boolean {
 function setClass(vertex: VertexDraft, candidates: Classes): boolean {
   if (vertex.cls !== null) return false
   const common = candidates.find((cls) => {
-    return cls !== null && candidates.every((candidate) => candidate?.isOrInherits(cls.number))
+    return cls !== null && !isRootClass(cls) && candidates.every((candidate) => candidate?.isOrInherits(cls.number))
   })
   vertex.cls = common ?? null
   return common !== undefined

@@ -23,7 +23,14 @@ import {
   type ValueType,
 } from '../values/value-type.ts'
 import type { Bound, BoundAssignment, BoundAttribute, BoundCreate } from './bound.ts'
-import { findAttribute, findClass, resolveAttribute, resolveClass, resolveReferenceable } from './class-names.ts'
+import {
+  findAttribute,
+  findClass,
+  refuseRoot,
+  resolveAttribute,
+  resolveClass,
+  resolveReferenceable,
+} from './class-names.ts'
 import { assignable, coerced } from './coercion.ts'
 import type { Binding, Scope } from './scope.ts'
 
@@ -90,7 +97,7 @@ export function bindStructure(expression: StructureExpression, scope: Scope, bin
 }
 
 export function bindCreate(statement: CreateStatement, scope: Scope, binding: Binding): BoundCreate {
-  const cls = resolveReferenceable(binding, statement.className)
+  const cls = refuseRoot(binding, statement.className, resolveReferenceable(binding, statement.className))
   const assignments = bindAssignments(statement.assignments, cls, scope, binding)
   return { cls, assignments, start: statement.start, end: statement.end }
 }

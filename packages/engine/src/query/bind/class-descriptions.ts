@@ -3,7 +3,7 @@
 import { simpleNameOf } from '../../schema/names.ts'
 import type { AttributeDeclaration, QualifiedName, SchemaChange, TypeExpression } from '../ast.ts'
 import { shownPiece } from '../query-error.ts'
-import { resolveClass } from './class-names.ts'
+import { refuseRoot, resolveClass } from './class-names.ts'
 import type { Binding } from './scope.ts'
 
 /** Definition fields by the words of DO, which are taken in any case. */
@@ -47,7 +47,8 @@ export function classDescriptions(changes: readonly AddingChange[], binding: Bin
       const attributes = change.alterations.flatMap((alteration) => {
         return alteration.kind === 'add' ? [describeAttribute(alteration.attribute, classNamed, binding)] : []
       })
-      return { className: resolveClass(binding, change.className).name, attributes }
+      const cls = refuseRoot(binding, change.className, resolveClass(binding, change.className))
+      return { className: cls.name, attributes }
     }
     const { className, superClass, isEmbeddable, attributes } = change
     return {

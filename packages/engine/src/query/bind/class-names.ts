@@ -2,6 +2,7 @@
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { hintFor, simpleNameOf } from '../../schema/names.ts'
+import { isRootClass, rootClassName } from '../../schema/root-class.ts'
 import type { QualifiedName, Span } from '../ast.ts'
 import { shownPiece } from '../query-error.ts'
 import type { BoundAttribute } from './bound.ts'
@@ -27,10 +28,21 @@ export function resolveClass(binding: Binding, name: QualifiedName, isPluralAllo
     }
     if (candidates[0] !== undefined) return candidates[0]
   }
+  // Classes of that name hide the root.
+  if (name.text === rootClassName) return binding.catalog.root
   const names = binding.catalog.classes.map((cls) => cls.name)
   // In the default namespace the two are one name.
   const known = name.text.includes('.') ? names : [...new Set([...names, ...names.map(simpleNameOf)])]
   throw binding.error(name, `there is no class '${shownPiece(name.text)}'${hint(name.text, known)}`)
+}
+
+/** A class that has objects, attributes or indexes of its own: the root of all classes has none. Throws QueryError. */
+export function refuseRoot(binding: Binding, name: Span, cls: SchemaClass): SchemaClass {
+  if (!isRootClass(cls)) return cls
+  throw binding.error(
+    name,
+    `${cls.name} is the root of all referenceable classes: it is read, and deleted from by WHERE, but nothing is created or changed in it`,
+  )
 }
 
 /** Throws QueryError for a class whose objects exist only in others. */

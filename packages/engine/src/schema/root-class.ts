@@ -1,0 +1,66 @@
+/** `ooObj`: the root of all referenceable classes. It is not stored, has no objects and no attributes of its own, and cannot be changed. */
+import { AshlarError } from '../errors.ts'
+import type { ClassNumber, ShapeNumber } from '../types/type-spec.ts'
+import type { ClassAttribute, SchemaClass } from './catalog.ts'
+import type { ClassDefinition, IndexDefinition, Shape } from './class-definition.ts'
+
+export const rootClassName = 'ooObj'
+/** How references to objects of any class name it in the catalog; nothing else has this number, and requests cannot use it. */
+export const rootClassNumber = 0 as ClassNumber
+
+export const rootDefinition: ClassDefinition = {
+  number: rootClassNumber,
+  name: rootClassName,
+  isReferenceable: true,
+  isDeleted: false,
+  superClass: null,
+  shapeNumber: 0 as ShapeNumber,
+  attributes: [],
+}
+
+/** The root as one catalog sees it: a superclass of each of its referenceable classes. */
+export class RootClass implements SchemaClass {
+  readonly definition = rootDefinition
+  readonly number = rootClassNumber
+  readonly name = rootClassName
+  readonly namespace = null
+  readonly isReferenceable = true
+  readonly superClass = null
+  readonly shape: Shape = { number: rootDefinition.shapeNumber, classNumber: rootClassNumber, attributes: [] }
+  readonly attributes: readonly ClassAttribute[] = []
+  readonly indexes: readonly IndexDefinition[] = []
+  private readonly classes: readonly SchemaClass[]
+  private below: readonly SchemaClass[] | undefined
+
+  /** `classes`: all of the catalog, by class number. */
+  constructor(classes: readonly SchemaClass[]) {
+    this.classes = classes
+  }
+
+  get subclasses(): readonly SchemaClass[] {
+    this.below ??= this.classes.filter(({ isReferenceable }) => isReferenceable)
+    return this.below
+  }
+
+  isOrInherits(ancestor: ClassNumber): boolean {
+    return ancestor === rootClassNumber
+  }
+
+  findAttribute(): undefined {
+    return undefined
+  }
+}
+
+export function isRootClass({ number }: Pick<SchemaClass, 'number'>): boolean {
+  return number === rootClassNumber
+}
+
+/** For requests that address it by its name, where no class of the federated database has that name. */
+export function rootClassRefusal(pointer: string, words: string): AshlarError {
+  const places = pointer === '' ? [] : [{ pointer, message: 'is the root of all classes' }]
+  return new AshlarError(
+    'ClassIsInternal',
+    `${rootClassName} is the root of all referenceable classes: ${words}.`,
+    places,
+  )
+}
