@@ -18,6 +18,21 @@ describe('logicalType', () => {
     expect(described({ logicalType: 'InTeGeR' }).logicalType).toBe('integer')
   })
 
+  it('may be Float, of 32 bits unless it says otherwise', () => {
+    const real = { logicalType: 'real', encoding: 'ieee' }
+    expect(described({ logicalType: 'Float' })).toEqual({ ...real, storage: 'b32' })
+    expect(described({ logicalType: 'FLOAT', encoding: 'IEEE', storage: null })).toEqual({ ...real, storage: 'b32' })
+    expect(described({ logicalType: 'float', storage: 'B64' })).toEqual({ ...real, storage: 'b64' })
+    expect(described({ logicalType: 'list', elementSpecification: { logicalType: 'float' } })).toMatchObject({
+      elementSpecification: { ...real, storage: 'b32' },
+    })
+    expectDefinitionRefused({ logicalType: 'float', storage: 'b16' }, { type: 'InvalidDefinition', path: 'storage' })
+    expectDefinitionRefused(
+      { logicalType: 'float', fixedLength: 5 },
+      { type: 'InvalidDefinition', path: 'fixedLength' },
+    )
+  })
+
   it('does not take fields from the prototype of everything', () => {
     const definition = JSON.parse('{"logicalType":"integer","__proto__":{"storage":"b8"}}')
     expectDefinitionRefused(definition, { type: 'InvalidDefinition', path: '__proto__', words: 'type integer' })

@@ -53,6 +53,24 @@ describe('definitions', () => {
     expect(expectProblem(reply, 422, 'InvalidDefinition')).toContain('integer')
   })
 
+  rule('3.1.7', 'words of the original for types', async () => {
+    const shown = async (definition: Record<string, unknown>): Promise<Record<string, unknown>> => {
+      const name = await types.classWith(definition)
+      return (await types.server.get(types.fd.at(`/v1/schema/${name}`))).json.attributes[0]
+    }
+    const real = { attributeName: 'a', logicalType: 'real', encoding: 'ieee' }
+    expect(await shown({ logicalType: 'Float' })).toEqual({ ...real, storage: 'b32' })
+    expect(await shown({ logicalType: 'float', encoding: 'IEEE', storage: 'b64' })).toEqual({ ...real, storage: 'b64' })
+    expect(await shown({ ...list('float'), collectionTypeName: 'SegmentedArray' })).toMatchObject({
+      elementSpecification: { logicalType: 'real', storage: 'b32' },
+    })
+    const toTarget = { elementSpecification: reference('Target') }
+    expect(await shown({ logicalType: 'map', collectionTypeName: 'OOMAP', ...toTarget })).toMatchObject({
+      collectionTypeName: 'NameToReferenceMap',
+    })
+    await types.refusesDefinition({ logicalType: 'list', collectionTypeName: 'ooMap', ...toTarget })
+  })
+
   rule(['3.1.6', '3.3.8'], 'an omitted default is the same as a given one', async () => {
     for (const [brief, full] of [
       [{ logicalType: 'boolean' }, { encoding: 'BINARY', storage: 'byte' }],

@@ -6,7 +6,7 @@ import { shownPiece } from '../query-error.ts'
 import { refuseRoot, resolveClass } from './class-names.ts'
 import type { Binding } from './scope.ts'
 
-/** Definition fields by the words of DO, which are taken in any case. */
+/** Definition fields by the words of DO, which are taken in any case; KeyType and CollectionName are those of the original. */
 const settingFields: Readonly<Record<string, string>> = {
   encoding: 'encoding',
   storage: 'storage',
@@ -16,7 +16,9 @@ const settingFields: Readonly<Record<string, string>> = {
   class: 'class',
   element: 'elementSpecification',
   key: 'keySpecification',
+  keytype: 'keySpecification',
   collectiontypename: 'collectionTypeName',
+  collectionname: 'collectionTypeName',
 }
 
 /** Settings whose value is the name of a class, and those whose value is a type. */

@@ -14,6 +14,7 @@ const words: Readonly<Record<string, ScalarKind>> = {
   character: 'character',
   integer: 'integer',
   real: 'real',
+  float: 'real',
   guid: 'guid',
   string: 'string',
   date: 'date',
@@ -25,11 +26,12 @@ const words: Readonly<Record<string, ScalarKind>> = {
 
 /** Undefined for a name that is no logical type of single values, and so may be a class. */
 export function castTarget(type: TypeExpression): ScalarType | undefined {
-  const kind = words[type.name.toLowerCase()]
+  const word = type.name.toLowerCase()
+  const kind = words[word]
   if (kind === undefined) return undefined
-  const isSingle = type.settings.some(({ name, value }) => {
-    return name.toLowerCase() === 'storage' && typeof value === 'object' && value.name.toLowerCase() === 'b32'
-  })
+  const storage = type.settings.find(({ name }) => name.toLowerCase() === 'storage')?.value
+  const isSingle =
+    storage === undefined ? word === 'float' : typeof storage === 'object' && storage.name.toLowerCase() === 'b32'
   return kind === 'real' && isSingle ? { kind, isSingle: true } : { kind }
 }
 

@@ -1,4 +1,6 @@
 /** Text to tokens (DO, section 2). */
+
+import type { AshlarError } from '../../errors.ts'
 import { parseOid } from '../../types/oid.ts'
 import type { LiteralValue } from '../ast.ts'
 import { shownPiece, syntaxError } from '../query-error.ts'
@@ -16,6 +18,8 @@ const timeAfterDate =
   /(?:T|[ \t]+)(\d{1,2}:\d{2}:\d{2}(?:\.\d+)?)(?:[ \t]*(Z)(?!\w)|[ \t]*([+-]\d{2}:\d{2})(?!\d))?(?![\w:])/y
 const number = /0[xX][0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const symbol = /=~~|!~~|=~|!~|=>|==|!=|<=|>=|<<|>>|&&|\|\||\^\^|::|\.\.|[-+*/%=<>!~&|^.,:;()[\]{}]/y
+/** With the first attribute and its value, where they are short. */
+const signedClass = /^@\s*([A-Za-z_][\w.:]{0,99})(?:\s*\{\s*([A-Za-z_]\w{0,99})\s*[:=]\s*([\w.'"-]{1,40})(?=\s*[,}]))?/
 
 /** Throws QuerySyntaxError. The last token is the end. */
 export function tokenize(text: string): Token[] {
@@ -50,8 +54,20 @@ class Lexer {
     if (character === '`') return this.quotedName(start)
     const found = this.match(symbol)
     if (found !== undefined) return { kind: 'symbol', text: found, start, end: this.at }
+    if (character === '@' && /\bCREATE\s*$/i.test(text.slice(Math.max(0, start - 40), start)))
+      throw this.classWithSign(start)
     const shown = String.fromCodePoint(text.codePointAt(start) as number)
     throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here`)
+  }
+
+  /** `CREATE @Order {number = 1}`, as some write it. */
+  private classWithSign(start: number): AshlarError {
+    const [, cls = 'C', attribute = 'a', value = 'v'] = signedClass.exec(this.text.slice(start, start + 400)) ?? []
+    return syntaxError(
+      this.text,
+      { start, end: start + 1 },
+      `'@' means nothing here: a new object is written CREATE ${cls} {${attribute}: ${value}}`,
+    )
   }
 
   private skipBlank(): void {

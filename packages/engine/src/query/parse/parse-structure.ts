@@ -54,6 +54,7 @@ export function parseAssignments(cursor: TokenCursor, parseExpression: ParseExpr
     const { start } = cursor.peek()
     const target = [parseStep(cursor)]
     while (cursor.takeSymbol('.')) target.push(parseStep(cursor))
+    if (cursor.isSymbol('=')) throw cursor.unexpected(["':', as in {a: v}"])
     cursor.expectSymbol(':')
     return { target, value: parseExpression(cursor), ...cursor.spanFrom(start) }
   })

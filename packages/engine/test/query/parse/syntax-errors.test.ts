@@ -57,6 +57,8 @@ const refused: Readonly<Record<string, Wanted>> = {
   'SHOW UPPER(1': { at: [1, 13], piece: '', expected: ["')'"] },
   'CREATE Client': { at: [1, 14], piece: '', expected: ["'{'"] },
   "CREATE Client {name 'a'}": { at: [1, 21], piece: "'a'", expected: ["':'"] },
+  'CREATE Client {name = 1}': { at: [1, 21], piece: '=', expected: ["':', as in {a: v}"] },
+  'FROM @Client RETURN *': { at: [1, 6], piece: '@', expected: [] },
   "CREATE Client {name: 'a' age: 1}": { at: [1, 26], piece: 'age', expected: ["','", "'}'"] },
   "CREATE Client {5: 'a'}": { at: [1, 16], piece: '5', expected: ['an attribute'] },
   'CREATE INDEX x ON Client': { at: [1, 25], piece: '', expected: ["'('"] },
@@ -112,6 +114,22 @@ describe('a text that is no DO', () => {
       for (const word of expected) expect(error.message).toContain(word)
     })
   }
+
+  it('that creates an object in another dialect is told how it is written', () => {
+    const messages: Readonly<Record<string, string>> = {
+      'CREATE @C {a = v}': 'CREATE C {a: v}',
+      'CREATE @Shop.Order { number = 5, day = 2024-02-29 }': 'CREATE Shop.Order {number: 5}',
+      'LET x = CREATE @C {a = $v}': 'CREATE C {a: v}',
+      'create @ C': 'CREATE C {a: v}',
+      'CREATE @': 'CREATE C {a: v}',
+    }
+    for (const [text, shown] of Object.entries(messages)) {
+      const { message, extensions } = fails(text)
+      expect(message).toContain(`'@' means nothing here: a new object is written ${shown}`)
+      expect(extensions).toMatchObject({ line: 1, column: text.indexOf('@') + 1, text: '@' })
+    }
+    expect(fails('FROM @C RETURN *').message).not.toContain('CREATE')
+  })
 
   it('is told where WHERE stands, and not to write what it has written', () => {
     const late = fails('FROM Client ORDER BY name WHERE age = 1 RETURN *')

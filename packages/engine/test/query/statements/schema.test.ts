@@ -48,6 +48,33 @@ describe('UPDATE SCHEMA', () => {
     ])
   })
 
+  queryTest('takes the words of the original for types and settings, in any case', [base], async (db) => {
+    const things = 'Element: Reference{Referenced: Shop.Thing}'
+    await db.rows(`UPDATE SCHEMA { CREATE CLASS Shop.Box {
+      single: Float, double: FLOAT{Encoding: IEEE, Storage: B64}, singles: List{Element: float},
+      byName: Map{KeyType: String, ${things}, CollectionName: ooMap}, byThing: Map{keytype: Reference{Referenced: Shop.Thing},
+      ${things}, COLLECTIONNAME: HashMapOfReferences}, things: List{CollectionName: TreeListOfReferences, ${things}}
+    } }`)
+    const box = (await db.rows('SHOW CLASS Box'))[0] as { readonly attributes: readonly object[] }
+    expect(box.attributes).toEqual([
+      { attributeName: 'single', logicalType: 'real', encoding: 'ieee', storage: 'b32' },
+      { attributeName: 'double', logicalType: 'real', encoding: 'ieee', storage: 'b64' },
+      expect.objectContaining({ elementSpecification: { logicalType: 'real', encoding: 'ieee', storage: 'b32' } }),
+      expect.objectContaining({ collectionTypeName: 'NameToReferenceMap' }),
+      expect.objectContaining({ collectionTypeName: 'HashMapOfReferences' }),
+      expect.objectContaining({ collectionTypeName: 'TreeListOfReferences' }),
+    ])
+    await db.rows('CREATE Box {single: 0.1, double: 0.1, singles: LIST{0.1}}')
+    const row =
+      'FROM Box RETURN single, double, CAST(double AS Float) = single AS isSingle, CAST(0.1 AS float{Storage: B64}) = double AS isDouble'
+    expect(await db.rows(row)).toEqual([{ single: 0.1, double: 0.1, isSingle: true, isDouble: true }])
+    const twice = await db.failure('UPDATE SCHEMA { CREATE CLASS A {a: Map{Key: String, KeyType: String}} }')
+    expect(twice.message).toMatch(/the setting KeyType is given twice/)
+    expect(
+      (await db.failure(`UPDATE SCHEMA { CREATE CLASS A {a: List{CollectionName: ooMap, ${things}}} }`)).type,
+    ).toBe('InvalidDefinition')
+  })
+
   queryTest(
     'adds attributes, which old objects have by their defaults',
     [base, "CREATE Thing {name: 'old'}"],

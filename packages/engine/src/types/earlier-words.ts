@@ -1,0 +1,17 @@
+/** Words for types that clients of the original use: `Float`, and `ooMap` for NameToReferenceMap (DO, section 5). */
+import type { TypeDefinition } from './logical-type.ts'
+
+/** The definition in the words of today. A float is a real, of 32 bits unless it says otherwise. */
+export function inWordsOfToday(definition: TypeDefinition): TypeDefinition {
+  if (isWord(definition.logicalType, 'float')) {
+    return { ...definition, logicalType: 'real', storage: definition.storage ?? 'b32' }
+  }
+  if (isWord(definition.logicalType, 'map') && isWord(definition.collectionTypeName, 'oomap')) {
+    return { ...definition, collectionTypeName: 'NameToReferenceMap' }
+  }
+  return definition
+}
+
+function isWord(given: unknown, word: string): boolean {
+  return typeof given === 'string' && given.toLowerCase() === word
+}
