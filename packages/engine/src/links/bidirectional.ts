@@ -6,6 +6,7 @@
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { ObjectState } from '../records/working-set.ts'
+import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 import { positionKey, targetKey } from './link-keys.ts'
@@ -99,7 +100,7 @@ export async function letAllGo(
   target: Oid,
 ): Promise<void> {
   await changes.objects.loadAll(oids)
-  for (const oid of oids) await letGo(changes, oid, attribute, target)
+  await inSlices(oids, (oid) => letGo(changes, oid, attribute, target))
 }
 
 /** 1–1: the partner lets go of whom it has, and points back. */
@@ -129,10 +130,10 @@ export async function addToMany(
   const { referencedClass, inverseAttribute } = referenceSpecOf(owner.attribute)
   assert(inverseAttribute !== null, 'a bidirectional link has an inverse')
   const sides: Side[] = []
-  for (const target of new Set(targets)) {
+  await inSlices(new Set(targets), async (target) => {
     const format = await changes.checkReference(target, referencedClass, place)
     sides.push({ oid: target, attribute: format.attribute(inverseAttribute) })
-  }
+  })
   if (sides.length === 0) return
   changes.expectObject(owner.oid)
   await changes.readListEnds([{ owner: owner.oid, attribute: owner.attribute.attribute.number }])
@@ -148,18 +149,15 @@ async function adoptAll(
   place: ReferencePlace,
 ): Promise<void> {
   await changes.objects.loadAll(targets.map(({ oid }) => oid))
-  for (const target of targets) {
+  await inSlices(targets, async (target) => {
     const state = changes.objects.known(target.oid)
     if (state === undefined) throw changes.noSuchObject(target.oid, place)
-    if (state.values[target.attribute.index] === owner.oid) {
-      changes.expectUnchanged(state)
-      continue
-    }
+    if (state.values[target.attribute.index] === owner.oid) return changes.expectUnchanged(state)
     await releaseToOne(changes, state, target.attribute)
     state.values[target.attribute.index] = owner.oid
     state.positions[target.attribute.index] = await putEntry(changes, owner, target.oid)
     state.isChanged = true
-  }
+  })
 }
 
 /** n–n: entries on both sides, found by value on both. */
@@ -169,14 +167,14 @@ async function joinAll(changes: ObjectChanges, owner: Side, targets: readonly Si
   await changes.readListEnds(
     targets.map(({ oid, attribute }) => ({ owner: oid, attribute: attribute.attribute.number })),
   )
-  for (const [index, target] of targets.entries()) {
-    if (values[index] !== undefined) continue
+  await inSlices(targets.entries(), async ([index, target]) => {
+    if (values[index] !== undefined) return
     await putPairedEntry(changes, owner, target.oid)
     // An object linked with itself through an attribute that is its own inverse has one entry, not two.
     if (target.oid !== owner.oid || target.attribute.attribute.number !== number) {
       await putPairedEntry(changes, target, owner.oid)
     }
-  }
+  })
 }
 
 /** Removes the targets from a to-many side; those that are not in it are no error, and expected not to be. */
@@ -184,21 +182,20 @@ export async function removeFromMany(changes: ObjectChanges, owner: Side, target
   const { inverseAttribute: inverse, referencedClass } = referenceSpecOf(owner.attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
   const removed: Oid[] = []
-  for (const oid of new Set(targets)) {
+  await inSlices(new Set(targets), async (oid) => {
     // What is of another class has never been in it.
     if ((await changes.classOf(oid))?.isOrInherits(referencedClass) === true) removed.push(oid)
-  }
+  })
   if (changes.linkFormOf(inverse) !== undefined) {
     const formats = await changes.formatsOf(removed)
     const sides = [...formats].map(([oid, format]) => ({ oid, attribute: format.attribute(inverse) }))
     return deletePairs(changes, owner, sides)
   }
   await changes.objects.loadAll(removed)
-  for (const oid of removed) {
+  await inSlices(removed, (oid) => {
     const state = changes.objects.known(oid)
-    if (state === undefined) changes.expectNoObject(oid)
-    else await removeToOne(changes, owner, state, inverse)
-  }
+    return state === undefined ? changes.expectNoObject(oid) : removeToOne(changes, owner, state, inverse)
+  })
 }
 
 async function removeToOne(
@@ -233,13 +230,13 @@ export function pairedEntry(side: Side, target: Oid): PairedEntry {
 export async function deletePairedEntries(changes: ObjectChanges, entries: readonly PairedEntry[]): Promise<void> {
   const { transaction } = changes
   const values = await transaction.readAndExpect(entries.map(({ key }) => key))
-  for (const [i, { side, key }] of entries.entries()) {
+  await inSlices(entries.entries(), ([i, { side, key }]) => {
     const position = values[i]
-    if (position === undefined) continue
+    if (position === undefined) return
     transaction.delete(key)
     const { linkForm, attribute } = side.attribute
     if (linkForm === 'list') transaction.delete(positionKey(side.oid, attribute.number, position))
-  }
+  })
 }
 
 /** Puts the entry of one side whose partner is to-one; returns its position where that side is a list. */

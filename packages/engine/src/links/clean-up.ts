@@ -2,9 +2,17 @@
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { ObjectState } from '../records/working-set.ts'
 import type { Entry } from '../store/store.ts'
+import { inSlices } from '../store/time-slice.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
-import { deletePairedEntries, inverseOf, letAllGo, pairedEntry, releaseToOne } from './bidirectional.ts'
+import {
+  deletePairedEntries,
+  inverseOf,
+  letAllGo,
+  type PairedEntry,
+  pairedEntry,
+  releaseToOne,
+} from './bidirectional.ts'
 import { attributeOfKey, kindOfKey, linkKind, objectLinksRange, targetOfKey } from './link-keys.ts'
 import type { ObjectChanges } from './object-changes.ts'
 
@@ -22,15 +30,20 @@ export async function cleanUpLinks(changes: ObjectChanges, state: ObjectState): 
   for (const attribute of state.format.linkAttributes) {
     if (attribute.linkForm === 'map') continue
     const inverse = inverseOf(attribute)
-    if (inverse !== null) await leavePartners(changes, state, targetsOf(entries, attribute), inverse)
+    if (inverse !== null) await leavePartners(changes, state, await targetsOf(entries, attribute), inverse)
   }
-  for (const { key } of entries) changes.transaction.delete(key)
+  await inSlices(entries, ({ key }) => changes.transaction.delete(key))
 }
 
-function targetsOf(entries: readonly Entry[], attribute: AttributeFormat): Oid[] {
-  const own = entries.filter(({ key }) => attributeOfKey(key) === attribute.attribute.number)
-  if (attribute.linkForm === 'set') return own.map(({ key }) => targetOfKey(key))
-  return own.filter(({ key }) => kindOfKey(key) === linkKind.position).map(({ value }) => oidFromBytes(value, 0))
+async function targetsOf(entries: readonly Entry[], attribute: AttributeFormat): Promise<Oid[]> {
+  const targets: Oid[] = []
+  const isSet = attribute.linkForm === 'set'
+  await inSlices(entries, ({ key, value }) => {
+    if (attributeOfKey(key) !== attribute.attribute.number) return
+    if (isSet) targets.push(targetOfKey(key))
+    else if (kindOfKey(key) === linkKind.position) targets.push(oidFromBytes(value, 0))
+  })
+  return targets
 }
 
 async function leavePartners(
@@ -41,8 +54,9 @@ async function leavePartners(
 ): Promise<void> {
   if (changes.linkFormOf(inverse) === undefined) return letAllGo(changes, partners, inverse, state.oid)
   const formats = await changes.formatsOf(partners)
-  const mirrors = [...formats].map(([oid, format]) => {
-    return pairedEntry({ oid, attribute: format.attribute(inverse) }, state.oid)
+  const mirrors: PairedEntry[] = []
+  await inSlices(formats, ([oid, format]) => {
+    mirrors.push(pairedEntry({ oid, attribute: format.attribute(inverse) }, state.oid))
   })
   await deletePairedEntries(changes, mirrors)
 }

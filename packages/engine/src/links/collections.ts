@@ -5,6 +5,7 @@ import type { CollectionAction, MapPair } from '../records/collection-change.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { ObjectState } from '../records/working-set.ts'
 import type { Entry } from '../store/store.ts'
+import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import {
   addToMany,
@@ -60,13 +61,13 @@ export async function putPairs(
   assert(spec.logicalType === 'map', 'pairs are of a map')
   const present = await presentPairs(changes, state, attribute, action, pairs)
   // What a key holds decides about which references are checked.
-  for (const { key, value } of present) changes.transaction.expectRevision(key, value)
-  if (action === 'override') for (const { key } of present) changes.transaction.delete(key)
+  await inSlices(present, ({ key, value }) => changes.transaction.expectRevision(key, value))
+  if (action === 'override') await inSlices(present, ({ key }) => changes.transaction.delete(key))
   changes.expectObject(state.oid)
   // Only references that change are checked: what was read can be sent back, dangling ones included.
   const known = new Map(present.map(({ key, value }) => [Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)]))
   const place = placeOf(state.format, attribute)
-  for (const { key, value } of pairs) {
+  await inSlices(pairs, async ({ key, value }) => {
     const target = value as Oid
     const entryKey = mapEntryKey(state.oid, attribute, key)
     const held = known.get(entryKey.toString('latin1'))
@@ -77,7 +78,7 @@ export async function putPairs(
       await changes.checkReference(key as Oid, spec.key.referencedClass, place)
     }
     changes.transaction.put(entryKey, mapEntryValue(attribute, key, target))
-  }
+  })
 }
 
 /** The entries that an override replaces, or those whose keys an addition names. */
@@ -104,9 +105,9 @@ export function removeKeys(
   state: ObjectState,
   attribute: AttributeFormat,
   keys: readonly unknown[],
-): void {
+): Promise<void> {
   changes.expectObject(state.oid)
-  for (const key of keys) changes.transaction.delete(mapEntryKey(state.oid, attribute, key))
+  return inSlices(keys, (key) => changes.transaction.delete(mapEntryKey(state.oid, attribute, key)))
 }
 
 /** What the collection holds now, expected to hold the same when the operation commits; a new object has nothing. */
@@ -135,7 +136,7 @@ async function append(
   const { referencedClass } = referenceSpecOf(attribute)
   changes.expectObject(state.oid)
   if (attribute.linkForm === 'list') await changes.readListEnds([{ owner: state.oid, attribute: number }])
-  for (const target of elements) {
+  await inSlices(elements, async (target) => {
     if (target !== noOid && !known.has(target))
       await changes.checkReference(target, referencedClass, placeOf(state.format, attribute))
     if (attribute.linkForm === 'set') changes.transaction.put(targetKey(state.oid, number, target), Buffer.alloc(0))
@@ -143,7 +144,7 @@ async function append(
       const position = changes.nextPosition(state.oid, attribute)
       changes.transaction.put(positionKey(state.oid, number, position), oidBytes(target))
     }
-  }
+  })
 }
 
 async function remove(
@@ -155,13 +156,12 @@ async function remove(
   const { number } = attribute.attribute
   changes.expectObject(state.oid)
   if (attribute.linkForm === 'set') {
-    for (const target of elements) changes.transaction.delete(targetKey(state.oid, number, target))
-    return
+    return inSlices(elements, (target) => changes.transaction.delete(targetKey(state.oid, number, target)))
   }
   const removed = new Set(elements)
-  for (const { key, value } of await presentEntries(changes, state, attribute, linkKind.position)) {
+  await inSlices(await presentEntries(changes, state, attribute, linkKind.position), ({ key, value }) => {
     if (removed.has(oidFromBytes(value, 0))) changes.transaction.delete(key)
-  }
+  })
 }
 
 const noTargets: ReadonlySet<Oid> = new Set()
@@ -192,12 +192,14 @@ async function overrideUnpaired(
   if (attribute.linkForm === 'set') {
     const wanted = new Set(elements)
     const present = await presentEntries(changes, state, attribute, linkKind.target)
-    for (const { key } of present) if (!wanted.delete(targetOfKey(key))) changes.transaction.delete(key)
+    await inSlices(present, ({ key }) => {
+      if (!wanted.delete(targetOfKey(key))) changes.transaction.delete(key)
+    })
     return append(changes, state, attribute, [...wanted], noTargets)
   }
   const present = await presentEntries(changes, state, attribute, linkKind.position)
   const kept = commonPrefix(present, elements)
-  for (const { key } of present.slice(kept)) changes.transaction.delete(key)
+  await inSlices(present.slice(kept), ({ key }) => changes.transaction.delete(key))
   const known = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
   return append(changes, state, attribute, elements.slice(kept), known)
 }
@@ -236,16 +238,16 @@ async function overridePaired(
   const inverse = inverseOf(attribute)
   if (inverse !== null && changes.linkFormOf(inverse) === undefined) await changes.objects.loadAll(rest)
   let added: Oid[] = []
-  for (const target of rest) {
+  await inSlices(rest, async (target) => {
     const position = following.get(target)
     if (position === undefined) {
       added.push(target)
-      continue
+      return
     }
     await addToMany(changes, owner, added, placeOf(state.format, attribute))
     added = []
     await moveToEnd(changes, owner, target, position)
-  }
+  })
   await addToMany(changes, owner, added, placeOf(state.format, attribute))
 }
 

@@ -7,6 +7,7 @@ import { revisionPrefixOf } from '../records/record-format.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from '../records/working-set.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
+import { inParts, inSlices } from '../store/time-slice.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
@@ -83,18 +84,18 @@ export class ObjectChanges {
   async formatsOf(oids: readonly Oid[]): Promise<ReadonlyMap<Oid, ClassFormat>> {
     const formats = new Map<Oid, ClassFormat>()
     const unknown: Oid[] = []
-    for (const oid of oids) {
+    await inSlices(oids, (oid) => {
       const known = this.objects.known(oid)
       if (known !== undefined) formats.set(oid, known.format)
       else if (!this.objects.isDeleted(oid)) unknown.push(oid)
-    }
+    })
     const absent = await this.findAbsent(unknown)
-    for (const oid of unknown) {
+    await inSlices(unknown, async (oid) => {
       const cls = absent.has(oid) ? undefined : await this.classOf(oid)
       if (cls === undefined) this.expectNoObject(oid)
       else formats.set(oid, this.objects.formats.of(cls))
-    }
-    for (const oid of formats.keys()) this.expectObject(oid)
+    })
+    await inSlices(formats.keys(), (oid) => this.expectObject(oid))
     return formats
   }
 
@@ -102,11 +103,10 @@ export class ObjectChanges {
   private async findAbsent(oids: readonly Oid[]): Promise<Set<Oid>> {
     const absent = new Set<Oid>()
     if (!this.transaction.isCareful) return absent
-    for (let at = 0; at < oids.length; at += objectsAtOnce) {
-      const part = oids.slice(at, at + objectsAtOnce)
+    await inParts(oids, objectsAtOnce, async (part) => {
       const { values } = await this.transaction.read(part.map(objectKey))
       for (const [i, oid] of part.entries()) if (values[i] === undefined) absent.add(oid)
-    }
+    })
     return absent
   }
 
@@ -153,14 +153,16 @@ export class ObjectChanges {
   async readListEnds(lists: readonly { readonly owner: Oid; readonly attribute: AttributeNumber }[]): Promise<void> {
     const missing = lists.filter(({ owner, attribute }) => !this.listEnds.has(`${owner} ${attribute}`))
     if (missing.length === 0) return
-    const ranges = missing.map(({ owner, attribute }) => {
-      return { ...linkRange(owner, attribute, linkKind.position), reverse: true, limit: 1 }
+    await inParts(missing, objectsAtOnce, async (part) => {
+      const ranges = part.map(({ owner, attribute }) => {
+        return { ...linkRange(owner, attribute, linkKind.position), reverse: true, limit: 1 }
+      })
+      const answer = await this.transaction.read([], ranges)
+      for (const [index, { owner, attribute }] of part.entries()) {
+        const last = answer.ranges[index]?.[0]
+        this.listEnds.set(`${owner} ${attribute}`, last === undefined ? undefined : positionOfKey(last.key))
+      }
     })
-    const answer = await this.transaction.read([], ranges)
-    for (const [index, { owner, attribute }] of missing.entries()) {
-      const last = answer.ranges[index]?.[0]
-      this.listEnds.set(`${owner} ${attribute}`, last === undefined ? undefined : positionOfKey(last.key))
-    }
   }
 
   /** A position after all others of the list, whose end was read before. */

@@ -11,6 +11,7 @@ import { mayHoldReferences, visitNewReferences } from '../records/references-in.
 import type { ObjectState } from '../records/working-set.ts'
 import { nearNames } from '../schema/names.ts'
 import { shownText } from '../schema/request-body.ts'
+import { inSlices } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import { toAshlarError } from './value-error.ts'
 
@@ -136,5 +137,5 @@ async function checkNewReferences(
   visitNewReferences(spec, before, after, changes.objects.formats, (target, referencedClass) => {
     added.push([target, referencedClass, place])
   })
-  for (const reference of added) await changes.checkReference(...reference)
+  await inSlices(added, (reference) => changes.checkReference(...reference))
 }

@@ -7,6 +7,7 @@ import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { when } from '../store/awaitable.ts'
+import { withRest } from '../store/read-range.ts'
 import type { Awaitable, Bytes, Entry, Snapshot } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 import { type LinkEntries, writeObjectJson } from './representation.ts'
@@ -51,22 +52,9 @@ async function readLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Pro
   const links = new Map<number, readonly Entry[]>()
   for (const [position, { index }] of format.linkAttributes.entries()) {
     const entries = answer.ranges[position] ?? []
-    const last = entries.at(-1)
-    const isAll = entries.length < linksReadAtOnce || last === undefined
-    const range = ranges[position]
-    links.set(index, isAll ? entries : [...entries, ...(await readRest(snapshot, last.key, range?.to))])
+    links.set(index, await withRest(snapshot, ranges[position] ?? {}, entries, linksReadAtOnce))
   }
   return links
-}
-
-async function readRest(snapshot: Snapshot, after: Bytes, to: Bytes | undefined): Promise<Entry[]> {
-  const rest: Entry[] = []
-  const from = Buffer.concat([after, Buffer.from([0])])
-  const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
-  for await (const batch of snapshot.scan(to === undefined ? { from } : { from, to }, copy)) {
-    for (const entry of batch) rest.push(entry)
-  }
-  return rest
 }
 
 function shownKind(attribute: AttributeFormat): number {

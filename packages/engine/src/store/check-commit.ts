@@ -1,21 +1,34 @@
 /** What every driver demands of a commit before it looks at it: keys and values within the limits of the store. */
-import { assert } from '../errors.ts'
-import type { Bytes, Commit, Expectation, StoreFacts } from './store.ts'
+import { unreachable } from '../errors.ts'
+import type { Bytes, Change, Commit, Expectation, StoreFacts } from './store.ts'
+import { inSlices, type TimeSlice } from './time-slice.ts'
 
-type Limits = Pick<StoreFacts, 'keyBytesMax' | 'valueBytesMax'>
+export type Limits = Pick<StoreFacts, 'keyBytesMax' | 'valueBytesMax'>
 
 /** Bytes of keys and values that the commit writes. Throws when one is out of bounds: our own fault, never a client's. */
-export function checkedCommitBytes(commit: Commit, limits: Limits): number {
+export function checkedCommitBytes({ changes, expectations }: Commit, limits: Limits): number {
   let bytes = 0
-  for (const change of commit.changes) {
-    checkKey(change.key, limits)
-    bytes += change.key.length
-    if (change.kind !== 'put') continue
-    assert(change.value.length <= limits.valueBytesMax, `a value has at most ${limits.valueBytesMax} bytes`)
-    bytes += change.value.length
-  }
-  for (const expectation of commit.expectations) checkExpectation(expectation, limits)
+  for (const change of changes) bytes += checkedChangeBytes(change, limits)
+  for (const expectation of expectations) checkExpectation(expectation, limits)
   return bytes
+}
+
+/** The check alone, of a commit with very many changes, with turns for others in between. */
+export async function checkInSlices(
+  { changes, expectations }: Commit,
+  limits: Limits,
+  slice: TimeSlice,
+): Promise<void> {
+  await inSlices(changes, (change) => checkedChangeBytes(change, limits), slice)
+  await inSlices(expectations, (expectation) => checkExpectation(expectation, limits), slice)
+}
+
+function checkedChangeBytes(change: Change, limits: Limits): number {
+  checkKey(change.key, limits)
+  if (change.kind !== 'put') return change.key.length
+  const { length } = change.value
+  if (length > limits.valueBytesMax) unreachable(`a value has at most ${limits.valueBytesMax} bytes`)
+  return change.key.length + length
 }
 
 function checkExpectation(expectation: Expectation, limits: Limits): void {
@@ -25,5 +38,5 @@ function checkExpectation(expectation: Expectation, limits: Limits): void {
 
 function checkKey(key: Bytes, limits: Limits): void {
   const isInBounds = key.length >= 1 && key.length <= limits.keyBytesMax
-  assert(isInBounds, `a key has 1 to ${limits.keyBytesMax} bytes, this one has ${key.length}`)
+  if (!isInBounds) unreachable(`a key has 1 to ${limits.keyBytesMax} bytes, this one has ${key.length}`)
 }

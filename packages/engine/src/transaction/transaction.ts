@@ -1,4 +1,6 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
+
+import { readWholeRange } from '../store/read-range.ts'
 import type {
   Awaitable,
   Bytes,
@@ -11,7 +13,7 @@ import type {
   ReadAnswer,
   Snapshot,
 } from '../store/store.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
+import { inParts, openTimeSlice } from '../store/time-slice.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import { OwnWrites } from './own-writes.ts'
 
@@ -27,6 +29,9 @@ export class OwnWriteConflict extends Error {
 
 /** Own writes that are sorted before the next look at the clock. */
 const writesBetweenLooks = 64
+
+/** Keys that are read in one trip. */
+const keysAtOnce = 1_000
 
 /** Keys that are looked up in one go. */
 const searchedKeysMax = 10_000
@@ -156,11 +161,17 @@ export class Transaction {
     else this.expectRevision(key, value)
   }
 
-  /** Reads keys through own writes, and expects each to hold the same at the commit. */
+  /** Reads keys through own writes, and expects each to hold the same at the commit. Of very many, others have turns in between. */
   async readAndExpect(keys: readonly Bytes[]): Promise<readonly (Bytes | undefined)[]> {
-    const { values } = await this.read(keys)
-    for (const [i, key] of keys.entries()) this.expectAsRead(key, values[i])
-    return values
+    const all: (Bytes | undefined)[] = []
+    await inParts(keys, keysAtOnce, async (part) => {
+      const { values } = await this.read(part)
+      for (const [i, key] of part.entries()) {
+        this.expectAsRead(key, values[i])
+        all.push(values[i])
+      }
+    })
+    return all
   }
 
   private expectRange(range: KeyRange, stored: readonly Entry[], guard: Bytes): void {
@@ -170,9 +181,12 @@ export class Transaction {
     this.guards.add(keyText(guard))
   }
 
-  /** Reads a range through own writes, and expects the store to hold the same keys at the commit; see `Expectation` for `guard`. */
+  /**
+   * Reads a range through own writes, and expects the store to hold the same keys at the commit; see `Expectation` for `guard`. Where there
+   * are very many, others have turns in between.
+   */
   async readAndExpectRange(range: KeyRange, guard: Bytes): Promise<readonly Entry[]> {
-    const stored = (await this.snapshot.read([], [range])).ranges[0] ?? []
+    const stored = await readWholeRange(this.snapshot, range)
     this.expectRange(range, stored, guard)
     return this.written.size === 0 ? stored : this.overlay().overlaidRange(stored, range)
   }

@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { open } from 'lmdb'
-import type { Bytes } from '../store.ts'
+import type { Awaitable, Bytes } from '../store.ts'
 import { checksumBytes } from './entry-checksum.ts'
 import { throwFailedWrites } from './failed-writes.ts'
 import { type LaidOut, openEntries, openEntriesToRead, type RootDatabase } from './storage-layout.ts'
@@ -41,7 +41,7 @@ export interface Environment {
   /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
   put(key: Bytes, value: Bytes): unknown
   remove(key: Bytes): unknown
-  childTransaction<T>(action: () => T): Promise<T>
+  childTransaction<T>(action: () => Awaitable<T>): Promise<T>
   useReadTransaction(): ReadTransaction
   resetReadTxn(): void
   /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
@@ -49,8 +49,12 @@ export interface Environment {
   readonly db: { stat(): { entryCount: number } }
   /** Inside `childTransaction`: the number that the commit will have. */
   getWriteTxnId(): number
-  /** `lastTxnId`: the number of the last commit, as the file has it. */
-  readonly env: { info(): { lastTxnId: number } }
+  readonly env: {
+    /** `lastTxnId`: the number of the last commit, as the file has it. */
+    info(): { lastTxnId: number }
+    /** The write transaction under way, which every read then goes through, whatever transaction it names; null where there is none. */
+    writeTxn: object | null
+  }
   getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
   /** Clears the reader slots of processes that are no more; answers how many. */
   readerCheck(): number

@@ -2,22 +2,20 @@
 import { AshlarError, assert } from '../../errors.ts'
 import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
-import { type CurrentState, failedExpectation } from '../check-expectations.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
-import type { Bytes, Commit, CommitOutcome } from '../store.ts'
-import { lentValue, visitEntries } from './checked-entries.ts'
+import type { Awaitable, Commit, CommitOutcome } from '../store.ts'
+import { applyCommit, applyInSlices, isLarge } from './apply-commit.ts'
 import { DeadReaders } from './dead-readers.ts'
-import { EntryChecks } from './entry-checks.ts'
-import { withChecksum } from './entry-checksum.ts'
+import type { EntryChecks } from './entry-checks.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
-import { lmdbRange } from './lmdb-range.ts'
 import type { OpenedFiles } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
 import { StuckWrites } from './stuck-writes.ts'
 import { writeTransaction } from './write-under-way.ts'
 
-// While a group is applied, this process does nothing else and no other process writes: so groups are bounded.
+// While a group is applied, this process does nothing else and no other process writes: so groups are bounded. What is larger is a group
+// of its own, applied in slices.
 const groupCommitsMax = 1_000
 const groupBytesMax = 4_194_304
 const groupMs = 10
@@ -27,12 +25,15 @@ const limits = { keyBytesMax: lmdbKeyBytesMax, valueBytesMax: lmdbValueBytesMax 
 interface Waiting {
   readonly commit: Commit
   readonly bytes: number
+  readonly isLarge: boolean
   resolve(outcome: CommitOutcome): void
   reject(error: Error): void
 }
 
 export interface GroupCommit {
   commit(commit: Commit): Promise<CommitOutcome>
+  /** While a commit is applied in slices: resolves when that is over. */
+  sliced(): Promise<void> | undefined
   /** With what every commit is refused at present; undefined where that is not so. */
   problem(): Error | undefined
   /**
@@ -65,6 +66,7 @@ interface Queue {
   readonly deadReaders: DeadReaders
   readonly stuck: StuckWrites
   lastingFailure: Error | undefined
+  sliced: Promise<void> | undefined
   /** After a group that failed: so many of those that wait are applied again, at most `atOnce` in a group. */
   again: { commits: number; atOnce: number }
 }
@@ -79,7 +81,14 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     if (refusal !== undefined) refuseWaiting(queue, refusal)
   })
   const deadReaders = new DeadReaders(environment)
-  const queue: Queue = { waiting: [], lastingFailure: undefined, again: nothingAgain, deadReaders, stuck }
+  const queue: Queue = {
+    waiting: [],
+    lastingFailure: undefined,
+    sliced: undefined,
+    again: nothingAgain,
+    deadReaders,
+    stuck,
+  }
   let flushing: Promise<void> | undefined
   let isClosed = false
 
@@ -111,12 +120,15 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
       assert(!isClosed, 'a commit reaches the store before it is closed')
       const refused = refusal()
       if (refused !== undefined) throw refused
-      const bytes = checkedCommitBytes(commit, limits)
+      const large = isLarge(commit)
+      // A large one is checked in slices too, once it is its turn.
+      const bytes = large ? 0 : checkedCommitBytes(commit, limits)
       return new Promise((resolve, reject) => {
-        queue.waiting.push({ commit, bytes, resolve, reject })
+        queue.waiting.push({ commit, bytes, isLarge: large, resolve, reject })
         flushing ??= flush()
       })
     },
+    sliced: () => queue.sliced,
     problem: refusal,
     async close() {
       isClosed = true
@@ -184,7 +196,7 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     await writeTransaction(environment, () => {
       queue.stuck.end()
       files.check()
-      applyGroup(environment, queue, attempt)
+      return applyGroup(environment, queue, attempt)
     })
     files.checkWritten()
     queue.waiting = queue.waiting.slice(group.length)
@@ -198,18 +210,35 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
 }
 
 /** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
-function applyGroup(environment: Environment, { waiting, again }: Queue, { group, outcomes }: Attempt): void {
+function applyGroup(environment: Environment, queue: Queue, { group, outcomes }: Attempt): Awaitable<void> {
   assertIsSuccessor(environment)
+  const { waiting, again } = queue
   const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.atOnce)
   const end = performance.now() + groupMs
   let bytes = 0
   for (const next of waiting) {
-    const isFull = group.length >= commitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
+    const isFull =
+      next.isLarge || group.length >= commitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
     if (isFull && group.length > 0) break
     group.push(next)
+    if (next.isLarge) return applyLarge(environment, queue, next.commit, outcomes)
     bytes += next.bytes
     outcomes.push(applyCommit(environment, next.commit))
   }
+}
+
+async function applyLarge(
+  environment: Environment,
+  queue: Queue,
+  commit: Commit,
+  outcomes: Attempt['outcomes'],
+): Promise<void> {
+  const applied = applyInSlices(environment, commit, limits)
+  const over = (): void => {
+    queue.sliced = undefined
+  }
+  queue.sliced = applied.then(over, over)
+  outcomes.push(await applied)
 }
 
 /**
@@ -258,37 +287,4 @@ function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFail
  */
 function assertIsSuccessor(environment: Environment): void {
   if (environment.getWriteTxnId() !== environment.env.info().lastTxnId + 1) throw new StoreRewound()
-}
-
-/** Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. */
-function applyCommit(environment: Environment, commit: Commit): CommitOutcome | DamagedEntry {
-  try {
-    const failed = failedExpectation(commit.expectations, currentState(environment))
-    if (failed !== undefined) return { isCommitted: false, failed }
-  } catch (error) {
-    if (error instanceof DamagedEntry) return error
-    throw error
-  }
-  for (const change of commit.changes) {
-    if (change.kind === 'put') environment.put(change.key, withChecksum(change.key, change.value))
-    else environment.remove(change.key)
-  }
-  return { isCommitted: true }
-}
-
-const namelessChecks = new EntryChecks('checked')
-
-/** Reads of the write transaction: they see what earlier commits of the group have changed. */
-function currentState(environment: Environment): CurrentState {
-  return {
-    get(key) {
-      return lentValue(environment, key, namelessChecks)
-    },
-    keys(range, limit) {
-      const bounds = lmdbRange(range, false, limit)
-      const keys: Bytes[] = []
-      if (bounds !== undefined) visitEntries(environment, bounds, namelessChecks, undefined, (key) => keys.push(key))
-      return keys
-    },
-  }
 }

@@ -37,6 +37,13 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const backups = new Set<Promise<void>>()
   let closing: Promise<void> | undefined
 
+  /** LMDB counts the entries of a write transaction that is under way: so none is. */
+  async function countedSnapshot(): Promise<LmdbSnapshot> {
+    for (let sliced = group.sliced(); sliced !== undefined; sliced = group.sliced()) await sliced
+    assert(closing === undefined, 'a snapshot is made before the store is closed')
+    return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, true))
+  }
+
   async function closeAll(): Promise<void> {
     try {
       await group.close()
@@ -59,7 +66,8 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     facts: lmdbFacts(location, layout),
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-      return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, how?.isCounted))
+      if (how?.isCounted === true) return countedSnapshot()
+      return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove))
     },
     commit: group.commit,
     async stats() {
@@ -91,6 +99,7 @@ function readOnly(location: string): GroupCommit {
     async commit() {
       throw new Error(`The LMDB store in ${location} is open for reading only.`)
     },
+    sliced: () => undefined,
     problem: () => undefined,
     async close() {},
     async idle() {},

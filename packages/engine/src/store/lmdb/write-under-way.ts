@@ -7,6 +7,7 @@
 import { writeSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
+import type { Awaitable } from '../store.ts'
 import type { Environment } from './environment.ts'
 
 let underWay = 0
@@ -14,8 +15,8 @@ let underWay = 0
 let uncaught: { readonly error: unknown } | undefined
 let isWatched = false
 
-/** Runs `action` in a write transaction, and resolves when that is durable. */
-export async function writeTransaction<T>(environment: Environment, action: () => T): Promise<T> {
+/** Runs `action` in a write transaction, which lasts until that has resolved, and resolves when it is durable. */
+export async function writeTransaction<T>(environment: Environment, action: () => Awaitable<T>): Promise<T> {
   watchUncaught()
   underWay++
   try {

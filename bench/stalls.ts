@@ -1,0 +1,158 @@
+/**
+ * What one request makes others wait: the worst wait of a probe each 5 ms, from another process, while each of the entries in
+ * `stalls/entries.ts` is carried out by a built server on LMDB that this starts.
+ * Run: node --import tsx bench/stalls.ts [--of another checkout] [--runs n] [--options "words for serve"] [entry …]
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type ChildServer, startChild } from './child-server.ts'
+import { type Entry, entries } from './stalls/entries.ts'
+import { exchange } from './stalls/exchange.ts'
+import type { Waits } from './stalls/probe.ts'
+
+const { values: options, positionals: asked } = parseArgs({
+  options: {
+    of: { type: 'string', default: '.' },
+    runs: { type: 'string', default: '3' },
+    options: { type: 'string', default: '' },
+  },
+  allowPositionals: true,
+})
+/** Longer than any request may take by its limits. */
+const entryMsMax = 300_000
+const memoryEveryMs = 50
+/** Before and after a request, so that waits are those of the request. */
+const restMs = 1_000
+
+const header = [
+  'entry',
+  'read ms',
+  'health',
+  'refused',
+  'write',
+  'loop held',
+  'without waiting for a CPU',
+  's',
+  'RssAnon MiB',
+  'status',
+]
+
+interface Measured extends Waits {
+  readonly seconds: number
+  readonly status: string
+  readonly mebibytes: number
+  /** Milliseconds for which the event loop was held at most, and without what it waited for a processor. */
+  readonly held: number
+  readonly own: number
+}
+
+const chosen = entries.filter(({ name, isLong }) => (asked.length === 0 ? isLong !== true : asked.includes(name)))
+for (const name of asked)
+  if (entries.every((entry) => entry.name !== name)) throw new Error(`no entry is named ${name}`)
+process.stdout.write(`${header.join(' | ')}\n`)
+for (const entry of chosen) {
+  for (let run = 0; run < Number(options.runs); run++) print(entry, await measured(entry))
+}
+
+async function measured(entry: Entry): Promise<Measured> {
+  const directory = mkdtempSync(join(tmpdir(), 'ashlar-stalls-'))
+  const holds = join(directory, 'holds')
+  process.env.STALLS_HOLDS = holds
+  const hook = pathToFileURL(fileURLToPath(new URL('stalls/loop-holds.mjs', import.meta.url))).href
+  process.env.NODE_OPTIONS = `${process.env.STALLS_NODE_OPTIONS ?? ''} --import=${hook}`
+  const program = resolve(options.of, 'packages/server/dist/cli/main.js')
+  const words = ['serve', '--port', '0', '--data', join(directory, 'data'), '--log-level', 'fatal']
+  const starting = startChild([program, ...words, ...options.options.split(' ').filter(Boolean)])
+  delete process.env.NODE_OPTIONS
+  const server = await starting
+  try {
+    return await during(entry, server, holds)
+  } finally {
+    await server.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function during(entry: Entry, server: ChildServer, holds: string): Promise<Measured> {
+  const { url } = server
+  const [readOid, writtenOid] = await objectsOfOthers(url)
+  const prepared = (await entry.prepare?.(url)) ?? []
+  const probe = fork(fileURLToPath(new URL('stalls/probe.ts', import.meta.url)), { execArgv: ['--import', 'tsx'] })
+  probe.send({ url, readOid, writtenOid })
+  await rest(2 * restMs)
+  probe.send('begin')
+  let mebibytes = 0
+  const memory = setInterval(() => {
+    mebibytes = Math.max(mebibytes, server.memory().own)
+  }, memoryEveryMs)
+  const began = Date.now()
+  const start = performance.now()
+  const replies = await Promise.race([entry.run(url, prepared), rest(entryMsMax)])
+  const seconds = (performance.now() - start) / 1_000
+  await rest(restMs)
+  const answered = once(probe, 'message')
+  probe.send('end')
+  const [waits] = (await answered) as [Waits]
+  clearInterval(memory)
+  probe.disconnect()
+  const status = replies === undefined ? 'none in time' : statuses(replies.map((reply) => reply.status))
+  return { ...waits, seconds, status, mebibytes, ...longestHold(holds, began) }
+}
+
+/** `64 × 200, 36 × 503` */
+function statuses(all: readonly number[]): string {
+  const counts = new Map<number, number>()
+  for (const status of all) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return [...counts].map(([status, count]) => (count === 1 ? `${status}` : `${count} × ${status}`)).join(', ')
+}
+
+/** What the probe reads and writes. */
+async function objectsOfOthers(url: string): Promise<string[]> {
+  const attributes = [{ attributeName: 'n', logicalType: 'integer' }]
+  await exchange(url, 'PUT', '/v1/schema', [{ className: 'Other', isReferenceable: true, attributes }])
+  const oids: string[] = []
+  for (let i = 0; i < 2; i++) {
+    const { text } = await exchange(url, 'POST', '/v1/object', { class: 'Other', attributes: { n: i } })
+    oids.push((JSON.parse(text) as { __identifier__: string }).__identifier__)
+  }
+  return oids
+}
+
+function longestHold(file: string, since: number): { readonly held: number; readonly own: number } {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+  const told = lines.map((line) => JSON.parse(line) as { at: number; held: number; own: number })
+  const during = told.filter(({ at }) => at >= since)
+  return {
+    held: Math.max(0, ...during.map(({ held }) => held)),
+    own: Math.max(0, ...during.map(({ own }) => own)),
+  }
+}
+
+function rest(ms: number): Promise<undefined> {
+  return new Promise((done) => setTimeout(() => done(undefined), ms).unref())
+}
+
+function print(
+  { name }: Entry,
+  { read, health, refused, write, seconds, status, mebibytes, held, own }: Measured,
+): void {
+  const ms = (wait: number): string => String(Math.round(wait))
+  const row = [
+    name,
+    ms(read),
+    ms(health),
+    ms(refused),
+    ms(write),
+    ms(held),
+    ms(own),
+    seconds.toFixed(1),
+    mebibytes,
+    status,
+  ]
+  process.stdout.write(`${row.join(' | ')}\n`)
+}

@@ -1,0 +1,267 @@
+/** Requests that kept other clients waiting, by the name under which each is asked for: what it needs in the store, and what it sends. */
+import { gzipSync } from 'node:zlib'
+import { type Exchanged, exchange } from './exchange.ts'
+
+export interface Entry {
+  readonly name: string
+  /** With its size. */
+  readonly what: string
+  /** Its load takes minutes: it is measured only where it is asked for by name. */
+  readonly isLong?: boolean
+  prepare?(url: string): Promise<Prepared>
+  run(url: string, prepared: Prepared): Promise<readonly Exchanged[]>
+}
+
+/** OIDs that `run` needs. */
+export type Prepared = readonly string[]
+
+const createdAtOnce = 5_000
+
+const itemAttributes = [
+  { attributeName: 'code', logicalType: 'string' },
+  { attributeName: 'n', logicalType: 'integer' },
+  { attributeName: 'm', logicalType: 'integer' },
+]
+
+async function expected(reply: Promise<Exchanged>): Promise<Exchanged> {
+  const got = await reply
+  if (got.status < 200 || got.status > 299) throw new Error(`not loaded: ${got.status} ${got.text.slice(0, 400)}`)
+  return got
+}
+
+async function define(url: string, ...classes: readonly object[]): Promise<void> {
+  await expected(exchange(url, 'PUT', '/v1/schema', classes))
+}
+
+async function created(url: string, className: string, attributes: object): Promise<string> {
+  const reply = await expected(exchange(url, 'POST', '/v1/object', { class: className, attributes }))
+  return (JSON.parse(reply.text) as { __identifier__: string }).__identifier__
+}
+
+async function createMany(url: string, count: number): Promise<string[]> {
+  const oids: string[] = []
+  for (let at = 0; at < count; at += createdAtOnce) {
+    const operations = Array.from({ length: Math.min(createdAtOnce, count - at) }, (_, i) => {
+      return { method: 'POST', uri: '/v1/object', body: { class: 'Item', attributes: item(at + i) } }
+    })
+    const { text } = await expected(exchange(url, 'POST', '/v1/transaction', operations))
+    for (const { result } of JSON.parse(text) as { result: { __identifier__: string } }[])
+      oids.push(result.__identifier__)
+  }
+  return oids
+}
+
+function item(i: number): object {
+  return { code: `item ${i} of the load`, n: i, m: i % 1_000 }
+}
+
+async function items(url: string, count: number): Promise<string[]> {
+  await define(url, { className: 'Item', isReferenceable: true, attributes: itemAttributes })
+  for (const name of ['n', 'm']) {
+    const index = { name, isUnique: false, indexedClass: 'Item', keyAttributes: [{ attributeName: name }] }
+    await expected(exchange(url, 'POST', '/v1/index', index))
+  }
+  return createMany(url, count)
+}
+
+/** Items, and an object that refers to all of them: by links where `hub` is the inverse, else by a list in its record. */
+async function referring(url: string, count: number, isLinked: boolean): Promise<Prepared> {
+  const hub = {
+    attributeName: 'hub',
+    logicalType: 'reference',
+    referencedClass: 'Hub',
+    ...(isLinked ? { inverseAttribute: 'items' } : {}),
+  }
+  const elementSpecification = {
+    logicalType: 'reference',
+    referencedClass: 'Item',
+    ...(isLinked ? { inverseAttribute: 'hub' } : {}),
+  }
+  await define(
+    url,
+    { className: 'Item', isReferenceable: true, attributes: [...itemAttributes, hub] },
+    {
+      className: 'Hub',
+      isReferenceable: true,
+      attributes: [
+        { attributeName: 'title', logicalType: 'string' },
+        { attributeName: 'items', logicalType: 'list', elementSpecification },
+      ],
+    },
+  )
+  const oids = await createMany(url, count)
+  return [await created(url, 'Hub', { items: oids }), ...oids]
+}
+
+function query(url: string, text: string): Promise<Exchanged> {
+  return exchange(url, 'POST', '/v1/query', { query: text })
+}
+
+async function oneOf(reply: Promise<Exchanged>): Promise<readonly Exchanged[]> {
+  return [await reply]
+}
+
+function subclasses(superclass: string, count: number): object[] {
+  return Array.from({ length: count }, (_, i) => ({ className: `${superclass}${i}`, superclass, attributes: [] }))
+}
+
+const references = 190_000
+
+export const entries: readonly Entry[] = [
+  {
+    name: 'update',
+    what: 'UPDATE of 200,000 objects, two indexes on what changes (3.9)',
+    prepare: (url) => items(url, 200_000),
+    run: (url) => oneOf(query(url, 'UPDATE Item SET n TO n + 1 SET m TO m + 1 RETURN COUNT()')),
+  },
+  {
+    name: 'delete',
+    what: 'DELETE of 200,000 objects, two indexes (3.9)',
+    prepare: (url) => items(url, 200_000),
+    run: (url) => oneOf(query(url, 'DELETE Item RETURN COUNT()')),
+  },
+  {
+    name: 'update-million',
+    what: 'UPDATE of 640,000 of a million objects, two indexes (3.9)',
+    isLong: true,
+    prepare: (url) => items(url, 1_000_000),
+    run: (url) => oneOf(query(url, 'UPDATE Item WHERE n < 640000 SET m TO m + 1 RETURN COUNT()')),
+  },
+  {
+    name: 'statistics',
+    what: 'Statistics over 200,000 objects, two indexes (3.9)',
+    prepare: (url) => items(url, 200_000),
+    run: (url) => oneOf(exchange(url, 'POST', '/v1/tool', { tool: 'Statistics', flags: {} })),
+  },
+  {
+    name: 'hub-delete',
+    what: 'DELETE of a hub of 190,000 links (3.9)',
+    prepare: (url) => referring(url, references, true),
+    run: (url, [hub]) => oneOf(exchange(url, 'DELETE', `/v1/object/${hub}`)),
+  },
+  {
+    name: 'hub-read',
+    what: 'GET of a hub of 190,000 links (3.9)',
+    prepare: (url) => referring(url, references, true),
+    run: (url, [hub]) => oneOf(exchange(url, 'GET', `/v1/object/${hub}`)),
+  },
+  {
+    name: 'references-update',
+    what: 'PUT of a title beside a list of 190,000 references (3.9)',
+    prepare: (url) => referring(url, references, false),
+    run: (url, [hub]) => oneOf(exchange(url, 'PUT', `/v1/object/${hub}`, { attributes: { title: 'new' } })),
+  },
+  {
+    name: 'references-read',
+    what: 'GET of an object with a list of 190,000 references (3.9)',
+    prepare: (url) => referring(url, references, false),
+    run: (url, [hub]) => oneOf(exchange(url, 'GET', `/v1/object/${hub}`)),
+  },
+  {
+    name: 'references-set',
+    what: 'PUT of a list of 190,000 references (3.9)',
+    prepare: (url) => referring(url, references, false),
+    run: (url, [hub, ...oids]) =>
+      oneOf(exchange(url, 'PUT', `/v1/object/${hub}`, { attributes: { items: oids.toReversed() } })),
+  },
+  {
+    name: 'references-remove',
+    what: 'remove 10,000 of a list of 20,000 references (3.2)',
+    prepare: (url) => referring(url, 20_000, false),
+    run(url, [hub, ...oids]) {
+      const change = { action: 'remove', elements: oids.slice(0, 10_000) }
+      return oneOf(exchange(url, 'PUT', `/v1/object/${hub}`, { attributes: { items: change } }))
+    },
+  },
+  {
+    name: 'hub-create',
+    what: 'a transaction of 10,000 creations linked to one hub (3.2)',
+    prepare: (url) => referring(url, 1, true),
+    run(url, [hub]) {
+      const operations = Array.from({ length: 10_000 }, (_, i) => {
+        return { method: 'POST', uri: '/v1/object', body: { class: 'Item', attributes: { ...item(i), hub } } }
+      })
+      return oneOf(exchange(url, 'POST', '/v1/transaction', operations))
+    },
+  },
+  {
+    name: 'verify',
+    what: 'Verify with a list of 190,000 references, and a hub of as many links (3.2)',
+    prepare: (url) => referring(url, references, false),
+    run: (url) => oneOf(exchange(url, 'POST', '/v1/tool', { tool: 'Verify', flags: {} })),
+  },
+  {
+    name: 'values',
+    what: 'a gzip body of 63 MiB of [{},{},…] (3.2)',
+    async prepare(url) {
+      await items(url, 1)
+      return []
+    },
+    run(url) {
+      const body = gzipSync(Buffer.concat([Buffer.from('['), Buffer.alloc(63 * 2 ** 20, '{},'), Buffer.from('{}]')]))
+      return oneOf(exchange(url, 'POST', '/v1/transaction', body, { 'content-encoding': 'gzip' }))
+    },
+  },
+  {
+    name: 'schema-change',
+    what: 'an attribute more for a class with 2,000 subclasses and 900 attributes (3.2)',
+    async prepare(url) {
+      const attributes = Array.from({ length: 900 }, (_, i) => ({ attributeName: `a${i}`, logicalType: 'integer' }))
+      await define(url, { className: 'Wide', attributes })
+      await define(url, ...subclasses('Wide', 2_000))
+      return []
+    },
+    run(url) {
+      const attributes = [{ attributeName: 'more', logicalType: 'integer' }]
+      return oneOf(exchange(url, 'PUT', '/v1/schema', [{ className: 'Late', attributes }]))
+    },
+  },
+  {
+    name: 'schema-read',
+    what: 'ten GET /v1/schema of 5,000 classes at once (3.2)',
+    async prepare(url) {
+      await define(url, { className: 'Top', attributes: itemAttributes })
+      await define(url, ...subclasses('Top', 5_000))
+      return []
+    },
+    run: (url) => Promise.all(Array.from({ length: 10 }, () => exchange(url, 'GET', '/v1/schema'))),
+  },
+  {
+    name: 'texts',
+    what: '25 doublings of a text, then 30 × UPPER (3.1)',
+    run(url) {
+      const doublings = 'LET x = $x + $x; '.repeat(25)
+      return oneOf(
+        query(url, `LET x = 'x'; ${doublings}${'LET y = UPPER($x); LET x = $y; '.repeat(30)}SHOW LENGTH($x)`),
+      )
+    },
+  },
+  {
+    name: 'lists',
+    what: '30 doublings of a list, then SHOW (3.1)',
+    run: (url) => oneOf(query(url, `LET l = LIST{1}; ${'LET l = LIST{$l, $l}; '.repeat(30)}SHOW $l`)),
+  },
+  {
+    name: 'sorts',
+    what: '1,000 sorts of 20,000 objects at once (3.8)',
+    prepare: (url) => items(url, 20_000),
+    run: (url) =>
+      Promise.all(Array.from({ length: 1_000 }, () => query(url, 'FROM Item ORDER BY code DESC TAKE 10 RETURN code'))),
+  },
+  {
+    name: 'update-beside',
+    what: 'UPDATE of 10,000 objects beside 8 clients that PUT one of them (3.9)',
+    prepare: (url) => items(url, 10_000),
+    async run(url, [oid]) {
+      let isOver = false
+      async function writer(): Promise<void> {
+        for (let n = 0; !isOver; n++) await exchange(url, 'PUT', `/v1/object/${oid}`, { attributes: { m: n } })
+      }
+      const writers = Array.from({ length: 8 }, writer)
+      const reply = await query(url, 'UPDATE Item SET n TO n + 1 RETURN COUNT()')
+      isOver = true
+      await Promise.all(writers)
+      return [reply]
+    },
+  },
+]

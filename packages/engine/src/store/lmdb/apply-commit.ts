@@ -1,0 +1,130 @@
+/** Applies one commit within a write transaction: at once, or, where it is large, in slices between which others have their turn. */
+import { checkInSlices, type Limits } from '../check-commit.ts'
+import type { CurrentState } from '../check-expectations.ts'
+import { failedExpectation } from '../check-expectations.ts'
+import { DamagedEntry } from '../damaged-entry.ts'
+import type { Bytes, Change, Commit, CommitOutcome, Expectation } from '../store.ts'
+import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
+import { lentValue, visitEntries } from './checked-entries.ts'
+import { EntryChecks } from './entry-checks.ts'
+import { withChecksum } from './entry-checksum.ts'
+import type { Environment } from './environment.ts'
+import { lmdbRange } from './lmdb-range.ts'
+
+/** Changes and expected keys of a commit that is applied at once: some milliseconds of work. */
+const operationsAtOnce = 2_000
+
+type Applied = CommitOutcome | DamagedEntry
+
+/** Whether the commit is to be applied in slices. */
+export function isLarge({ changes, expectations }: Commit): boolean {
+  let operations = changes.length + expectations.length
+  if (operations > operationsAtOnce) return true
+  for (const expectation of expectations) if (expectation.kind === 'range') operations += expectation.holds.length
+  return operations > operationsAtOnce
+}
+
+/** Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. */
+export function applyCommit(environment: Environment, { expectations, changes }: Commit): Applied {
+  try {
+    const failed = failedExpectation(expectations, currentState(environment))
+    if (failed !== undefined) return { isCommitted: false, failed }
+  } catch (error) {
+    if (error instanceof DamagedEntry) return error
+    throw error
+  }
+  for (const change of changes) applyChange(environment, change)
+  return { isCommitted: true }
+}
+
+/**
+ * The same, with turns for others in between. The write transaction stays open all the while, and nobody else writes; others read
+ * what was there before. Throws where a key or value is out of bounds, with nothing changed.
+ */
+export async function applyInSlices(environment: Environment, commit: Commit, limits: Limits): Promise<Applied> {
+  const slice = readingBetween(environment)
+  await checkInSlices(commit, limits, slice)
+  const { expectations, changes } = commit
+  const state = currentState(environment)
+  let failed: Expectation | undefined
+  try {
+    const check = ({ part, whole }: Small): boolean => {
+      if (failedExpectation([part], state) !== undefined) failed = whole
+      return failed === undefined
+    }
+    await inSlices(smallExpectations(expectations), check, slice)
+  } catch (error) {
+    if (error instanceof DamagedEntry) return error
+    throw error
+  }
+  if (failed !== undefined) return { isCommitted: false, failed }
+  await inSlices(changes, (change) => applyChange(environment, change), slice)
+  return { isCommitted: true }
+}
+
+function applyChange(environment: Environment, change: Change): void {
+  if (change.kind === 'put') environment.put(change.key, withChecksum(change.key, change.value))
+  else environment.remove(change.key)
+}
+
+/** lmdb-js reads through the write transaction for as long as it knows of one: between two slices it does not. */
+function readingBetween({ env }: Environment): TimeSlice {
+  const slice = openTimeSlice()
+  async function othersTurn(breath: Promise<void>): Promise<void> {
+    const { writeTxn } = env
+    env.writeTxn = null
+    try {
+      await breath
+    } finally {
+      env.writeTxn = writeTxn
+    }
+  }
+  return {
+    breath() {
+      const breath = slice.breath()
+      return breath === undefined ? undefined : othersTurn(breath)
+    },
+  }
+}
+
+/** Keys that are expected in one piece. */
+const keysAtOnce = 500
+
+interface Small {
+  readonly part: Expectation
+  readonly whole: Expectation
+}
+
+/** Each expectation, or the parts of a range of many keys that together say the same. */
+function* smallExpectations(expectations: readonly Expectation[]): Generator<Small> {
+  for (const whole of expectations) {
+    if (whole.kind !== 'range' || whole.holds.length <= keysAtOnce) {
+      yield { part: whole, whole }
+      continue
+    }
+    const { holds, range } = whole
+    for (let at = 0; at < holds.length; at += keysAtOnce) {
+      const from = at === 0 ? range.from : holds[at]
+      const to = holds[at + keysAtOnce] ?? range.to
+      const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+      yield { part: { ...whole, range: bounds, holds: holds.slice(at, at + keysAtOnce) }, whole }
+    }
+  }
+}
+
+const namelessChecks = new EntryChecks('checked')
+
+/** Reads of the write transaction: they see what earlier commits of the group have changed. */
+function currentState(environment: Environment): CurrentState {
+  return {
+    get(key) {
+      return lentValue(environment, key, namelessChecks)
+    },
+    keys(range, limit) {
+      const bounds = lmdbRange(range, false, limit)
+      const keys: Bytes[] = []
+      if (bounds !== undefined) visitEntries(environment, bounds, namelessChecks, undefined, (key) => keys.push(key))
+      return keys
+    },
+  }
+}

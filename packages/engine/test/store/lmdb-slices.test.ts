@@ -1,0 +1,145 @@
+/** Large commits to an LMDB store: applied in slices of one write transaction, between which others read what was there before. */
+import { expect, it } from 'vitest'
+import { unreachable } from '../../src/errors.ts'
+import type { Commit, Store } from '../../src/store/store.ts'
+import { turnsDuring } from '../work/count-work.ts'
+import { absent, bytes, commitOf, entriesIn, present, put } from './bytes.ts'
+import { temporaryLmdb } from './temporary-stores.ts'
+
+const { open, reopen = () => unreachable('LMDB is opened again') } = temporaryLmdb
+const many = 6_000
+const key = (i: number): string => `k${String(i).padStart(5, '0')}`
+const puts = (value: string) => Array.from({ length: many }, (_, i) => put(key(i), value))
+
+async function storedAt(store: Store, text: string): Promise<string | undefined> {
+  const snapshot = await store.snapshot()
+  const value = await snapshot.view(bytes(text), (found) => Buffer.from(found).toString())
+  snapshot.release()
+  return value
+}
+
+/** What others read in each turn that they get during a commit. */
+async function readDuring(store: Store, commit: Commit, read: () => Promise<string>): Promise<Set<string>> {
+  const seen = new Set<string>()
+  let isOver = false
+  const committed = store.commit(commit).finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (!isOver) seen.add(await read())
+  }
+  await committed
+  return seen
+}
+
+it('others have their turn while a large commit is checked and applied', async () => {
+  const store = await open()
+  const expectations = Array.from({ length: many }, (_, i) => absent(key(i)))
+  const turns = await turnsDuring(() => store.commit(commitOf(puts('1'), expectations)))
+  // A look at the clock each 32 steps, five of which are a slice: of keys and values, of expectations, of writes.
+  expect(turns).toBeGreaterThan((3 * many) / 32 / 6)
+  expect(await entriesIn(store)).toHaveLength(many)
+  await store.close()
+})
+
+it('others read what was there before until it is durable, by key and by range', async () => {
+  const store = await open()
+  await store.commit(commitOf([put('k', 'old'), ...puts('old')]))
+  const seen = new Set<string>()
+  await turnsDuring(async () => {
+    const read = async (): Promise<string> => {
+      const snapshot = await store.snapshot()
+      const { values, ranges } = await snapshot.read(
+        [bytes(key(0)), bytes(key(many - 1))],
+        [{ from: bytes('k'), limit: 3 }],
+      )
+      snapshot.release()
+      return [...values, ...(ranges[0] ?? []).map(({ value }) => value)].map((value) => Buffer.from(value ?? [])).join()
+    }
+    for (const one of await readDuring(store, commitOf(puts('new')), read)) seen.add(one)
+  })
+  expect([...seen]).toEqual(['old,old,old,old,old'])
+  expect(await storedAt(store, key(0))).toBe('new')
+  await store.close()
+})
+
+it('a snapshot that is older goes on showing what it did, and one that counts waits for the count', async () => {
+  const store = await open()
+  await store.commit(commitOf(puts('old')))
+  const before = await store.snapshot()
+  await turnsDuring(async () => {
+    const committed = store.commit(commitOf([put('more', '1'), ...puts('new')]))
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    const counted = await store.snapshot({ isCounted: true })
+    expect([many, many + 1]).toContain(counted.entryCount)
+    let entries = 0
+    for await (const batch of counted.scan({}, () => 1)) entries += batch.length
+    expect(counted.entryCount).toBe(entries)
+    counted.release()
+    await committed
+  })
+  expect(await before.view(bytes(key(7)), (found) => Buffer.from(found).toString())).toBe('old')
+  before.release()
+  await store.close()
+})
+
+it('an expectation that fails is told as it was given, also a range of many keys, and nothing is changed', async () => {
+  const store = await open()
+  await store.commit(commitOf([put('guard', '1'), ...puts('old')]))
+  const holds = Array.from({ length: many }, (_, i) => bytes(key(i)))
+  const range = { from: bytes('k'), to: bytes('l') }
+  const whole = { kind: 'range', range, holds, guard: bytes('guard') } as const
+  expect(await store.commit(commitOf([put('made', '1')], [whole]))).toEqual({ isCommitted: true })
+  for (const wrong of [
+    { ...whole, holds: holds.filter((_, i) => i !== 3_000) },
+    { ...whole, holds: [...holds, bytes('k99999')] },
+    { ...whole, holds: holds.toSpliced(500, 0, bytes('k00499a')) },
+    { ...whole, range: { from: bytes('g'), to: bytes('l') } },
+  ]) {
+    const outcome = await store.commit(commitOf(puts('new'), [present('guard'), wrong]))
+    expect(outcome).toEqual({ isCommitted: false, failed: wrong })
+    expect(!outcome.isCommitted && outcome.failed === wrong).toBe(true)
+  }
+  expect(await storedAt(store, key(0))).toBe('old')
+  await store.close()
+})
+
+it('commits that come meanwhile follow it, each whole', async () => {
+  const store = await open()
+  const outcomes = await Promise.all([
+    store.commit(commitOf([put('first', '1')])),
+    store.commit(commitOf(puts('1'), [present('first')])),
+    store.commit(commitOf([put(key(3), '2')], [present(key(many - 1))])),
+    store.commit(commitOf(puts('3'), [present(key(3))])),
+    store.commit(commitOf([put('last', '1')], [absent(key(4))])),
+  ])
+  expect(outcomes.map(({ isCommitted }) => isCommitted)).toEqual([true, true, true, true, false])
+  expect(await storedAt(store, key(3))).toBe('3')
+  await store.close()
+})
+
+it('one that breaks in the middle leaves nothing, and the next goes through', async () => {
+  const store = await open()
+  const broken = {
+    length: 3,
+    get 0() {
+      throw new Error('broken bytes')
+    },
+  }
+  const change = { kind: 'put', key: bytes('z'), value: broken as unknown as Uint8Array } as const
+  await expect(store.commit(commitOf([...puts('1'), change]))).rejects.toThrow('broken bytes')
+  expect(await entriesIn(store)).toEqual([])
+  expect(await store.commit(commitOf(puts('2')))).toEqual({ isCommitted: true })
+  expect(await entriesIn(store)).toHaveLength(many)
+  await store.close()
+})
+
+it('closing waits for it', async () => {
+  const store = await open()
+  const committed = store.commit(commitOf(puts('1')))
+  const reopened = await reopen(store)
+  expect(await committed).toEqual({ isCommitted: true })
+  expect(await entriesIn(reopened)).toHaveLength(many)
+  await reopened.close()
+})

@@ -1,0 +1,65 @@
+/** Turns that others get while an object with very many links is made, changed and deleted. */
+import { expect, it, vi } from 'vitest'
+import { Transaction } from '../../src/transaction/transaction.ts'
+import { classOf, toMany, toOne, withFd } from '../engine/open-fd.ts'
+import { turnsDuring } from './count-work.ts'
+
+const links = 2_500
+const steps = ['put', 'delete', 'expectRevision', 'expectPresent', 'expectAbsent', 'read'] as const
+
+/** What a transaction is asked for, at most, between two turns of others; each look at the clock is a millisecond after the one before. */
+async function longestPieceOf(act: () => Promise<unknown>): Promise<number> {
+  let [longest, piece] = [0, 0]
+  let isOver = false
+  const begin = (): void => {
+    piece = 0
+    if (!isOver) setImmediate(begin)
+  }
+  begin()
+  for (const name of steps) {
+    const original = Transaction.prototype[name] as (...given: unknown[]) => unknown
+    vi.spyOn(Transaction.prototype, name).mockImplementation(function (this: Transaction, ...given: unknown[]) {
+      longest = Math.max(longest, ++piece)
+      return original.apply(this, given) as never
+    })
+  }
+  try {
+    await turnsDuring(act)
+  } finally {
+    isOver = true
+    vi.restoreAllMocks()
+  }
+  return longest
+}
+
+const shapes = {
+  'to-one': {
+    classes: [classOf('Part', { hub: toOne('Hub', 'parts') }), classOf('Hub', { parts: toMany('Part', 'hub') })],
+    bound: 1_000,
+  },
+  // The keys of pairs are read by the thousand between two looks at the clock, five of which are a slice.
+  'to-many': {
+    classes: [classOf('Part', { hubs: toMany('Hub', 'parts') }), classOf('Hub', { parts: toMany('Part', 'hubs') })],
+    bound: 4_000,
+  },
+}
+
+for (const [partner, { classes, bound }] of Object.entries(shapes)) {
+  it(`others have their turn while a list of links, whose partners are ${partner}, is set, overridden and deleted`, () =>
+    withFd(classes, async (fd) => {
+      const parts = await fd.createObjects(Array.from({ length: links }, () => ({ class: 'Part', attributes: {} })))
+      let hub = ''
+      const some = { action: 'remove', elements: parts.slice(0, links / 2) }
+      const changes: Record<string, () => Promise<unknown>> = {
+        async set() {
+          hub = (await fd.createObjects([{ class: 'Hub', attributes: { parts } }]))[0] ?? ''
+        },
+        override: () => fd.updateObject(hub, { parts: parts.toReversed() }),
+        remove: () => fd.updateObject(hub, { parts: some }),
+        delete: () => fd.deleteObject(hub),
+      }
+      for (const [name, change] of Object.entries(changes)) {
+        expect(await longestPieceOf(change), name).toBeLessThan(bound)
+      }
+    }))
+}
