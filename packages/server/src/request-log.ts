@@ -30,7 +30,7 @@ function logUnfinished(request: FastifyRequest, reply: FastifyReply, logger: Log
   const { raw } = reply
   if (raw.writableFinished) return
   const status = raw.headersSent ? reply.statusCode : clientGoneStatus
-  const how = raw.errored === null ? { aborted: true } : { brokenOff: true }
+  const how = raw.errored instanceof Error ? { brokenOff: true } : { aborted: true }
   logger.info({ ...lineOf(request, reply, status), ...how }, 'request')
 }
 

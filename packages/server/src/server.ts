@@ -18,6 +18,7 @@ import type { Limits } from './limits.ts'
 import { readContentType } from './negotiate.ts'
 import { resources } from './operations/table.ts'
 import { decodeText, parseJson } from './parse-json.ts'
+import { closeQueuedResponses } from './pipelining.ts'
 import { answerBrokenRequest, sendProblem } from './problem.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { logRequests, OneLineARequest } from './request-log.ts'
@@ -86,6 +87,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   takeBodies(app, limits)
   limitBodies(app, limits)
   logRequests(app, options.logger)
+  closeQueuedResponses(app.server)
   stopInOrder(app, limits)
   addHooks(app, options, limitConnections(app, limits))
   refuseExpectations(app)

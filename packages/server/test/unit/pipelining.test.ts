@@ -1,0 +1,108 @@
+/** Requests that a client sends before it has the replies to those before them (pipelining), and clients that go away meanwhile. */
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { beforeEach, expect, it } from 'vitest'
+import { type OpenServer, openServer } from './open-server.ts'
+import { type Gate, makeGate, stubQuery } from './stub-query.ts'
+
+const query =
+  'POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 6\r\n\r\nSHOW 1'
+const body = Buffer.from(JSON.stringify({ class: 'Text', attributes: { a: 'x'.repeat(150_000) } }))
+const limits = { bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyTurnMsMax: 50 }
+
+let server: OpenServer
+let log: Record<string, unknown>[]
+/** Of the statements, in their order. */
+let signals: AbortSignal[]
+let gate: Gate
+
+beforeEach(async () => {
+  log = []
+  signals = []
+  gate = makeGate()
+  server = await openServer({ limits, onLog: (line) => log.push(JSON.parse(line)) })
+  await server.app.listen({ host: '127.0.0.1', port: 0 })
+  stubQuery(server.federatedDatabases[0], async ({ signal }) => {
+    if (signal !== undefined) signals.push(signal)
+    await gate.opened
+    return (async function* () {
+      yield Buffer.from('1')
+    })()
+  })
+})
+
+/** A connection on which the text was sent, once the server has seen so many requests of it. */
+async function send(text: string | Buffer, requests: number): Promise<Socket> {
+  const { port } = server.app.server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  const seen = makeGate()
+  let left = requests
+  const count = ({ socket: its }: IncomingMessage): void => {
+    if (its.remotePort === socket.localPort && --left === 0) seen.open()
+  }
+  server.app.server.on('request', count)
+  socket.write(text)
+  await seen.opened
+  server.app.server.off('request', count)
+  return socket
+}
+
+function connectionCount(): Promise<number> {
+  return new Promise((resolve) => server.app.server.getConnections((_error, count) => resolve(count)))
+}
+
+function requestLines(): unknown[] {
+  return log.filter(({ msg }) => msg === 'request').map(({ status, aborted }) => [status, aborted])
+}
+
+/** Resolves once the server has noticed. */
+async function hangUp(socket: Socket): Promise<void> {
+  expect(await connectionCount()).toBe(1)
+  socket.destroy()
+  await expect.poll(connectionCount).toBe(0)
+}
+
+it('what a body took is given back when its client goes away before the request has its turn to be answered', async () => {
+  const head = `POST /v1/object HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`
+  const length = `content-length: ${body.length}\r\n\r\n`
+  const socket = await send(Buffer.concat([Buffer.from(`${query}${head}${length}`), body.subarray(0, -1)]), 2)
+  await hangUp(socket)
+  gate.open()
+  for (let i = 0; i < 2; i++) {
+    const reply = await fetch(`http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}/v1/object`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    expect([reply.status, ((await reply.json()) as { type: string }).type]).toEqual([422, 'UnknownClass'])
+  }
+})
+
+it('statements end when their client goes away, also those whose turn to be answered has not come', async () => {
+  const socket = await send(`${query}${query}`, 2)
+  await expect.poll(() => signals.length).toBe(2)
+  await hangUp(socket)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true])
+  gate.open()
+  expect(requestLines()).toEqual([
+    [499, true],
+    [499, true],
+  ])
+})
+
+it('requests that are sent before their replies are answered in their order', async () => {
+  const socket = await send(`${query}GET /v1/fd HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`, 2)
+  let arrived = ''
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    arrived += text
+  })
+  gate.open()
+  await once(socket, 'close')
+  expect(arrived.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200'])
+  expect(arrived.indexOf('[1]')).toBeLessThan(arrived.indexOf('"limits"'))
+  expect(requestLines()).toEqual([
+    [200, undefined],
+    [200, undefined],
+  ])
+})
