@@ -208,6 +208,10 @@ export class ReadTransaction {
 
   /** Whoever comes in the same turn, and while a connection is waited for, is taken along. */
   private begun(): Promise<PoolClient> {
+    // What has ended because it took too long does not begin anew: nobody would end it then.
+    if (this.failed !== undefined && this.client === undefined) {
+      return Promise.reject(new FollowedFailure(this.failed.error))
+    }
     this.client ??= this.begin()
     return this.client
   }
@@ -252,6 +256,8 @@ export class ReadTransaction {
       () => undefined,
     )
     const begun = () => {
+      // It may have failed and ended before it had the lock.
+      if (this.client === undefined) return
       this.timer = setTimeout(() => {
         this.failed ??= { error: new HeldTooLong(lockingMs) }
         this.isBroken = true
