@@ -44,7 +44,7 @@ export function bindCall(expression: CallExpression, scope: Scope, binding: Bind
       return bindAtLeast(expression, scope, binding)
     case 'LENGTH': {
       const only = operands.length === 1 ? binding.bind(operands[0] as Expression, scope) : undefined
-      if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binding, true)
+      if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binding, isItself(only))
       break
     }
     default:
@@ -158,7 +158,8 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   if (operands.length > 1) throw binding.error(expression, `${name} takes 1 operand, not ${operands.length}`)
   if (operands.length === 0 && name !== 'COUNT') throw binding.error(expression, `${name} takes an operand`)
   const [given] = operands
-  const operand = given === undefined ? undefined : binding.bind(given, { ...scope, aggregates: undefined })
+  const operand =
+    given === undefined ? undefined : binding.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined })
   if (operand !== undefined && isMany(operand.type)) return fold(name, operand, expression, binding, isItself(operand))
   const collector = scope.aggregates
   if (collector === undefined) {

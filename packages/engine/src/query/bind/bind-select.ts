@@ -21,6 +21,7 @@ import type {
   BoundSource,
 } from './bound.ts'
 import { isConstant } from './bound.ts'
+import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
 import { type Binding, contextScope, emptyScope, type Scope } from './scope.ts'
@@ -113,7 +114,8 @@ export function bindClauses(clauses: Clauses, projections: Projections, scope: S
   const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binding)
   const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binding))
   const aggregates: BoundAggregate[] = []
-  const rows: Scope = { ...scope, aggregates }
+  const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binding.text)))
+  const rows: Scope = { ...scope, aggregates, groupKeys }
   const bound = projections?.map((projection) => bindProjection(projection, rows, binding))
   if (bound !== undefined) refuseSameNames(bound, projections ?? [], binding)
   const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, rows, binding)

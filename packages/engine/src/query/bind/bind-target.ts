@@ -2,6 +2,7 @@
 import type { Expression, Span } from '../ast.ts'
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'
+import { boundKey } from './bound-key.ts'
 import type { Binding, Scope } from './scope.ts'
 
 /**
@@ -181,28 +182,15 @@ function eachTarget(bound: Extract<Bound, { kind: 'each' }>): AttributeTarget | 
 
 /** The steps from the objects to what is meant: the same for the same target, however it is spelled. */
 export function targetSteps({ owners, attribute, inner, elements, within }: BoundTarget, text: string): string[] {
-  const steps = [owners === undefined ? '' : ownerStep(owners, text)]
+  const steps = [owners === undefined ? '' : boundKey(owners, text)]
   for (const { number } of [attribute, ...inner]) steps.push(String(number))
   if (elements !== undefined) steps.push(elementsStep(elements, text))
   for (const { number } of within) steps.push(String(number))
   return steps
 }
 
-function ownerStep(bound: Bound, text: string): string {
-  switch (bound.kind) {
-    case 'attribute':
-      return `.${bound.attribute.number}`
-    case 'follow':
-      return `${ownerStep(bound.object, text)}.${bound.attribute.number}`
-    case 'each':
-      return `${ownerStep(bound.collection, text)}${ownerStep(bound.body, text)}`
-    default:
-      return written(bound, text)
-  }
-}
-
 function elementsStep(elements: BoundElements, text: string): string {
-  const shown = (bound: Bound | undefined): string => (bound === undefined ? '' : written(bound, text))
+  const shown = (bound: Bound | undefined): string => (bound === undefined ? '' : boundKey(bound, text))
   switch (elements.kind) {
     case 'index':
       return `[${shown(elements.index)}]`
@@ -213,9 +201,4 @@ function elementsStep(elements: BoundElements, text: string): string {
     case 'predicate':
       return `[?${shown(elements.predicate)}]`
   }
-}
-
-function written(bound: Bound, text: string): string {
-  if (bound.kind === 'constant') return String(bound.value)
-  return text.slice(bound.start, bound.end).replace(/\s+/g, ' ')
 }

@@ -3,11 +3,13 @@ import type { AshlarError } from '../../errors.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
+import { noOid } from '../../types/oid.ts'
 import type { Expression, Span, Statement } from '../ast.ts'
 import type { TextFormats } from '../functions/text-format.ts'
 import { queryError } from '../query-error.ts'
-import { typeOfSpec, type ValueType } from '../values/value-type.ts'
+import { isReference, typeOfSpec, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAggregate, BoundAttribute } from './bound.ts'
+import { boundKey } from './bound-key.ts'
 
 /** What bare names are looked up in: the object or embedded value in a slot, then what is around it. */
 export interface Scope {
@@ -18,6 +20,8 @@ export interface Scope {
   readonly names: ReadonlyMap<string, Bound>
   /** Where aggregates over rows are collected; undefined where they cannot stand. */
   readonly aggregates: BoundAggregate[] | undefined
+  /** Of a group: what its rows have in common, by `boundKey`. The reference to nothing is null there. */
+  readonly groupKeys?: ReadonlySet<string> | undefined
 }
 
 const noNames: ReadonlyMap<string, Bound> = new Map()
@@ -66,7 +70,9 @@ export class Binding {
   }
 
   bind(expression: Expression, scope: Scope): Bound {
-    return this.bindExpression(expression, scope, this)
+    const bound = this.bindExpression(expression, scope, this)
+    const isGroupKey = scope.groupKeys !== undefined && isReference(bound.type)
+    return isGroupKey && scope.groupKeys.has(boundKey(bound, this.text)) ? nothingAsNull(bound) : bound
   }
 
   /** A statement whose value is worked out before this one's rows. */
@@ -88,4 +94,9 @@ export class Binding {
     const { number, spec, outputName } = found
     return { cls, number, name: outputName, index, spec, linkForm, type: typeOfSpec(spec, this.catalog) }
   }
+}
+
+function nothingAsNull(reference: Bound): Bound {
+  const { type, start, end } = reference
+  return { kind: 'convert', operand: reference, convert: (oid) => (oid === noOid ? null : oid), type, start, end }
 }

@@ -11,12 +11,13 @@ import { revisionPrefixOf } from '../../records/record-format.ts'
 import { isSameValue } from '../../records/same-value.ts'
 import type { ObjectState } from '../../records/working-set.ts'
 import { objectsAtOnce } from '../../records/working-set.ts'
-import { noOid, type Oid } from '../../types/oid.ts'
+import type { Oid } from '../../types/oid.ts'
 import type { BoundUpsert } from '../bind/bind-change.ts'
-import type { BoundAssignment } from '../bind/bound.ts'
+import type { BoundAssignment, BoundAttribute } from '../bind/bound.ts'
 import { operatorPlan } from '../plan/operator-plan.ts'
 import type { ChangePlan } from '../plan/plan-change.ts'
 import { placed, queryError } from '../query-error.ts'
+import { isNullOf } from '../values/compare.ts'
 import { type ActionValues, workOut } from './action-values.ts'
 import { applyActions } from './apply-actions.ts'
 import { assigning, attributesOf, type Changing } from './change-values.ts'
@@ -174,7 +175,7 @@ async function findByKey(
       codec === undefined || json === null || json === undefined
         ? null
         : parseKey(codec, json, cls.name, key, context.texts.text)
-    if (value !== null && value !== noOid) return value
+    if (!isNullOf((key.path.at(-1) as BoundAttribute).type, value)) return value
     throw queryError(context.texts.text, key, `a key attribute of UPSERT is given a value, not null`)
   })
   for await (const oids of readIndexOids(transaction.overlay(), keyConditionRange(format, { equal }), false)) {

@@ -27,10 +27,10 @@ export function sortKey(orderBy: readonly OrderPlan[], run: Run): Buffer {
   return writer.to.copy()
 }
 
-/** Equal exactly where the values are. */
+/** Equal exactly where the values are; the reference to nothing is in one group with null. */
 export function groupKey(types: readonly ValueType[], values: readonly unknown[]): string {
   writer.to.reset()
-  for (const [i, type] of types.entries()) writeKeyValue(type, values[i])
+  for (const [i, type] of types.entries()) writeKeyValue(type, isNullOf(type, values[i]) ? null : values[i])
   return writer.to.bytes.toString('latin1', 0, writer.to.length)
 }
 

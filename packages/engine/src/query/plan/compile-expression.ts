@@ -1,16 +1,16 @@
 /** Bound expressions to closures, made once a plan. Null is null; nothing that they do takes time in the store. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
-import { noOid, type Oid } from '../../types/oid.ts'
+import type { Oid } from '../../types/oid.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { isConstant } from '../bind/bound.ts'
 import { NewObject } from '../execute/new-object.ts'
 import type { ObjectView } from '../execute/object-view.ts'
 import type { Evaluate, Run } from '../execute/run.ts'
 import { queryError } from '../query-error.ts'
-import { isNothing } from '../values/compare.ts'
+import { isNothing, isNullOf } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
-import { aTypeName, isReference } from '../values/value-type.ts'
+import { aTypeName } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
 
@@ -143,11 +143,11 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
       }
     }
     case 'coalesce': {
-      const operands = compiler.compileAll(bound.operands)
+      const operands = bound.operands.map((operand) => ({ type: operand.type, evaluate: compiler.compile(operand) }))
       return (run) => {
-        for (const operand of operands) {
-          const value = operand(run)
-          if (!isNothing(value)) return value
+        for (const { type, evaluate } of operands) {
+          const value = evaluate(run)
+          if (!isNullOf(type, value)) return value
         }
         return null
       }
@@ -192,11 +192,8 @@ function compileReferenceTest(
   const operand = compiler.compile(bound.operand)
   switch (bound.kind) {
     case 'isNull': {
-      const isOid = isReference(bound.operand.type)
-      return (run) => {
-        const value = operand(run)
-        return value === null || value === undefined || (isOid && value === noOid)
-      }
+      const { type } = bound.operand
+      return (run) => isNullOf(type, operand(run))
     }
     case 'isValid':
       return (run) => {

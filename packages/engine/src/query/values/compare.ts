@@ -108,6 +108,7 @@ export function isNullOf(type: ValueType, value: unknown): boolean {
   return value === null || value === undefined || (isReference(type) && value === noOid)
 }
 
+/** Of a reference. */
 export function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '0-0-0-0'
 }

@@ -27,7 +27,79 @@ describe('aggregates', () => {
       ),
     ).toEqual([{ n: 2, length: 2, part: 1, titles: 0 }])
     expect(await db.value('COUNT(LIST{1, null})')).toBe(2)
+    expect(
+      await db.value('COUNT($given) = 2 AND LENGTH($given) = 2 AND COUNT($given[0:1]) = 1', { given: [null, 1] }),
+    ).toBe(true)
   })
+
+  queryTest('LENGTH of a path leaves nulls out, as COUNT does', withNull, async (db) => {
+    const [found] = await db.rows(
+      "FROM Client WHERE name = 'Ann' RETURN LENGTH(orders.total) AS totals, LENGTH(orders.total[0:3]) AS part, LENGTH(orders) AS orders",
+    )
+    expect(found).toEqual({ totals: 2, part: 2, orders: 3 })
+  })
+})
+
+describe('a reference to nothing', () => {
+  queryTest('is in one group with null, and null there', withNull, async (db) => {
+    const grouped =
+      'GROUP BY client ORDER BY client RETURN client, COUNT() AS n, Shop.Order::client = 0-0-0-0 AS isNothing'
+    const client = expect.stringMatching(/^3-/)
+    expect(await db.rows(`FROM Order ${grouped}`)).toEqual([
+      { client, n: 3, isNothing: false },
+      { client, n: 1, isNothing: false },
+      { client, n: 1, isNothing: false },
+      { client: null, n: 1, isNothing: null },
+    ])
+    // Of the orders of clients one has no friend in common with the other: a path through a reference to nothing is null.
+    await db.rows('UPDATE SCHEMA { ALTER CLASS Client {ADD best: Reference{Referenced: Client}} }')
+    await db.rows("UPDATE Client WHERE name = 'Ann' SET best TO (LOOKUP Client WHERE name = 'Bob')")
+    expect(
+      await db.rows('FROM Order GROUP BY client.best ORDER BY client.best RETURN client.best AS best, COUNT() AS n'),
+    ).toEqual([
+      { best: client, n: 3 },
+      { best: null, n: 3 },
+    ])
+    expect(
+      await db.rows(
+        'FROM Order GROUP BY client, client.best HAVING IS_NULL(client.best) ORDER BY COUNT() DESC, client RETURN client.best AS best, COALESCE(client, $$ID) = $$ID AS own',
+      ),
+    ).toEqual([
+      { best: null, own: false },
+      { best: null, own: false },
+      { best: null, own: true },
+    ])
+    expect(
+      await db.rows(
+        'MATCH (o:Order) GROUP BY o.client HAVING IS_NULL(o.client) RETURN o.client AS client, COUNT() AS n',
+      ),
+    ).toEqual([{ client: null, n: 1 }])
+    expect(
+      await db.rows(
+        'UPDATE Order SET total TO 1.0 GROUP BY client HAVING IS_NULL(client) RETURN client, MIN(number) AS n',
+      ),
+    ).toEqual([{ client: null, n: 5 }])
+  })
+
+  queryTest(
+    'is 0-0-0-0 where it is no grouping value, and null to COALESCE, IS_NULL and aggregates',
+    withNull,
+    async (db) => {
+      expect(
+        await db.rows('FROM Order WHERE number = 5 RETURN client, LIST{client} AS list, client = 0-0-0-0 AS isNothing'),
+      ).toEqual([{ client: '0-0-0-0', list: ['0-0-0-0'], isNothing: true }])
+      expect(
+        await db.rows(
+          'FROM Order WHERE number = 5 RETURN COALESCE(client, $$ID) = $$ID AS own, COALESCE(client, client) AS none, IS_NULL(client) AS isNull, client IN LIST{0-0-0-0} AS isIn, client != 0-0-0-0 AS differs',
+        ),
+      ).toEqual([{ own: true, none: null, isNull: true, isIn: true, differs: false }])
+      expect(
+        await db.rows(
+          'FROM Order WHERE number = 5 RETURN COUNT(client) AS n, MIN(client) AS min, MAX(client) AS max, COLLECT(client) AS all',
+        ),
+      ).toEqual([{ n: 0, min: null, max: null, all: [] }])
+    },
+  )
 })
 
 describe('a text that looks like the reference to nothing', () => {
@@ -40,6 +112,15 @@ describe('a text that looks like the reference to nothing', () => {
         { n: 2, first: '0-0-0-0' },
       ])
       expect(await db.rows('FROM Tag ORDER BY name RETURN name')).toEqual([{ name: '0-0-0-0' }, { name: 'a' }])
+      expect(await db.rows('FROM Tag GROUP BY name ORDER BY name RETURN name, COUNT() AS n')).toEqual([
+        { name: '0-0-0-0', n: 1 },
+        { name: 'a', n: 1 },
+      ])
+      expect(await db.value("COALESCE('0-0-0-0', 'other')")).toBe('0-0-0-0')
+      expect(await db.value("COALESCE($text, 'other') + COALESCE(null, 'x')", { text: '0-0-0-0' })).toBe('0-0-0-0x')
+      expect(await db.value("IS_NULL('0-0-0-0')")).toBe(false)
+      await db.rows("CREATE UNIQUE INDEX byName ON Tag (name); UPSERT Tag {name: '0-0-0-0'} ON (name)")
+      expect(await db.rows("FROM Tag WHERE name = '0-0-0-0' RETURN COUNT() AS n")).toEqual([{ n: 1 }])
     },
   )
 })
