@@ -1,16 +1,23 @@
-/** The federated databases of a server, by alias. */
+/** The federated databases of a server, by alias, and by what tools call them. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { ServerError } from './server-errors.ts'
+import { bootFileAgrees, type Place, refuseBootFile } from './tools/boot-file.ts'
 
 export class FederatedDatabases {
   readonly all: readonly FederatedDatabase[]
   private readonly byAlias: ReadonlyMap<string, FederatedDatabase>
+  private readonly places: ReadonlyMap<string, Place>
   private readonly fallback: FederatedDatabase | undefined
 
-  /** `defaultAlias`: the one that a request without `fdAlias` means; the only one needs none. */
-  constructor(all: readonly FederatedDatabase[], defaultAlias: string | undefined) {
+  /** `defaultAlias`: the one that a request without `fdAlias` means; the only one needs none. `places`: by alias, where they are known. */
+  constructor(
+    all: readonly FederatedDatabase[],
+    defaultAlias: string | undefined,
+    places: ReadonlyMap<string, Place> = new Map(),
+  ) {
     this.all = all
     this.byAlias = new Map(all.map((fd) => [fd.alias, fd]))
+    this.places = places
     this.fallback = defaultAlias === undefined && all.length === 1 ? all[0] : this.byAlias.get(defaultAlias ?? '')
   }
 
@@ -26,6 +33,33 @@ export class FederatedDatabases {
     const fd = this.byAlias.get(fdAlias)
     if (fd !== undefined) return fd
     throw new ServerError('FederatedDatabaseNotFound', `There is no federated database '${fdAlias.slice(0, 64)}'.`)
+  }
+
+  /**
+   * The same for a tool with the flag `bootFile`, which names one of several where the URL does not. Throws what `resolve` throws, and
+   * MalformedRequest where it contradicts the URL, or names none of several.
+   */
+  resolveByBootFile(fdAlias: unknown, bootFile: string): FederatedDatabase {
+    // The only one is taken whatever the flag says.
+    if (fdAlias !== undefined || this.all.length === 1) {
+      const fd = this.resolve(fdAlias)
+      if (this.all.length === 1 || this.agrees(bootFile, fd)) return fd
+      return refuseBootFile(bootFile, `is not that of the federated database ${fd.alias}`)
+    }
+    const agreeing = this.all.filter((fd) => this.agrees(bootFile, fd))
+    if (agreeing.length === 0) return refuseBootFile(bootFile, `is none of the federated databases ${this.names()}`)
+    const [only] = agreeing
+    if (only !== undefined && agreeing.length === 1) return only
+    if (this.fallback !== undefined && agreeing.includes(this.fallback)) return this.fallback
+    return refuseBootFile(
+      bootFile,
+      `may be each of ${agreeing.map(({ alias }) => alias).join(', ')}; name one by fdAlias`,
+    )
+  }
+
+  agrees(bootFile: string, { alias, store }: FederatedDatabase): boolean {
+    const { location } = store.facts
+    return location === bootFile || bootFileAgrees(bootFile, alias, this.places.get(alias) ?? { store: location })
   }
 
   private names(): string {

@@ -115,7 +115,7 @@ function runWithin(
   request: OperationRequest,
   requestId: RequestId | undefined,
 ): OperationReply | Promise<OperationReply> {
-  const fd = fds.resolve(request.query.fdAlias)
+  const fd = operation.chooseFd?.(request) ?? fds.resolve(request.query.fdAlias)
   // Not a copy: it would ask for the signal.
   const within = Object.assign(request, { fd, requestId })
   return requestId === undefined ? operation.run(fd, within) : runOnce(operation, within)

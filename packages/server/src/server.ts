@@ -25,12 +25,15 @@ import { logRequests, OneLineARequest } from './request-log.ts'
 import { collectPaths, registerOperations } from './routes.ts'
 import { ServerError } from './server-errors.ts'
 import { stopInOrder } from './stopping.ts'
+import type { Place } from './tools/boot-file.ts'
 import { ToolRuns } from './tools/tool-runs.ts'
 import { noSiblings, type Siblings } from './workers/siblings.ts'
 
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly defaultAlias: string | undefined
+  /** Where they are, by alias, as the configuration has it; without it their stores tell. */
+  readonly places?: ReadonlyMap<string, Place>
   readonly limits: Limits
   readonly isShutdownAllowed: boolean
   readonly logger: Logger
@@ -96,8 +99,9 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   app.addHook('onClose', () => toolRuns.stop())
   const { siblings = noSiblings } = options
   siblings.answerWith(() => toolRuns.all())
-  const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias)
+  const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
   registerOperations(app, fds, {
+    federatedDatabases: fds,
     limits,
     startedAt: (siblings.upSince ?? Date.now()) - performance.timeOrigin,
     isShutdownAllowed: options.isShutdownAllowed,

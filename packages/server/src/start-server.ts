@@ -43,6 +43,7 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
     app = await buildServer({
       federatedDatabases: fds,
       defaultAlias: config.default,
+      places: new Map(config.federatedDatabases.map((fd) => [fd.alias, fd])),
       limits,
       isShutdownAllowed: config.allowShutdown,
       browsers: { host: config.host, hosts: config.hosts, cors: config.cors },

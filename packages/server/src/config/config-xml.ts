@@ -1,7 +1,7 @@
 /** The configuration file of the original server: its federated databases and port are taken over. */
 import { dirname, join, parse as parsePath } from 'node:path'
 import { XMLParser, XMLValidator } from 'fast-xml-parser'
-import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
+import { ConfigError, type ConfigFile, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
 
 interface Element {
   readonly name: string
@@ -51,7 +51,7 @@ function flatten(elements: readonly Element[]): Element[] {
   return elements.flatMap((element) => [element, ...flatten(element.children)])
 }
 
-function readFd({ attributes, children }: Element, file: string): { alias: string; store: string } {
+function readFd({ attributes, children }: Element, file: string): FederatedDatabaseConfig {
   const setting = (name: string): string | undefined => {
     return attributes[name] ?? children.find((child) => child.name === name)?.text
   }
@@ -60,7 +60,7 @@ function readFd({ attributes, children }: Element, file: string): { alias: strin
   if (alias === undefined || alias === '') throw new ConfigError(`${file}: a FederatedDatabase has no fdAlias.`)
   if (bootFile === undefined || bootFile === '')
     throw new ConfigError(`${file}: the FederatedDatabase ${alias} has no bootFile.`)
-  return { alias, store: `lmdb:${join(dirname(bootFile), `${parsePath(bootFile).name}.ashlar`)}` }
+  return { alias, store: `lmdb:${join(dirname(bootFile), `${parsePath(bootFile).name}.ashlar`)}`, bootFile }
 }
 
 function findPort(elements: readonly Element[], file: string): number | undefined {

@@ -8,6 +8,8 @@ export interface FederatedDatabaseConfig {
   readonly alias: string
   /** `lmdb:<directory>`, `postgres://…` or `memory:`. May hold a password: never to be printed. */
   readonly store: string
+  /** As the configuration of the original names it. */
+  readonly bootFile?: string | undefined
 }
 
 export interface Config {
@@ -32,6 +34,8 @@ export interface Config {
   readonly importDir: string | undefined
 }
 
+type GivenFederatedDatabase = Omit<FederatedDatabaseConfig, 'store'> & { readonly store?: string }
+
 /** What one source says; an `alias` without a store is kept below the data directory. */
 export interface ConfigSource {
   readonly host?: string
@@ -39,7 +43,7 @@ export interface ConfigSource {
   readonly data?: string
   readonly workers?: number
   readonly default?: string
-  readonly federatedDatabases?: readonly { readonly alias: string; readonly store?: string }[]
+  readonly federatedDatabases?: readonly GivenFederatedDatabase[]
   readonly limits?: Partial<Limits>
   readonly allowShutdown?: boolean
   readonly allowRemote?: boolean
@@ -68,7 +72,7 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: ConfigSource = Object.assign({}, ...[...sources].reverse())
   const data = merged.data ?? './data'
   const given = merged.federatedDatabases ?? [{ alias: 'default' }]
-  const federatedDatabases = given.map(({ alias, store }) => ({ alias, store: store ?? `lmdb:${join(data, alias)}` }))
+  const federatedDatabases = given.map((fd) => ({ ...fd, store: fd.store ?? `lmdb:${join(data, fd.alias)}` }))
   const config: Config = {
     host: merged.host ?? '127.0.0.1',
     port: merged.port ?? 8185,

@@ -1,5 +1,6 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
 import { AshlarError, type Database, type FederatedDatabase, type RequestId } from '@ashlar/engine'
+import type { FederatedDatabases } from '../federated-databases.ts'
 import type { Limits } from '../limits.ts'
 import type { ReplyType } from '../negotiate.ts'
 import type { ProblemType } from '../server-errors.ts'
@@ -11,6 +12,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** What the server offers to every operation. */
 export interface ServiceContext {
+  readonly federatedDatabases: FederatedDatabases
   readonly limits: Limits
   readonly startedAt: number
   readonly isShutdownAllowed: boolean
@@ -94,6 +96,8 @@ export interface FdOperation extends OperationEntry {
   readonly scope: 'fd'
   /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
   readonly keepsReply?: true
+  /** Which federated database is meant, where more than `fdAlias` says so. */
+  chooseFd?(request: OperationRequest): FederatedDatabase
   /** `database`: the federated database, or what a transaction sees of it. */
   run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }

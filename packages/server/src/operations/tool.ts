@@ -1,6 +1,7 @@
 /** The operations on administrative tools (REST interface, section 2). */
 
 import { onceOf } from '../idempotency/run-once.ts'
+import { bootFileFlag, bootFileNote, takeBootFile } from '../tools/boot-file.ts'
 import { readFlags, type Tool } from '../tools/tool.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 import { toolNamed, tools } from '../tools/tools.ts'
@@ -26,13 +27,20 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
   },
 ]
 
+/** Other spellings are flags of their own. */
+function flagsOf(tool: Tool): object[] {
+  return Object.entries({ ...tool.flags, bootFile: bootFileFlag }).flatMap(([name, flag]) => {
+    const { type, description, isRequired = false, otherName } = flag
+    const other = { name: otherName, type, description: `Another spelling of ${name}.`, isRequired: false }
+    return [{ name, type, description, isRequired }, ...(otherName === undefined ? [] : [other])]
+  })
+}
+
 function describe(tool: Tool, runs: readonly RunRecord[]): object {
   return {
     name: tool.name,
     description: tool.description,
-    flags: Object.entries(tool.flags).map(([name, { type, description, isRequired = false }]) => {
-      return { name, type, description, isRequired }
-    }),
+    flags: flagsOf(tool),
     runs: runs
       .filter((run) => run.tool === tool.name)
       .sort((one, other) => one.startedAt.localeCompare(other.startedAt)),
@@ -65,14 +73,25 @@ export const toolOperations: readonly FdOperation[] = [
     standsAlone: true,
     keepsReply: true,
     errors: ['MalformedRequest', 'MalformedValue', 'UnknownField'],
+    chooseFd({ body, query, service: { federatedDatabases } }) {
+      const { tool, flags } = body as ToolRequest
+      const { bootFile } = takeBootFile(flags)
+      if (bootFile !== undefined) return federatedDatabases.resolveByBootFile(query.fdAlias, bootFile)
+      // What does not concern a federated database needs none to be named.
+      const isAny = query.fdAlias === undefined && toolNamed(tool).isOfServer === true
+      return (isAny ? federatedDatabases.all[0] : undefined) ?? federatedDatabases.resolve(query.fdAlias)
+    },
     async run(_database, request) {
       const { body, fd, service, signal } = request
       const { tool: name, flags } = body as ToolRequest
       const tool = toolNamed(name)
-      const given = readFlags(tool, flags)
+      const { bootFile, others } = takeBootFile(flags)
+      const given = readFlags(tool, others)
+      const isKnown = bootFile === undefined || service.federatedDatabases.agrees(bootFile, fd)
+      const note = isKnown ? undefined : bootFileNote(bootFile, fd.alias)
       const run = async (): Promise<OperationReply> => {
-        if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, given, signal) }
-        service.toolRuns.start(tool, fd, given)
+        if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, given, signal, note) }
+        service.toolRuns.start(tool, fd, given, note)
         return { status: 202, body: {}, headers: { location: '/v1/tool', 'preference-applied': 'respond-async' } }
       }
       const once = tool.changes === true ? onceOf(request, 200, (reply: OperationReply) => reply) : undefined

@@ -35,8 +35,11 @@ export class ToolRuns {
     return this.records
   }
 
-  /** Throws our own faults, OutcomeUnknown, and the signal's reason; what the tool cannot do is its reply. */
-  async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: AbortSignal): Promise<ToolReply> {
+  /**
+   * `note`: stands before the output. Throws our own faults, OutcomeUnknown, and the signal's reason; what the tool cannot do is its reply.
+   */
+  async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: AbortSignal, note?: string): Promise<ToolReply> {
+    const noted = (output: string): string => [...(note === undefined ? [] : [note]), output].join('\n')
     let record: RunRecord = {
       tool: tool.name,
       fdAlias: fd.alias,
@@ -53,12 +56,12 @@ export class ToolRuns {
     try {
       const report = (done: number, total?: number): void => change(total === undefined ? { done } : { done, total })
       const { output, error = '' } = await tool.run(fd, flags, { signal, report })
-      const reply = { returnCode: error === '' ? 0 : 1, toolOutput: output, toolError: error }
+      const reply = { returnCode: error === '' ? 0 : 1, toolOutput: noted(output), toolError: error }
       change({ state: 'ended', ...reply })
       return reply
     } catch (error) {
       const toolError = error instanceof AshlarError ? error.message : 'The run was stopped, or failed.'
-      const reply = { returnCode: 1, toolOutput: '', toolError }
+      const reply = { returnCode: 1, toolOutput: note ?? '', toolError }
       change({ state: 'ended', ...reply })
       if (error instanceof AshlarError && error.kind !== 'outcomeUnknown') return reply
       throw error
@@ -68,9 +71,9 @@ export class ToolRuns {
   }
 
   /** Goes on after the reply, until it ends or the server stops. */
-  start(tool: Tool, fd: FederatedDatabase, flags: Flags): void {
+  start(tool: Tool, fd: FederatedDatabase, flags: Flags, note?: string): void {
     const { signal } = this.stopping
-    const running = this.run(tool, fd, flags, signal)
+    const running = this.run(tool, fd, flags, signal, note)
       .catch((error: unknown) => {
         if (!signal.aborted) this.onFault(error)
       })

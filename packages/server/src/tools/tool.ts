@@ -7,6 +7,8 @@ export interface Flag {
   readonly type: 'text' | 'boolean' | 'number'
   readonly description: string
   readonly isRequired?: true
+  /** Another name by which it may be given. */
+  readonly otherName?: string
 }
 
 export type Flags = Readonly<Record<string, string | boolean | number | undefined>>
@@ -15,6 +17,8 @@ export interface Tool {
   readonly name: string
   readonly description: string
   readonly flags: Readonly<Record<string, Flag>>
+  /** It is the same for each federated database. */
+  readonly isOfServer?: true
   /** It may change something; done again, it does no more. */
   readonly changes?: true
   /** Throws AshlarError for what the tool cannot do. */
@@ -39,16 +43,37 @@ export function readFlags(tool: Tool, given: unknown): Flags {
   if (typeof given !== 'object' || Array.isArray(given)) {
     throw new AshlarError('MalformedRequest', 'flags is an object of flags by their names.')
   }
-  const unknown = Object.keys(given).filter((name) => !Object.hasOwn(tool.flags, name))
+  const names = new Map(
+    Object.entries(tool.flags).flatMap(([name, { otherName = name }]) => [
+      [name, name],
+      [otherName, name],
+    ]),
+  )
+  const unknown = Object.keys(given).filter((name) => !names.has(name))
   if (unknown.length > 0) {
     throw new AshlarError('UnknownField', `The tool ${tool.name} has no flag ${listed(unknown)}.`)
   }
   const flags: Record<string, string | boolean | number> = {}
-  for (const [name, value] of Object.entries(given)) {
-    const flag = tool.flags[name]
-    if (flag !== undefined) flags[name] = readFlag(name, flag, value)
+  for (const [spelling, value] of Object.entries(given)) {
+    const name = names.get(spelling) as string
+    const read = readFlag(spelling, tool.flags[name] as Flag, value)
+    if (flags[name] !== undefined && plain(flags[name]) !== plain(read)) {
+      const { otherName } = tool.flags[name] as Flag
+      throw new AshlarError(
+        'MalformedRequest',
+        `The flags ${name} and ${otherName} are one, and are given with different values.`,
+      )
+    }
+    flags[name] = read
   }
   return checked(tool, flags)
+}
+
+/** Blanks around the parts of a list do not count. */
+function plain(value: string | boolean | number): string {
+  return String(value)
+    .replace(/\s*,\s*/g, ',')
+    .trim()
 }
 
 function checked(tool: Tool, flags: Flags): Flags {

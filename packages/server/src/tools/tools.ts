@@ -1,5 +1,6 @@
 /** The administrative tools that the server can run. */
 import { AshlarError, type FederatedDatabase, type IndexRecord } from '@ashlar/engine'
+import { licences } from './licences.ts'
 import type { Flags, Tool, ToolResult, ToolRun } from './tool.ts'
 
 const indexName = { type: 'text', description: 'Name of the index.', isRequired: true } as const
@@ -16,8 +17,13 @@ export const tools: readonly Tool[] = [
         type: 'text',
         description: 'Key attributes, in order, with commas between them.',
         isRequired: true,
+        otherName: 'attribute',
       },
-      unique: { type: 'boolean', description: 'No two objects may have the same values.' },
+      unique: {
+        type: 'boolean',
+        description: 'No two objects may have the same values; false unless given.',
+        otherName: 'isUnique',
+      },
     },
     async run(fd, flags, { signal }) {
       const keyAttributes = String(flags.attributes)
@@ -68,6 +74,13 @@ export const tools: readonly Tool[] = [
     description: 'Objects and bytes by class, and the sizes of indexes. Reads everything once.',
     flags: {},
     run: statistics,
+  },
+  {
+    name: 'License',
+    isOfServer: true,
+    description: 'The licence of Ashlar, and those of the packages that it is made of.',
+    flags: {},
+    run: async () => ({ output: lines(await licences()) }),
   },
 ]
 

@@ -38,10 +38,12 @@ rule(['2.2.1', '1.1.14'], 'the tools are listed with their flags, whatever the a
     'UpgradeObjects',
     'Verify',
     'Statistics',
+    'License',
   ])
   for (const { description, flags } of reply.json) {
     expect(description.length).toBeGreaterThan(10)
     for (const flag of flags) expect(flag).toMatchObject({ name: expect.any(String), description: expect.any(String) })
+    expect(flags.at(-1)).toMatchObject({ name: 'bootFile', isRequired: false })
   }
 })
 
@@ -102,4 +104,72 @@ rule('2.2.5', 'wrong tools and flags', async () => {
   expectProblem(await tool('Verify', []), 400)
   expectProblem(await server.post(fd.at('/v1/tool'), { flags: {} }), 400, 'MalformedRequest')
   expectProblem(await server.post('/v1/tool', { tool: 'Verify' }), 400, 'FederatedDatabaseRequired')
+})
+
+/** `path`: with an alias or without one. */
+const runTool = async (path: string, name: string, flags: unknown) => {
+  return server.send('POST', path, { body: { tool: name, flags } })
+}
+
+rule('2.2.12', 'a bootFile that agrees has no effect, and chooses where the URL does not', async () => {
+  const ofMain = /^30 objects/
+  for (const flag of ['bootFile', 'bootfile', 'BOOTFILE']) {
+    for (const value of ['main', '/data/of/main.boot', 'D:\\old\\main.fdb', 'main.boot']) {
+      expect(await outputOf('Verify', { [flag]: value }), value).toMatch(ofMain)
+      expect((await runTool('/v1/tool', 'Verify', { [flag]: value })).json.toolOutput, value).toMatch(ofMain)
+    }
+  }
+  const { bootfile } = (await server.get(fd.at('/v1/fd'))).json
+  expect((await runTool('/v1/tool', 'Verify', { bootFile: bootfile })).json.toolOutput).toMatch(ofMain)
+  expect((await runTool('/v1/tool', 'Verify', { bootFile: 'other' })).json.toolOutput).toMatch(/^0 objects/)
+})
+
+rule('2.2.12', 'a bootFile that is that of another, of none, or no text', async () => {
+  expectProblem(await tool('Verify', { bootFile: 'other' }), 400, 'MalformedRequest')
+  const unknown = await runTool('/v1/tool', 'Verify', { bootFile: '/data/none.boot' })
+  expect(expectProblem(unknown, 400, 'MalformedRequest')).toBe(
+    "The bootFile '/data/none.boot' is none of the federated databases main, other.",
+  )
+  expectProblem(await tool('Verify', { bootFile: '/data/none.boot' }), 400, 'MalformedRequest')
+  expectProblem(await tool('Verify', { bootFile: '' }), 400, 'MalformedValue')
+  expectProblem(await tool('Verify', { bootfile: 5 }), 400, 'MalformedValue')
+  expectProblem(await tool('Verify', { bootFile: 'main', BootFile: '/main.boot' }), 400, 'MalformedRequest')
+  expectProblem(
+    await runTool('/v1/tool?fdAlias=nobody', 'Verify', { bootFile: 'main' }),
+    404,
+    'FederatedDatabaseNotFound',
+  )
+})
+
+rule('2.2.13', 'AddIndex in the spelling of the original', async () => {
+  const flags = { name: 'byLicense', class: 'Car', attribute: 'license', isUnique: 'true', bootfile: 'main' }
+  expect(await outputOf('AddIndex', flags)).toBe('unique index byLicense on Car (license): ready, 30 entries')
+  await outputOf('DropIndex', { name: 'byLicense', bootFile: '/data/main.boot' })
+  const both = { ...flags, attribute: 'license, year', attributes: 'license,year', unique: true, isUnique: true }
+  expect(await outputOf('AddIndex', both)).toBe('unique index byLicense on Car (license, year): ready, 30 entries')
+  await outputOf('DropIndex', { name: 'byLicense' })
+  const { isUnique, ...plain } = flags
+  expect(await outputOf('AddIndex', plain)).toBe('index byLicense on Car (license): ready, 30 entries')
+  await outputOf('DropIndex', { name: 'byLicense' })
+  expectProblem(await tool('AddIndex', { ...flags, attributes: 'year' }), 400, 'MalformedRequest')
+  expectProblem(await tool('AddIndex', { ...flags, unique: false }), 400, 'MalformedRequest')
+  expectProblem(await tool('AddIndex', { ...flags, isUnique: 'yes' }), 400, 'MalformedValue')
+  expect((await server.get(fd.at('/v1/index'))).json).toEqual([])
+})
+
+rule('2.2.14', 'License tells the licences, whatever the federated database', async () => {
+  for (const path of ['/v1/tool', fd.at('/v1/tool')]) {
+    const { json } = await runTool(path, 'License', {})
+    expect(json).toMatchObject({ returnCode: 0, toolError: '' })
+    const lines: string[] = json.toolOutput.split('\n')
+    expect(lines[0]).toBe('Ashlar is licensed under Apache-2.0. It is made of:')
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^fastify [\d.]+: MIT$/),
+        expect.stringMatching(/^lmdb [\d.]+: MIT$/),
+      ]),
+    )
+    for (const line of lines.slice(1)) expect(line).toMatch(/^[@\w./-]+ \S+: \S/)
+    expect(lines.length).toBeGreaterThan(50)
+  }
 })

@@ -21,8 +21,8 @@ describe('configFromXml', () => {
       source: {
         port: 9090,
         federatedDatabases: [
-          { alias: 'fleet', store: 'lmdb:/data/fleet/fleet.ashlar' },
-          { alias: 'big', store: 'lmdb:/data/big.ashlar' },
+          { alias: 'fleet', store: 'lmdb:/data/fleet/fleet.ashlar', bootFile: '/data/fleet/fleet.boot' },
+          { alias: 'big', store: 'lmdb:/data/big.ashlar', bootFile: '/data/big.fdb' },
         ],
       },
       notes: ['server.xml: ignored LogLevel, Session.'],
@@ -35,14 +35,14 @@ describe('configFromXml', () => {
     '<s><Http><PortNumber> 7000 </PortNumber></Http><FederatedDatabase fdAlias="a" bootFile="/a.boot"/></s>',
   ])('finds the port and the alias wherever they stand: %s', (xml) => {
     expect(read(xml)).toEqual({
-      source: { port: 7000, federatedDatabases: [{ alias: 'a', store: 'lmdb:/a.ashlar' }] },
+      source: { port: 7000, federatedDatabases: [{ alias: 'a', store: 'lmdb:/a.ashlar', bootFile: '/a.boot' }] },
       notes: [],
     })
   })
 
   it('takes a single element as the whole document', () => {
     const { source } = read('<FederatedDatabase fdAlias="a" bootFile="/a.boot"/>')
-    expect(source).toEqual({ federatedDatabases: [{ alias: 'a', store: 'lmdb:/a.ashlar' }] })
+    expect(source).toEqual({ federatedDatabases: [{ alias: 'a', store: 'lmdb:/a.ashlar', bootFile: '/a.boot' }] })
   })
 
   it.each([

@@ -1,0 +1,87 @@
+/** The flag `bootFile`, which every tool takes: the federated database, as clients of the original name it (REST interface, section 9). */
+import { resolve } from 'node:path'
+import { AshlarError, withoutCredentials } from '@ashlar/engine'
+import type { Flag } from './tool.ts'
+
+export const bootFileFlag: Flag = {
+  type: 'text',
+  description: 'The federated database by its alias, its address, or a boot file called like it. It may be left out.',
+}
+
+const lmdb = 'lmdb:'
+
+/** What the configuration says of where a federated database is. */
+export interface Place {
+  /** `lmdb:<directory>`, `postgres://…` or `memory:`. */
+  readonly store: string
+  /** Where the configuration of the original named one. */
+  readonly bootFile?: string | undefined
+}
+
+/** True where it may mean the federated database of that alias, which is at that place. */
+export function bootFileAgrees(bootFile: string, alias: string, { store, bootFile: configured }: Place): boolean {
+  const directory = store.startsWith(lmdb) ? store.slice(lmdb.length) : undefined
+  if ([alias, withoutUser(store), directory, configured].includes(withoutUser(bootFile))) return true
+  const paths = [directory, configured].filter((path) => path !== undefined)
+  const given = bootFile.startsWith(lmdb) ? bootFile.slice(lmdb.length) : bootFile
+  if (paths.some((path) => resolve(path) === resolve(given))) return true
+  const names = [alias, ...paths.flatMap((path) => [lastName(path), withoutExtension(path)])]
+  return names.includes(withoutExtension(bootFile))
+}
+
+/** Two addresses of one database may differ in their parameters: these stay. */
+function withoutUser(address: string): string {
+  return address.replace(/^(postgres(?:ql)?:\/\/)[^@/?]*@/, '$1')
+}
+
+/** The last part of a path, with slashes of either kind. */
+function lastName(path: string): string {
+  return (
+    path
+      .replace(/[\\/]+$/, '')
+      .split(/[\\/]/)
+      .at(-1) ?? ''
+  )
+}
+
+function withoutExtension(path: string): string {
+  return lastName(path).replace(/(?<=.)\.[^.]*$/, '')
+}
+
+/** The flag, in any case, and the others. Throws MalformedRequest, MalformedValue. */
+export function takeBootFile(flags: unknown): { readonly bootFile: string | undefined; readonly others: unknown } {
+  if (typeof flags !== 'object' || flags === null || Array.isArray(flags)) return { bootFile: undefined, others: flags }
+  const others: [string, unknown][] = []
+  let bootFile: string | undefined
+  for (const [name, value] of Object.entries(flags)) {
+    if (name.toLowerCase() !== 'bootfile') {
+      others.push([name, value])
+      continue
+    }
+    if (typeof value !== 'string' || value === '') throw fault('MalformedValue', `The flag ${name} is a text.`, name)
+    if (bootFile !== undefined && bootFile !== value) {
+      throw fault('MalformedRequest', 'The flag bootFile is given twice, with different values.', name)
+    }
+    bootFile = value
+  }
+  return { bootFile, others: Object.fromEntries(others) }
+}
+
+function fault(type: 'MalformedRequest' | 'MalformedValue', message: string, name: string): AshlarError {
+  return new AshlarError(type, message, [{ pointer: `/flags/${name}`, message }])
+}
+
+/** For a bootFile that is taken though it names no federated database of the server. */
+export function bootFileNote(bootFile: string, alias: string): string {
+  return `The bootFile ${shown(bootFile)} is not known here: the federated database ${alias} was taken, the only one.`
+}
+
+/** Throws MalformedRequest. */
+export function refuseBootFile(bootFile: string, problem: string): never {
+  const message = `The bootFile ${shown(bootFile)} ${problem}.`
+  throw new AshlarError('MalformedRequest', message, [{ pointer: '/flags', message }])
+}
+
+function shown(bootFile: string): string {
+  return `'${withoutCredentials(bootFile).slice(0, 100)}'`
+}
