@@ -1,5 +1,5 @@
 /** Numbers of a JSON text of which a double does not hold all. */
-import { withHiddenFraction } from '@ashlar/engine'
+import { isHiddenFraction, withHiddenFraction } from '@ashlar/engine'
 
 /**
  * What a number looks like of which a double may not hold all: whole ones of 16 digits; fractions that are lost beside what stands before
@@ -13,17 +13,6 @@ const exactCharactersMax = 40
 /** A double, where it holds all of the number; else a bigint, or what stands for a fraction that it does not show. */
 export function exactNumber(digits: string): number | bigint | symbol {
   const value = Number(digits)
-  if (!wholeNumber.test(digits))
-    return Number.isInteger(value) && hasFraction(digits) ? withHiddenFraction(digits) : value
+  if (!wholeNumber.test(digits)) return isHiddenFraction(digits) ? withHiddenFraction(digits) : value
   return Number.isSafeInteger(value) || digits.length > exactCharactersMax ? value : BigInt(digits)
-}
-
-/** Of a number with a point or an exponent: whether a digit other than 0 stands behind the point, were it written out. */
-function hasFraction(number: string): boolean {
-  const [mantissa = '', exponent = '0'] = number.toLowerCase().split('e')
-  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.')
-  const digits = `${whole}${fraction}`
-  let last = digits.length - 1
-  while (digits[last] === '0') last--
-  return last >= 0 && last >= whole.length + Number(exponent)
 }

@@ -1,7 +1,7 @@
 /** Expressions of the text to bound ones: names to the catalog's, types checked. Throws QueryError. */
 import type { Expression, LiteralExpression, Statement } from '../ast.ts'
 import { shownPiece } from '../query-error.ts'
-import { nullType, type ValueType } from '../values/value-type.ts'
+import { fractionType, nullType, type ValueType } from '../values/value-type.ts'
 import { bindCall } from './bind-call.ts'
 import { bindOperation } from './bind-operation.ts'
 import { bindMember, bindName, bindSlice, bindSubscript } from './bind-path.ts'
@@ -29,7 +29,7 @@ export function bindExpression(expression: Expression, scope: Scope, binding: Bi
         const known = [...binding.variables.keys()]
         throw binding.error(
           expression,
-          `there is no parameter or variable $${shownPiece(expression.name)}${hint(expression.name, known)}`,
+          `there is no parameter or variable $${shownPiece(expression.name)}: parameters and LET last for one request${hint(expression.name, known)}`,
         )
       }
       return { kind: 'variable', name: expression.name, type, start, end }
@@ -61,7 +61,9 @@ function bindLiteral({ literal, start, end }: LiteralExpression): Bound {
       ? nullType
       : literal.type === 'oid'
         ? { kind: 'reference', cls: null }
-        : { kind: literal.type }
+        : literal.type === 'real' && literal.isFraction === true
+          ? fractionType
+          : { kind: literal.type }
   return { kind: 'constant', value: literal.value, type, start, end }
 }
 

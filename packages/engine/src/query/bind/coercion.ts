@@ -3,7 +3,7 @@ import { ticksPerDay } from '../../types/calendar.ts'
 import { type OffsetDateTime, withoutOffset } from '../../types/datetime.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
-import { aTypeName, isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
+import { aTypeName, isFraction, isMany, isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
 import { type Bound, isConstant } from './bound.ts'
 import type { Binding } from './scope.ts'
 
@@ -85,8 +85,22 @@ function told({ bound, binding, what }: Subject, convert: () => unknown): unknow
 /** Throws QueryError where a value of that type can never be given to an attribute of this one. */
 export function assignable(bound: Bound, type: ValueType, what: string, binding: Binding): Bound {
   const value = coerced(bound, type, binding, what)
+  if (hasFractions(value.type) && isWhole(type)) {
+    throw binding.error(
+      bound,
+      `${what} is ${aTypeName(type)}: a number with a fraction, however small, is not a whole number`,
+    )
+  }
   if (fits(value.type, type, isConstant(value))) return value
   throw binding.error(bound, `${what} is ${aTypeName(type)}, not ${aTypeName(bound.type)}`)
+}
+
+function hasFractions(type: ValueType): boolean {
+  return isMany(type) ? hasFractions(type.element) : isFraction(type)
+}
+
+function isWhole(type: ValueType): boolean {
+  return isMany(type) ? isWhole(type.element) : type.kind === 'integer'
 }
 
 function fits(from: ValueType, to: ValueType, isKnownBefore: boolean): boolean {

@@ -1,5 +1,6 @@
 /** The values of literals: numbers, dates and times. Undefined for what is not possible. */
 import { parseDay, parseTime, ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
+import { isHiddenFraction } from '../../types/hidden-fraction.ts'
 import type { LiteralValue } from '../ast.ts'
 
 const wholeMax = 2n ** 64n - 1n
@@ -15,7 +16,8 @@ export function numberLiteral(text: string): LiteralValue | undefined {
     return { type: 'integer', value: whole <= Number.MAX_SAFE_INTEGER ? Number(whole) : whole }
   }
   const value = Number(text)
-  return Number.isFinite(value) ? { type: 'real', value } : undefined
+  if (!Number.isFinite(value)) return undefined
+  return isHiddenFraction(text) ? { type: 'real', value, isFraction: true } : { type: 'real', value }
 }
 
 /** `2024-02-29`, `2024/2/29`. */

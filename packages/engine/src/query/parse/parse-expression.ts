@@ -90,7 +90,8 @@ function prefixed(operator: OperatorName, start: number, operand: Expression): E
       const value = typeof literal.value === 'number' ? 0 - literal.value : -literal.value
       return { kind: 'literal', literal: { type: 'integer', value }, ...span }
     }
-    if (literal.type === 'real' || literal.type === 'integer') {
+    if (literal.type === 'real') return { kind: 'literal', literal: { ...literal, value: -literal.value }, ...span }
+    if (literal.type === 'integer') {
       return { kind: 'literal', literal: { type: 'real', value: -Number(literal.value) }, ...span }
     }
   }

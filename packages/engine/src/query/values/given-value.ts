@@ -2,7 +2,17 @@
 import { AshlarError } from '../../errors.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { shownValue } from '../../types/logical-type.ts'
-import { booleanType, commonType, integerType, nullType, realType, stringType, type ValueType } from './value-type.ts'
+import {
+  booleanType,
+  commonType,
+  fractionType,
+  integerType,
+  isFraction,
+  nullType,
+  realType,
+  stringType,
+  type ValueType,
+} from './value-type.ts'
 
 export interface TypedValue {
   readonly type: ValueType
@@ -22,7 +32,7 @@ export function givenValue(name: string, json: unknown): TypedValue {
     case 'number':
       return isWhole(json) ? { type: integerType, value: asWhole(json) } : { type: realType, value: json }
     case 'symbol':
-      return { type: realType, value: nearestDouble(json) }
+      return { type: fractionType, value: nearestDouble(json) }
     default:
   }
   if (Array.isArray(json)) return givenList(name, json)
@@ -89,6 +99,7 @@ export function typeSignature(type: ValueType): string {
     case 'record':
       return `{${type.fields.map(({ name, type: field }) => `${name}:${typeSignature(field)}`).join()}}`
     default:
+      if (isFraction(type)) return 'fraction'
       return 'isSingle' in type && type.isSingle === true ? 'single' : type.kind
   }
 }

@@ -4,10 +4,11 @@ import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
 import type { MapPair } from '../../records/collection-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
+import { withHiddenFraction } from '../../types/hidden-fraction.ts'
 import { codecFor } from '../../types/index.ts'
 import type { Codec, CodecContext } from '../../types/logical-type.ts'
 import { type Edge, edgeFields } from './edge.ts'
-import { type ScalarKind, type ScalarType, specOfKind, typeOfSpec, type ValueType } from './value-type.ts'
+import { isFraction, type ScalarKind, type ScalarType, specOfKind, typeOfSpec, type ValueType } from './value-type.ts'
 
 const noContext: CodecContext = {
   embedded: () => {
@@ -52,11 +53,24 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
       return embeddedToJson(type.cls, value as readonly unknown[], catalog)
     case 'record':
       return Object.fromEntries(
-        type.fields.map(({ name, type: field }, i) => [name, toJson(field, (value as readonly unknown[])[i], catalog)]),
+        type.fields.map(({ name, type: field }, i) => [
+          name,
+          fieldJson(field, (value as readonly unknown[])[i], catalog),
+        ]),
       )
     default:
       return value
   }
+}
+
+/** Fields of a record are held against the types of attributes only where these are changed: what is no integer does not look like one. */
+function fieldJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
+  if (value === null || value === undefined) return null
+  if (type.kind === 'collection' && isFraction(type.element)) {
+    return (value as readonly unknown[]).map((element) => fieldJson(type.element, element, catalog))
+  }
+  const isLost = isFraction(type) && Number.isInteger(value)
+  return isLost ? withHiddenFraction(`${BigInt(value as number)}.0`) : toJson(type, value, catalog)
 }
 
 function embeddedToJson(cls: SchemaClass, values: readonly unknown[], catalog: Catalog): unknown {

@@ -20,6 +20,8 @@ export interface ScalarType {
   readonly kind: ScalarKind
   /** Of a real of 32 bits: what is compared with it is rounded to 32 bits first. */
   readonly isSingle?: boolean
+  /** Of a real: a value, or one of several, has a fraction that its double does not show, and is no integer. */
+  readonly isFraction?: boolean
 }
 /** Nothing but null is known of it: the literal, an empty list's element. */
 export interface NullType {
@@ -77,6 +79,7 @@ export type ValueType =
 export const booleanType: ScalarType = { kind: 'boolean' }
 export const integerType: ScalarType = { kind: 'integer' }
 export const realType: ScalarType = { kind: 'real' }
+export const fractionType: ScalarType = { kind: 'real', isFraction: true }
 export const stringType: ScalarType = { kind: 'string' }
 export const nullType: NullType = { kind: 'null' }
 export const edgeType: EdgeType = { kind: 'edge' }
@@ -179,7 +182,10 @@ export function aTypeName(type: ValueType): string {
 export function commonType(one: ValueType, other: ValueType): ValueType | undefined {
   if (one.kind === 'null') return other
   if (other.kind === 'null') return one
-  if (isNumeric(one) && isNumeric(other)) return one.kind === 'real' || other.kind === 'real' ? realType : integerType
+  if (isNumeric(one) && isNumeric(other)) {
+    if (isFraction(one) || isFraction(other)) return fractionType
+    return one.kind === 'real' || other.kind === 'real' ? realType : integerType
+  }
   if (isReference(one) && isReference(other)) return { kind: 'reference', cls: commonClass(one.cls, other.cls) }
   if (one.kind === 'collection' && other.kind === 'collection') {
     const element = commonType(one.element, other.element)
@@ -188,6 +194,10 @@ export function commonType(one: ValueType, other: ValueType): ValueType | undefi
   if (one.kind === 'embedded' && other.kind === 'embedded') return one.cls === other.cls ? one : undefined
   if (isText(one) && isText(other)) return stringType
   return one.kind === other.kind ? one : undefined
+}
+
+export function isFraction(type: ValueType): boolean {
+  return type.kind === 'real' && type.isFraction === true
 }
 
 export function isText(type: ValueType): boolean {
