@@ -1,7 +1,7 @@
 /** Builds of indexes over the objects that exist: waited for, or in the background (REST interface, section 6). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { catalogKey } from '../catalog/catalog-keys.ts'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, isOutOfReach } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { encodeProgress, progressOf, readProgress, type StoredProgress } from '../indexes/build-progress.ts'
 import type { Receipt } from '../receipts/receipt.ts'
@@ -36,12 +36,17 @@ export class IndexBuilds {
     await this.makeReady(number, name, receipt)
   }
 
-  /** Goes on where it was before a stop. What becomes of it is told by the index's record. */
+  /**
+   * Continues a build that was stopped. Its outcome shows in the index's record. Where the store cannot be reached, the build ends
+   * without an outcome: the index stays as it is, and `Recovery` starts the build again.
+   */
   startInBackground(index: IndexDefinition): void {
     if (this.underWay.has(index.number)) return
     const building = this.sign
       .during(() => this.buildInBackground(index))
-      .catch(this.changes.onFault)
+      .catch((error: unknown) => {
+        if (!isOutOfReach(error)) this.changes.onFault(error)
+      })
       .finally(() => this.underWay.delete(index.number))
     this.underWay.set(index.number, building)
   }
@@ -62,10 +67,8 @@ export class IndexBuilds {
       const context = { ...buildContext(this.changes), progress }
       await buildIndexEntries(context, index.number, this.stopping.signal)
       await this.makeReady(index.number, index.name)
-      const key = catalogKey('progress', index.number)
-      await this.changes.store.commit({ changes: [{ kind: 'delete', key }], expectations: [] })
     } catch (error) {
-      if (error instanceof StoppedError) return
+      if (error instanceof StoppedError || isOutOfReach(error)) return
       if (error instanceof AshlarError && error.type === 'IndexNotFound') return
       await this.fail(index.number, error)
     }
@@ -99,7 +102,10 @@ export class IndexBuilds {
       }
       return { state: withReadyIndex(catalog.state, number), result: index }
     }
-    await this.changes.change(makeReady, (transaction, index) => receipt?.checkAndPut(transaction, index))
+    await this.changes.change(makeReady, (transaction, index) => {
+      if (index.isBackground === true) transaction.delete(catalogKey('progress', number))
+      return receipt?.checkAndPut(transaction, index)
+    })
   }
 
   /** Of an error of ours, what it says is for the log. */
