@@ -7,6 +7,7 @@ import { changedParts, encodeClass, encodeCounters, encodeIndex, encodeShape } f
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
@@ -64,9 +65,7 @@ function deletedLinkAttributes(
 /** Gives a new store its first, empty catalog. Whoever comes second finds it made. */
 export async function initializeCatalog(store: Store, session: Session): Promise<void> {
   for (;;) {
-    const snapshot = await store.snapshot()
-    const isThere = await snapshot.view(catalogVersionKey, () => true)
-    snapshot.release()
+    const isThere = await withSnapshot(store, (snapshot) => snapshot.view(catalogVersionKey, () => true))
     if (isThere === true) return
     await store.commit({
       changes: [

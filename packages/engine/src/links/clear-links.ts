@@ -3,7 +3,7 @@ import { prefixEnd } from '../bytes/key-space.ts'
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import { type Container, listContainers } from '../records/containers.ts'
 import type { Bytes, Change, Store } from '../store/store.ts'
-import { awaitCommitsUnderWay } from '../store/with-snapshot.ts'
+import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { attributeOfKey, containerLinksRange } from './link-keys.ts'
 
@@ -21,9 +21,7 @@ export async function clearDeletedLinks(store: Store): Promise<void> {
   if (garbage.length === 0) return
   // Of writers that still knew of the attribute, no entry may come after it is cleared.
   await awaitCommitsUnderWay(store)
-  const snapshot = await store.snapshot()
-  const containers = await listContainers(snapshot, allClasses(garbage))
-  snapshot.release()
+  const containers = await withSnapshot(store, (snapshot) => listContainers(snapshot, allClasses(garbage)))
   for (const { attribute, classes } of garbage) {
     for (const container of containers) if (classes.has(container.classNumber)) await clear(store, attribute, container)
     await store.commit({ changes: [{ kind: 'delete', key: catalogKey('linkGarbage', attribute) }], expectations: [] })
@@ -31,15 +29,15 @@ export async function clearDeletedLinks(store: Store): Promise<void> {
 }
 
 async function listGarbage(store: Store): Promise<Garbage[]> {
-  const snapshot = await store.snapshot()
-  const garbage: Garbage[] = []
   const read = (key: Bytes, value: Bytes): Garbage => ({
     attribute: numberOfCatalogKey(key) as AttributeNumber,
     classes: new Set(JSON.parse(Buffer.from(value).toString()) as ClassNumber[]),
   })
-  for await (const batch of snapshot.scan(catalogPartRange('linkGarbage'), read)) garbage.push(...batch)
-  snapshot.release()
-  return garbage
+  return withSnapshot(store, async (snapshot) => {
+    const garbage: Garbage[] = []
+    for await (const batch of snapshot.scan(catalogPartRange('linkGarbage'), read)) garbage.push(...batch)
+    return garbage
+  })
 }
 
 function allClasses(garbage: readonly Garbage[]): Set<ClassNumber> {
@@ -50,12 +48,12 @@ async function clear(store: Store, attribute: AttributeNumber, { database, conta
   const { from, to } = containerLinksRange(database, container)
   const copy = (key: Bytes): Buffer => Buffer.from(key)
   for (let next: Buffer | undefined = from; next !== undefined; ) {
-    const snapshot = await store.snapshot()
-    const keys: Buffer[] = []
-    for await (const batch of snapshot.scan({ from: next, to }, copy, { keysOnly: true, limit: batchEntries })) {
-      keys.push(...batch)
-    }
-    snapshot.release()
+    const range = { from: next, to }
+    const keys: Buffer[] = await withSnapshot(store, async (snapshot) => {
+      const part: Buffer[] = []
+      for await (const batch of snapshot.scan(range, copy, { keysOnly: true, limit: batchEntries })) part.push(...batch)
+      return part
+    })
     const changes = keys
       .filter((key) => attributeOfKey(key) === attribute)
       .map((key): Change => ({ kind: 'delete', key }))

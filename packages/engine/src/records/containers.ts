@@ -3,6 +3,7 @@ import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { assert, withoutEffect } from '../errors.ts'
 import { containerMax, databaseMax, firstContainer, firstDatabase, pageMax, slotMax } from '../limits.ts'
 import type { Awaitable, Bytes, Expectation, Snapshot, Store } from '../store/store.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { containerKey, nextContainerKey } from './object-key.ts'
@@ -133,10 +134,12 @@ export class Containers {
 
   private async leasePage(classNumber: ClassNumber, lane: number): Promise<OpenPage> {
     for (;;) {
-      const snapshot = await this.store.snapshot({ isNested: true })
-      const row = await this.findOpenContainer(snapshot, classNumber, lane)
-      const next = row === undefined ? await snapshot.view(nextContainerKey, (value) => Buffer.from(value)) : undefined
-      snapshot.release()
+      const nextOf = (snapshot: Snapshot) => snapshot.view(nextContainerKey, (value) => Buffer.from(value))
+      const find = async (snapshot: Snapshot) => {
+        const row = await this.findOpenContainer(snapshot, classNumber, lane)
+        return { row, next: row === undefined ? await nextOf(snapshot) : undefined }
+      }
+      const { row, next } = await withSnapshot(this.store, find, { isNested: true })
       const leased = await this.commitLease(classNumber, lane, row, next)
       if (leased === undefined) continue
       const page = { prefix: `${leased.database}-${leased.container}-${leased.page}-`, nextSlot: 1 }

@@ -3,6 +3,7 @@
 import { soleKey } from '../bytes/key-layout.ts'
 import { assert } from '../errors.ts'
 import type { Bytes, Expectation, Store } from '../store/store.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
 
 const sessionCounterKey = soleKey('session')
 const sessionMax = 0xff_ffff
@@ -66,9 +67,9 @@ export class Session {
 export async function openSession(store: Store, claim: () => Promise<Expectation>): Promise<Session> {
   for (;;) {
     const claimed = await claim()
-    const snapshot = await store.snapshot()
-    const previous = await snapshot.view(sessionCounterKey, (value) => Buffer.from(value))
-    snapshot.release()
+    const previous = await withSnapshot(store, (snapshot) => {
+      return snapshot.view(sessionCounterKey, (value) => Buffer.from(value))
+    })
     const number = (previous?.readUInt32BE(0) ?? 0) + 1
     assert(number <= sessionMax, 'a store is opened fewer than 16 million times')
     const value = Buffer.alloc(4)
