@@ -63,7 +63,7 @@ export async function citusNodes(): Promise<CitusNodes> {
       return known.findIndex(({ groupid }) => groupid === row?.groupid)
     },
     async stop() {
-      for (const schema of schemas) await runSql(coordinator.href, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)
+      for (const schema of schemas.splice(0)) await runSql(coordinator.href, `DROP SCHEMA IF EXISTS ${schema} CASCADE`)
     },
   }
 }
