@@ -7,7 +7,7 @@ import type { ObjectChanges } from '../links/object-changes.ts'
 import { applyJson } from '../records/apply-json.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { type MapPair, parseGiven, readCollectionChange } from '../records/collection-change.ts'
-import { mayHoldReferences, visitNewReferences } from '../records/references-in.ts'
+import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import type { ObjectState } from '../records/working-set.ts'
 import { nearNames } from '../schema/names.ts'
 import { shownText } from '../schema/request-body.ts'
@@ -131,11 +131,10 @@ async function checkNewReferences(
   before: unknown,
   after: unknown,
 ): Promise<void> {
-  const { spec } = attribute.attribute
-  const added: Parameters<ObjectChanges['checkReference']>[] = []
-  const place = { className: state.format.cls.name, attributeName: attribute.attribute.name }
-  visitNewReferences(spec, before, after, changes.objects.formats, (target, referencedClass) => {
-    added.push([target, referencedClass, place])
+  const { spec, name } = attribute.attribute
+  const place = { className: state.format.cls.name, attributeName: name }
+  await inSlices(newReferences(spec, before, after, changes.objects.formats), (reference) => {
+    if (reference === undefined) return undefined
+    return changes.checkReference(reference.target, reference.referencedClass, place)
   })
-  await inSlices(added, (reference) => changes.checkReference(...reference))
 }

@@ -10,7 +10,7 @@ import { when } from '../store/awaitable.ts'
 import { withRest } from '../store/read-range.ts'
 import type { Awaitable, Bytes, Entry, Snapshot } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
-import { type LinkEntries, writeObjectJson } from './representation.ts'
+import { type LinkEntries, manyLinksJson, writeObjectJson } from './representation.ts'
 import { objectNotFound } from './update.ts'
 
 /** Links of one attribute read in the first trip; longer collections are scanned, letting other requests in between. */
@@ -49,10 +49,11 @@ async function readLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Pro
     return { ...linkRange(oid, attribute.attribute.number, shownKind(attribute)), limit: linksReadAtOnce }
   })
   const answer = await snapshot.read([], ranges)
-  const links = new Map<number, readonly Entry[]>()
-  for (const [position, { index }] of format.linkAttributes.entries()) {
-    const entries = answer.ranges[position] ?? []
-    links.set(index, await withRest(snapshot, ranges[position] ?? {}, entries, linksReadAtOnce))
+  const links = new Map<number, readonly Entry[] | Buffer>()
+  for (const [position, attribute] of format.linkAttributes.entries()) {
+    const first = answer.ranges[position] ?? []
+    const entries = await withRest(snapshot, ranges[position] ?? {}, first, linksReadAtOnce)
+    links.set(attribute.index, entries.length < linksReadAtOnce ? entries : await manyLinksJson(attribute, entries))
   }
   return links
 }

@@ -1,18 +1,19 @@
 /** An object as replies show it (REST interface, section 4): flat, in schema order, superclass attributes first. */
 
 import { ByteWriter } from '../bytes/byte-writer.ts'
-import type { JsonWriter } from '../bytes/json-writer.ts'
+import { JsonWriter } from '../bytes/json-writer.ts'
 import { linkHeaderBytes } from '../links/link-keys.ts'
 import type { MapEntry } from '../links/map-entries.ts'
 import { mapKeyCodec, readMapEntries } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
+import { inSlices } from '../store/time-slice.ts'
 import type { Codec } from '../types/logical-type.ts'
 import { writeOidJson } from '../types/oid.ts'
 
-/** The link entries of each link attribute, in order, by the attribute's position in the class. */
-export type LinkEntries = ReadonlyMap<number, readonly Entry[]>
+/** The link entries of each link attribute, in order, by the attribute's position in the class; of very many, their JSON text. */
+export type LinkEntries = ReadonlyMap<number, readonly Entry[] | Buffer>
 
 const openings = new WeakMap<ClassFormat, Buffer>()
 
@@ -42,30 +43,55 @@ function openingOf(format: ClassFormat): Buffer {
   return opening
 }
 
-function writeLinksJson(json: JsonWriter, attribute: AttributeFormat, entries: readonly Entry[]): void {
+function writeLinksJson(json: JsonWriter, attribute: AttributeFormat, entries: readonly Entry[] | Buffer): void {
+  if (Buffer.isBuffer(entries)) {
+    json.raw(entries)
+    return
+  }
   if (attribute.linkForm === 'map') {
     writeMapJson(json, mapKeyCodec(attribute), readMapEntries(attribute, entries))
     return
   }
   json.ascii('[')
-  for (const [position, { key, value }] of entries.entries()) {
-    if (position > 0) json.ascii(',')
-    if (attribute.linkForm === 'set') writeOidJson(json, key, linkHeaderBytes)
-    else writeOidJson(json, value, 0)
-  }
+  for (const [position, entry] of entries.entries()) writeElementJson(json, attribute, position, entry)
   json.ascii(']')
+}
+
+function writeElementJson(json: JsonWriter, { linkForm }: AttributeFormat, position: number, entry: Entry): void {
+  if (position > 0) json.ascii(',')
+  if (linkForm === 'set') writeOidJson(json, entry.key, linkHeaderBytes)
+  else writeOidJson(json, entry.value, 0)
+}
+
+/** The JSON text of very many links, written with turns for others in between. */
+export async function manyLinksJson(attribute: AttributeFormat, entries: readonly Entry[]): Promise<Buffer> {
+  const json = new JsonWriter()
+  if (attribute.linkForm === 'map') {
+    const keyCodec = mapKeyCodec(attribute)
+    json.ascii('{')
+    const pairs = readMapEntries(attribute, entries).entries()
+    await inSlices(pairs, ([position, pair]) => writePairJson(json, keyCodec, position, pair))
+    json.ascii('}')
+  } else {
+    json.ascii('[')
+    await inSlices(entries.entries(), ([position, entry]) => writeElementJson(json, attribute, position, entry))
+    json.ascii(']')
+  }
+  return json.to.copy()
 }
 
 const keyBytes = new ByteWriter(64)
 
 function writeMapJson(json: JsonWriter, keyCodec: Codec, entries: readonly MapEntry[]): void {
   json.ascii('{')
-  for (const [position, { key, target }] of entries.entries()) {
-    if (position > 0) json.ascii(',')
-    keyBytes.reset()
-    keyCodec.write(key, keyBytes)
-    keyCodec.writeJson(keyBytes.bytes, 0, keyBytes.length, json)
-    json.ascii(`:"${target}"`)
-  }
+  for (const [position, pair] of entries.entries()) writePairJson(json, keyCodec, position, pair)
   json.ascii('}')
+}
+
+function writePairJson(json: JsonWriter, keyCodec: Codec, position: number, { key, target }: MapEntry): void {
+  if (position > 0) json.ascii(',')
+  keyBytes.reset()
+  keyCodec.write(key, keyBytes)
+  keyCodec.writeJson(keyBytes.bytes, 0, keyBytes.length, json)
+  json.ascii(`:"${target}"`)
 }

@@ -5,37 +5,47 @@ import type { ClassNumber, MapSpec, ReferenceSpec, TypeSpec } from '../types/typ
 import type { FormatSource } from './class-format.ts'
 import type { MapPair } from './collection-change.ts'
 
-export type VisitReference = (target: Oid, referencedClass: ClassNumber) => void
+export interface Reference {
+  readonly target: Oid
+  readonly referencedClass: ClassNumber
+}
 
-function visitReferences(spec: TypeSpec, value: unknown, formats: FormatSource, visit: VisitReference): void {
+function* referencesIn(spec: TypeSpec, value: unknown, formats: FormatSource): Generator<Reference> {
   switch (spec.logicalType) {
     case 'reference':
-      visitOne(spec, value, visit)
+      if (value !== noOid) yield referenceTo(spec, value)
       return
     case 'object': {
       const values = value as readonly unknown[]
       for (const { attribute, index } of formats.byNumber(spec.class).attributes) {
-        visitReferences(attribute.spec, values[index], formats, visit)
+        yield* referencesIn(attribute.spec, values[index], formats)
       }
       return
     }
     case 'list':
-    case 'set':
-      if (!holdsReferences(spec.element)) return
-      for (const element of value as readonly unknown[]) visitReferences(spec.element, element, formats, visit)
+    case 'set': {
+      const { element } = spec
+      if (!holdsReferences(element)) return
+      const elements = value as readonly unknown[]
+      if (element.logicalType !== 'reference') {
+        for (const one of elements) yield* referencesIn(element, one, formats)
+        return
+      }
+      for (const one of elements) if (one !== noOid) yield referenceTo(element, one)
       return
+    }
     case 'map':
       for (const pair of value as readonly MapPair[]) {
-        if (spec.key.logicalType === 'reference') visitOne(spec.key, pair.key, visit)
-        visitOne(spec.element, pair.value, visit)
+        if (spec.key.logicalType === 'reference' && pair.key !== noOid) yield referenceTo(spec.key, pair.key)
+        if (pair.value !== noOid) yield referenceTo(spec.element, pair.value)
       }
       return
     default:
   }
 }
 
-function visitOne(spec: ReferenceSpec, value: unknown, visit: VisitReference): void {
-  if (value !== noOid) visit(value as Oid, spec.referencedClass)
+function referenceTo({ referencedClass }: ReferenceSpec, target: unknown): Reference {
+  return { target: target as Oid, referencedClass }
 }
 
 /** False where no value of the type can hold a reference. */
@@ -59,23 +69,23 @@ function holdsReferences(element: TypeSpec): boolean {
 
 /**
  * The references of `after` that `before` did not have in their place: only those are newly set. In a list, whatever is
- * appended is new; where it is changed otherwise, an element that it held before is not.
+ * appended is new; where it is changed otherwise, an element that it held before is not. Undefined stands for a reference that is not new,
+ * of `before` or `after`: there may be hundreds of thousands, and whoever asks may let others have their turn.
  */
-export function visitNewReferences(
+export function* newReferences(
   spec: TypeSpec,
   before: unknown,
   after: unknown,
   formats: FormatSource,
-  visit: VisitReference,
-): void {
+): Generator<Reference | undefined> {
   if (spec.logicalType === 'reference') {
-    if (after !== before) visitOne(spec, after, visit)
+    if (after !== before) yield* referencesIn(spec, after, formats)
     return
   }
   if (spec.logicalType === 'object') {
     const [old, values] = [before as readonly unknown[], after as readonly unknown[]]
     for (const { attribute, index } of formats.byNumber(spec.class).attributes) {
-      visitNewReferences(attribute.spec, old[index], values[index], formats, visit)
+      yield* newReferences(attribute.spec, old[index], values[index], formats)
     }
     return
   }
@@ -83,31 +93,40 @@ export function visitNewReferences(
     const [old, elements] = [before as readonly unknown[], after as readonly unknown[]]
     const isAppended = elements.length > old.length && old.every((element, position) => element === elements[position])
     if (isAppended) {
-      visitReferences(spec, elements.slice(old.length), formats, visit)
+      yield* referencesIn(spec, elements.slice(old.length), formats)
       return
     }
   }
   if (spec.logicalType === 'map') {
-    visitNewPairs(spec, before as readonly MapPair[], after as readonly MapPair[], visit)
+    yield* newPairs(spec, before as readonly MapPair[], after as readonly MapPair[])
     return
   }
-  const known = new Set<string>()
-  visitReferences(spec, before, formats, (target, referencedClass) => known.add(`${target} ${referencedClass}`))
-  visitReferences(spec, after, formats, (target, referencedClass) => {
-    if (!known.has(`${target} ${referencedClass}`)) visit(target, referencedClass)
-  })
+  const known = new Map<ClassNumber, Set<Oid>>()
+  for (const { target, referencedClass } of referencesIn(spec, before, formats)) {
+    const targets = known.get(referencedClass)
+    if (targets === undefined) known.set(referencedClass, new Set([target]))
+    else targets.add(target)
+    yield undefined
+  }
+  for (const reference of referencesIn(spec, after, formats)) {
+    yield known.get(reference.referencedClass)?.has(reference.target) === true ? undefined : reference
+  }
 }
 
 /** What a map had under a key before is not new there. */
-function visitNewPairs(
+function* newPairs(
   spec: MapSpec,
   before: readonly MapPair[],
   after: readonly MapPair[],
-  visit: VisitReference,
-): void {
-  const known = new Map(before.map(({ key, value }) => [key, value]))
+): Generator<Reference | undefined> {
+  const known = new Map<unknown, unknown>()
+  for (const { key, value } of before) {
+    known.set(key, value)
+    yield undefined
+  }
   for (const { key, value } of after) {
-    if (spec.key.logicalType === 'reference' && !known.has(key)) visitOne(spec.key, key, visit)
-    if (known.get(key) !== value) visitOne(spec.element, value, visit)
+    const isNewKey = spec.key.logicalType === 'reference' && key !== noOid && !known.has(key)
+    yield isNewKey ? referenceTo(spec.key as ReferenceSpec, key) : undefined
+    if (known.get(key) !== value && value !== noOid) yield referenceTo(spec.element, value)
   }
 }

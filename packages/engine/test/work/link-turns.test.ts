@@ -33,6 +33,7 @@ async function longestPieceOf(act: () => Promise<unknown>): Promise<number> {
 }
 
 const shapes = {
+  'not paired': { classes: [classOf('Part', {}), classOf('Hub', { parts: toMany('Part') })], bound: 1_000 },
   'to-one': {
     classes: [classOf('Part', { hub: toOne('Hub', 'parts') }), classOf('Hub', { parts: toMany('Part', 'hub') })],
     bound: 1_000,
@@ -63,3 +64,32 @@ for (const [partner, { classes, bound }] of Object.entries(shapes)) {
       }
     }))
 }
+
+it('others have their turn while very many links are read, which are shown in order', () => {
+  const treeSet = {
+    logicalType: 'set',
+    collectionTypeName: 'TreeSetOfReferences',
+    elementSpecification: toOne('Part'),
+  }
+  const names = {
+    logicalType: 'map',
+    collectionTypeName: 'NameToReferenceMap',
+    elementSpecification: toOne('Part'),
+    keySpecification: { logicalType: 'string' },
+  }
+  const hub = classOf('Hub', { parts: toMany('Part', 'hub'), treeSet, names })
+  return withFd([classOf('Part', { hub: toOne('Hub', 'parts') }), hub], async (fd) => {
+    const parts = await fd.createObjects(Array.from({ length: links }, () => ({ class: 'Part', attributes: {} })))
+    const named = Object.fromEntries(parts.map((part, i) => [`part ${String(i).padStart(5, '0')}`, part]))
+    const attributes = { parts: parts.toReversed(), treeSet: parts, names: named }
+    const [oid = ''] = await fd.createObjects([{ class: 'Hub', attributes }])
+    let shown = ''
+    const turns = await turnsDuring(async () => {
+      shown = (await fd.readObject(oid)).toString()
+    })
+    expect(turns).toBeGreaterThan(links / 32 / 6)
+    const expected = { __class__: 'Hub', __identifier__: oid, ...attributes }
+    expect(JSON.parse(shown)).toEqual(expected)
+    expect(shown).toBe(JSON.stringify(expected))
+  })
+})
