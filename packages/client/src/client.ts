@@ -19,6 +19,7 @@ import type {
   ObjectCreated,
   ObjectRepresentation,
   OidText,
+  QueryOptions,
   QueryParameters,
   ResourceList,
   SchemaReport,
@@ -209,8 +210,12 @@ export class AshlarClient {
    * The rows of a query, all at once: of its last statement, where there are several. They have the form that the query
    * gives them; integers beyond 2^53 lose digits, as with JSON.parse.
    */
-  query<Row = Record<string, unknown>>(text: string, parameters?: QueryParameters): Promise<Row[]> {
-    return this.request('POST', '/v1/query', queryBody(text, parameters))
+  query<Row = Record<string, unknown>>(
+    text: string,
+    parameters?: QueryParameters,
+    options: QueryOptions = {},
+  ): Promise<Row[]> {
+    return this.request('POST', '/v1/query', queryBody(text, parameters, options))
   }
 
   /**
@@ -220,18 +225,22 @@ export class AshlarClient {
   async *queryStream<Row = Record<string, unknown>>(
     text: string,
     parameters?: QueryParameters,
-    options: { readonly signal?: AbortSignal } = {},
+    options: QueryOptions & { readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<Row, void, undefined> {
     const { signal } = options
-    const body = queryBody(text, parameters)
+    const body = queryBody(text, parameters, options)
     const sending = { body, accept: 'application/x-ndjson', signal }
     const response = await this.respond('POST', '/v1/query', sending, async (streamed) => streamed)
     if (response.body !== null) yield* readRows<Row>(response.body)
   }
 
   /** How the query would be carried out: nothing is. */
-  async explain(text: string, parameters?: QueryParameters): Promise<Record<string, unknown>[]> {
-    const sending = { body: queryBody(text, parameters), parameters: { explain: 'true' } }
+  async explain(
+    text: string,
+    parameters?: QueryParameters,
+    options: QueryOptions = {},
+  ): Promise<Record<string, unknown>[]> {
+    const sending = { body: queryBody(text, parameters, options), parameters: { explain: 'true' } }
     return this.respond('POST', '/v1/query', sending, jsonOf<Record<string, unknown>[]>)
   }
 
@@ -319,8 +328,12 @@ async function jsonOf<T>(response: Response): Promise<T> {
   return (await response.json()) as T
 }
 
-function queryBody(text: string, parameters: QueryParameters | undefined): object {
-  return { query: text, ...(parameters === undefined ? {} : { parameters }) }
+function queryBody(text: string, parameters: QueryParameters | undefined, { dialect }: QueryOptions): object {
+  return {
+    query: text,
+    ...(parameters === undefined ? {} : { parameters }),
+    ...(dialect === undefined ? {} : { dialect }),
+  }
 }
 
 function classPath(nameOrNumber: string): string {

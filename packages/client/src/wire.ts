@@ -192,10 +192,23 @@ export interface FederatedDatabaseRecord {
   readonly bootfile: string
   readonly alias: string
   readonly store: { readonly kind: string; readonly isDurable: boolean }
+  /** Of queries that ask for none. */
+  readonly dialect: Dialect
   readonly limits: Readonly<Record<string, number>>
   readonly counts: Readonly<Record<string, number>>
   /** On PostgreSQL and Citus, where there are any: prepared transactions that hold locks on the tables. `oldestMs`: age of the oldest. */
   readonly unresolvedTransactions?: { readonly count: number; readonly oldestMs: number }
+}
+
+/**
+ * How queries are understood and answered. `objectivity`, as by the original: MATCH without a mode is WALK, and rows of projections
+ * begin with `"__class__": "_Projection"`.
+ */
+export type Dialect = 'ashlar' | 'objectivity'
+
+export interface QueryOptions {
+  /** That of the federated database where it is left out. */
+  readonly dialect?: Dialect
 }
 
 /** Values of `$name` in a query, by name. */

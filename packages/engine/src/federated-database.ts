@@ -26,6 +26,7 @@ import { deleteObject } from './objects/delete.ts'
 import { flushObjects } from './objects/flush.ts'
 import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
+import { type Dialect, dialectDefault } from './query/dialect.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { runQuery } from './query/run-query.ts'
@@ -71,6 +72,8 @@ export interface OpenOptions {
   /** Belongs to the federated database from here on, and is closed with it. */
   readonly store: Store
   readonly limits?: Partial<EngineLimits>
+  /** Of queries that ask for none; `ashlar` where it is left out. */
+  readonly dialect?: Dialect
   /** The directory below which IMPORT CSV may read; without one it is refused. */
   readonly importDir?: string
   /**
@@ -95,6 +98,7 @@ export class FederatedDatabase implements Database {
   readonly alias: string
   readonly store: Store
   readonly limits: EngineLimits
+  readonly dialect: Dialect
   private readonly session: Session
   private readonly catalogs: CatalogCache
   private readonly containers: Containers
@@ -112,6 +116,7 @@ export class FederatedDatabase implements Database {
     this.alias = options.alias
     this.store = options.store
     this.limits = { ...defaultEngineLimits, ...options.limits }
+    this.dialect = options.dialect ?? dialectDefault
     this.session = session
     this.catalogs = new CatalogCache(formatCheck(options))
     this.containers = new Containers(options.store, session.number)
@@ -389,8 +394,9 @@ export class FederatedDatabase implements Database {
   }
 
   private resources(): QueryResources {
-    const { store, limits, catalogs, containers, session, schema, changes, receipts, plans, importDirectory } = this
-    return { store, limits, catalogs, containers, session, schema, changes, receipts, plans, importDirectory }
+    const { store, limits, catalogs, containers, session, schema, changes, receipts, plans, dialect, importDirectory } =
+      this
+    return { store, limits, catalogs, containers, session, schema, changes, receipts, plans, dialect, importDirectory }
   }
 }
 

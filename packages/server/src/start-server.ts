@@ -70,8 +70,14 @@ async function openAll(
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
   try {
-    for (const { alias, store } of configured) {
-      const options = { alias, limits, ...toldBy(logger, alias), ...(importDir === undefined ? {} : { importDir }) }
+    for (const { alias, store, dialect = 'ashlar' } of configured) {
+      const options = {
+        alias,
+        limits,
+        dialect,
+        ...toldBy(logger, alias),
+        ...(importDir === undefined ? {} : { importDir }),
+      }
       const warn = (message: string): void => logger.warn({ fdAlias: alias }, message)
       opened.push(await openOn(await openStore(store, { warn }), options))
     }

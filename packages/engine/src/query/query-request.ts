@@ -1,11 +1,14 @@
 /** What a query is asked with and answered by. */
 import type { Once } from '../receipts/receipt.ts'
+import type { Dialect } from './dialect.ts'
 
 export interface QueryRequest {
   /** One or more statements of DO. */
   readonly text: string
   /** `$name` in the text, by name: JSON values. */
   readonly parameters?: Readonly<Record<string, unknown>>
+  /** That of the federated database where it is left out. */
+  readonly dialect?: Dialect
   /** As if the text began with EXPLAIN. */
   readonly explain?: boolean
   /** What stands between two rows of the reply. */

@@ -7,6 +7,7 @@ import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
+import type { Dialect } from './dialect.ts'
 import type { StatementPlans } from './statement-plans.ts'
 
 export interface QueryResources {
@@ -19,6 +20,8 @@ export interface QueryResources {
   readonly changes: CatalogChanges
   readonly receipts: Receipts
   readonly plans: StatementPlans
+  /** Of statements that ask for none. */
+  readonly dialect: Dialect
   /** Below which IMPORT CSV may read; undefined = not at all. */
   readonly importDirectory: string | undefined
 }

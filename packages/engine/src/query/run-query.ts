@@ -35,7 +35,7 @@ export async function runQuery(request: QueryRequest, resources: QueryResources)
   return { chunks: await change(statements, texts, state, resources, rowSeparator, receipt) }
 }
 
-function prepare(request: QueryRequest, { limits, plans, store }: QueryResources): PreparedText {
+function prepare(request: QueryRequest, { limits, plans, store, ...resources }: QueryResources): PreparedText {
   const { text, parameters = {} } = request
   if (text.length > limits.queryCharactersMax) {
     const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
@@ -46,6 +46,7 @@ function prepare(request: QueryRequest, { limits, plans, store }: QueryResources
     statements: explained(plans.statements(text), request.explain === true),
     texts: {
       text,
+      dialect: request.dialect ?? resources.dialect,
       limits,
       facts: store.facts,
       signal: request.signal,
@@ -295,7 +296,7 @@ async function createIndex(
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
 ): Promise<AsyncIterable<Buffer>> {
-  const { text, limits } = texts
+  const { text, limits, dialect } = texts
   const catalog = await withSnapshot(resources.store, async (snapshot) => {
     // Before names are resolved: of a request that was carried out, the class may be gone by now.
     await receipt?.check(snapshot)
@@ -303,7 +304,8 @@ async function createIndex(
   })
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
-  const binding = newBinding({ text, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats })
+  const variables = new Map()
+  const binding = newBinding({ text, dialect, catalog, formats, variables, walkEdgesMax, textFormats: noTextFormats })
   const rowOf = ({ name }: { readonly name: string }): Buffer[] => [Buffer.from(JSON.stringify(indexRow(name)))]
   const body = indexBody(statement, binding)
   const index = await atPlace(

@@ -1,4 +1,4 @@
-/** Texts that were parsed and statements that were planned before: kept while the catalog and the variables' types stay. */
+/** Texts that were parsed and statements that were planned before: kept while catalog, dialect and the variables' types stay. */
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type {
@@ -17,6 +17,7 @@ import { bindLookup, bindSelect } from './bind/bind-select.ts'
 import { refuseRoot, resolveReferenceable } from './bind/class-names.ts'
 import { assignable } from './bind/coercion.ts'
 import { Binding, emptyScope, type NestedValue } from './bind/scope.ts'
+import type { Dialect } from './dialect.ts'
 import type { Evaluate } from './execute/run.ts'
 import type { TextFormats } from './functions/text-format.ts'
 import { parse } from './parse/parse.ts'
@@ -30,6 +31,7 @@ import type { ValueType } from './values/value-type.ts'
 
 export interface PlanningContext {
   readonly text: string
+  readonly dialect: Dialect
   readonly catalog: Catalog
   readonly formats: RecordFormats
   readonly variables: ReadonlyMap<string, TypedValue>
@@ -142,7 +144,7 @@ export class StatementPlans {
     make: (binding: Binding) => P,
   ): Planned<P> {
     const { catalog } = context
-    const variables = `${signatureOf(context.variables)}|${formatsSignature(context.textFormats)}`
+    const variables = `${context.dialect}|${signatureOf(context.variables)}|${formatsSignature(context.textFormats)}`
     const kept = this.plans.get(statement)
     if (kept !== undefined && kept.catalog === catalog && kept.variables === variables)
       return kept.planned as Planned<P>
@@ -162,9 +164,9 @@ function formatsSignature({ date, time, datetime }: TextFormats): string {
 }
 
 export function newBinding(context: PlanningContext): Binding {
-  const { text, catalog, variables, walkEdgesMax, textFormats } = context
+  const { text, dialect, catalog, variables, walkEdgesMax, textFormats } = context
   const types = new Map([...variables].map(([name, { type }]) => [name, type]))
-  return new Binding(text, catalog, types, textFormats, bindExpression, (statement) => {
+  return new Binding(text, dialect, catalog, types, textFormats, bindExpression, (statement) => {
     return typeOfStatement(statement, newBinding(context), walkEdgesMax)
   })
 }

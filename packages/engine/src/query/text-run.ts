@@ -191,6 +191,7 @@ export class TextRun {
   private planning(): PlanningContext {
     return {
       text: this.texts.text,
+      dialect: this.texts.dialect,
       catalog: this.catalog,
       formats: recordFormats(this.catalog),
       variables: this.state.variables,

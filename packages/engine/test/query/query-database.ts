@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
+import type { Dialect } from '../../src/query/dialect.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
@@ -33,6 +34,7 @@ export interface QueryDatabase {
 interface Options {
   readonly limits?: Partial<EngineLimits>
   readonly importDir?: string
+  readonly dialect?: Dialect
 }
 
 const kinds: readonly { readonly wrap: (store: Store) => Store; readonly name: string }[] = [

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { takesAnyHost } from '../browsers/host-names.ts'
 import { type Config, type ConfigSource, mergeConfig } from '../config/config.ts'
 import { configFromEnvironment } from '../config/config-environment.ts'
-import { readFdOption, readHostNames, readOrigins, readPort, readWorkers } from '../config/read-value.ts'
+import { readDialects, readFdOption, readHostNames, readOrigins, readPort, readWorkers } from '../config/read-value.ts'
 import { defaultServerLimits } from '../limits.ts'
 import { lmdbStores } from '../workers/crash.ts'
 import { Primary } from '../workers/primary.ts'
@@ -17,6 +17,7 @@ interface ServeOptions {
   readonly data?: string
   readonly workers?: string
   readonly fd?: readonly string[]
+  readonly dialect?: readonly string[]
   readonly default?: string
   readonly config?: string
   readonly allowShutdown?: boolean
@@ -38,6 +39,11 @@ export function addServeCommand(program: Command): void {
     .option(
       '--fd <alias[=store]>',
       'a federated database, repeatable; a store is lmdb:<dir>, postgres://<host>/<database> or memory:',
+      collect,
+    )
+    .option(
+      '--dialect <alias=dialect>',
+      'how queries of a federated database are understood and answered, repeatable: ashlar, or objectivity as by the original (default: ashlar)',
       collect,
     )
     .option('--workers <number>', 'processes that answer on the port, together (default: 1)')
@@ -92,6 +98,7 @@ function fromOptions(options: ServeOptions): ConfigSource {
     ...(data === undefined ? {} : { data }),
     ...(workers === undefined ? {} : { workers: readWorkers(workers, '--workers') }),
     ...(fd === undefined ? {} : { federatedDatabases: fd.map(readFdOption) }),
+    ...(options.dialect === undefined ? {} : { dialects: readDialects(options.dialect, '--dialect') }),
     ...(options.default === undefined ? {} : { default: options.default }),
     ...(allowShutdown === undefined ? {} : { allowShutdown }),
     ...(allowRemote === undefined ? {} : { allowRemote }),

@@ -3,6 +3,7 @@ import { ConfigError, type ConfigSource } from './config.ts'
 import {
   nearSetting,
   readBoolean,
+  readDialects,
   readFdOption,
   readHostNames,
   readOrigins,
@@ -21,6 +22,8 @@ const readers: Readonly<Record<string, (value: string, name: string) => ConfigSo
   ASHLAR_DEFAULT: (value, name) => ({ default: readText(value, name) }),
   /** Several are separated by commas. */
   ASHLAR_FD: (value) => ({ federatedDatabases: value.split(',').map((fd) => readFdOption(fd.trim())) }),
+  /** The same. */
+  ASHLAR_DIALECT: (value, name) => ({ dialects: readDialects(splitValues(value), name) }),
   ASHLAR_ALLOW_SHUTDOWN: (value, name) => ({ allowShutdown: readBoolean(value, name) }),
   ASHLAR_ALLOW_REMOTE: (value, name) => ({ allowRemote: readBoolean(value, name) }),
   ASHLAR_HOST_NAME: (value, name) => ({ hosts: readHostNames(splitValues(value), name) }),

@@ -4,7 +4,16 @@ import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { defaultServerLimits, type Limits } from '../limits.ts'
 import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
-import { nearSetting, readBoolean, readHostNames, readOrigins, readPort, readText, readWorkers } from './read-value.ts'
+import {
+  nearSetting,
+  readBoolean,
+  readDialect,
+  readHostNames,
+  readOrigins,
+  readPort,
+  readText,
+  readWorkers,
+} from './read-value.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -65,16 +74,22 @@ function readSetting(name: string, value: unknown, file: string): ConfigSource {
   throw new ConfigError(`${file}: there is no setting ${name}.${nearSetting(name, Object.keys(readers))}`)
 }
 
-function readFds(value: unknown, name: string): { alias: string; store?: string }[] {
-  if (!Array.isArray(value)) throw new ConfigError(`${name} is an array of {"alias","store"}.`)
+const fdFields = ['alias', 'store', 'dialect']
+
+function readFds(value: unknown, name: string): NonNullable<ConfigSource['federatedDatabases']> {
+  if (!Array.isArray(value)) throw new ConfigError(`${name} is an array of {"alias","store","dialect"}.`)
   return value.map((entry: unknown) => {
     const fd = objectOf(entry, `An entry of ${name}`)
     for (const field of Object.keys(fd)) {
-      if (field === 'alias' || field === 'store') continue
-      throw new ConfigError(`${name}: a federated database has no ${field}.${nearSetting(field, ['alias', 'store'])}`)
+      if (fdFields.includes(field)) continue
+      throw new ConfigError(`${name}: a federated database has no ${field}.${nearSetting(field, fdFields)}`)
     }
     const alias = readText(fd.alias, `alias of ${name}`)
-    return fd.store === undefined ? { alias } : { alias, store: readText(fd.store, `store of ${alias} in ${name}`) }
+    return {
+      alias,
+      ...(fd.store === undefined ? {} : { store: readText(fd.store, `store of ${alias} in ${name}`) }),
+      ...(fd.dialect === undefined ? {} : { dialect: readDialect(fd.dialect, `dialect of ${alias} in ${name}`) }),
+    }
   })
 }
 

@@ -1,6 +1,7 @@
 /** The configuration of a server: options before environment before file before defaults (REST interface, section 8). */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Dialect } from '@ashlar/engine'
 import { isLoopback } from '../browsers/host-names.ts'
 import type { Limits } from '../limits.ts'
 
@@ -10,6 +11,8 @@ export interface FederatedDatabaseConfig {
   readonly store: string
   /** As the configuration of the original names it. */
   readonly bootFile?: string | undefined
+  /** Of queries that ask for none. */
+  readonly dialect?: Dialect
 }
 
 export interface Config {
@@ -44,6 +47,8 @@ export interface ConfigSource {
   readonly workers?: number
   readonly default?: string
   readonly federatedDatabases?: readonly GivenFederatedDatabase[]
+  /** By alias; they come before what another source says of the federated database. */
+  readonly dialects?: Readonly<Record<string, Dialect>>
   readonly limits?: Partial<Limits>
   readonly allowShutdown?: boolean
   readonly allowRemote?: boolean
@@ -72,7 +77,16 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   const merged: ConfigSource = Object.assign({}, ...[...sources].reverse())
   const data = merged.data ?? './data'
   const given = merged.federatedDatabases ?? [{ alias: 'default' }]
-  const federatedDatabases = given.map((fd) => ({ ...fd, store: fd.store ?? `lmdb:${join(data, fd.alias)}` }))
+  const dialects: Readonly<Record<string, Dialect>> = Object.assign({}, ...sources.map((one) => one.dialects).reverse())
+  const federatedDatabases = given.map((fd) => {
+    const dialect = Object.hasOwn(dialects, fd.alias) ? dialects[fd.alias] : fd.dialect
+    const store = fd.store ?? `lmdb:${join(data, fd.alias)}`
+    return { ...fd, store, ...(dialect === undefined ? {} : { dialect }) }
+  })
+  for (const alias of Object.keys(dialects)) {
+    if (given.some((fd) => fd.alias === alias)) continue
+    throw new ConfigError(`A dialect is given for the federated database ${alias}, which is not configured.`)
+  }
   const config: Config = {
     host: merged.host ?? '127.0.0.1',
     port: merged.port ?? 8185,

@@ -1,5 +1,7 @@
 /** Reads single settings as texts, from options, environment and file alike. */
+import type { Dialect } from '@ashlar/engine'
 import { hostNameOf } from '../browsers/host-names.ts'
+import { dialectNamed, dialectWords } from '../dialect.ts'
 import { ConfigError } from './config.ts'
 
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
@@ -71,6 +73,23 @@ export function readFdOption(text: string): { alias: string; store?: string } {
   const store = text.slice(separator + 1)
   if (store === '') throw new ConfigError(`'${text}' names no store after the =.`)
   return { alias: text.slice(0, separator), store }
+}
+
+/** `ALIAS=DIALECT`s, by alias. */
+export function readDialects(texts: readonly string[], name: string): Record<string, Dialect> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const separator = text.indexOf('=')
+      if (separator > 0) return [text.slice(0, separator), readDialect(text.slice(separator + 1), name)]
+      throw new ConfigError(`${name} is ALIAS=objectivity, not '${text}'.`)
+    }),
+  )
+}
+
+export function readDialect(value: unknown, name: string): Dialect {
+  const dialect = dialectNamed(value)
+  if (dialect !== undefined) return dialect
+  throw new ConfigError(`${name} is ${dialectWords}, not ${JSON.stringify(value)}.`)
 }
 
 /** ` Did you mean x?` for a known name that differs by little. */

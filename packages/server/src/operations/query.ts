@@ -1,14 +1,16 @@
 /** The operation of the query language (REST interface, section 2). */
-import { AshlarError } from '@ashlar/engine'
+import { AshlarError, type Dialect } from '@ashlar/engine'
+import { dialectNamed, dialectWords } from '../dialect.ts'
 import { onceOf } from '../idempotency/run-once.ts'
 import { wholeReply } from '../row-reply.ts'
 import { Type } from './json-schema.ts'
-import { booleanParam, type FdOperation, type OperationReply } from './operation.ts'
+import { booleanParam, type FdOperation, type OperationReply, type OperationRequest } from './operation.ts'
 import { QueryBody, Row } from './wire-schemas.ts'
 
 interface QueryFields {
   readonly query: string
   readonly language?: string
+  readonly dialect?: string
   readonly parameters?: Readonly<Record<string, unknown>>
 }
 
@@ -25,6 +27,10 @@ export const queryOperations: readonly FdOperation[] = [
       explain: {
         description: 'true: how the last statement would be carried out, instead of its rows.',
         schema: Type.Boolean({ default: false }),
+      },
+      dialect: {
+        description: 'For a body of text: ashlar or objectivity, as the field dialect of a JSON body.',
+        schema: Type.String(),
       },
     },
     status: 200,
@@ -66,6 +72,7 @@ export const queryOperations: readonly FdOperation[] = [
       const { body, replyType, signal } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
+      const dialect = dialectOf(request)
       const explain = booleanParam(request, 'explain')
       const rowSeparator = replyType === 'ndjson' ? '\n' : ','
       const given = parameters === undefined ? {} : { parameters }
@@ -75,7 +82,7 @@ export const queryOperations: readonly FdOperation[] = [
       })
       const once = onceOf(request, 200, toReply)
       const keyed = once === undefined ? {} : { once }
-      const { chunks } = await database.query({ text, explain, rowSeparator, signal, ...given, ...keyed })
+      const { chunks } = await database.query({ text, explain, rowSeparator, signal, ...dialect, ...given, ...keyed })
       return { rows: chunks }
     },
   },
@@ -85,4 +92,19 @@ function checkLanguage(language = 'do'): void {
   if (language.toLowerCase() === 'do') return
   const message = `There is no query language '${language.slice(0, 60)}': it is do.`
   throw new AshlarError('MalformedRequest', message, [{ pointer: '/language', message }])
+}
+
+/** In the body or, for a body of text, in the URL. Throws MalformedRequest, MalformedValue. */
+function dialectOf({ body, query }: OperationRequest): { readonly dialect?: Dialect } {
+  const inBody = (body as QueryFields).dialect
+  const inUrl = query.dialect
+  const given = inBody ?? inUrl
+  if (given === undefined) return {}
+  const dialect = dialectNamed(given)
+  const isOne = inBody === undefined || inUrl === undefined || dialectNamed(inUrl) === dialect
+  if (dialect !== undefined && isOne) return { dialect }
+  const message = isOne
+    ? `There is no dialect '${String(given).slice(0, 60)}': it is ${dialectWords}.`
+    : 'The dialect in the URL is another than that in the body.'
+  throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ pointer: '/dialect', message }])
 }

@@ -66,7 +66,8 @@ export const fdOperations: readonly FdOperation[] = [
       const { limits } = service
       const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
       const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
-      return { body: { bootfile: location, alias: fd.alias, store: { kind, isDurable }, limits, counts, ...told } }
+      const { alias, dialect } = fd
+      return { body: { bootfile: location, alias, store: { kind, isDurable }, dialect, limits, counts, ...told } }
     },
   },
 ]

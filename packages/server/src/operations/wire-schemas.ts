@@ -224,6 +224,12 @@ export const QueryBody = Type.Object(
       description: 'One or more statements; the semicolon after the last is optional.',
     }),
     language: Type.Optional(Type.String({ description: 'do, in any case, which is also meant without it.' })),
+    dialect: Type.Optional(
+      Type.String({
+        description:
+          'ashlar or objectivity, in any case; that of the federated database where it is left out. In the dialect objectivity MATCH without a mode is WALK, and rows of projections begin with "__class__": "_Projection".',
+      }),
+    ),
     parameters: Type.Optional(
       Type.Record(Type.Unknown(), { description: 'Values of $name in the statements, by name.' }),
     ),
@@ -249,6 +255,9 @@ export const FederatedDatabaseRecord = Type.Object({
   bootfile: Type.String({ description: 'Where the federated database is kept.' }),
   alias: Type.String(),
   store: Type.Object({ kind: Type.String(), isDurable: Type.Boolean() }),
+  dialect: Type.Union([Type.Literal('ashlar'), Type.Literal('objectivity')], {
+    description: 'Of queries that ask for none.',
+  }),
   limits: Type.Record(Type.Number()),
   counts: Type.Record(Type.Number()),
   unresolvedTransactions: Type.Optional(

@@ -159,3 +159,41 @@ rule('1.4.11', 'what fails after the reply began', async () => {
   // The server goes on.
   expect((await query({ query: codes })).status).toBe(200)
 })
+
+rule('2.2.15', "rows in the original's dialect", async () => {
+  const dialect = 'objectivity'
+  const classed = [0, 1, 2].map((code) => ({ __class__: '_Projection', code }))
+  const reply = await query({ query: codes, dialect })
+  expect(reply.text).toBe(JSON.stringify(classed))
+  expect((await query({ query: codes, dialect: 'ashlar' })).json).toEqual([{ code: 0 }, { code: 1 }, { code: 2 }])
+  expect((await query({ query: all, dialect })).json[0]).toEqual({
+    __class__: 'Shop.Item',
+    __identifier__: oids[0],
+    code: 0,
+    name: 'one',
+  })
+  const path = `${fd.at('/v1/query')}&dialect=${dialect}`
+  const text = await server.send('POST', path, { raw: codes, headers: { ...plain, ...lines } })
+  expect(text.text).toBe(`${classed.map((row) => JSON.stringify(row)).join('\n')}\n`)
+  const uri = `/v1/query?dialect=${dialect}`
+  const operations = [
+    { method: 'POST', uri: '/v1/query', body: { query: codes, dialect } },
+    { method: 'POST', uri, body: { query: codes } },
+  ]
+  const batch = (await server.post(fd.at('/v1/transaction'), operations)).json
+  expect(batch).toEqual([classed, classed].map((result) => ({ responseCode: '200', result })))
+  expectProblem(await query({ query: codes, dialect: 'sql' }), 400, 'MalformedRequest')
+  expectProblem(await server.send('POST', fd.at('/v1/query?dialect=sql'), { raw: codes, headers: plain }), 400)
+  expectProblem(await query({ query: 'FROM Long RETURN n AS __class__', dialect }), 422, 'QueryError')
+})
+
+rule('2.2.15', "MATCH in the original's dialect walks", async () => {
+  const graph = new FdUnderTest(server, 'two')
+  await graph.define(classOf('Node', { next: { logicalType: 'reference', referencedClass: 'Node' } }))
+  const oid = await graph.create('Node')
+  await graph.putObject(oid, { next: oid })
+  const body = { query: 'MATCH (n:Node)-->(m) RETURN COUNT() AS n' }
+  expect((await server.post(graph.at('/v1/query'), body)).json).toEqual([{ n: 0 }])
+  const classed = [{ __class__: '_Projection', n: 1 }]
+  expect((await server.post(graph.at('/v1/query'), { ...body, dialect: 'objectivity' })).json).toEqual(classed)
+})

@@ -87,6 +87,26 @@ rule(['8.1.3', '8.1.8', '1.1.4'], 'several FDs, a default one, and stores of the
   expect((await runToEnd(['serve', '--fd', 'a', '--default', 'b'])).code).toBe(1)
 })
 
+rule('8.1.17', 'a dialect for each FD', async () => {
+  const config = fileOf('dialects.json', {
+    federatedDatabases: [
+      { alias: 'a', store: 'memory:', dialect: 'objectivity' },
+      { alias: 'b', store: 'memory:', dialect: 'objectivity' },
+      { alias: 'c', store: 'memory:' },
+    ],
+  })
+  const server = await startServer({ words: ['--config', config, '--dialect', 'b=ashlar'] })
+  for (const [alias, dialect] of Object.entries({ a: 'objectivity', b: 'ashlar', c: 'ashlar' })) {
+    expect((await server.get(`/v1/fd?fdAlias=${alias}`)).json.dialect).toBe(dialect)
+    await new FdUnderTest(server, alias).define(classOf('Car', {}))
+    const rows = (await server.post(`/v1/query?fdAlias=${alias}`, { query: 'FROM Car RETURN COUNT() AS n' })).json
+    expect(rows).toEqual([dialect === 'ashlar' ? { n: 0 } : { __class__: '_Projection', n: 0 }])
+  }
+  await server.remove()
+  const refused = await runToEnd(['serve', '--port', '0', '--fd', 'a=memory:', '--dialect', 'a=sql'])
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('ashlar or objectivity') })
+})
+
 rule('8.1.9', 'aliases, and places that two FDs would share', async () => {
   const long = 'x'.repeat(64)
   const server = await startServer({ words: ['--fd', `0-a_B=memory:`, '--fd', `${long}=memory:`] })

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { ConfigError, mergeConfig } from '../../src/config/config.ts'
 import { configFromEnvironment } from '../../src/config/config-environment.ts'
 import { configFromJson } from '../../src/config/config-file.ts'
-import { readFdOption } from '../../src/config/read-value.ts'
+import { readDialects, readFdOption } from '../../src/config/read-value.ts'
 
 const mistake = (words: RegExp) =>
   expect.objectContaining({ constructor: ConfigError, message: expect.stringMatching(words) })
@@ -46,6 +46,23 @@ describe('mergeConfig', () => {
       { alias: 'big', store: 'memory:' },
       { alias: 'old', store: 'lmdb:/old/place' },
     ])
+  })
+
+  it('has dialects of federated databases, by alias, before what the file says', () => {
+    const file = configFromJson(
+      '{"federatedDatabases":[{"alias":"a","dialect":"objectivity"},{"alias":"b","dialect":"Objectivity"},{"alias":"c"}]}',
+      'ashlar.json',
+    )
+    const environment = configFromEnvironment({ ASHLAR_DIALECT: 'b=ashlar, c=ashlar' })
+    const option = { dialects: readDialects(['c=OBJECTIVITY'], '--dialect') }
+    const dialects = mergeConfig([option, environment, file]).federatedDatabases.map(({ dialect }) => dialect)
+    expect(dialects).toEqual(['objectivity', 'ashlar', 'objectivity'])
+    expect(() => readDialects(['a=sql'], '--dialect')).toThrow(mistake(/--dialect is ashlar or objectivity, not "sql"/))
+    expect(() => readDialects(['objectivity'], '--dialect')).toThrow(mistake(/--dialect is ALIAS=objectivity/))
+    const unknown = { dialects: readDialects(['d=ashlar'], '--dialect') }
+    expect(() => mergeConfig([unknown, file])).toThrow(mistake(/federated database d, which is not configured/))
+    const wrong = '{"federatedDatabases":[{"alias":"a","dialect":5}]}'
+    expect(() => configFromJson(wrong, 'ashlar.json')).toThrow(mistake(/dialect of a in .* is ashlar or objectivity/))
   })
 
   it('refuses to listen beyond this machine unless that is said', () => {

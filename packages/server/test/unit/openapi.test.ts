@@ -65,6 +65,7 @@ describe('the OpenAPI document', () => {
     expect(query?.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)).toEqual([
       'fdAlias',
       'explain',
+      'dialect',
     ])
     expect(Object.keys(query?.requestBody?.content ?? {})).toEqual(['application/json', 'text/plain'])
     expect(Object.keys(query?.responses[200]?.content ?? {})).toEqual(['application/json', 'application/x-ndjson'])

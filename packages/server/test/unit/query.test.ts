@@ -32,6 +32,21 @@ describe('the body of a query', () => {
     expect(asked[3]).not.toHaveProperty('parameters')
   })
 
+  it('may have a dialect, in the body or in the URL', async () => {
+    const { app, asked } = await open()
+    await ask(app, { payload: { query: 'SHOW 1', dialect: 'objectivity' } })
+    await ask(app, { url: '/v1/query?dialect=Objectivity', payload: 'SHOW 1', headers: text })
+    await ask(app, { url: '/v1/query?dialect=ashlar', payload: { query: 'SHOW 1', dialect: 'ASHLAR' } })
+    await ask(app)
+    expect(asked.map(({ dialect }) => dialect)).toEqual(['objectivity', 'objectivity', 'ashlar', undefined])
+    for (const parameter of ['dialect=sql', 'dialect=', 'dialect=ashlar&dialect=ashlar', 'dialect=ashlar']) {
+      const payload = { query: 'SHOW 1', ...(parameter === 'dialect=ashlar' ? { dialect: 'objectivity' } : {}) }
+      const reply = await ask(app, { url: `/v1/query?${parameter}`, payload })
+      expect(reply.json()).toMatchObject({ status: 400, message: expect.stringMatching(/dialect/) })
+    }
+    expect(asked).toHaveLength(4)
+  })
+
   it('keeps integers of parameters exact', async () => {
     const { app, asked } = await open()
     await ask(app, { payload: '{"query":"SHOW $n","parameters":{"n":18446744073709551615}}' })
@@ -41,6 +56,10 @@ describe('the body of a query', () => {
   it.each([
     [{ query: 'SHOW 1', language: 'sql' }, 'MalformedRequest', /sql/],
     [{ query: 'SHOW 1', language: null }, 'MalformedRequest', /language/],
+    [{ query: 'SHOW 1', dialect: 'sql' }, 'MalformedRequest', /There is no dialect 'sql': it is ashlar or objectivity/],
+    [{ query: 'SHOW 1', dialect: '' }, 'MalformedRequest', /dialect/],
+    [{ query: 'SHOW 1', dialect: null }, 'MalformedRequest', /dialect/],
+    [{ query: 'SHOW 1', dialect: ['ashlar'] }, 'MalformedRequest', /dialect/],
     [{ query: 'SHOW 1', parameters: [] }, 'MalformedRequest', /parameters/],
     [{ query: 'SHOW 1', parameters: null }, 'MalformedRequest', /parameters/],
     [{ query: 'SHOW 1', explain: true }, 'UnknownField', /explain/],

@@ -3,6 +3,7 @@
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
 import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../ast.ts'
+import type { Dialect } from '../dialect.ts'
 import { shownPiece } from '../query-error.ts'
 import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
@@ -49,7 +50,7 @@ export interface BoundMatch {
 }
 
 const walkEdgesDefault = 8
-const modeDefault: PathMode = 'acyclic'
+const modeDefaults: Readonly<Record<Dialect, PathMode>> = { ashlar: 'acyclic', objectivity: 'walk' }
 
 interface VertexDraft {
   readonly slot: number
@@ -66,7 +67,7 @@ export function bindMatch(statement: MatchStatement, binding: Binding, walkEdges
   for (const pattern of statement.patterns) {
     const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binding))
     const edges = pattern.edges.map((edge) => bindEdge(edge, binding, walkEdgesMax))
-    const { name, mode = modeDefault } = pattern
+    const { name, mode = modeDefaults[binding.dialect] } = pattern
     patterns.push({ slot: binding.newSlot(), name, mode, vertices: positions, edges })
   }
   patterns = inferClasses(patterns, vertices)

@@ -173,6 +173,9 @@ function refuseSameNames(
   const seen = new Set<string>()
   for (const [i, { name }] of bound.entries()) {
     const projection = projections[i]
+    if (projection !== undefined && name === '__class__' && binding.dialect === 'objectivity') {
+      throw binding.error(projection, `rows have '__class__' already in this dialect; AS gives another name`)
+    }
     if (projection !== undefined && seen.has(name)) {
       throw binding.error(projection, `two columns are called '${name.slice(0, 60)}'; AS gives one another name`)
     }

@@ -5,6 +5,7 @@ import { recordFormats } from '../../records/record-formats.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../../schema/catalog.ts'
 import { noOid } from '../../types/oid.ts'
 import type { Expression, Span, Statement } from '../ast.ts'
+import type { Dialect } from '../dialect.ts'
 import type { TextFormats } from '../functions/text-format.ts'
 import { queryError } from '../query-error.ts'
 import { isReference, typeOfSpec, type ValueType } from '../values/value-type.ts'
@@ -43,6 +44,7 @@ export interface NestedValue {
 /** One statement's binding: its text for errors, its catalog, and the slots it has given out. */
 export class Binding {
   readonly text: string
+  readonly dialect: Dialect
   readonly catalog: Catalog
   readonly formats: RecordFormats
   readonly variables: VariableTypes
@@ -54,6 +56,7 @@ export class Binding {
 
   constructor(
     text: string,
+    dialect: Dialect,
     catalog: Catalog,
     variables: VariableTypes,
     textFormats: TextFormats,
@@ -61,6 +64,7 @@ export class Binding {
     typeOfNested: (statement: Statement, binding: Binding) => ValueType,
   ) {
     this.text = text
+    this.dialect = dialect
     this.catalog = catalog
     this.formats = recordFormats(catalog)
     this.variables = variables

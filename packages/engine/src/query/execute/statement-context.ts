@@ -9,10 +9,12 @@ import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreFacts } from '../../s
 import { openTimeSlice } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
+import type { Dialect } from '../dialect.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
 export interface TextContext {
   readonly text: string
+  readonly dialect: Dialect
   readonly limits: EngineLimits
   readonly facts: StoreFacts
   readonly signal: AbortSignal | undefined

@@ -3,6 +3,7 @@ import { JsonWriter } from '../../bytes/json-writer.ts'
 import { type LinkEntries, writeObjectJson } from '../../objects/representation.ts'
 import type { Entry } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
+import { rowClassName } from '../dialect.ts'
 import type { ProjectionPlan } from '../plan/plan-select.ts'
 import { writeValue } from '../values/value-json.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -35,17 +36,20 @@ export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick
   writeObjectJson(json, format, oid, record, links)
 }
 
-/** `RETURN a, b AS c`: an object keyed by the names. */
+/** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
 export function projectionWriter<R>(
   projections: readonly ProjectionPlan[],
   kind: RowKind<R>,
   run: Run,
   context: StatementContext,
 ): WriteRow<R> {
+  const hasClass = context.texts.dialect === 'objectivity'
+  const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
   return (json, row) => {
     enterOutput(row, kind, run)
+    json.ascii(start)
     for (const [i, { jsonName, evaluate, type }] of projections.entries()) {
-      json.ascii(i === 0 ? '{' : ',')
+      if (hasClass || i > 0) json.ascii(',')
       writeName(json, jsonName)
       writeResult(json, type, evaluate(run), run, context)
     }
