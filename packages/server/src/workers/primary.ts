@@ -34,6 +34,8 @@ export class Primary {
   private readonly questions = new RunQuestions()
   /** Set once all serve: whoever ends from then on is replaced. */
   private served: Served | undefined
+  /** Of the first that came to serve, and so of all. */
+  private url: string | undefined
   /** Workers share a port by the number that they ask for, so all ask for the same: 0 where the first did. */
   private port: number
   /** In a row, since the last worker that came to serve. */
@@ -95,6 +97,12 @@ export class Primary {
         resolve(undefined)
         this.ended(child, code, signal)
       })
+      child.on('error', (error) => {
+        // A message that could not be sent to a process that is ending: its exit follows.
+        if (child.process.pid !== undefined) return
+        resolve(undefined)
+        this.notStarted(child, error)
+      })
     })
   }
 
@@ -105,8 +113,9 @@ export class Primary {
 
   private serves(child: Child, { url, stores }: Served): Served {
     const { pid } = child.process
+    this.url ??= url
     // It asked for any port while the last that had the right one ended.
-    if (this.served !== undefined && this.served.url !== url) child.process.kill('SIGKILL')
+    if (this.url !== url) child.process.kill('SIGKILL')
     this.failures = 0
     this.crashes.serves()
     this.listening.add(child)
@@ -118,20 +127,33 @@ export class Primary {
     return [...this.listening].filter((other) => other !== child)
   }
 
+  /** The system lacks processes, memory or files at the moment; there is no process that could exit. */
+  private notStarted(child: Child, error: Error): void {
+    this.children.delete(child)
+    if (this.stopping !== undefined) return
+    if (this.served === undefined) {
+      tell(`A worker process cannot be started: ${error.message}.`)
+      return
+    }
+    this.logger.error({ worker: child.id, err: error }, 'a worker process cannot be started; another attempt follows')
+    void this.replace()
+  }
+
   private ended(child: Child, code: number | null, signal: string | null): void {
     const serving = [...this.listening]
+    const hasServed = this.listening.has(child)
     this.children.delete(child)
     this.listening.delete(child)
     this.questions.forget(child)
     const { pid } = child.process
     const crash = crashOf(code, signal)
     if (crash !== undefined) this.crashed(child, crash, serving)
-    else if (signal !== null && this.served === undefined && this.stopping === undefined) {
+    else if (signal !== null && this.served === undefined && !hasServed && this.stopping === undefined) {
       tell(`Process ${pid} was ended by ${signal} before it served.`)
     }
-    if (this.stopping !== undefined || this.served === undefined) return
     // The port that was shared is free again: the next has to ask for it by its number.
-    if (this.listening.size === 0) this.port = Number(new URL(this.served.url).port)
+    if (this.listening.size === 0 && this.url !== undefined) this.port = Number(new URL(this.url).port)
+    if (this.stopping !== undefined || this.served === undefined) return
     this.logger.error({ worker: child.id, pid, code, signal }, 'a worker ended; another takes its place')
     void this.replace()
   }
@@ -166,7 +188,10 @@ export class Primary {
       tellWorker(child, { kind: 'stop' })
       // One that does not serve yet has nothing to end, and does not listen to its primary.
       if (!isServing) child.process.kill('SIGTERM')
-      return new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(isServing ? code : 0)))
+      return new Promise<number | null>((resolve) => {
+        child.once('exit', (code) => resolve(isServing ? code : 0))
+        child.once('error', () => child.process.pid === undefined && resolve(0))
+      })
     })
     const isWell = (await Promise.all(codes)).every((code) => code === 0)
     clearTimeout(timeout)
