@@ -226,6 +226,17 @@ describe('postgres: what can never be connected to is refused at once, with a se
     await expect(opening).rejects.toThrow('this Node cannot answer what the server asks for the login')
   })
 
+  it('a server that grants one connection and no second', async () => {
+    const role = `role_${randomBytes(4).toString('hex')}`
+    await runSql(postgresOfRun(), `CREATE ROLE ${role} LOGIN PASSWORD 'basalt' CONNECTION LIMIT 1`)
+    const opening = opened((url) => {
+      url.username = role
+      url.password = 'basalt'
+      url.searchParams.set('patienceMs', '100')
+    })
+    await expect(opening).rejects.toThrow('the database server has no connection left')
+  })
+
   it('a pooler that lends connections by transaction', async () => {
     const address = freshAddress()
     const pooler = await startTransactionPooler(address, 2)

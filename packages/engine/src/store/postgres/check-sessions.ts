@@ -11,20 +11,29 @@ const rounds = 4
  * one connection holds a transaction, another begins some: sessions keep their backends, and share none.
  */
 export async function checkSessions(connections: Connections): Promise<void> {
-  const [one, other] = [await connections.reader(false), await connections.reader(true)]
+  const one = await connections.reader(false)
   try {
-    const ofOne = new Set([await backendOf(one)])
-    for (let round = 0; round < rounds; round++) {
-      await begin(other)
-      const ofOther = await backendOf(other)
-      ofOne.add(await backendOf(one))
-      await other.query('COMMIT')
-      if (ofOne.size > 1 || ofOne.has(ofOther)) throw new Error(refusal)
-      await pause(round)
+    const other = await connections.reader(true)
+    try {
+      await compareBackends(one, other)
+    } finally {
+      other.release()
     }
   } finally {
+    // Also where there was no second connection: the pool is not ended before each has come back.
     one.release()
-    other.release()
+  }
+}
+
+async function compareBackends(one: pg.PoolClient, other: pg.PoolClient): Promise<void> {
+  const ofOne = new Set([await backendOf(one)])
+  for (let round = 0; round < rounds; round++) {
+    await begin(other)
+    const ofOther = await backendOf(other)
+    ofOne.add(await backendOf(one))
+    await other.query('COMMIT')
+    if (ofOne.size > 1 || ofOne.has(ofOther)) throw new Error(refusal)
+    await pause(round)
   }
 }
 

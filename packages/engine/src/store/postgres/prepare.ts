@@ -1,4 +1,5 @@
-/** What a database needs before it is a store: made when it is first opened, looked at each time. */ import { AshlarError } from '../../errors.ts'
+/** What a database needs before it is a store: made when it is first opened, looked at each time. */
+import { AshlarError } from '../../errors.ts'
 import { copyCommand } from '../storage-format.ts'
 import { checkSessions } from './check-sessions.ts'
 import type { RowsOfCommit } from './commit-group.ts'
