@@ -85,10 +85,10 @@ function paramsOf(pattern: readonly string[], parts: readonly string[]): Record<
 }
 
 function parametersOf(search: string): Record<string, unknown> {
-  const query: Record<string, unknown> = {}
+  const query = new Map<string, unknown>()
   for (const [name, value] of new URLSearchParams(search)) {
-    const before = query[name]
-    query[name] = before === undefined ? value : [before, value].flat()
+    query.set(name, query.has(name) ? [query.get(name), value].flat() : value)
   }
-  return query
+  // Not assigned one by one: `__proto__` is a name like any other.
+  return Object.fromEntries(query)
 }

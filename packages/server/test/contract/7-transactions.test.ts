@@ -115,6 +115,7 @@ describe('a transaction', () => {
     expectProblem(await run({ method: 'get', uri: '/v1/nothing' }), 404, 'ResourceNotFound')
     expectProblem(await run({ method: 'delete', uri: '/v1/schema' }), 405, 'MethodNotAllowed')
     expectProblem(await run({ method: 'get', uri: '/v1/schema?all=true' }), 400, 'UnknownParameter')
+    expectProblem(await run({ method: 'get', uri: '/v1/schema?__proto__=true' }), 400, 'UnknownParameter')
     expectProblem(
       await run({ method: 'post', uri: '/v1/object', body: { class: 'Order', attribute: {} } }),
       400,
