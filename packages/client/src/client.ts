@@ -24,6 +24,7 @@ import type {
   ResourceList,
   SchemaReport,
   ServiceRoot,
+  StatementRecord,
   ToolRecord,
   ToolReply,
   TransactionOperation,
@@ -242,6 +243,16 @@ export class AshlarClient {
   ): Promise<Record<string, unknown>[]> {
     const sending = { body: queryBody(text, parameters, options), parameters: { explain: 'true' } }
     return this.respond('POST', '/v1/query', sending, jsonOf<Record<string, unknown>[]>)
+  }
+
+  /** Those under way, of all clients and federated databases. */
+  statements(): Promise<StatementRecord[]> {
+    return this.request('GET', '/v1/statement')
+  }
+
+  /** Its client gets StatementStopped. */
+  stopStatement(id: string): Promise<void> {
+    return this.request('DELETE', `/v1/statement/${encodeURIComponent(id)}`)
   }
 
   tools(): Promise<ToolRecord[]> {

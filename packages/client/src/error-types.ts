@@ -22,6 +22,7 @@ export type ErrorType =
   | 'IndexExists'
   | 'RequestInProgress'
   | 'ReplyNotKept'
+  | 'StatementStopped'
   | 'PreconditionFailed'
   | 'UnknownClass'
   | 'UnknownAttribute'
@@ -36,6 +37,7 @@ export type ErrorType =
   | 'QueryError'
   | 'IdempotencyKeyReused'
   | 'LimitExceeded'
+  | 'TooManyStatements'
   | 'TransactionContention'
   | 'StoreUnavailable'
   | 'ServerBusy'
@@ -51,6 +53,7 @@ export type ErrorType =
   | 'ShutdownNotAllowed'
   | 'ForbiddenOrigin'
   | 'FederatedDatabaseNotFound'
+  | 'StatementNotFound'
   | 'ResourceNotFound'
   | 'MethodNotAllowed'
   | 'NotAcceptable'
@@ -64,6 +67,7 @@ export type ErrorType =
 /** Those of an answer that says that nothing was done and that the same request may be sent again (`Retry-After`). */
 export const repeatableTypes: readonly string[] = [
   'RequestInProgress',
+  'TooManyStatements',
   'TransactionContention',
   'StoreUnavailable',
   'ServerBusy',

@@ -157,6 +157,21 @@ export interface ToolReply {
   readonly toolError: string
 }
 
+/** A statement under way. */
+export interface StatementRecord {
+  readonly id: string
+  readonly kind: 'query' | 'transaction' | 'tool'
+  /** The first 1,000 characters; of a transaction how many operations it has. */
+  readonly text: string
+  readonly fdAlias: string
+  readonly clientAddress: string
+  readonly startedAt: string
+  /** It waits for a turn or a place, works, or sends its rows. */
+  readonly state: 'queued' | 'running' | 'sending'
+  /** Of rows, before compression. */
+  readonly bytesSent: number
+}
+
 export interface ToolRecord {
   readonly name: string
   readonly description: string

@@ -8,6 +8,7 @@ export type ErrorKind =
   | 'conflict'
   | 'precondition'
   | 'unprocessable'
+  | 'tooMany'
   | 'unavailable'
   | 'outcomeUnknown'
   | 'fault'
@@ -56,6 +57,9 @@ export const errorCatalogue = {
   RequestInProgress: { kind: 'conflict', title: 'The same request is still under way', isRepeatable: true },
   ReplyNotKept: { kind: 'conflict', title: 'The request was carried out before, and its reply is not kept' },
 
+  // Somebody else ended what the request began.
+  StatementStopped: { kind: 'conflict', title: 'The statement was stopped' },
+
   // The request names a version that is not the present one.
   PreconditionFailed: { kind: 'precondition', title: 'The object is not as the request expects it' },
 
@@ -73,6 +77,9 @@ export const errorCatalogue = {
   QueryError: { kind: 'unprocessable', title: 'The query cannot be carried out' },
   IdempotencyKeyReused: { kind: 'unprocessable', title: 'The Idempotency-Key belongs to another request' },
   LimitExceeded: { kind: 'unprocessable', title: 'A limit of the server is exceeded' },
+
+  // The client has more under way than it may.
+  TooManyStatements: { kind: 'tooMany', title: 'The client has too many statements under way', isRepeatable: true },
 
   // Nothing was done: try again.
   TransactionContention: { kind: 'unavailable', title: 'Too many concurrent changes', isRepeatable: true },

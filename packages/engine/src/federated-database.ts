@@ -1,6 +1,6 @@
 /** One federated database: every operation of the interface as a method. */
 
-import { runTransaction, type TransactionBody } from './batch/run-transaction.ts'
+import { runTransaction, type TransactionBody, type TransactionClient } from './batch/run-transaction.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
@@ -263,17 +263,17 @@ export class FederatedDatabase implements Database {
    * POST /v1/transaction: what `body` does is committed together or not at all; where others were first, it is done
    * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
    * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
-   * that is read in any case. `signal`: of a client that may go away; throws its reason.
+   * that is read in any case. Throws the reason of the client's signal.
    */
   transaction<T>(
     body: TransactionBody<T>,
     isRehearsed: boolean,
     once?: Once<T>,
     oid?: string,
-    signal?: AbortSignal,
+    client: TransactionClient = {},
   ): Promise<T> {
     const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
-    return runTransaction(body, isRehearsed, this.resources(), asked, signal)
+    return runTransaction(body, isRehearsed, this.resources(), asked, client)
   }
 
   /**

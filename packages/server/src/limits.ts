@@ -23,6 +23,16 @@ export interface ServerLimits {
   readonly connectionsMax: number
   /** Connections to one process from one address. */
   readonly connectionsPerAddressMax: number
+  /** Statements that work at once in one process, or whose replies are under way. */
+  readonly statementsMax: number
+  /** Those of one address. */
+  readonly statementsPerAddressMax: number
+  /** Statements that wait to begin in one process, and as many that have begun and wait to go on. */
+  readonly queuedStatementsMax: number
+  /** Those of one address. */
+  readonly queuedStatementsPerAddressMax: number
+  /** How long a statement waits for a place among those that work. */
+  readonly statementQueueMsMax: number
   /** How long requests under way may take to end, once the server is asked to stop. */
   readonly stopMsMax: number
   /** How long bodies that have not wholly arrived may take then; their requests are refused afterwards. */
@@ -44,12 +54,19 @@ export const defaultServerLimits: ServerLimits = {
   requestMsMax: 300_000,
   connectionsMax: 10_000,
   connectionsPerAddressMax: 5_000,
+  statementsMax: 8,
+  statementsPerAddressMax: 6,
+  queuedStatementsMax: 100,
+  queuedStatementsPerAddressMax: 75,
+  statementQueueMsMax: 1_000,
   stopMsMax: 10_000,
   stopBodyMsMax: 2_000,
   workerCrashesMax: 3,
   workerCrashWindowMs: 600_000,
 }
 
+/** Of the text of a statement, where statements under way are listed. */
+export const listedTextCharactersMax = 1_000
 /** Bodies that are no larger are let in uncounted. */
 export const smallBodyBytes = 65_536
 /** Connections beyond the limits that are there to hear why; further ones are closed at once. */

@@ -30,6 +30,8 @@ const changeErrors: readonly ProblemType[] = [
   'ReplyNotKept',
   'IdempotencyKeyReused',
 ]
+/** Of queries, transactions and tools. */
+const statementErrors: readonly ProblemType[] = ['TooManyStatements', 'StatementStopped']
 const bodyErrors: readonly ProblemType[] = ['MalformedRequest', 'UnknownField', 'BodyTooLarge', 'UnsupportedMediaType']
 
 const fdAlias = {
@@ -47,6 +49,13 @@ const idempotencyKey = {
   description:
     'Names the request: sent again with the same key within 24 hours, it is not carried out again, and gets the first reply.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+}
+
+const statementHeaders = {
+  'Statement-Id': {
+    description: 'By which the statement is listed, and can be stopped, while it is under way.',
+    schema: { type: 'string' },
+  },
 }
 
 const plainReply = (description: string): object => ({
@@ -104,6 +113,7 @@ export function openApiDocument(): object {
       { name: 'Indexes' },
       { name: 'Queries' },
       { name: 'Transactions' },
+      { name: 'Statements' },
       { name: 'Tools' },
     ],
     paths: { ...paths, ...monitoringPaths },
@@ -112,7 +122,8 @@ export function openApiDocument(): object {
 }
 
 function describe(operation: Operation): object {
-  const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope } = operation
+  const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope, statement } =
+    operation
   const others = Object.entries(operation.otherReplies ?? {}).map(([code, other]) => {
     return [
       code,
@@ -125,6 +136,7 @@ function describe(operation: Operation): object {
     ...commonErrors,
     ...(scope === 'fd' ? fdErrors : []),
     ...(isChange ? changeErrors : []),
+    ...(statement === undefined ? [] : statementErrors),
     ...(body === undefined ? [] : bodyErrors),
   ])
   const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
@@ -145,6 +157,7 @@ function describe(operation: Operation): object {
     responses: {
       [status]: {
         description: summary,
+        ...(statement === undefined ? {} : { headers: statementHeaders }),
         ...(reply === undefined ? {} : { content: { ...jsonOf(reply), ...linesOf(operation) } }),
       },
       ...Object.fromEntries(others),

@@ -1,6 +1,6 @@
 /** Registers the table of operations with Fastify. */
-import type { RequestId } from '@ashlar/engine'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FederatedDatabase, RequestId } from '@ashlar/engine'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { FederatedDatabases } from './federated-databases.ts'
 import { requestIdOf } from './idempotency/request-id.ts'
 import { runOnce } from './idempotency/run-once.ts'
@@ -17,6 +17,7 @@ import { operations } from './operations/table.ts'
 import { ClientGone, checkBody, checkBodyIsThere } from './problem.ts'
 import { sendRows } from './row-reply.ts'
 import { ServerError } from './server-errors.ts'
+import type { Statement } from './statements/statement.ts'
 import { checkParameters } from './transaction/find-operation.ts'
 
 declare module 'fastify' {
@@ -41,10 +42,24 @@ export function registerOperations(app: FastifyInstance, fds: FederatedDatabases
       ...(operation.body === undefined || operation.isBodyCheckedByEngine === true
         ? {}
         : { schema: { body: operation.body } }),
+      ...(operation.statement === undefined ? {} : { onRequest: refuseBeforeBody(service) }),
       handler: (request, reply) => handle(operation, fds, service, request, reply),
     })
   }
   refuseOtherMethods(app)
+}
+
+function refuseBeforeBody({ statements }: ServiceContext): onRequestHookHandler {
+  return (request, reply, done) => {
+    try {
+      statements.checkRoom(request)
+      done()
+    } catch (error) {
+      // Its body was not read.
+      if (!request.raw.complete) reply.header('connection', 'close')
+      done(error as Error)
+    }
+  }
 }
 
 /** A fixed path goes before one with a parameter, also for methods that it does not have: no class is called `namespace`. */
@@ -83,6 +98,7 @@ function handle(
   const query = request.query as Query
   for (const name in query) if (name !== 'fdAlias') checkParameters(query, operation)
   if (operation.isBodyCheckedByEngine === true) checkBodyIsThere(request.body)
+  let statement: Statement | undefined
   let signal: AbortSignal | undefined
   const asked = {
     params: request.params as Readonly<Record<string, string>>,
@@ -93,20 +109,54 @@ function handle(
     service,
     check: (schema: Schema, body: unknown) => checkBody(schema, body, request),
     get signal() {
-      signal ??= signalOf(reply)
+      signal ??= statement?.signal ?? signalOf(reply)
       return signal
     },
+    get mayGoOn() {
+      return statement?.mayGoOn
+    },
   }
-  const answer =
+  const run = (): OperationReply | Promise<OperationReply> =>
     operation.scope === 'service' ? operation.run(asked) : runWithin(operation, fds, asked, idOf(operation, request))
-  if (answer instanceof Promise) {
-    return answer.then((later) => {
-      if (later.rows !== undefined) return sendRows(later.rows, replyType, request, reply)
-      return send(later, operation.status, reply)
-    })
+  const deliver = (answer: OperationReply): FastifyReply | Promise<FastifyReply> => {
+    if (answer.rows !== undefined) return sendRows(answer.rows, replyType, request, reply, statement)
+    return send(answer, operation.status, reply)
   }
+  statement = beginStatement(operation, fds, asked, request, reply)
+  if (statement !== undefined) return carryOut(statement, async () => deliver(await run()))
+  const answer = run()
+  if (answer instanceof Promise) return answer.then(deliver)
   send(answer, operation.status, reply)
   return undefined
+}
+
+async function carryOut(statement: Statement, work: () => Promise<FastifyReply>): Promise<FastifyReply> {
+  try {
+    const turn = statement.mayBegin()
+    if (turn !== undefined) await turn
+    return await work()
+  } finally {
+    statement.worked()
+  }
+}
+
+function beginStatement(
+  operation: Operation,
+  fds: FederatedDatabases,
+  asked: OperationRequest,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Statement | undefined {
+  if (operation.statement === undefined || operation.scope !== 'fd') return undefined
+  const { alias: fdAlias } = fdOf(operation, fds, asked)
+  const { kind, text } = operation.statement
+  const begun = asked.service.statements.begin({ kind, text: text(asked.body), fdAlias }, request, reply)
+  reply.header('statement-id', begun.id)
+  return begun
+}
+
+function fdOf(operation: FdOperation, fds: FederatedDatabases, request: OperationRequest): FederatedDatabase {
+  return operation.chooseFd?.(request) ?? fds.resolve(request.query.fdAlias)
 }
 
 function runWithin(
@@ -115,7 +165,7 @@ function runWithin(
   request: OperationRequest,
   requestId: RequestId | undefined,
 ): OperationReply | Promise<OperationReply> {
-  const fd = operation.chooseFd?.(request) ?? fds.resolve(request.query.fdAlias)
+  const fd = fdOf(operation, fds, request)
   // Not a copy: it would ask for the signal.
   const within = Object.assign(request, { fd, requestId })
   return requestId === undefined ? operation.run(fd, within) : runOnce(operation, within)

@@ -24,6 +24,7 @@ import { registerReferencePage } from './reference-page.ts'
 import { logRequests, OneLineARequest } from './request-log.ts'
 import { collectPaths, registerOperations } from './routes.ts'
 import { ServerError } from './server-errors.ts'
+import { Statements } from './statements/statements.ts'
 import { stopInOrder } from './stopping.ts'
 import type { Place } from './tools/boot-file.ts'
 import { ToolRuns } from './tools/tool-runs.ts'
@@ -98,7 +99,12 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
   const { siblings = noSiblings } = options
-  siblings.answerWith(() => toolRuns.all())
+  const statements = new Statements(limits)
+  siblings.answerWith((question) => {
+    if (question.about === 'runs') return toolRuns.all()
+    if (question.about === 'statements') return statements.records()
+    return statements.stop(question.statement) ? [true] : []
+  })
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
   registerOperations(app, fds, {
     federatedDatabases: fds,
@@ -108,6 +114,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     resources,
     toolRuns,
     siblings,
+    statements,
     stop: options.onStop,
   })
   registerHealth(app, fds, options.isStopping)

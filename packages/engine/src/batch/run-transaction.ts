@@ -24,23 +24,32 @@ export type TransactionStep = (number: number) => Database
  */
 export type BetweenSteps = () => Promise<void> | undefined
 
+/** Who waits for the transaction. */
+export interface TransactionClient {
+  /** Aborted when the client goes away: the transaction then ends. */
+  readonly signal?: AbortSignal | undefined
+  /** See `QueryRequest.mayGoOn`. */
+  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+}
+
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
 /**
  * `body` does the operations. Where `isRehearsed`, it runs twice at each attempt: all operations first, then those that are to be
  * committed, of which the result is that of the transaction. Throws what the operations throw, TransactionContention, and the
- * reason of `signal`; with `asked`, what `Receipt.check` throws.
+ * reason of the client's signal; with `asked`, what `Receipt.check` throws.
  */
 export async function runTransaction<T>(
   body: TransactionBody<T>,
   isRehearsed: boolean,
   resources: QueryResources,
   asked: OnceAsked<T> | undefined,
-  signal: AbortSignal | undefined,
+  client: TransactionClient,
 ): Promise<T> {
+  const { signal } = client
   const { store, limits, catalogs, changes, session, containers } = resources
   const scopeResources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
-  const between = betweenSteps(limits.transactionMsMax, signal)
+  const between = betweenSteps(limits.transactionMsMax, client)
   const attempt = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = async (within: Transaction, isRehearsal: boolean): Promise<Done<T>> => {
@@ -72,9 +81,9 @@ export async function runTransaction<T>(
 }
 
 /** The time is for all attempts together. */
-function betweenSteps(msMax: number, signal: AbortSignal | undefined): BetweenSteps {
+function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): BetweenSteps {
   const endsAtMs = performance.now() + msMax
-  const slice = openTimeSlice()
+  const slice = openTimeSlice(mayGoOn)
   return () => {
     signal?.throwIfAborted()
     if (performance.now() <= endsAtMs) return slice.breath()

@@ -17,6 +17,11 @@ export interface QueryRequest {
   readonly once?: Once<readonly Buffer[]>
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: AbortSignal
+  /**
+   * Waited for whenever the query has worked for a while and others are to have their turn: a short query ends without it. What it throws
+   * ends the query.
+   */
+  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
 }
 
 export interface QueryReply {

@@ -4,6 +4,7 @@ import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { when } from '../store/awaitable.ts'
 import type { SnapshotOptions } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import { snapshotToReadAgain, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -32,6 +33,8 @@ export async function runQuery(request: QueryRequest, resources: QueryResources)
   }
   if (!statements.some(changesAnything))
     return { chunks: await read(statements, texts, state, resources, rowSeparator) }
+  // Once it has committed something it is not refused any more.
+  if (statements.some(isStepwise)) await request.mayGoOn?.()
   return { chunks: await change(statements, texts, state, resources, rowSeparator, receipt) }
 }
 
@@ -50,6 +53,7 @@ function prepare(request: QueryRequest, { limits, plans, store, ...resources }: 
       limits,
       facts: store.facts,
       signal: request.signal,
+      slice: openTimeSlice(request.mayGoOn),
       endsAtMs: performance.now() + limits.statementMsMax,
       now: ticksNow(),
     },

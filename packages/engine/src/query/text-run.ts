@@ -1,6 +1,5 @@
 /** The statements of one text, one after the other: their variables, and what each sees and changes. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../errors.ts'
 import type { ChangeScope } from '../evolution/change-scope.ts'
 import { flushObjects } from '../objects/flush.ts'
@@ -386,8 +385,12 @@ export class TextRun {
     const { variables } = this.state
     const before = variables.get(statement.name)
     for await (const rows of this.elementsOf(statement)) {
-      for (const row of rows) await this.runBody(statement, row)
-      await nextTurn()
+      for (const row of rows) {
+        await this.runBody(statement, row)
+        checkText(this.texts)
+        const breath = this.texts.slice.breath()
+        if (breath !== undefined) await breath
+      }
     }
     if (before === undefined) variables.delete(statement.name)
     else variables.set(statement.name, before)
@@ -398,7 +401,7 @@ export class TextRun {
     await this.runAll(body)
   }
 
-  /** In batches of COMMIT EVERY, or of a size that lets others have their turn. */
+  /** In batches of COMMIT EVERY, or of some. */
   async *elementsOf({ elements }: ForEachStatement): AsyncGenerator<TypedValue[]> {
     const { text } = this.texts
     if (elements.kind === 'import') {

@@ -1,21 +1,27 @@
-/** Gives the event loop its turn during long synchronous work. */
+/** Gives the event loop its turn during long synchronous work, one piece of work after the other. */
 
 import type { Awaitable } from './store.ts'
 
-/** How long work goes on before others have their turn. */
+/** How long work goes on before it lets others have their turn. */
 const sliceMs = 5
 /** Steps of a few microseconds between two looks at the clock. */
 const stepsBetweenLooks = 32
 
 export interface TimeSlice {
-  /** Undefined while the slice lasts, else a promise that resolves after one turn of the event loop. */
+  /** Undefined while the slice lasts, else a promise that resolves when the work has its next turn. */
   breath(): Promise<void> | undefined
 }
 
-export function openTimeSlice(): TimeSlice {
+/**
+ * `mayGoOn`: waited for at the end of each slice but the first two, before the work queues for its next turn; it may throw, and so end the
+ * work. Two, since something else, such as garbage collection, may use up one slice.
+ */
+export function openTimeSlice(mayGoOn?: () => Promise<void> | undefined): TimeSlice {
   let end = performance.now() + sliceMs
+  let freeTurns = 1
   async function turn(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve))
+    if (freeTurns-- <= 0) await mayGoOn?.()
+    await nextTurn()
     end = performance.now() + sliceMs
   }
   return { breath: () => (performance.now() < end ? undefined : turn()) }
@@ -56,4 +62,55 @@ export async function inParts<T>(
     const breath = slice.breath()
     if (breath !== undefined) await breath
   }
+}
+
+/*
+ * In one turn of the event loop one of those who wait goes on, and so requests that arrive meanwhile wait for one slice, however many work
+ * at the same time. New work alternates with what has begun: neither keeps the other from getting on.
+ */
+const begun: (() => void)[] = []
+const fresh: (() => void)[] = []
+let isFreshNext = false
+let isPumping = false
+
+/** Resolves in a turn of the event loop in which nobody else of those who call this goes on. */
+function nextTurn(queue: (() => void)[] = begun): Promise<void> {
+  return new Promise((resolve) => {
+    queue.push(resolve)
+    if (isPumping) return
+    isPumping = true
+    setImmediate(giveTurn)
+  })
+}
+
+function giveTurn(): void {
+  const [first, other] = isFreshNext ? [fresh, begun] : [begun, fresh]
+  isFreshNext = !isFreshNext
+  const next = first.shift() ?? other.shift()
+  if (next === undefined) {
+    isPumping = false
+    return
+  }
+  next()
+  setImmediate(giveTurn)
+}
+
+/** When the work that begins in the present turn of the event loop has used a slice up; undefined where none has begun. */
+let beginningsEnd: number | undefined
+
+/** Whether work that may be long may begin at once: what has begun in the same turn of the event loop has not used a slice up. */
+export function mayBegin(): boolean {
+  const now = performance.now()
+  if (beginningsEnd === undefined) {
+    beginningsEnd = now + sliceMs
+    setImmediate(() => {
+      beginningsEnd = undefined
+    })
+  }
+  return now < beginningsEnd
+}
+
+/** The turn in which work may begin that may not at once. */
+export function firstTurn(): Promise<void> {
+  return nextTurn(fresh)
 }

@@ -41,7 +41,7 @@ it('a transaction whose client goes away ends between two operations, and nothin
       false,
       undefined,
       undefined,
-      controller.signal,
+      { signal: controller.signal },
     )
     await expect(running).rejects.toBe(gone)
     expect(done).toEqual([1, 2, 3])

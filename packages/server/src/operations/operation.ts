@@ -4,6 +4,7 @@ import type { FederatedDatabases } from '../federated-databases.ts'
 import type { Limits } from '../limits.ts'
 import type { ReplyType } from '../negotiate.ts'
 import type { ProblemType } from '../server-errors.ts'
+import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
 import type { Siblings } from '../workers/siblings.ts'
 import type { Schema } from './json-schema.ts'
@@ -20,6 +21,7 @@ export interface ServiceContext {
   readonly resources: readonly { readonly uri: string; readonly supportedMethods: readonly Method[] }[]
   readonly toolRuns: ToolRuns
   readonly siblings: Siblings
+  readonly statements: Statements
   /** Stops the server once the reply is sent. */
   stop(): void
 }
@@ -34,8 +36,10 @@ export interface OperationRequest {
   /** What the client prefers of what the operation can write. */
   readonly replyType: ReplyType
   readonly service: ServiceContext
-  /** Ends when the client goes away. */
+  /** Ends when the client goes away, or its statement is stopped. */
   readonly signal: AbortSignal
+  /** Of a statement: waited for before it works on for long. Throws ServerBusy, TooManyStatements, and the signal's reason. */
+  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
   /** Throws where a body is not as the schema has it. */
   readonly check: (schema: Schema, body: unknown) => void
 }
@@ -59,6 +63,8 @@ export interface OperationReply {
   readonly type?: ReplyType
 }
 
+export type StatementKind = 'query' | 'transaction' | 'tool'
+
 interface QueryParameter {
   readonly description: string
   readonly schema: Schema
@@ -70,7 +76,7 @@ interface OperationEntry {
   readonly path: string
   readonly summary: string
   readonly description?: string
-  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes' | 'Queries' | 'Transactions' | 'Tools'
+  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes' | 'Queries' | 'Transactions' | 'Statements' | 'Tools'
   readonly params?: Readonly<Record<string, string>>
   /** What the URL may have beside `fdAlias`. */
   readonly queryParameters?: Readonly<Record<string, QueryParameter>>
@@ -89,6 +95,8 @@ interface OperationEntry {
   readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
   /** Set for those that cannot be an operation of a transaction. */
   readonly standsAlone?: true
+  /** Set for those whose work may be long: they are admitted, listed and stopped as statements; with their text, for people. */
+  readonly statement?: { readonly kind: StatementKind; text(body: unknown): string }
   readonly errors: readonly ProblemType[]
 }
 

@@ -1,5 +1,5 @@
 /** The operation of the query language (REST interface, section 2). */
-import { AshlarError, type Dialect } from '@ashlar/engine'
+import { AshlarError, type Dialect, type QueryRequest } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
 import { onceOf } from '../idempotency/run-once.ts'
 import { wholeReply } from '../row-reply.ts'
@@ -39,6 +39,7 @@ export const queryOperations: readonly FdOperation[] = [
     keepsReply: true,
     reply: Type.Array(Row),
     writesRows: true,
+    statement: { kind: 'query', text: (body) => (body as QueryFields).query },
     errors: [
       'QuerySyntaxError',
       'MalformedValue',
@@ -69,7 +70,7 @@ export const queryOperations: readonly FdOperation[] = [
       'PartlyCommitted',
     ],
     async run(database, request) {
-      const { body, replyType, signal } = request
+      const { body, replyType, signal, mayGoOn } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
@@ -82,7 +83,8 @@ export const queryOperations: readonly FdOperation[] = [
       })
       const once = onceOf(request, 200, toReply)
       const keyed = once === undefined ? {} : { once }
-      const { chunks } = await database.query({ text, explain, rowSeparator, signal, ...dialect, ...given, ...keyed })
+      const asked: QueryRequest = { text, explain, rowSeparator, signal, mayGoOn, ...dialect, ...given, ...keyed }
+      const { chunks } = await database.query(asked)
       return { rows: chunks }
     },
   },

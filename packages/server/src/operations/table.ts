@@ -5,6 +5,7 @@ import type { Method, Operation } from './operation.ts'
 import { queryOperations } from './query.ts'
 import { fdOperations, serviceOperations } from './root.ts'
 import { schemaOperations } from './schema.ts'
+import { statementOperations } from './statement.ts'
 import { toolOperations, toolServiceOperations } from './tool.ts'
 import { transactionOperation } from './transaction.ts'
 
@@ -15,6 +16,7 @@ const single: readonly Operation[] = [
   ...objectOperations,
   ...indexOperations,
   ...queryOperations,
+  ...statementOperations,
   ...toolServiceOperations,
   ...toolOperations,
 ]

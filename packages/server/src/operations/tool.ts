@@ -21,7 +21,7 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
     standsAlone: true,
     errors: [],
     async run({ service }) {
-      const runs = [...service.toolRuns.all(), ...(await service.siblings.toolRuns())]
+      const runs = [...service.toolRuns.all(), ...(await service.siblings.ask({ about: 'runs' }))]
       return { body: tools.map((tool) => describe(tool, runs)) }
     },
   },
@@ -71,6 +71,7 @@ export const toolOperations: readonly FdOperation[] = [
     reply: ToolReply,
     otherReplies: { 202: { description: 'With Prefer: respond-async' } },
     standsAlone: true,
+    statement: { kind: 'tool', text: (body) => (body as ToolRequest).tool },
     keepsReply: true,
     errors: ['MalformedRequest', 'MalformedValue', 'UnknownField'],
     chooseFd({ body, query, service: { federatedDatabases } }) {
@@ -89,6 +90,7 @@ export const toolOperations: readonly FdOperation[] = [
       const given = readFlags(tool, others)
       const isKnown = bootFile === undefined || service.federatedDatabases.agrees(bootFile, fd)
       const note = isKnown ? undefined : bootFileNote(bootFile, fd.alias)
+      await request.mayGoOn?.()
       const run = async (): Promise<OperationReply> => {
         if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, given, signal, note) }
         service.toolRuns.start(tool, fd, given, note)

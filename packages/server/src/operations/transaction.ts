@@ -5,6 +5,11 @@ import { runOperations } from '../transaction/run-operations.ts'
 import type { FdOperation, Operation, OperationReply } from './operation.ts'
 import { TransactionBody, TransactionReply } from './wire-schemas.ts'
 
+/** For people: the body is not checked yet. */
+function operationsOf(body: unknown): string {
+  return Array.isArray(body) ? `${body.length} operations` : ''
+}
+
 /** `others`: what may be part of a transaction, and what may not but is known. */
 export function transactionOperation(others: readonly Operation[]): FdOperation {
   let finder: OperationFinder | undefined
@@ -21,6 +26,7 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     isBodyCheckedByEngine: true,
     reply: TransactionReply,
     standsAlone: true,
+    statement: { kind: 'transaction', text: operationsOf },
     keepsReply: true,
     errors: [
       ...new Set(others.flatMap(({ errors }) => errors)),

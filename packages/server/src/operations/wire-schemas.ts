@@ -251,6 +251,17 @@ export const Resources = Type.Object({
   resources: Type.Array(Type.Object({ uri: Type.String(), supportedMethods: Type.Array(Type.String()) })),
 })
 
+export const StatementRecord = Type.Object({
+  id: Type.String({ description: 'What the header Statement-Id of its reply has.' }),
+  kind: Type.Union([Type.Literal('query'), Type.Literal('transaction'), Type.Literal('tool')]),
+  text: Type.String({ description: 'The first 1,000 characters; of a transaction how many operations it has.' }),
+  fdAlias: Type.String(),
+  clientAddress: Type.String(),
+  startedAt: Type.String(),
+  state: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('sending')]),
+  bytesSent: Type.Integer({ description: 'Of rows, before compression.' }),
+})
+
 export const FederatedDatabaseRecord = Type.Object({
   bootfile: Type.String({ description: 'Where the federated database is kept.' }),
   alias: Type.String(),

@@ -36,7 +36,7 @@ export async function runOperations(
     isRehearsed,
     once,
     undefined,
-    request.signal,
+    { signal: request.signal, mayGoOn: request.mayGoOn },
   )
 }
 
@@ -125,8 +125,14 @@ const comma = Buffer.from(',')
 const brace = Buffer.from('}')
 
 /** Spread, the getters of the request would all be asked. */
-function plainRequest({ fd, service, check, signal }: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body'> {
-  return { fd, service, check, signal, replyType: 'json', headers: {} }
+function plainRequest({
+  fd,
+  service,
+  check,
+  signal,
+  mayGoOn,
+}: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body'> {
+  return { fd, service, check, signal, mayGoOn, replyType: 'json', headers: {} }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

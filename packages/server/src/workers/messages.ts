@@ -1,16 +1,16 @@
 /** What the primary and its workers tell each other. */
 import type { Worker as Child } from 'node:cluster'
 import type { Config } from '../config/config.ts'
-import type { RunRecord } from '../tools/tool-runs.ts'
+import type { Answer, Question } from './questions.ts'
 
 export type ToWorker =
   /** `upSince`: when the server started, in milliseconds of the clock. */
   | { readonly kind: 'start'; readonly config: Config; readonly upSince: number }
   | { readonly kind: 'stop' }
-  /** Which runs of tools it knows, for another worker. */
-  | { readonly kind: 'askRuns'; readonly id: number }
-  /** Those of all others. */
-  | { readonly kind: 'runsElsewhere'; readonly id: number; readonly runs: readonly RunRecord[] }
+  /** By another worker. */
+  | { readonly kind: 'asked'; readonly id: number; readonly question: Question }
+  /** By all others. */
+  | { readonly kind: 'answered'; readonly id: number; readonly answers: readonly Answer[] }
 
 export type ToPrimary =
   /** From now on it hears what it is told; what was sent before would be lost. */
@@ -18,8 +18,8 @@ export type ToPrimary =
   | { readonly kind: 'listening'; readonly url: string; readonly stores: readonly ServedStore[] }
   /** It was asked to stop the server. */
   | { readonly kind: 'stopAll' }
-  | { readonly kind: 'askRuns'; readonly id: number }
-  | { readonly kind: 'runs'; readonly id: number; readonly runs: readonly RunRecord[] }
+  | { readonly kind: 'ask'; readonly id: number; readonly question: Question }
+  | { readonly kind: 'answer'; readonly id: number; readonly answers: readonly Answer[] }
 
 /** What the line at the start tells of a federated database. */
 export interface ServedStore {

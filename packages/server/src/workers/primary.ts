@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import type { ServerLimits } from '../limits.ts'
 import { CrashCount, crashOf, crashSentence, lmdbStores } from './crash.ts'
 import { type ServedStore, type ToPrimary, tellWorker } from './messages.ts'
-import { RunQuestions } from './run-questions.ts'
+import { Questions } from './questions.ts'
 import { closeUnacknowledged } from './unacknowledged.ts'
 
 const firstDelayMs = 100
@@ -31,7 +31,7 @@ export class Primary {
   private readonly crashes: CrashCount<Child>
   private readonly children = new Set<Child>()
   private readonly listening = new Set<Child>()
-  private readonly questions = new RunQuestions()
+  private readonly questions = new Questions()
   /** Set once all serve: whoever ends from then on is replaced. */
   private served: Served | undefined
   /** Of the first that came to serve, and so of all. */
@@ -90,8 +90,8 @@ export class Primary {
         if (message.kind === 'ready') this.startWork(child)
         else if (message.kind === 'listening') resolve(this.serves(child, message))
         else if (message.kind === 'stopAll') void this.stop()
-        else if (message.kind === 'runs') this.questions.answer(child, message.id, message.runs)
-        else this.questions.ask(child, message.id, this.othersThan(child))
+        else if (message.kind === 'answer') this.questions.answer(child, message.id, message.answers)
+        else this.questions.ask(child, message.id, message.question, this.othersThan(child))
       })
       child.on('exit', (code, signal) => {
         resolve(undefined)

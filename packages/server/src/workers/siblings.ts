@@ -1,18 +1,18 @@
 /** The other processes that answer on the same port. */
-import type { RunRecord } from '../tools/tool-runs.ts'
+import type { Answer, Answers, Question } from './questions.ts'
 
 export interface Siblings {
   /** When the first of them started, in milliseconds of the clock; absent where there are none. */
   readonly upSince?: number
-  /** The runs of tools that they know of. */
-  toolRuns(): Promise<readonly RunRecord[]>
+  /** What all of them answer. */
+  ask<About extends keyof Answers>(question: Question & { readonly about: About }): Promise<readonly Answers[About][]>
   /** Stops all of them, this process too. */
   stopAll?(): void
-  /** `ownRuns`: what this process tells them when they ask. */
-  answerWith(ownRuns: () => readonly RunRecord[]): void
+  /** `answer`: what this process tells them when they ask. */
+  answerWith(answer: (question: Question) => readonly Answer[]): void
 }
 
 export const noSiblings: Siblings = {
-  toolRuns: async () => [],
+  ask: async () => [],
   answerWith: () => undefined,
 }

@@ -2,16 +2,16 @@
 
 import type { Config } from '../config/config.ts'
 import type { RunningServer } from '../start-server.ts'
-import type { RunRecord } from '../tools/tool-runs.ts'
 import type { ToPrimary, ToWorker } from './messages.ts'
+import type { Answer, Answers, Question } from './questions.ts'
 import type { Siblings } from './siblings.ts'
 
 export class Worker implements Siblings {
-  private readonly questions = new Map<number, (runs: readonly RunRecord[]) => void>()
+  private readonly questions = new Map<number, (answers: readonly Answer[]) => void>()
   /** When the server started, in milliseconds of the clock. */
   upSince = performance.timeOrigin
   private asked = 0
-  private ownRuns: () => readonly RunRecord[] = () => []
+  private answer: (question: Question) => readonly Answer[] = () => []
 
   /** Resolves with what it is to serve. */
   configured(): Promise<Config> {
@@ -21,9 +21,11 @@ export class Worker implements Siblings {
           this.upSince = message.upSince
           resolve(message.config)
         }
-        if (message.kind === 'askRuns') tell({ kind: 'runs', id: message.id, runs: this.ownRuns() })
-        if (message.kind !== 'runsElsewhere') return
-        this.questions.get(message.id)?.(message.runs)
+        if (message.kind === 'asked') {
+          tell({ kind: 'answer', id: message.id, answers: this.answer(message.question) })
+        }
+        if (message.kind !== 'answered') return
+        this.questions.get(message.id)?.(message.answers)
         this.questions.delete(message.id)
       })
       tell({ kind: 'ready' })
@@ -45,16 +47,17 @@ export class Worker implements Siblings {
     tell({ kind: 'stopAll' })
   }
 
-  toolRuns(): Promise<readonly RunRecord[]> {
+  ask<About extends keyof Answers>(question: Question & { readonly about: About }): Promise<readonly Answers[About][]> {
     const id = ++this.asked
     return new Promise((resolve) => {
-      this.questions.set(id, resolve)
-      tell({ kind: 'askRuns', id })
+      // All answer what was asked.
+      this.questions.set(id, (answers) => resolve(answers as readonly Answers[About][]))
+      tell({ kind: 'ask', id, question })
     })
   }
 
-  answerWith(ownRuns: () => readonly RunRecord[]): void {
-    this.ownRuns = ownRuns
+  answerWith(answer: (question: Question) => readonly Answer[]): void {
+    this.answer = answer
   }
 }
 

@@ -223,7 +223,7 @@ it('the port stays also when all workers are killed at once', async () => {
   expect((await server.ended).code).toBe(0)
 })
 
-it('a run of a tool is told by every worker', async () => {
+it('a run of a tool and a statement are told by every worker, and a statement is stopped by any of them', async () => {
   const server = startTwo()
   const url = await server.url
   const asked = await new Connection(url).send('POST', '/v1/tool', { tool: 'Verify' }, { prefer: 'respond-async' })
@@ -232,9 +232,38 @@ it('a run of a tool is told by every worker', async () => {
     const tools = (await new Connection(url).send('GET', '/v1/tool')).body as Loose[]
     expect(tools.find(({ name }) => name === 'Verify').runs).toMatchObject([{ tool: 'Verify', fdAlias: 'default' }])
   }
+  await fillMap(new Connection(url))
+  const query = 'MATCH (p:Place)-[:roads*1..30]->(q) GROUP BY q.name RETURN COUNT()'
+  // Connections go to the workers in turn: one at least is at another than the one that is asked to stop them.
+  const answers = [0, 1].map(() => new Connection(url).send('POST', '/v1/query', { query }))
+  const other = new Connection(url)
+  const listed = async (): Promise<string[]> =>
+    ((await other.send('GET', '/v1/statement')).body as Loose[]).map(({ id }) => id)
+  await expect.poll(listed, { timeout: 10_000, interval: 5 }).toHaveLength(2)
+  for (const id of await listed()) expect((await other.send('DELETE', `/v1/statement/${id}`)).status).toBe(204)
+  for (const { status, body } of await Promise.all(answers)) {
+    expect([status, body.type]).toEqual([409, 'StatementStopped'])
+  }
+  expect((await other.send('DELETE', '/v1/statement/none')).status).toBe(404)
   server.child.kill('SIGTERM')
   expect((await server.ended).code).toBe(0)
 })
+
+/** Places with a way from each to each: there are more walks than anybody could wait for. */
+async function fillMap(connection: Connection): Promise<void> {
+  const roads = { logicalType: 'list', elementSpecification: { logicalType: 'reference', referencedClass: 'Place' } }
+  const attributes = [
+    { attributeName: 'name', logicalType: 'string' },
+    { attributeName: 'roads', ...roads },
+  ]
+  await connection.send('PUT', '/v1/schema', [{ className: 'Place', isReferenceable: true, attributes }])
+  const oids: string[] = []
+  for (let i = 0; i < 12; i++) {
+    const place = { class: 'Place', attributes: { name: `p${i}` } }
+    oids.push((await connection.send('POST', '/v1/object', place)).body.__identifier__)
+  }
+  for (const oid of oids) await connection.send('PUT', `/v1/object/${oid}`, { attributes: { roads: oids } })
+}
 
 it('they tell one uptime, and end together by POST /shutdown to any of them', async () => {
   const server = startTwo('--allow-shutdown')

@@ -19,6 +19,8 @@ describe('the wire types of the client', () => {
     expectTypeOf<Static<typeof schemas.SchemaReport>>().toExtend<wire.SchemaReport>()
     expectTypeOf<Static<typeof schemas.ToolReply>>().toExtend<wire.ToolReply>()
     expectTypeOf<Static<typeof schemas.ToolRecord>>().toExtend<wire.ToolRecord>()
+    expectTypeOf<Static<typeof schemas.StatementRecord>>().toExtend<wire.StatementRecord>()
+    expectTypeOf<keyof Static<typeof schemas.StatementRecord>>().toEqualTypeOf<keyof wire.StatementRecord>()
     expectTypeOf<keyof Static<typeof schemas.ProblemBody>>().toEqualTypeOf<keyof wire.Problem>()
     expectTypeOf<keyof Static<typeof schemas.ClassRepresentation>>().toEqualTypeOf<keyof wire.ClassRepresentation>()
   })

@@ -29,7 +29,8 @@ export interface OpenServer {
 export async function openServer(setting: ServerSetting = {}): Promise<OpenServer> {
   const federatedDatabases: FederatedDatabase[] = []
   for (const alias of setting.aliases ?? ['default']) {
-    federatedDatabases.push(await FederatedDatabase.open({ alias, store: await openStore(setting.store ?? 'memory:') }))
+    const store = await openStore(setting.store ?? 'memory:')
+    federatedDatabases.push(await FederatedDatabase.open({ alias, store, limits: setting.limits ?? {} }))
   }
   const app = await buildServer({
     federatedDatabases,

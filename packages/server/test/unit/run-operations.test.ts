@@ -19,8 +19,8 @@ it('others have their turn before each operation, and the transaction knows whet
   const fd = {
     alias: 'x',
     transaction(...given: Parameters<FederatedDatabase['transaction']>) {
-      const [body, , , , signal] = given
-      known = signal
+      const [body, , , , client] = given
+      known = client?.signal
       const between = async (): Promise<void> => void order.push('turn')
       return body(() => database, false, between)
     },

@@ -4,6 +4,7 @@ import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import type { OutputRow, RowKind } from './row.ts'
 import type { Run } from './run.ts'
+import { sortInTurns } from './sort-in-turns.ts'
 import { sortKey } from './sort-key.ts'
 import type { StatementContext } from './statement-context.ts'
 
@@ -46,10 +47,14 @@ export async function sortRows<R>(
     const breath = context.breathe()
     if (breath !== undefined) await breath
   }
-  const all = sorted(kept)
+  const all = await sortInTurns(kept, byKey, () => context.breathe())
   return (wanted === undefined ? all : all.slice(0, wanted)).map(({ row }) => row)
 }
 
 function sorted<R>(rows: Keyed<R>[]): Keyed<R>[] {
-  return rows.sort((one, other) => Buffer.compare(one.key, other.key))
+  return rows.sort(byKey)
+}
+
+function byKey(one: Keyed<unknown>, other: Keyed<unknown>): number {
+  return Buffer.compare(one.key, other.key)
 }

@@ -6,7 +6,7 @@ import { type Container, listContainers } from '../../records/containers.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { scanSideBySide, scansAtOnce } from '../../store/scan-side-by-side.ts'
 import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreFacts } from '../../store/store.ts'
-import { openTimeSlice } from '../../store/time-slice.ts'
+import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import type { Dialect } from '../dialect.ts'
@@ -18,6 +18,8 @@ export interface TextContext {
   readonly limits: EngineLimits
   readonly facts: StoreFacts
   readonly signal: AbortSignal | undefined
+  /** One for all statements, however short each is. */
+  readonly slice: TimeSlice
   /** By performance.now(). */
   readonly endsAtMs: number
   /** Ticks since 0001-01-01 in UTC. */
@@ -29,7 +31,6 @@ export class StatementContext {
   readonly snapshot: Snapshot
   readonly catalog: Catalog
   readonly reader: SnapshotReader
-  private readonly slice = openTimeSlice()
   private expansions = 0
   private heldRows = 0
   private heldBytes = 0
@@ -99,7 +100,7 @@ export class StatementContext {
   /** Checks, and lets others have their turn where it is time. */
   breathe(): Promise<void> | undefined {
     this.check()
-    return this.slice.breath()
+    return this.texts.slice.breath()
   }
 
   /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded. */

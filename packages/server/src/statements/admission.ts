@@ -1,0 +1,95 @@
+/** How many statements work at once: the others wait for a bounded time, or are refused (contract 1.4.10, 1.5.15). */
+import { AshlarError, firstTurn, mayBegin } from '@ashlar/engine'
+import type { ServerLimits } from '../limits.ts'
+import { AddressCount, StatementQueue, type Waiter } from './statement-queue.ts'
+
+export type AdmissionLimits = Pick<
+  ServerLimits,
+  | 'statementsMax'
+  | 'statementsPerAddressMax'
+  | 'queuedStatementsMax'
+  | 'queuedStatementsPerAddressMax'
+  | 'statementQueueMsMax'
+>
+
+/**
+ * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
+ * of `statementsMax`, of which no address gets all. First turns are had one after the other, by turns with statements that have places.
+ */
+export class Admission {
+  private readonly limits: AdmissionLimits
+  private readonly working = new AddressCount()
+  private readonly beginning: StatementQueue
+  private readonly waiting: StatementQueue
+  private isHandingTurnsOut = false
+
+  constructor(limits: AdmissionLimits) {
+    this.limits = limits
+    this.beginning = new StatementQueue(limits, () => this.tooLate('to begin'))
+    this.waiting = new StatementQueue(limits, (address) =>
+      this.hasShare(address) ? this.shareTaken() : this.tooLate('for one of these to end'),
+    )
+  }
+
+  /** For a request whose body is still to be read. Throws ServerBusy, TooManyStatements. */
+  checkRoom(address: string): void {
+    this.beginning.checkRoom(address)
+  }
+
+  /** Undefined where the statement may begin at once. Throws what `StatementQueue.wait` does. */
+  begin(waiter: Waiter): Promise<void> | undefined {
+    if (!this.isHandingTurnsOut && mayBegin()) return undefined
+    const turn = this.beginning.wait(waiter)
+    if (!this.isHandingTurnsOut) void this.handTurnsOut()
+    return turn
+  }
+
+  /** Undefined where there is a place at once; it is held until `leave`. Throws what `StatementQueue.wait` does. */
+  takePlace(waiter: Waiter): Promise<void> | undefined {
+    const { address } = waiter
+    if (this.isFree(address)) {
+      this.working.add(address)
+      return undefined
+    }
+    return this.waiting.wait(waiter)
+  }
+
+  /** Gives a place back. */
+  leave(address: string): void {
+    this.working.remove(address)
+    while (this.working.all < this.limits.statementsMax) {
+      const next = this.waiting.letGo((one) => !this.hasShare(one))
+      if (next === undefined) return
+      this.working.add(next)
+    }
+  }
+
+  private async handTurnsOut(): Promise<void> {
+    this.isHandingTurnsOut = true
+    while (!this.beginning.isEmpty) {
+      await firstTurn()
+      this.beginning.letGo(() => true)
+    }
+    this.isHandingTurnsOut = false
+  }
+
+  private isFree(address: string): boolean {
+    return this.working.all < this.limits.statementsMax && !this.hasShare(address)
+  }
+
+  private hasShare(address: string): boolean {
+    return this.working.of(address) >= this.limits.statementsPerAddressMax
+  }
+
+  private shareTaken(): AshlarError {
+    const { statementsPerAddressMax } = this.limits
+    const message = `${statementsPerAddressMax} statements of your address are under way, the most that may (statementsPerAddressMax).`
+    return new AshlarError('TooManyStatements', message)
+  }
+
+  private tooLate(forWhat: string): AshlarError {
+    const { statementsMax, statementQueueMsMax } = this.limits
+    const message = `The server works on as many statements as it may, ${statementsMax} (statementsMax): yours has waited ${statementQueueMsMax} ms ${forWhat} (statementQueueMsMax).`
+    return new AshlarError('ServerBusy', message)
+  }
+}

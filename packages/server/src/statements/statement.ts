@@ -1,0 +1,156 @@
+/** One statement under way: who asked for it, how far it is, and what ends it. */
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { AshlarError } from '@ashlar/engine'
+import { listedTextCharactersMax } from '../limits.ts'
+import type { StatementKind } from '../operations/operation.ts'
+import { ClientGone } from '../problem.ts'
+import type { Admission } from './admission.ts'
+
+/** What GET /v1/statement tells. */
+export interface StatementRecord {
+  readonly id: string
+  readonly kind: StatementKind
+  /** Cut where it is long. */
+  readonly text: string
+  readonly fdAlias: string
+  readonly clientAddress: string
+  readonly startedAt: string
+  /** It waits for a turn or a place, works, or sends its rows. */
+  readonly state: 'queued' | 'running' | 'sending'
+  /** Of rows, before compression. */
+  readonly bytesSent: number
+}
+
+export interface Asked {
+  readonly kind: StatementKind
+  readonly text: string
+  readonly fdAlias: string
+  readonly clientAddress: string
+}
+
+export class Statement {
+  readonly id = randomUUID()
+  private readonly response: ServerResponse
+  private readonly asked: Asked
+  private readonly admission: Admission
+  private readonly startedAtMs = Date.now()
+  private readonly waitsUntilMs: number
+  private readonly controller = new AbortController()
+  private readonly ended: (statement: Statement) => void
+  private waits = false
+  private hasPlace = false
+  private isWorking = true
+  private isReplying = true
+  private bytesSent = 0
+  /** While it waits for one. */
+  private place: Promise<void> | undefined
+
+  /** `ended`: called once its work and its reply have come to their ends. */
+  constructor(
+    asked: Asked,
+    response: ServerResponse,
+    admission: Admission,
+    queueMsMax: number,
+    ended: (statement: Statement) => void,
+  ) {
+    this.asked = asked
+    this.response = response
+    this.admission = admission
+    this.waitsUntilMs = performance.now() + queueMsMax
+    this.ended = ended
+    const replied = (): void => {
+      if (!this.isReplying) return
+      this.isReplying = false
+      if (!response.writableFinished) this.controller.abort(new ClientGone())
+      this.end()
+    }
+    response.once('finish', replied).once('close', replied)
+  }
+
+  /** Aborted when the client goes away, and when the statement is stopped. */
+  get signal(): AbortSignal {
+    return this.controller.signal
+  }
+
+  /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
+  mayBegin(): Promise<void> | undefined {
+    return this.queued(this.admission.begin(this.waiter()))
+  }
+
+  /** Waited for before it works on, or sends rows, for long; undefined where it has a place. Throws as `mayBegin`. */
+  readonly mayGoOn = (): Promise<void> | undefined => {
+    if (this.hasPlace) return undefined
+    // Its work and its reply may both ask.
+    this.place ??= this.takePlace()?.finally(() => {
+      this.place = undefined
+    })
+    return this.place
+  }
+
+  /** A part of the reply. */
+  sent(bytes: number): void {
+    this.bytesSent += bytes
+  }
+
+  /** Its work is over; what is left is at most the sending of rows. */
+  worked(): void {
+    this.isWorking = false
+    this.end()
+  }
+
+  stop(): void {
+    const message = `The statement was stopped by DELETE /v1/statement/${this.id}.`
+    this.controller.abort(new AshlarError('StatementStopped', message))
+  }
+
+  /** The client went away before it began. */
+  lost(): void {
+    this.controller.abort(new ClientGone())
+    this.isReplying = false
+    this.end()
+  }
+
+  record(): StatementRecord {
+    const { asked, id, startedAtMs, bytesSent, response } = this
+    const state = this.waits ? 'queued' : response.headersSent ? 'sending' : 'running'
+    const text = asked.text.slice(0, listedTextCharactersMax)
+    return { id, ...asked, text, startedAt: new Date(startedAtMs).toISOString(), state, bytesSent }
+  }
+
+  private waiter() {
+    return { address: this.asked.clientAddress, waitsUntilMs: this.waitsUntilMs, signal: this.signal }
+  }
+
+  private queued(wait: Promise<void> | undefined): Promise<void> | undefined {
+    if (wait === undefined) return undefined
+    this.waits = true
+    return wait.finally(() => {
+      this.waits = false
+    })
+  }
+
+  private takePlace(): Promise<void> | undefined {
+    const place = this.admission.takePlace(this.waiter())
+    if (place !== undefined) return this.queued(place.then(() => this.keepPlace()))
+    this.hasPlace = true
+    return undefined
+  }
+
+  private get isOver(): boolean {
+    return !this.isWorking && !this.isReplying
+  }
+
+  /** The client may have gone while the place was given. */
+  private keepPlace(): void {
+    if (this.isOver) this.admission.leave(this.asked.clientAddress)
+    else this.hasPlace = true
+  }
+
+  private end(): void {
+    if (!this.isOver) return
+    if (this.hasPlace) this.admission.leave(this.asked.clientAddress)
+    this.hasPlace = false
+    this.ended(this)
+  }
+}

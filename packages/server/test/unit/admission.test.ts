@@ -1,0 +1,139 @@
+/** How many statements work at once, how many wait, and who goes first. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { AshlarError } from '@ashlar/engine'
+import { describe, expect, it } from 'vitest'
+import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
+import type { Waiter } from '../../src/statements/statement-queue.ts'
+
+const limits: AdmissionLimits = {
+  statementsMax: 3,
+  statementsPerAddressMax: 2,
+  queuedStatementsMax: 4,
+  queuedStatementsPerAddressMax: 3,
+  statementQueueMsMax: 1_000_000,
+}
+
+function waiter(address: string, more: Partial<Waiter> = {}): Waiter {
+  return { address, waitsUntilMs: performance.now() + 1_000_000, signal: new AbortController().signal, ...more }
+}
+
+async function typeOf(attempt: () => Promise<void> | undefined): Promise<string> {
+  try {
+    await attempt()
+    return 'no error'
+  } catch (error) {
+    return (error as AshlarError).type
+  }
+}
+
+/** Places for each of these addresses; the names of those who got theirs, in the order in which they did. */
+function askFor(admission: Admission, names: readonly string[]): string[] {
+  const got: string[] = []
+  for (const name of names) {
+    const place = admission.takePlace(waiter(name[0] as string))
+    if (place === undefined) got.push(name)
+    else void place.then(() => got.push(name))
+  }
+  return got
+}
+
+describe('places', () => {
+  it('are given at once while there are any, and then in the order of the queue', async () => {
+    const admission = new Admission({ ...limits, statementsPerAddressMax: 3 })
+    const got = askFor(admission, ['a1', 'a2', 'b3', 'b4', 'a5', 'b6'])
+    expect(got).toEqual(['a1', 'a2', 'b3'])
+    admission.leave('a')
+    admission.leave('a')
+    await nextTurn()
+    expect(got).toEqual(['a1', 'a2', 'b3', 'b4', 'a5'])
+  })
+
+  it('are never all of one address: others pass those that wait for their share', async () => {
+    const admission = new Admission(limits)
+    const got = askFor(admission, ['a1', 'a2', 'a3', 'a4', 'b5'])
+    expect(got).toEqual(['a1', 'a2', 'b5'])
+    const more = askFor(admission, ['c6'])
+    admission.leave('b')
+    await nextTurn()
+    expect(more).toEqual(['c6'])
+    expect(got).toHaveLength(3)
+    admission.leave('a')
+    await nextTurn()
+    expect(got).toEqual(['a1', 'a2', 'b5', 'a3'])
+  })
+
+  it('are refused where the queue is full, in all or by address', async () => {
+    const admission = new Admission(limits)
+    askFor(admission, ['a1', 'a2', 'b3'])
+    askFor(admission, ['a4', 'a5', 'a6'])
+    expect(await typeOf(() => admission.takePlace(waiter('a')))).toBe('TooManyStatements')
+    askFor(admission, ['b7'])
+    expect(await typeOf(() => admission.takePlace(waiter('c')))).toBe('ServerBusy')
+  })
+
+  it('are not waited for longer than said: a share that is used up is told apart from a full server', async () => {
+    const admission = new Admission(limits)
+    const late = (address: string) => typeOf(() => admission.takePlace(waiter(address, { waitsUntilMs: 0 })))
+    askFor(admission, ['a1', 'a2'])
+    expect(await late('a')).toBe('TooManyStatements')
+    askFor(admission, ['b3'])
+    expect(await late('b')).toBe('ServerBusy')
+    // Those who gave up have left the queue: neither has a place when one is free.
+    admission.leave('a')
+    expect(askFor(admission, ['c4'])).toEqual(['c4'])
+  })
+
+  it('whoever goes away leaves the queue at once, and has its room there no more', async () => {
+    const admission = new Admission(limits)
+    askFor(admission, ['a1', 'a2', 'b3'])
+    const controllers = [1, 2, 3].map(() => new AbortController())
+    const gone = new Error('gone')
+    const waits = controllers.map(({ signal }) => admission.takePlace(waiter('a', { signal })))
+    for (const controller of controllers) controller.abort(gone)
+    for (const wait of waits) await expect(wait).rejects.toBe(gone)
+    const got = askFor(admission, ['a4', 'a5', 'a6'])
+    admission.leave('a')
+    await nextTurn()
+    expect(got).toEqual(['a4'])
+  })
+})
+
+describe('first turns', () => {
+  it('are one in a turn of the event loop, once those that came at the same time have used a slice up', async () => {
+    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 100 })
+    const turns: number[] = []
+    let turn = 0
+    let isOver = false
+    const count = (): void => {
+      turn += 1
+      if (!isOver) setImmediate(count)
+    }
+    count()
+    const busy = (): void => {
+      const end = performance.now() + 6
+      while (performance.now() < end);
+    }
+    const begun = Array.from({ length: 10 }, async () => {
+      const wait = admission.begin(waiter('a'))
+      if (wait !== undefined) await wait
+      busy()
+      turns.push(turn)
+    })
+    await Promise.all(begun)
+    isOver = true
+    expect(turns).toHaveLength(10)
+    expect(new Set(turns).size).toBe(10)
+  })
+
+  it('are refused where too many wait for one, before a body is read too', async () => {
+    const admission = new Admission(limits)
+    while (admission.begin(waiter('a')) === undefined);
+    void admission.begin(waiter('a'))
+    void admission.begin(waiter('a'))
+    expect(() => admission.checkRoom('a')).toThrow(expect.objectContaining({ type: 'TooManyStatements' }))
+    expect(() => admission.checkRoom('b')).not.toThrow()
+    void admission.begin(waiter('b'))
+    expect(() => admission.checkRoom('c')).toThrow(expect.objectContaining({ type: 'ServerBusy' }))
+    expect(await typeOf(() => admission.begin(waiter('c')))).toBe('ServerBusy')
+  })
+})

@@ -1,0 +1,248 @@
+/** Statements under way: admitted or refused, listed, stopped, and ended with their clients. */
+import { type ClientRequest, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Limits } from '../../src/limits.ts'
+import type { StatementRecord } from '../../src/statements/statement.ts'
+import { rule } from '../contract/rule.ts'
+import { openServer } from './open-server.ts'
+
+/** It goes through more walks than anybody could wait for, and sorts them. */
+const endless = 'MATCH (p:Place)-[:roads*1..30]->(q) ORDER BY q.name RETURN q.name'
+const short = 'FROM Place WHERE name = "p3" RETURN name'
+
+interface Running {
+  readonly app: FastifyInstance
+  readonly url: string
+  readonly log: Record<string, unknown>[]
+  get(path: string): Promise<Answer>
+  send(method: string, path: string, query?: string, accept?: string): Promise<Answer>
+  /** The request, and its answer; rejected where it breaks off. */
+  start(query: string, accept?: string): { readonly sent: ClientRequest; readonly answer: Promise<Answer> }
+  /** Once there are so many, in this state. */
+  listed(count: number, state?: StatementRecord['state']): Promise<readonly StatementRecord[]>
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: Record<string, unknown>
+  readonly text: string
+}
+
+async function open(limits: Partial<Limits> = {}): Promise<Running> {
+  const log: Record<string, unknown>[] = []
+  const { app } = await openServer({
+    limits: { pathExpansionsMax: 1e12, sortedRowsMax: 1e12, sortedBytesMax: 1e12, walkEdgesMax: 30, ...limits },
+    onLog: (line) => log.push(JSON.parse(line)),
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const asked = new Set<ClientRequest>()
+  onTestFinished(() => {
+    for (const sent of asked) sent.destroy()
+  })
+  const start = (method: string, path: string, query?: string, accept = 'application/json') => {
+    const type = query === undefined ? {} : { 'content-type': 'text/plain' }
+    const sent = request(`${url}${path}`, { method, agent: false, headers: { accept, ...type } })
+    asked.add(sent)
+    const answer = new Promise<Answer>((resolve, reject) => {
+      sent.on('error', reject).on('response', (response) => {
+        text(response).then((body) => {
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text: body })
+        }, reject)
+      })
+    })
+    answer.catch(() => undefined)
+    sent.end(query)
+    return { sent, answer }
+  }
+  const running: Running = {
+    app,
+    url,
+    log,
+    get: (path) => start('GET', path).answer,
+    send: (...given) => start(...given).answer,
+    start: (query, accept) => start('POST', '/v1/query', query, accept),
+    async listed(count, state) {
+      for (;;) {
+        const records = JSON.parse((await running.get('/v1/statement')).text) as StatementRecord[]
+        if (records.length === count && records.every((one) => state === undefined || one.state === state))
+          return records
+        await nextTurn()
+      }
+    },
+  }
+  await fill(running)
+  return running
+}
+
+async function fill({ app }: Running): Promise<void> {
+  const roads = { logicalType: 'list', elementSpecification: { logicalType: 'reference', referencedClass: 'Place' } }
+  const attributes = [
+    { attributeName: 'name', logicalType: 'string' },
+    { attributeName: 'roads', ...roads },
+  ]
+  const payload = [{ className: 'Place', isReferenceable: true, attributes }]
+  expect((await app.inject({ method: 'PUT', url: '/v1/schema', payload })).statusCode).toBe(201)
+  const oids: string[] = []
+  for (let i = 0; i < 12; i++) {
+    const payload = { class: 'Place', attributes: { name: `p${i}` } }
+    oids.push((await app.inject({ method: 'POST', url: '/v1/object', payload })).json().__identifier__)
+  }
+  for (const oid of oids) {
+    const payload = { attributes: { roads: oids } }
+    expect((await app.inject({ method: 'PUT', url: `/v1/object/${oid}`, payload })).statusCode).toBe(204)
+  }
+}
+
+const places = { statementsMax: 2, statementsPerAddressMax: 2 }
+
+rule(
+  ['1.4.10', '1.5.15'],
+  'statements beyond the places are refused in time; short ones and reads are not',
+  async () => {
+    const { start, send, get, listed } = await open({ ...places, statementQueueMsMax: 50 })
+    start(endless)
+    start(endless)
+    await listed(2, 'running')
+    const late = await start(endless).answer
+    expect([late.status, late.headers['retry-after']]).toEqual([429, '1'])
+    expect(JSON.parse(late.text)).toMatchObject({ type: 'TooManyStatements' })
+    expect(JSON.parse(late.text).message).toMatch(/statementsPerAddressMax/)
+    // On a machine that is busy with something else it may take longer than it is given.
+    await expect.poll(async () => (await send('POST', '/v1/query', short)).text).toBe('[{"name":"p3"}]')
+    expect((await get('/v1/schema')).status).toBe(200)
+    expect((await get('/health/ready')).status).toBe(200)
+    await listed(2, 'running')
+  },
+)
+
+rule('1.4.10', 'a full server is told apart from a full share', async () => {
+  const { start, listed } = await open({ statementsMax: 1, statementQueueMsMax: 50 })
+  start(endless)
+  await listed(1, 'running')
+  const late = await start(endless).answer
+  expect([late.status, late.headers['retry-after']]).toEqual([503, '1'])
+  expect(JSON.parse(late.text)).toMatchObject({ type: 'ServerBusy' })
+  expect(JSON.parse(late.text).message).toMatch(/statementsMax.*statementQueueMsMax/)
+})
+
+rule(
+  ['1.4.10', '1.5.15', '2.3.4'],
+  'a client that leaves gives its place back, also the one in the queue',
+  async () => {
+    const { start, listed } = await open({
+      statementsMax: 1,
+      queuedStatementsPerAddressMax: 1,
+      statementQueueMsMax: 1_000_000,
+    })
+    const working = start(endless)
+    await listed(1, 'running')
+    const waiting = start(endless)
+    const [, second] = await listed(2)
+    await expect.poll(async () => (await listed(2)).map(({ state }) => state)).toEqual(['running', 'queued'])
+    expect((await start(endless).answer).status).toBe(429)
+    waiting.sent.destroy()
+    await listed(1)
+    start(endless)
+    await expect.poll(async () => (await listed(2)).map(({ state }) => state)).toEqual(['running', 'queued'])
+    working.sent.destroy()
+    const [last] = await listed(1, 'running')
+    expect(last?.id).not.toBe(second?.id)
+  },
+)
+
+rule(['1.4.10', '1.5.15'], 'transactions and tools take places as queries do', async () => {
+  const { app, start, listed } = await open({ statementsMax: 1, statementQueueMsMax: 50 })
+  start(endless)
+  await listed(1, 'running')
+  const tool = await app.inject({ method: 'POST', url: '/v1/tool', payload: { tool: 'Verify' } })
+  expect([tool.statusCode, tool.json().type]).toEqual([503, 'ServerBusy'])
+  const operation = { method: 'POST', uri: '/v1/query', body: { query: endless } }
+  const transaction = await app.inject({ method: 'POST', url: '/v1/transaction', payload: [operation] })
+  expect([transaction.statusCode, transaction.json().type]).toEqual([503, 'ServerBusy'])
+  const short = { method: 'POST', uri: '/v1/object', body: { class: 'Place', attributes: { name: 'new' } } }
+  expect((await app.inject({ method: 'POST', url: '/v1/transaction', payload: [short] })).statusCode).toBe(200)
+})
+
+rule(['2.3.1', '2.3.2'], 'statements under way are listed, by the id that their replies have', async () => {
+  const { start, send, listed } = await open()
+  const { sent } = start(`${endless} /* ${'x'.repeat(2_000)} */`)
+  const [record] = await listed(1, 'running')
+  expect(record).toEqual({
+    id: expect.stringMatching(/^[\w-]{36}$/),
+    kind: 'query',
+    text: expect.stringMatching(/^MATCH/),
+    fdAlias: 'default',
+    clientAddress: '127.0.0.1',
+    startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    state: 'running',
+    bytesSent: 0,
+  })
+  expect(record?.text).toHaveLength(1_000)
+  sent.destroy()
+  await listed(0)
+  const ids = await Promise.all([short, short].map(async (one) => (await send('POST', '/v1/query', one)).headers))
+  expect(new Set(ids.map((headers) => headers['statement-id'])).size).toBe(2)
+})
+
+rule(['2.3.1', '2.3.3'], 'a statement is stopped by its id, and its client is told so', async () => {
+  const { start, send, listed } = await open()
+  const { answer } = start(endless)
+  const [record] = await listed(1, 'running')
+  const stopped = await send('DELETE', `/v1/statement/${record?.id}`)
+  expect([stopped.status, stopped.text]).toEqual([204, ''])
+  const { status, headers, text: body } = await answer
+  expect([status, headers['statement-id'], headers['retry-after']]).toEqual([409, record?.id, undefined])
+  expect(JSON.parse(body)).toMatchObject({ type: 'StatementStopped' })
+  await listed(0)
+  const gone = await send('DELETE', `/v1/statement/${record?.id}`)
+  expect([gone.status, JSON.parse(gone.text).type]).toEqual([404, 'StatementNotFound'])
+})
+
+const unsorted = 'MATCH (p:Place)-[:roads*1..30]->(q) RETURN q.name'
+
+rule('2.3.3', 'a reply that has begun is broken off where its statement is stopped', async () => {
+  const { start, send, listed } = await open()
+  const { sent, answer } = start(unsorted)
+  const response = await new Promise<{ pause(): void }>((resolve) => sent.once('response', resolve))
+  // Nobody reads any more: the statement waits, and is stopped all the same.
+  response.pause()
+  const [record] = await listed(1, 'sending')
+  expect(record?.bytesSent).toBeGreaterThan(0)
+  expect((await send('DELETE', `/v1/statement/${record?.id}`)).status).toBe(204)
+  await expect(answer).rejects.toThrow()
+  await listed(0)
+})
+
+rule('2.3.3', 'an NDJSON reply that has begun ends with the error', async () => {
+  const { start, send, listed } = await open()
+  const { answer } = start(unsorted, 'application/x-ndjson')
+  const [record] = await listed(1, 'sending')
+  expect((await send('DELETE', `/v1/statement/${record?.id}`)).status).toBe(204)
+  const last = (await answer).text.trimEnd().split('\n').at(-1) ?? ''
+  expect(JSON.parse(last)).toMatchObject({ error: { type: 'StatementStopped', status: 409 } })
+})
+
+rule('2.3.4', 'a client that closes its connection stops its statement, in the middle of sorting', async () => {
+  const { start, listed, log } = await open()
+  const { sent } = start(endless)
+  await listed(1, 'running')
+  log.length = 0
+  sent.destroy()
+  await listed(0)
+  expect(log.filter(({ status }) => status === 499)).toMatchObject([{ url: '/v1/query', aborted: true }])
+})
+
+it('a statement that fails before it begins, or whose reply is short, leaves nothing behind', async () => {
+  const { app, send, listed } = await open(places)
+  for (let i = 0; i < 5; i++) {
+    expect((await send('POST', '/v1/query', 'FROM Nowhere RETURN *')).status).toBe(422)
+    expect(
+      (await app.inject({ method: 'POST', url: '/v1/query?fdAlias=no', payload: { query: short } })).statusCode,
+    ).toBe(404)
+    expect((await send('POST', '/v1/query', short)).status).toBe(200)
+  }
+  expect(await listed(0)).toEqual([])
+})
