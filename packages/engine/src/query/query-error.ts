@@ -8,7 +8,7 @@ const pointer = '/query'
 /** 400: the text is no DO. `expected` tells what could have stood there. */
 export function syntaxError(text: string, span: Span, message: string, expected: readonly string[] = []): AshlarError {
   const place = placeOf(text, span)
-  const hint = expected.length === 0 ? '' : `; expected ${expected.join(' or ')}`
+  const hint = expected.length === 0 ? '' : `; expected ${alternatives(expected)}`
   return new AshlarError(
     'QuerySyntaxError',
     `Line ${place.line}, column ${place.column}: ${message}${hint}.`,
@@ -59,6 +59,11 @@ export async function atPlace<T>(
     const span = error instanceof AshlarError ? spanOf(error.errors[0]?.pointer ?? '') : undefined
     throw span === undefined ? error : placed(text, span, error)
   }
+}
+
+/** `a, b or c`. */
+function alternatives(words: readonly string[]): string {
+  return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
 /** A hint ends with a question mark of its own. */

@@ -175,7 +175,7 @@ const refusedStatements: readonly (readonly [number, string, string])[] = [
   [404, 'IndexNotFound', '«DROP INDEX byNothing»'],
   [409, 'ClassExists', 'UPDATE SCHEMA { CREATE CLASS «Owner» {} }'],
   [422, 'InvalidName', 'UPDATE SCHEMA { CREATE CLASS Late {n: Integer} «CREATE CLASS __late {}» }'],
-  [422, 'InvalidDefinition', 'UPDATE SCHEMA { CREATE CLASS Late {a: Integer, «n: Int64»} }'],
+  [422, 'InvalidDefinition', 'UPDATE SCHEMA { CREATE CLASS Late {a: Integer, n: «Int64»} }'],
   [409, 'AttributeExists', 'UPDATE SCHEMA { ALTER CLASS Car {«ADD year: String»} }'],
   [422, 'UnknownAttribute', 'UPDATE SCHEMA { ALTER CLASS Car {DROP built, «DROP yaer»} }'],
   [409, 'AttributeExists', 'UPDATE SCHEMA { ALTER CLASS Car {«RENAME year TO plate»} }'],

@@ -52,7 +52,8 @@ export function bindCall(expression: CallExpression, scope: Scope, binding: Bind
   const definition = functions.get(name)
   if (definition === undefined) {
     const known = [...functions.keys(), ...aggregateNames, ...ownNames]
-    throw binding.error(expression, `there is no function ${shownPiece(name)}${hint(name, known)}`)
+    const advice = name === 'NOW' ? ': the time is $$NOW' : hint(name, known)
+    throw binding.error(expression, `there is no function ${shownPiece(name)}${advice}`)
   }
   return bindFunction(definition, expression, scope, binding)
 }

@@ -12,6 +12,7 @@ import {
   integerType,
   isMany,
   isNumeric,
+  isReference,
   isText,
   nullType,
   typeName,
@@ -97,11 +98,26 @@ function comparison(
   if (isEquality ? equals === undefined : compare === undefined) {
     throw binding.error(
       span,
-      `${operatorText[operator]} does not compare ${aTypeName(given.type)} with ${aTypeName(other.type)}`,
+      `${operatorText[operator]} does not compare ${aTypeName(given.type)} with ${aTypeName(other.type)}${adviceOnElements(operator, given, other, binding)}`,
     )
   }
   return { kind: 'compare', operator, left, right, equals, compare, type: booleanType, ...span }
 }
+
+/** Where a collection is compared with what its elements could be. */
+function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text }: Binding): string {
+  const collection = isMany(one.type) ? one : other
+  if (!isMany(collection.type) || isMany(one.type) === isMany(other.type)) return ''
+  const asked = collection.kind === 'each' ? collection.collection : collection
+  const written = text.slice(asked.start, asked.end).slice(0, shownMax)
+  const { element } = collection.type
+  if (asked !== collection || isReference(element) || element.kind === 'embedded') {
+    return `: ${written} ANY (…) asks each element`
+  }
+  return operator === 'equal' ? `: v IN ${written} asks whether it has a value` : ''
+}
+
+const shownMax = 40
 
 /** Each side made to fit the other, where it is known before the rows. */
 function alike(one: Bound, other: Bound, binding: Binding): [Bound, Bound] {
@@ -195,12 +211,14 @@ export function predicateQuantifier(
 function checkedBoolean(operand: Bound, operator: OperatorName, binding: Binding): Bound {
   const value = coerced(operand, booleanType, binding)
   if (value.type.kind === 'boolean' || value.type.kind === 'null') return value
-  throw binding.error(operand, `${operatorText[operator]} takes true or false, not ${aTypeName(operand.type)}`)
+  const advice = operator === 'or' && isText(operand.type) ? ': texts are joined by +' : ''
+  throw binding.error(operand, `${operatorText[operator]} takes true or false, not ${aTypeName(operand.type)}${advice}`)
 }
 
 function checkText(operand: Bound, operator: OperatorName, binding: Binding): void {
   if (isText(operand.type) || operand.type.kind === 'null') return
-  throw binding.error(operand, `${operatorText[operator]} takes texts, not ${aTypeName(operand.type)}`)
+  const advice = operator === 'contains' && isMany(operand.type) ? ': v IN c asks whether a collection has a value' : ''
+  throw binding.error(operand, `${operatorText[operator]} takes texts, not ${aTypeName(operand.type)}${advice}`)
 }
 
 function unary(

@@ -22,7 +22,7 @@ import {
   type ValueType,
 } from '../values/value-type.ts'
 import type { Bound } from './bound.ts'
-import { findAttribute, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
+import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
 import { coerced } from './coercion.ts'
 import { type Binding, contextScope, type Scope } from './scope.ts'
 
@@ -124,7 +124,7 @@ function unknownName(expression: NameExpression, scope: Scope, binding: Binding)
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     const type = around.context?.type
     const cls = type !== undefined && 'cls' in type ? type.cls : null
-    if (cls !== null) return unknownAttribute(binding, cls, name, expression)
+    if (cls !== null) return unknownAttribute(binding, cls, name, expression, adviceOnName(name, binding))
     if (around.names.size > 0) {
       const known = [...around.names.keys()]
       return binding.error(expression, `the pattern has no name '${shownPiece(name)}'${hint(name, known)}`)
@@ -132,8 +132,15 @@ function unknownName(expression: NameExpression, scope: Scope, binding: Binding)
   }
   return binding.error(
     expression,
-    `'${shownPiece(name)}' means nothing here: there is no object whose attribute it could be`,
+    `'${shownPiece(name)}' means nothing here: there is no object whose attribute it could be${adviceOnName(name, binding)}`,
   )
+}
+
+/** What a name may mean that nothing has. */
+function adviceOnName(name: string, binding: Binding): string {
+  if (binding.variables.has(name)) return `. Did you mean $${name}?`
+  const cls = findClass(binding, name)
+  return cls === undefined ? '' : `; the objects of a class are (FROM ${cls.name} RETURN *)`
 }
 
 export function bindMember(expression: MemberExpression, scope: Scope, binding: Binding): Bound {

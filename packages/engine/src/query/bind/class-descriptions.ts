@@ -1,9 +1,11 @@
 /** UPDATE SCHEMA as class descriptions: what POST and PUT /v1/schema take (DO, section 3; interface, 2.3). */
 
+import { AshlarError } from '../../errors.ts'
 import { simpleNameOf } from '../../schema/names.ts'
-import type { AttributeDeclaration, QualifiedName, SchemaChange, TypeExpression } from '../ast.ts'
-import { shownPiece } from '../query-error.ts'
-import { refuseRoot, resolveClass } from './class-names.ts'
+import { logicalTypes } from '../../types/index.ts'
+import type { AttributeDeclaration, QualifiedName, SchemaChange, Span, TypeExpression } from '../ast.ts'
+import { placed, shownPiece } from '../query-error.ts'
+import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binding } from './scope.ts'
 
 /** Definition fields by the words of DO, which are taken in any case; KeyType and CollectionName are those of the original. */
@@ -19,6 +21,19 @@ const settingFields: Readonly<Record<string, string>> = {
   keytype: 'keySpecification',
   collectiontypename: 'collectionTypeName',
   collectionname: 'collectionTypeName',
+}
+
+/** As messages name them. */
+const settingWords: Readonly<Record<string, string>> = {
+  encoding: 'Encoding',
+  storage: 'Storage',
+  fixedLength: 'FixedLength',
+  referencedClass: 'Referenced',
+  inverseAttribute: 'Inverse',
+  class: 'Class',
+  elementSpecification: 'Element',
+  keySpecification: 'Key',
+  collectionTypeName: 'CollectionTypeName',
 }
 
 /** Settings whose value is the name of a class, and those whose value is a type. */
@@ -78,17 +93,61 @@ function describeAttribute(
 }
 
 function describeType(type: TypeExpression, classNamed: ClassNamed, binding: Binding): Record<string, unknown> {
-  const definition: Record<string, unknown> = { logicalType: type.name.toLowerCase() }
+  const logicalType = type.name.toLowerCase()
+  if (!typeNames.includes(logicalType)) throw unknownType(type, classNamed, binding)
+  const definition: Record<string, unknown> = { logicalType }
   for (const { name, value, start, end } of type.settings) {
     const field = settingFields[name.toLowerCase()]
     if (field === undefined) {
-      const known = 'Encoding, Storage, FixedLength, Referenced, Inverse, Class, Element, Key and CollectionTypeName'
+      const known = Object.values(settingWords).join(', ')
       throw binding.error({ start, end }, `a type has no setting '${shownPiece(name)}'; there are ${known}`)
+    }
+    if (!fieldsOf(logicalType).includes(field)) {
+      const known = Object.entries(settingWords).flatMap(([own, word]) =>
+        fieldsOf(logicalType).includes(own) ? [word] : [],
+      )
+      const advice = known.length === 0 ? '' : `; it has ${known.join(', ')}`
+      throw invalidDefinition({ start, end }, `${type.name} has no setting '${shownPiece(name)}'${advice}`, binding)
     }
     if (field in definition) throw binding.error({ start, end }, `the setting ${name} is given twice`)
     definition[field] = settingValue(field, value, classNamed, binding)
   }
   return definition
+}
+
+/** Float is a word of the original. */
+const typeNames: readonly string[] = [...logicalTypes.map(({ logicalType }) => logicalType), 'float']
+
+function fieldsOf(word: string): readonly string[] {
+  return logicalTypes.find(({ logicalType }) => logicalType === (word === 'float' ? 'real' : word))?.fields ?? []
+}
+
+function unknownType(type: TypeExpression, classNamed: ClassNamed, binding: Binding): unknown {
+  const words = logicalTypes.map(({ logicalType }) => wordOfType(logicalType))
+  const advice = isClass(type, classNamed)
+    ? `: a class is referred to by Reference{Referenced: ${type.name}}, embedded by Object{Class: ${type.name}}`
+    : hint(type.name, words) || `; there are ${words.join(', ')}`
+  return invalidDefinition(type, `there is no type '${shownPiece(type.name)}'${advice}`, binding)
+}
+
+/** With the type that the interface has for it. */
+function invalidDefinition(span: Span, message: string, { text }: Binding): unknown {
+  const end = message.endsWith('?') ? '' : '.'
+  return placed(text, span, new AshlarError('InvalidDefinition', `${message}${end}`))
+}
+
+function isClass(type: TypeExpression, classNamed: ClassNamed): boolean {
+  try {
+    return classNamed({ text: type.name, start: type.start, end: type.end }) !== ''
+  } catch (error) {
+    if (error instanceof AshlarError) return false
+    throw error
+  }
+}
+
+/** As DO writes it. */
+function wordOfType(logicalType: string): string {
+  return logicalType === 'datetime' ? 'DateTime' : `${logicalType.charAt(0).toUpperCase()}${logicalType.slice(1)}`
 }
 
 function settingValue(

@@ -30,10 +30,17 @@ export function resolveClass(binding: Binding, name: QualifiedName, isPluralAllo
   }
   // Classes of that name hide the root.
   if (name.text === rootClassName) return binding.catalog.root
-  const names = binding.catalog.classes.map((cls) => cls.name)
-  // In the default namespace the two are one name.
-  const known = name.text.includes('.') ? names : [...new Set([...names, ...names.map(simpleNameOf)])]
-  throw binding.error(name, `there is no class '${shownPiece(name.text)}'${hint(name.text, known)}`)
+  throw binding.error(name, `there is no class '${shownPiece(name.text)}'${hintOfClasses(binding, name.text)}`)
+}
+
+/** Each class once: by its simple name where that is enough. */
+function hintOfClasses({ catalog }: Binding, wanted: string): string {
+  const names = catalog.classes.map(({ name }) => name)
+  if (wanted.includes('.')) return hint(wanted, names)
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(simpleNameOf(name), (counts.get(simpleNameOf(name)) ?? 0) + 1)
+  const shortest = names.map((name) => (counts.get(simpleNameOf(name)) === 1 ? simpleNameOf(name) : name))
+  return hint(wanted, shortest) || hint(wanted, names)
 }
 
 /** A class that has objects, attributes or indexes of its own: the root of all classes has none. Throws QueryError. */
@@ -80,11 +87,20 @@ export function resolveAttribute(binding: Binding, cls: SchemaClass, name: strin
   throw unknownAttribute(binding, cls, name, span)
 }
 
-export function unknownAttribute(binding: Binding, cls: SchemaClass, name: string, span: Span): AshlarError {
+/** `otherwise`: what to say where no attribute of the class is meant. */
+export function unknownAttribute(
+  binding: Binding,
+  cls: SchemaClass,
+  name: string,
+  span: Span,
+  otherwise = '',
+): AshlarError {
   const subclass = cls.subclasses.find((candidate) => candidate.attributes.some((attribute) => attribute.name === name))
   const known = cls.attributes.map((attribute) => attribute.outputName)
   const advice =
-    subclass === undefined ? hint(name, known) : `; its subclass ${subclass.name} has: CAST(… AS ${subclass.name})`
+    subclass === undefined
+      ? otherwise || hint(name, known)
+      : `; its subclass ${subclass.name} has: CAST(… AS ${subclass.name})`
   return binding.error(span, `class ${cls.name} has no attribute '${shownPiece(name)}'${advice}`)
 }
 

@@ -57,7 +57,8 @@ class Lexer {
     if (character === '@' && /\bCREATE\s*$/i.test(text.slice(Math.max(0, start - 40), start)))
       throw this.classWithSign(start)
     const shown = String.fromCodePoint(text.codePointAt(start) as number)
-    throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here`)
+    const advice = /[‘’“”„«»]/.test(shown) ? `: texts stand in ' or "` : ''
+    throw syntaxError(text, { start, end: start + shown.length }, `'${shown}' means nothing here${advice}`)
   }
 
   /** `CREATE @Order {number = 1}`, as some write it. */

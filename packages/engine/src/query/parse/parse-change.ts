@@ -10,7 +10,7 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../ast.ts'
-import { parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
+import { isClause, parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import { parseAssignments } from './parse-structure.ts'
 import { isStatementWord } from './statement-words.ts'
@@ -18,6 +18,9 @@ import type { TokenCursor } from './token-cursor.ts'
 
 /** CREATE is taken. */
 export function parseCreate(cursor: TokenCursor, start: number): CreateStatement {
+  if ((cursor.isWord('CLASS') || cursor.isWord('TABLE')) && cursor.isName(1)) {
+    throw cursor.mistaken('a class is made by UPDATE SCHEMA { CREATE CLASS C {a: Integer} }')
+  }
   const className = cursor.expectQualifiedName('a class')
   const assignments = parseAssignments(cursor, parseExpression)
   return { kind: 'create', className, assignments, ...cursor.spanFrom(start) }
@@ -53,6 +56,9 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
 
 /** DELETE is taken. */
 export function parseDelete(cursor: TokenCursor, start: number): DeleteStatement {
+  if (cursor.isWord('FROM') && cursor.isName(1) && !isClause(cursor, 1)) {
+    throw cursor.mistaken('DELETE is followed by the class, without FROM: DELETE C WHERE …')
+  }
   const source = parseSource(cursor)
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, false)

@@ -22,7 +22,7 @@ export function parseSource(cursor: TokenCursor): Source {
 const clauseWords = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR']
 const groupingWords = ['GROUP', 'ORDER']
 
-function isClause(cursor: TokenCursor, ahead: number): boolean {
+export function isClause(cursor: TokenCursor, ahead: number): boolean {
   const word = cursor.wordAt(ahead) ?? ''
   return clauseWords.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
 }

@@ -203,6 +203,7 @@ function parseParenthesised(cursor: TokenCursor): Expression {
     return { kind: 'nested', statement, ...cursor.spanFrom(start) }
   }
   const inner = parseExpression(cursor)
+  if (cursor.isSymbol(',')) throw cursor.unexpected(["')'"], 'several values are written LIST{…}')
   cursor.expectSymbol(')')
   return { ...inner, ...cursor.spanFrom(start) }
 }
@@ -239,6 +240,7 @@ function parseNamed(cursor: TokenCursor): Expression {
     const whole = cursor.spanFrom(token.start)
     return { kind: 'nested', statement: { kind: 'create', className, assignments, ...whole }, ...whole }
   }
+  cursor.markName()
   return name
 }
 

@@ -78,6 +78,9 @@ function parseAlteration(cursor: TokenCursor): Alteration {
 
 /** CREATE [UNIQUE] INDEX is taken. */
 export function parseCreateIndex(cursor: TokenCursor, start: number, isUnique: boolean): CreateIndexStatement {
+  if (cursor.isWord('ON') && cursor.isName(1) && !cursor.isWord('ON', 1)) {
+    throw cursor.mistaken('an index has a name: CREATE INDEX name ON C (a)', ['a name'])
+  }
   const name = parseIndexName(cursor)
   cursor.expectWord('ON')
   const className = cursor.expectQualifiedName('a class')

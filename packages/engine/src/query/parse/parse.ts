@@ -2,6 +2,7 @@
 import type { AshlarError } from '../../errors.ts'
 import type { Clauses, ExplainStatement, SelectStatement, ShowStatement, Statement } from '../ast.ts'
 import { syntaxError } from '../query-error.ts'
+import { advice, lateClause } from './advice.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import { parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
@@ -17,8 +18,11 @@ export function parse(text: string): Statement[] {
   const statements: Statement[] = []
   while (cursor.takeSymbol(';'));
   do {
+    const beginning = cursor.wordAt() ?? ''
     statements.push(parseStatement(cursor))
-    if (!cursor.isAtEnd() && !cursor.isSymbol(';')) throw cursor.unexpected(["';'", 'the end of the text'])
+    if (!cursor.isAtEnd() && !cursor.isSymbol(';')) {
+      throw cursor.unexpected(["';'", 'the end of the text'], lateClause(cursor, beginning) ?? advice(cursor))
+    }
     while (cursor.takeSymbol(';'));
   } while (!cursor.isAtEnd())
   return statements
@@ -63,6 +67,7 @@ const parsers: Readonly<Record<string, (cursor: TokenCursor, start: number) => S
   USE: parseUse,
   IMPORT: parseImport,
   DROP: (cursor, start) => {
+    if (cursor.isWord('CLASS')) throw cursor.mistaken('a class is removed by UPDATE SCHEMA { DROP CLASS C }', ['INDEX'])
     cursor.expectWord('INDEX')
     return parseDropIndex(cursor, start)
   },
@@ -89,7 +94,16 @@ function misplaced(cursor: TokenCursor, { where, groupBy, orderBy, skip, take }:
     return syntaxError(cursor.text, cursor.peek(), message)
   }
   const before = [...(isGrouped || where !== undefined ? [] : ['WHERE']), ...(isOrdered ? [] : ['ORDER BY'])]
-  return cursor.unexpected(['RETURN', ...before])
+  const isAlias =
+    where === undefined &&
+    !isGrouped &&
+    cursor.lastName() === undefined &&
+    cursor.isName() &&
+    advice(cursor) === undefined
+  return cursor.unexpected(
+    ['RETURN', ...before],
+    isAlias ? 'a source has no second name: its attributes are named as they are' : advice(cursor),
+  )
 }
 
 function parseReturnFirst(cursor: TokenCursor, start: number): SelectStatement {

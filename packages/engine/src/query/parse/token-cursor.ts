@@ -2,6 +2,7 @@
 import type { AshlarError } from '../../errors.ts'
 import type { QualifiedName, Span, Statement } from '../ast.ts'
 import { shownPiece, syntaxError } from '../query-error.ts'
+import { advice } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import type { Token } from './token.ts'
 
@@ -16,6 +17,7 @@ export class TokenCursor {
   private readonly tokens: readonly Token[]
   private position = 0
   private depth = 0
+  private positionAfterName = -1
 
   /** Throws QuerySyntaxError. */
   constructor(text: string, parseNested: (cursor: TokenCursor) => Statement) {
@@ -147,10 +149,27 @@ export class TokenCursor {
     return items
   }
 
-  unexpected(expected: readonly string[]): AshlarError {
+  /** The token before the next one. */
+  previous(): Token | undefined {
+    return this.tokens[this.position - 1]
+  }
+
+  /** The token before the next one, where it was taken for the name of an attribute. */
+  lastName(): Token | undefined {
+    return this.positionAfterName === this.position ? this.previous() : undefined
+  }
+
+  /** The token before the next one is taken for the name of an attribute. */
+  markName(): void {
+    this.positionAfterName = this.position
+  }
+
+  /** An error at the next token; `hint`: what its writer may have meant. */
+  unexpected(expected: readonly string[], hint = advice(this)): AshlarError {
     const token = this.peek()
-    const shown = token.kind === 'end' ? token.text : `'${shownPiece(token.text)}'`
-    return syntaxError(this.text, token, `${shown} does not fit here`, expected)
+    const shown = token.kind === 'end' ? token.text : `'${shownPiece(this.text.slice(token.start, token.end))}'`
+    const message = hint === undefined ? `${shown} does not fit here` : `${shown} does not fit here: ${hint}`
+    return syntaxError(this.text, token, message, expected)
   }
 
   /** An error at the next token that says what its writer may have meant. */

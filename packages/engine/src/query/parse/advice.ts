@@ -1,0 +1,45 @@
+/** What somebody who comes from another language may have meant by a token that does not fit. */
+import type { TokenCursor } from './token-cursor.ts'
+
+/** By words that do not fit where they stand. */
+const words: Readonly<Record<string, string>> = {
+  LIKE: "a text is compared with a regular expression: name =~ '^A'",
+  ILIKE: "a text is compared with a regular expression, in any case: name =~~ '^a'",
+  IS: 'IS_NULL(x) and NOT IS_NULL(x) ask for null',
+  BETWEEN: 'a range is written x >= a AND x <= b',
+  INSERT: 'a new object is written CREATE C {a: v}',
+  ALTER: 'classes are changed by UPDATE SCHEMA { ALTER CLASS C {ADD a: Integer} }',
+  RENAME: 'classes are renamed by UPDATE SCHEMA { RENAME CLASS C TO D }',
+}
+
+/** Words of clauses that, where a value is missing, are taken for the name of an attribute. */
+const clauseWords: readonly string[] = ['FROM', 'WHERE', 'RETURN', 'ORDER', 'GROUP', 'TO', 'SET']
+
+/** Of the next token, which does not fit; undefined where there is nothing to say. */
+export function advice(cursor: TokenCursor): string | undefined {
+  const word = cursor.wordAt()
+  const known = word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined
+  if (known !== undefined) return known
+  const isAfterLess = cursor.isSymbol('>') && cursor.previous()?.text === '<'
+  if (isAfterLess) return 'unequal is written !='
+  const isEdge = (cursor.isSymbol('>') || cursor.isSymbol('(')) && cursor.previous()?.text === '-'
+  if (isEdge) return 'an edge is written -->, <-- or -[…]->'
+  const before = cursor.lastName()?.text
+  if (before === undefined || !clauseWords.includes(before.toUpperCase())) return undefined
+  return `'${before}' before it is read as a name, since a value is missing there`
+}
+
+const lateWords: readonly string[] = ['WHERE', 'GROUP', 'HAVING', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT']
+
+/** Of a clause that stands behind the end of a statement that begins with `beginning`. */
+export function lateClause(cursor: TokenCursor, beginning: string): string | undefined {
+  const word = cursor.wordAt()
+  if (word === undefined || !lateWords.includes(word)) return undefined
+  const clause = word === 'GROUP' || word === 'ORDER' ? `${word} BY` : word
+  if (beginning === 'FROM' || beginning === 'MATCH') return `${clause} stands before RETURN`
+  if (beginning === 'SELECT' || beginning === 'RETURN') {
+    return 'clauses stand in the order WHERE, GROUP BY, HAVING, ORDER BY, SKIP and TAKE'
+  }
+  if (beginning === 'UPDATE' && word === 'WHERE') return 'WHERE stands before SET, CLEAR, ADD and REMOVE'
+  return undefined
+}

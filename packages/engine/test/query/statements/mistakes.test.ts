@@ -1,0 +1,77 @@
+/** What newcomers write, and what they are told: each error points to its place and says what to write. */
+import { expect } from 'vitest'
+import { queryTest } from '../query-database.ts'
+import { shop } from './shop.ts'
+
+/** « stands before the place that the error names. */
+const mistakes: readonly (readonly [text: string, message: string])[] = [
+  ['FROM Client RETURN name «ORDER BY name', 'ORDER BY stands before RETURN'],
+  ['FROM Client RETURN name «LIMIT 3', 'LIMIT stands before RETURN'],
+  ['MATCH (c:Client) RETURN c.name «WHERE c.age > 1', 'WHERE stands before RETURN'],
+  ['SELECT name FROM Client TAKE 1 «WHERE age > 1', 'clauses stand in the order WHERE, GROUP BY'],
+  ['UPDATE Client SET age TO 3 «WHERE name = "Ann"', 'WHERE stands before SET, CLEAR, ADD and REMOVE'],
+  ['UPDATE Client SET age «= 3', 'SET takes TO in the place of ='],
+  ['DELETE «FROM Client WHERE age = 3', 'DELETE is followed by the class, without FROM'],
+  ["FROM Client WHERE name «LIKE 'A%' RETURN name", "name =~ '^A'"],
+  ['FROM Client WHERE age «IS NULL RETURN name', 'IS_NULL(x) and NOT IS_NULL(x) ask for null'],
+  ['FROM Client WHERE age <«> 3 RETURN name', 'unequal is written !='],
+  ['FROM Client WHERE age «BETWEEN 1 AND 2 RETURN name', 'x >= a AND x <= b'],
+  ['FROM Client WHERE age IN (1«, 2) RETURN name', 'several values are written LIST{…}'],
+  ['FROM Client «c WHERE c.age = 3 RETURN c.name', 'a source has no second name'],
+  ['FROM Client «AS c RETURN c.name', 'a source has no second name'],
+  ['FROM Client WHERE RETURN «name', "'RETURN' before it is read as a name, since a value is missing there"],
+  ['UPDATE Client ADD TO «tags', "'TO' before it is read as a name"],
+  ['«INSERT INTO Client (name)', 'a new object is written CREATE C {a: v}'],
+  ["CREATE Client {name «= 'x'}", "expected ':', as in {a: v}"],
+  ['CREATE «CLASS Foo {a: Integer}', 'UPDATE SCHEMA { CREATE CLASS C {a: Integer} }'],
+  ['«ALTER CLASS Client {ADD b: Integer}', 'UPDATE SCHEMA { ALTER CLASS'],
+  ['DROP «CLASS Client', 'UPDATE SCHEMA { DROP CLASS C }'],
+  ['CREATE INDEX «ON Client (name)', 'an index has a name'],
+  ['MATCH (c:Client)-«>(o) RETURN c', 'an edge is written -->, <-- or -[…]->'],
+  ['FROM Client WHERE name = «“Ann” RETURN name', 'texts stand in \' or "'],
+  ['SHOW «$$TODAY', "'$$TODAY' does not fit here; expected $$NOW, $$ID or $$THIS_REFERENCE"],
+  ['FROM «client RETURN name', "there is no class 'client'. Did you mean Client?"],
+  ['LET x = 5; FROM Client WHERE age = «x RETURN name', 'Did you mean $x?'],
+  ['FOR EACH c IN «Client => (SHOW 1)', 'the objects of a class are (FROM Shop.Client RETURN *)'],
+  ['FROM Client WHERE «orders.total > 10 RETURN name', 'orders ANY (…) asks each element'],
+  ["FROM Client WHERE «tags = 'a' RETURN name", 'v IN tags asks whether it has a value'],
+  ["FROM Client WHERE «tags CONTAINS 'a' RETURN name", 'v IN c asks whether a collection has a value'],
+  ["FROM Client RETURN «name || 'x'", 'texts are joined by +'],
+  ['FROM Order WHERE day > «NOW() RETURN number', 'the time is $$NOW'],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Int} }', "there is no type 'Int'; there are Boolean, "],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Intger} }', "there is no type 'Intger'. Did you mean Integer?"],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: List{Element: «Foo}} }', 'Reference{Referenced: Foo}'],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Client} }', 'Reference{Referenced: Client}'],
+  [
+    'UPDATE SCHEMA { CREATE CLASS Foo {a: Reference{«Class: Client}} }',
+    "Reference has no setting 'Class'; it has Referenced, Inverse",
+  ],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: Date{«Storage: B8}} }', "Date has no setting 'Storage'"],
+]
+
+queryTest('newcomers are told what to write', shop, async (db) => {
+  for (const [marked, wanted] of mistakes) {
+    const text = marked.replace('«', '')
+    const { message, extensions, errors } = await db.failure(text)
+    const { column, line } = extensions
+    expect({ text, column, line, message, places: errors.map(({ pointer }) => pointer) }).toEqual({
+      text,
+      column: marked.indexOf('«') + 1,
+      line: 1,
+      message: expect.stringContaining(wanted),
+      places: ['/query'],
+    })
+  }
+})
+
+queryTest(
+  'words of other languages are names all the same',
+  [
+    'UPDATE SCHEMA { CREATE CLASS T {like: Integer, is: Integer, between: Integer, insert: Integer} }; CREATE T {like: 1, is: 2}',
+  ],
+  async (db) => {
+    expect(await db.rows('FROM T WHERE like = 1 AND is = 2 AND between < 1 ORDER BY insert RETURN like, is')).toEqual([
+      { like: 1, is: 2 },
+    ])
+  },
+)
