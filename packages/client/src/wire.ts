@@ -92,6 +92,10 @@ export interface TransactionOperation {
   readonly result?: 'keep' | 'dispose'
   /** A name for the object that the operation creates. */
   readonly id?: string
+  /** Of an operation on an object: the ETags that it may have, or `*`; it keeps it until the commit. Else the transaction fails: PreconditionFailed. */
+  readonly ifMatch?: string
+  /** Those that it must not have; a read of one that it has is answered by 304. */
+  readonly ifNoneMatch?: string
 }
 
 export interface TransactionResult {

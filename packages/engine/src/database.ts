@@ -51,9 +51,10 @@ export interface Database {
   createObject(className: string, attributes: Attributes): Promise<Oid>
   /**
    * GET /v1/object/{oid}: the representation as JSON text in UTF-8; at once where the store answers at once.
-   * Throws MalformedOid, ObjectNotFound.
+   * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,
+   * ObjectNotFound, and PreconditionFailed in a transaction.
    */
-  readObject(oid: string): Awaitable<Buffer>
+  readObject(oid: string, condition?: Condition): Awaitable<Buffer>
   /** PUT /v1/object/{oid}. Throws PreconditionFailed where a condition is given and does not hold. */
   updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void>
   /** DELETE /v1/object/{oid}. */

@@ -8,6 +8,7 @@ type Headers = OperationRequest['headers']
 type Given = '*' | readonly string[] | undefined
 
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g
+const entityTagList = new RegExp(`^\\s*${entityTag.source}(?:\\s*,\\s*${entityTag.source})*\\s*$`)
 
 /** True where the client has the representation already: GET then answers 304. */
 export function isNotModified(headers: Headers, current: string): boolean {
@@ -21,6 +22,16 @@ export function conditionOf(headers: Headers): Condition | undefined {
   const noneMatch = read(headers['if-none-match'])
   if (match === undefined && noneMatch === undefined) return undefined
   return (current) => holds(match, noneMatch, current)
+}
+
+/** What a read asks for, as a transaction holds it until its commit. */
+export function matchOf(headers: Headers): Condition | undefined {
+  return headers['if-match'] === undefined ? undefined : (current) => isMatch(headers, current)
+}
+
+/** Whether a text is what the headers hold: `*`, or entity tags in double quotes, with commas between them. */
+export function isEntityTags(text: string): boolean {
+  return text.trim() === '*' || entityTagList.test(text)
 }
 
 /** Whether a read may be answered: If-Match on GET. */

@@ -25,7 +25,6 @@ import {
   readClass,
   readNamespace,
 } from '../schema/representation.ts'
-import type { Awaitable } from '../store/store.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
 
 export class DatabaseTransaction implements Database {
@@ -85,8 +84,10 @@ export class DatabaseTransaction implements Database {
     return this.change((changes) => createObject(changes, className, attributes))
   }
 
-  readObject(oid: string): Awaitable<Buffer> {
-    return readObject(this.scope.transaction.overlay(), this.scope.catalog, checkedOid(oid))
+  async readObject(oid: string, condition?: Condition): Promise<Buffer> {
+    const parsed = checkedOid(oid)
+    if (condition !== undefined) await this.change((changes) => checkCondition(changes, parsed, condition))
+    return readObject(this.scope.transaction.overlay(), this.scope.catalog, parsed)
   }
 
   updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {

@@ -1,6 +1,7 @@
 /** What one change has read is changed by another before it commits: it notices, whatever it concluded. */
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
+import { entityTagOf } from '../../src/objects/condition.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Interruptions, interrupted } from '../store/wrappers/interrupted.ts'
 import { classOf, index, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
@@ -48,6 +49,23 @@ it('an object is deleted while a partner puts its list in another order: no plac
     await late.deleteObject(one)
     expect(await read(fd, hub)).toMatchObject({ tags: [other] })
     expect((await fd.verify()).problems).toEqual([])
+  }))
+
+it('an object that a batch has read on a condition, and does not change, changes before its commit: nothing is done', () =>
+  withFd(fleet, async (fd, store) => {
+    const guard = await fd.createObject('Car', { license: 'a' })
+    const seen = entityTagOf(await fd.readObject(guard))
+    const late = await openInterrupted(
+      store,
+      onceBeforeCommit(() => fd.updateObject(guard, { license: 'b' })),
+    )
+    const create = (): Promise<unknown> =>
+      late.transaction(async (step) => {
+        await step(1).readObject(guard, (tag) => tag === seen)
+        return step(2).createObject('Tag', {})
+      }, false)
+    expect(await outcome(create())).toBe('PreconditionFailed')
+    expect((await fd.detailedStatistics()).classes.find(({ className }) => className === 'Tag')?.objects ?? 0).toBe(0)
   }))
 
 it('a list is put in another order while an element leaves it: it does not stay in its old place', () =>

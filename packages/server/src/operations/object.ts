@@ -1,6 +1,6 @@
 /** The operations on objects (interface, 4.5; REST interface, section 4). */
 import { AshlarError, type Attributes, entityTagOf } from '@ashlar/engine'
-import { conditionOf, isMatch, isNotModified } from '../entity-tags.ts'
+import { conditionOf, isMatch, isNotModified, matchOf } from '../entity-tags.ts'
 import { type FdOperation, type FdRequest, type OperationReply, param } from './operation.ts'
 import { CreateObject, ObjectCreated, ObjectRepresentation, UpdateObject } from './wire-schemas.ts'
 
@@ -66,7 +66,7 @@ export const objectOperations: readonly FdOperation[] = [
     otherReplies: { 304: { description: 'The object is as the client has it' } },
     errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
     run(database, request) {
-      const found = database.readObject(param(request, 'oid'))
+      const found = database.readObject(param(request, 'oid'), matchOf(request.headers))
       return found instanceof Promise ? found.then((body) => replyTo(request, body)) : replyTo(request, found)
     },
   },

@@ -165,6 +165,13 @@ export const TransactionBody = Type.Array(
       }),
     ),
     id: Type.Optional(Type.String({ description: 'A name for the object that the operation creates.' })),
+    ifMatch: Type.Optional(
+      Type.String({
+        description:
+          'Of an operation on /v1/object/{oid}, as the header If-Match: what is seen there has such an ETag, and keeps it until the commit.',
+      }),
+    ),
+    ifNoneMatch: Type.Optional(Type.String({ description: 'The same, as the header If-None-Match.' })),
   }),
 )
 

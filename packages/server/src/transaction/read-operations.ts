@@ -1,5 +1,6 @@
 /** The strict reading of a transaction's body (REST interface, section 7). */
 import { AshlarError } from '@ashlar/engine'
+import { isEntityTags } from '../entity-tags.ts'
 import { listed } from '../problem.ts'
 
 export interface RequestedOperation {
@@ -11,9 +12,13 @@ export interface RequestedOperation {
   readonly isKept: boolean
   /** Names the object that the operation creates. */
   readonly id: string | undefined
+  /** Its conditions, by the names of the headers that single requests have for them. */
+  readonly conditions: Readonly<Record<string, string>>
 }
 
-const fields = ['method', 'uri', 'body', 'result', 'id']
+const conditionHeaders = { ifMatch: 'if-match', ifNoneMatch: 'if-none-match' } as const
+
+const fields = ['method', 'uri', 'body', 'result', 'id', ...Object.keys(conditionHeaders)]
 const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 /** Throws MalformedRequest, MalformedValue, UnknownField, LimitExceeded. */
@@ -51,7 +56,22 @@ function readOperation(given: unknown, position: number): RequestedOperation {
     body: operation.body,
     isKept: resultOf(operation.result, position) === 'keep',
     id: operation.id === undefined ? undefined : idOf(operation.id, position),
+    conditions: conditionsOf(operation, position),
   }
+}
+
+function conditionsOf(operation: Readonly<Record<string, unknown>>, position: number): Record<string, string> {
+  const conditions: Record<string, string> = {}
+  for (const [field, header] of Object.entries(conditionHeaders)) {
+    const given = operation[field]
+    if (given === undefined) continue
+    if (typeof given !== 'string' || !isEntityTags(given)) {
+      const message = `Operation ${position + 1}: ${field} is * or entity tags in double quotes, with commas between them.`
+      throw malformed(message, `/${position}/${field}`)
+    }
+    conditions[header] = given
+  }
+  return conditions
 }
 
 function textOf(given: unknown, field: string, position: number): string {

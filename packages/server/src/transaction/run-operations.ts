@@ -104,10 +104,11 @@ class Run {
       throw new AshlarError('MalformedRequest', message)
     }
     this.checkAlias(query.fdAlias)
+    checkConditions(requested, operation)
     const body = substituteInBody(requested.body, this.ids)
     if (operation.isBodyCheckedByEngine === true) checkBodyIsThere(body)
     else if (operation.body !== undefined) this.request.check(operation.body, body)
-    const request: FdRequest = { ...plainRequest(this.request), params, query, body }
+    const request: FdRequest = { ...plainRequest(this.request), headers: requested.conditions, params, query, body }
     const reply = await (operation.scope === 'service' ? operation.run(request) : operation.run(database, request))
     if (requested.id !== undefined) this.ids.set(requested.id, createdOid(operation, reply))
     return { operation, reply }
@@ -124,6 +125,13 @@ class Run {
 const comma = Buffer.from(',')
 const brace = Buffer.from('}')
 
+/** A condition that would not be looked at is refused: whoever gives it relies on it. */
+function checkConditions({ conditions }: RequestedOperation, { method, path }: Operation): void {
+  if (path === '/v1/object/:oid' || Object.keys(conditions).length === 0) return
+  const message = `ifMatch and ifNoneMatch belong to operations on one object, not to ${method} ${path}.`
+  throw new AshlarError('MalformedRequest', message)
+}
+
 /** Spread, the getters of the request would all be asked. */
 function plainRequest({
   fd,
@@ -131,8 +139,8 @@ function plainRequest({
   check,
   signal,
   mayGoOn,
-}: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body'> {
-  return { fd, service, check, signal, mayGoOn, replyType: 'json', headers: {} }
+}: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
+  return { fd, service, check, signal, mayGoOn, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

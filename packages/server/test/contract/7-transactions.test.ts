@@ -12,7 +12,7 @@ let server: ServerUnderTest
 let fd: FdUnderTest
 let alias: string
 
-useFdPerTest(11, async (given) => {
+useFdPerTest(12, async (given) => {
   ;({ server, fd, alias } = given)
   await fd.define(
     classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),
@@ -68,6 +68,50 @@ describe('a transaction', () => {
     const read = await run({ method: 'get', uri: `/v1/object/${made.result.__identifier__}` })
     expect(read.json[0].result).toEqual(await fd.read(made.result.__identifier__))
     expect((await run()).json).toEqual([])
+  })
+
+  rule('7.1.12', 'has operations with conditions', async () => {
+    const oid = (await run(client('Ann'))).json[0].result.__identifier__
+    const uri = `/v1/object/${oid}`
+    const tagOf = async (): Promise<string> => String((await server.get(fd.at(uri))).headers.etag)
+    const put = (name: string, more: object): object => ({
+      method: 'PUT',
+      uri,
+      body: { attributes: { name } },
+      ...more,
+    })
+    const first = await tagOf()
+    const changed = await run(put('Anna', { ifMatch: first }), { method: 'GET', uri, ifNoneMatch: `"x", ${first}` })
+    expect(changed.json).toEqual([
+      { responseCode: '204', result: {} },
+      { responseCode: '200', result: { __class__: 'Client', __identifier__: oid, name: 'Anna', orders: [] } },
+    ])
+    const second = await tagOf()
+    const unchanged = await run({ method: 'GET', uri, ifNoneMatch: second, ifMatch: '*' })
+    expect(unchanged.json).toEqual([{ responseCode: '304', result: {} }])
+    // Each is asked of what those before it have left.
+    const failing: readonly object[][] = [
+      [order(1), put('Eve', { ifMatch: first })],
+      [order(1), { method: 'DELETE', uri, ifMatch: first }],
+      [order(1), { method: 'GET', uri, ifMatch: first }],
+      [order(1), put('Eve', { ifNoneMatch: '*' })],
+      [put('Eve', { ifMatch: second }), { method: 'DELETE', uri, ifMatch: second }],
+    ]
+    for (const operations of failing) {
+      const reply = await run(...operations)
+      expect(expectProblem(reply, 412, 'PreconditionFailed')).toMatch(
+        /^While executing operation 2, encountered: Object/,
+      )
+      expect(reply.json.operation).toBe(2)
+    }
+    expect([await tagOf(), await count('Order')]).toEqual([second, 0])
+    for (const wrong of ['', 'x', '"a" "b"', 5, null]) {
+      const reply = await run(put('Eve', { ifMatch: wrong }))
+      expectProblem(reply, 400, 'MalformedRequest')
+      expect(reply.json.errors[0].pointer).toBe('/0/ifMatch')
+    }
+    expectProblem(await run({ ...order(1), ifMatch: second }), 400, 'MalformedRequest')
+    expect((await run({ method: 'DELETE', uri, ifMatch: second })).json).toEqual([{ responseCode: '204', result: {} }])
   })
 
   rule('7.1.2', 'is one commit, and sees its own writes', async () => {
