@@ -38,11 +38,11 @@ async function created(url: string, className: string, attributes: object): Prom
   return (JSON.parse(reply.text) as { __identifier__: string }).__identifier__
 }
 
-async function createMany(url: string, count: number): Promise<string[]> {
+async function createMany(url: string, count: number, more: object = {}): Promise<string[]> {
   const oids: string[] = []
   for (let at = 0; at < count; at += createdAtOnce) {
     const operations = Array.from({ length: Math.min(createdAtOnce, count - at) }, (_, i) => {
-      return { method: 'POST', uri: '/v1/object', body: { class: 'Item', attributes: item(at + i) } }
+      return { method: 'POST', uri: '/v1/object', body: { class: 'Item', attributes: { ...item(at + i), ...more } } }
     })
     const { text } = await expected(exchange(url, 'POST', '/v1/transaction', operations))
     for (const { result } of JSON.parse(text) as { result: { __identifier__: string } }[])
@@ -113,6 +113,17 @@ export const entries: readonly Entry[] = [
     what: 'UPDATE of 200,000 objects, two indexes on what changes (3.9)',
     prepare: (url) => items(url, 200_000),
     run: (url) => oneOf(query(url, 'UPDATE Item SET n TO n + 1 SET m TO m + 1 RETURN COUNT()')),
+  },
+  {
+    name: 'update-wide',
+    what: 'UPDATE of 55,000 objects of 2.3 kB, nearly the most bytes that one change may write (3.9)',
+    isLong: true,
+    async prepare(url) {
+      const text = { attributeName: 'text', logicalType: 'string' }
+      await define(url, { className: 'Item', isReferenceable: true, attributes: [...itemAttributes, text] })
+      return createMany(url, 55_000, { text: 'x'.repeat(2_300) })
+    },
+    run: (url) => oneOf(query(url, 'UPDATE Item SET n TO n + 1 RETURN COUNT()')),
   },
   {
     name: 'delete',

@@ -369,7 +369,7 @@ export class FederatedDatabase implements Database {
         throw error
       }
     }
-    return transact(this.store, this.limits.transactionAttemptsMax, attempt, { first })
+    return transact(this.store, this.limits.transactionAttemptsMax, attempt, { first, size: this.limits })
   }
 
   /** Where reading the version would be a trip of its own, a first attempt takes the catalog as it was last: its commit expects the version. */

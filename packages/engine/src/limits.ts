@@ -22,8 +22,12 @@ export interface EngineLimits {
   readonly sortedBytesMax: number
   /** The reply to a text that changes something: it is held until the commit. */
   readonly changeReplyBytesMax: number
-  /** Objects that one text creates, changes or deletes. */
+  /** Objects that one transaction of a text, or of a batch, creates, changes or deletes. */
   readonly changedObjectsMax: number
+  /** Entries of the store (objects, index entries, links) that one change writes in one transaction: other writers wait for it meanwhile. */
+  readonly commitEntriesMax: number
+  /** What it writes, keys and values, what it overwrites itself included. */
+  readonly commitBytesMax: number
   /** Edges that the walks of one statement may try. */
   readonly pathExpansionsMax: number
   /** The largest bound that a walk of variable length may be given. */
@@ -55,7 +59,9 @@ export const defaultEngineLimits: EngineLimits = {
   sortedRowsMax: 1_000_000,
   sortedBytesMax: 256 * 2 ** 20,
   changeReplyBytesMax: 64 * 2 ** 20,
-  changedObjectsMax: 1_000_000,
+  changedObjectsMax: 200_000,
+  commitEntriesMax: 1_200_000,
+  commitBytesMax: 128 * 2 ** 20,
   pathExpansionsMax: 10_000_000,
   walkEdgesMax: 32,
   transactionOperationsMax: 10_000,

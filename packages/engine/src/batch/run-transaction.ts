@@ -73,7 +73,7 @@ export async function runTransaction<T>(
           store,
           limits.transactionAttemptsMax,
           async (transaction) => attempt(transaction, await catalogs.at(transaction.snapshot)),
-          { signal },
+          { signal, size: limits },
         )
       : await runOnce(attempt, asked, resources, signal)
   for (const then of scope.afterCommit) then()
@@ -141,6 +141,6 @@ function runOnce<T>(
       await receipt.put(transaction, done.result)
       return done
     },
-    { first, signal },
+    { first, signal, size: limits },
   )
 }

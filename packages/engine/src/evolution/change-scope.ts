@@ -69,7 +69,8 @@ export class ChangeScope {
     if (this.changedObjects <= changedObjectsMax) return
     throw new AshlarError(
       'LimitExceeded',
-      `More than ${changedObjectsMax} objects would be changed (changedObjectsMax).`,
+      `More than ${changedObjectsMax} objects would be changed at once (changedObjectsMax). Divide the change: a statement by conditions in its ` +
+        'WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.',
     )
   }
 

@@ -188,13 +188,18 @@ export class SchemaChanges {
     const { changes, containers } = this
     const { store, limits, catalogs, session } = changes
     const resources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
-    const { result, scope } = await transact(store, limits.transactionAttemptsMax, async (transaction) => {
-      const attempt = new ChangeScope(transaction, await catalogs.at(transaction.snapshot), resources)
-      await receipt?.check(transaction)
-      const done = await body(attempt)
-      await receipt?.put(transaction, done)
-      return { result: done, scope: attempt }
-    })
+    const { result, scope } = await transact(
+      store,
+      limits.transactionAttemptsMax,
+      async (transaction) => {
+        const attempt = new ChangeScope(transaction, await catalogs.at(transaction.snapshot), resources)
+        await receipt?.check(transaction)
+        const done = await body(attempt)
+        await receipt?.put(transaction, done)
+        return { result: done, scope: attempt }
+      },
+      { size: limits },
+    )
     for (const then of scope.afterCommit) then()
     return result
   }

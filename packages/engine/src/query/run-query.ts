@@ -267,7 +267,10 @@ async function inTransaction<T>(
       return { result, state: ownState, afterCommit: scope.afterCommit }
     })
   }
-  const outcome = await transact(store, limits.transactionAttemptsMax, attempt, { signal: texts.signal })
+  const outcome = await transact(store, limits.transactionAttemptsMax, attempt, {
+    signal: texts.signal,
+    size: limits,
+  })
   for (const then of outcome.afterCommit) then()
   return outcome
 }

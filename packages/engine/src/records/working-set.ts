@@ -59,10 +59,11 @@ export class WorkingSet {
 
   /** Reads those not yet known; those that do not exist stay unknown. Many are read in parts, with others in between. */
   async loadAll(oids: readonly Oid[]): Promise<void> {
-    const missing = [...new Set(oids)].filter((oid) => !this.states.has(oid))
-    for (let at = 0; at < missing.length; at += objectsAtOnce) {
+    for (let at = 0; at < oids.length; at += objectsAtOnce) {
       if (at > 0) await nextTurn()
-      await this.loadPart(missing.slice(at, at + objectsAtOnce))
+      const part = new Set(oids.length <= objectsAtOnce ? oids : oids.slice(at, at + objectsAtOnce))
+      const missing = [...part].filter((oid) => !this.states.has(oid))
+      if (missing.length > 0) await this.loadPart(missing)
     }
   }
 

@@ -4,7 +4,7 @@ import { readSkewRetriesMax } from '../limits.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
 import { awaitCommitsUnderWay, mayBeReadSkew } from '../store/with-snapshot.ts'
-import { OwnWriteConflict, Tape, Transaction } from './transaction.ts'
+import { type CommitSize, OwnWriteConflict, Tape, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
 export interface TransactOptions {
@@ -12,18 +12,20 @@ export interface TransactOptions {
   readonly first?: readonly Bytes[]
   /** Of a client that may go: waiting for other transactions ends then. */
   readonly signal?: AbortSignal | undefined
+  /** What the transaction may write; the defaults without it. */
+  readonly size?: CommitSize
 }
 
 /**
  * Runs `body` on a fresh snapshot and commits what it wrote; when an expectation failed, again, up to `attemptsMax` times. Whatever
  * `body` throws ends it, with nothing written. For how long it waits for other transactions is bounded (`limits.ts`). Throws
- * TransactionContention, and the signal's reason.
+ * TransactionContention, LimitExceeded, and the signal's reason.
  */
 export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  { first = [], signal }: TransactOptions = {},
+  { first = [], signal, size }: TransactOptions = {},
 ): Promise<T> {
   const tape = new Tape()
   const turns = new Turns(store, signal)
@@ -37,7 +39,7 @@ export async function transact<T>(
       isSkewed = false
       // A careful attempt reads more than what is usual.
       const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
-      const transaction = new Transaction(snapshot, attempt > 1, tape)
+      const transaction = new Transaction(snapshot, attempt > 1, tape, size)
       let result: T
       try {
         result = await body(transaction)

@@ -1,5 +1,7 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
 
+import { AshlarError } from '../errors.ts'
+import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { readWholeRange } from '../store/read-range.ts'
 import type {
   Awaitable,
@@ -27,6 +29,9 @@ export class OwnWriteConflict extends Error {
   }
 }
 
+/** What a transaction may write: others wait while it is committed. */
+export type CommitSize = Pick<EngineLimits, 'commitEntriesMax' | 'commitBytesMax'>
+
 /** Own writes that are sorted before the next look at the clock. */
 const writesBetweenLooks = 64
 
@@ -46,6 +51,8 @@ export class Transaction {
   /** Which of a batch's operations is under way: each has allocations of its own, also where others are left out. */
   operation = 0
   private readonly tape: Tape
+  private readonly size: CommitSize
+  private writtenBytes = 0
   private readonly written = new Map<string, Change>()
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
   private sorted = OwnWrites.none
@@ -63,7 +70,8 @@ export class Transaction {
   /** Of the ranges that are expected. */
   private readonly guards = new Set<string>()
 
-  constructor(snapshot: Snapshot, isCareful: boolean, tape: Tape) {
+  constructor(snapshot: Snapshot, isCareful: boolean, tape: Tape, size: CommitSize = defaultEngineLimits) {
+    this.size = size
     this.snapshot = snapshot
     this.isCareful = isCareful
     this.tape = tape
@@ -80,7 +88,7 @@ export class Transaction {
    * allocates is taken over by this one, operation by operation.
    */
   rehearsal(): Transaction {
-    return new Transaction(this.snapshot, true, this.tape)
+    return new Transaction(this.snapshot, true, this.tape, this.size)
   }
 
   /** After a rehearsal, before anything is allocated here. */
@@ -120,7 +128,9 @@ export class Transaction {
     return true
   }
 
+  /** Throws LimitExceeded where the transaction writes too much, as `delete` does. */
   put(key: Bytes, value: Bytes): void {
+    this.writtenBytes += value.length
     this.write({ kind: 'put', key, value })
   }
 
@@ -237,6 +247,10 @@ export class Transaction {
   private write(change: Change): void {
     this.written.set(keyText(change.key), change)
     this.unsorted.push(change)
+    this.writtenBytes += change.key.length
+    const { commitEntriesMax, commitBytesMax } = this.size
+    if (this.written.size > commitEntriesMax) throw tooLarge(`${commitEntriesMax} entries`, 'commitEntriesMax')
+    if (this.writtenBytes > commitBytesMax) throw tooLarge(`${commitBytesMax} bytes`, 'commitBytesMax')
   }
 }
 
@@ -269,6 +283,14 @@ export class Tape {
       return value
     })
   }
+}
+
+function tooLarge(most: string, limit: string): AshlarError {
+  return new AshlarError(
+    'LimitExceeded',
+    `One change writes ${most} at most (${limit}), objects, index entries and links together, since others wait while it is written. ` +
+      'Divide it: a statement by conditions in its WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.',
+  )
 }
 
 export function keyText(key: Bytes): string {

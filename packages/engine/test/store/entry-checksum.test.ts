@@ -2,7 +2,7 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { checkedLength, checksum, withChecksum } from '../../src/store/lmdb/entry-checksum.ts'
+import { checkedLength, checksum, lentWithChecksum, withChecksum } from '../../src/store/lmdb/entry-checksum.ts'
 
 const bytesOf = (maxLength: number) => fc.uint8Array({ minLength: 0, maxLength })
 
@@ -33,6 +33,14 @@ describe('the checksum of an entry', () => {
       }
     }
     expect(unseen).toBe(0)
+  })
+
+  it('is the same in a lent buffer, of values that fit into it and of larger ones', () => {
+    const key = Buffer.from('key')
+    for (const length of [0, 1, 65_531, 65_532, 65_533, 70_000]) {
+      const value = Buffer.alloc(length, length)
+      expect(lentWithChecksum(key, value).equals(withChecksum(key, value)), `${length} bytes`).toBe(true)
+    }
   })
 
   it('is missing in a value that is shorter than it', () => {

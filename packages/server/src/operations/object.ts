@@ -17,6 +17,7 @@ const attributeErrors = [
   'ValueNotAllowed',
   'InvalidReference',
   'UniqueViolation',
+  'LimitExceeded',
   'TransactionContention',
 ] as const
 
@@ -97,7 +98,7 @@ export const objectOperations: readonly FdOperation[] = [
     params: oidParam,
     status: 204,
     description: 'If-Match: 412 where the object is not as the client has it.',
-    errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed', 'TransactionContention'],
+    errors: ['MalformedOid', 'ObjectNotFound', 'PreconditionFailed', 'LimitExceeded', 'TransactionContention'],
     async run(database, request) {
       await database.deleteObject(param(request, 'oid'), conditionOf(request.headers))
       return {}

@@ -7,7 +7,7 @@ import { expectProblem } from './expectations.ts'
 import { rule } from './rule.ts'
 import { type Loose, type Reply, type ServerUnderTest, startServer, temporaryDirectory } from './server-under-test.ts'
 
-const small = { sortedRowsMax: 20, changeReplyBytesMax: 2_000, queryCharactersMax: 5_000 }
+const small = { sortedRowsMax: 20, changeReplyBytesMax: 2_000, queryCharactersMax: 5_000, commitEntriesMax: 300 }
 const items = 1_200
 let server: ServerUnderTest
 let fd: FdUnderTest
@@ -119,6 +119,20 @@ rule('4.4.12', 'dangling references', async () => {
   await fd.remove(gone.__identifier__)
   expect(await rows(dangling)).toEqual([{ code: 5002, next: gone.__identifier__ }])
   await rows('DELETE Item WHERE code >= 5000 RETURN COUNT()')
+})
+
+rule('1.5.18', 'what one change writes', async () => {
+  expect((await server.get('/v1/fd')).json.limits).toMatchObject({
+    changedObjectsMax: 200_000,
+    commitEntriesMax: 1_200_000,
+    commitBytesMax: 128 * 2 ** 20,
+  })
+  const codes = Array.from({ length: 301 }, (_, code) => code)
+  const create = 'FOR EACH c IN $codes => (CREATE Item {code: $c})'
+  expect(expectProblem(await ask(create, narrowFd, { codes }), 422, 'LimitExceeded')).toContain('commitEntriesMax')
+  expect((await ask('FROM Item RETURN COUNT() AS n', narrowFd)).json).toEqual([{ n: 0 }])
+  await ask(create, narrowFd, { codes: codes.slice(0, 300) })
+  expect((await ask('DELETE Item RETURN COUNT() AS n', narrowFd)).json).toEqual([{ n: 300 }])
 })
 
 rule('1.5.7', 'rows sorted in memory', async () => {

@@ -7,7 +7,7 @@ import type { Bytes, Change, Commit, CommitOutcome, Expectation } from '../store
 import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
-import { withChecksum } from './entry-checksum.ts'
+import { lentWithChecksum } from './entry-checksum.ts'
 import type { Environment } from './environment.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
@@ -63,7 +63,7 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
 }
 
 function applyChange(environment: Environment, change: Change): void {
-  if (change.kind === 'put') environment.put(change.key, withChecksum(change.key, change.value))
+  if (change.kind === 'put') environment.put(change.key, lentWithChecksum(change.key, change.value))
   else environment.remove(change.key)
 }
 

@@ -12,8 +12,19 @@ type T = Int32Array
 
 /** The value followed by its checksum, in a buffer of its own. */
 export function withChecksum(key: Bytes, value: Bytes): Buffer {
+  return filled(Buffer.allocUnsafe(value.length + checksumBytes), key, value)
+}
+
+const lent = Buffer.allocUnsafeSlow(65_536)
+
+/** The same in a buffer that the next call overwrites, where the value is not too large for that: for writes that copy it at once. */
+export function lentWithChecksum(key: Bytes, value: Bytes): Buffer {
+  const length = value.length + checksumBytes
+  return length > lent.length ? withChecksum(key, value) : filled(lent.subarray(0, length), key, value)
+}
+
+function filled(stored: Buffer, key: Bytes, value: Bytes): Buffer {
   const { length } = value
-  const stored = Buffer.allocUnsafe(length + checksumBytes)
   stored.set(value)
   const sum = checksum(key, stored, length)
   stored[length] = sum >>> 24

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { openQueryDatabase, queryTest } from '../query-database.ts'
 import { shop, shopSchema } from './shop.ts'
 
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1)
+
 describe('limits', () => {
   const some = 'FOR EACH n IN LIST{1, 2, 3, 4, 5, 6} => (CREATE Item {title: CAST($n AS String), count: $n})'
 
@@ -48,6 +50,46 @@ describe('limits', () => {
       expect(await db.rows('DELETE Item WHERE count < 4 RETURN COUNT() AS n')).toEqual([{ n: 3 }])
     },
     { limits: { changedObjectsMax: 3 } },
+  )
+
+  queryTest(
+    'entries that one text writes, index entries included',
+    [
+      shopSchema,
+      'CREATE INDEX itemCount ON Item (count)',
+      `FOR EACH n IN LIST{${upTo(40)}} => (CREATE Item {count: $n})`,
+    ],
+    async (db) => {
+      // An object and two entries of the index each, one that goes and one that comes.
+      const failure = await db.failure('UPDATE Item SET count TO count + 100')
+      expect(failure.type).toBe('LimitExceeded')
+      expect(failure.message).toMatch(/100 entries at most \(commitEntriesMax\).*WHERE/)
+      const counts = 'FROM Item ORDER BY count RETURN COLLECT(count) AS counts'
+      expect(await db.rows(counts)).toEqual([{ counts: upTo(40) }])
+      for (const where of ['count < 20', 'count < 100']) {
+        await db.rows(`UPDATE Item WHERE ${where} SET count TO count + 100`)
+      }
+      expect(await db.rows(counts)).toEqual([{ counts: upTo(40).map((count) => count + 100) }])
+    },
+    { limits: { commitEntriesMax: 100 } },
+  )
+
+  queryTest(
+    'bytes that one text writes',
+    [shopSchema],
+    async (db) => {
+      const title = 'x'.repeat(10_000)
+      const create = 'FOR EACH n IN $numbers => (CREATE Item {count: $n, title: $title})'
+      const failure = await db.failure(create, { title, numbers: upTo(4) })
+      expect(failure).toMatchObject({
+        type: 'LimitExceeded',
+        message: expect.stringMatching(/40000 bytes.*commitBytesMax/),
+      })
+      expect(await db.rows('FROM Item RETURN count')).toEqual([])
+      await db.rows(create, { title, numbers: upTo(3) })
+      expect(await db.rows('FROM Item RETURN COUNT() AS n')).toEqual([{ n: 3 }])
+    },
+    { limits: { commitBytesMax: 40_000 } },
   )
 
   queryTest(
