@@ -15,6 +15,8 @@ if (store === undefined)
   throw new Error('usage: node --import tsx bench/stress.ts <store> <minutes> [workers] [seconds between kills]')
 const clients = 16
 const counters = 8
+/** Objects of one large commit, which LMDB's driver applies in slices. */
+const wide = 4_000
 const program = 'packages/server/dist/cli/main.js'
 const endsAt = performance.now() + Number(minutes) * 60_000
 const isOver = (): boolean => performance.now() > endsAt
@@ -35,7 +37,17 @@ const port = await freePort()
 const url = `http://127.0.0.1:${port}`
 const words = [program, 'serve', '--port', String(port), '--fd', `stress=${store}`, '--workers', workers]
 const server = spawn(process.execPath, [...words, '--log-level', 'fatal'], { stdio: ['ignore', 'ignore', 'inherit'] })
-const tally = { creations: 0, increments: 0, pairs: 0, deletions: 0, additions: 0, repetitions: 0, kills: 0, beside: 0 }
+const tally = {
+  creations: 0,
+  increments: 0,
+  sweeps: 0,
+  pairs: 0,
+  deletions: 0,
+  additions: 0,
+  repetitions: 0,
+  kills: 0,
+  beside: 0,
+}
 const faults: string[] = []
 const increments = Array.from({ length: counters }, () => 0)
 /** By code: the OID of what was acknowledged as created and not as deleted. */
@@ -45,7 +57,7 @@ const hubs: string[] = []
 const added = new Map<string, string>()
 
 await setUp()
-const chores = [killWorkers(), runBeside()]
+const chores = [killWorkers(), runBeside(), sweep()]
 await Promise.all(Array.from({ length: clients }, (_, nth) => client(nth)))
 await Promise.all(chores)
 await compare()
@@ -96,6 +108,11 @@ function expectStatus(what: string, { status, json }: Reply, ...wanted: number[]
 }
 
 async function setUp(): Promise<void> {
+  const { counts } = (await send('GET', '/v1/fd')).json as { readonly counts: { readonly classes: number } }
+  if (counts.classes > 0) {
+    server.kill('SIGTERM')
+    throw new Error(`${store} is not empty: what it holds would be taken for faults`)
+  }
   const attributes = [
     { attributeName: 'code', logicalType: 'string' },
     { attributeName: 'n', logicalType: 'integer' },
@@ -109,6 +126,7 @@ async function setUp(): Promise<void> {
   const classes = [
     { className: 'Item', isReferenceable: true, attributes },
     { className: 'Hub', isReferenceable: true, attributes: [items] },
+    { className: 'Wide', isReferenceable: true, attributes: [{ attributeName: 'n', logicalType: 'integer' }] },
   ]
   expectStatus('schema', await send('PUT', '/v1/schema', classes), 200, 201)
   const index = { name: 'byCode', indexedClass: 'Item', isUnique: true, keyAttributes: [{ attributeName: 'code' }] }
@@ -116,6 +134,21 @@ async function setUp(): Promise<void> {
   for (let nth = 0; nth < counters; nth++) await create(`counter ${nth}`)
   for (let nth = 0; nth < 4; nth++) {
     hubs.push(shown(await send('POST', '/v1/object', { class: 'Hub', attributes: {} })).__identifier__)
+  }
+  const range = `LIST{${Array.from({ length: wide }, () => 0).join()}}`
+  expectStatus(
+    'wide',
+    await send('POST', '/v1/query', { query: `FOR EACH n IN ${range} => (CREATE Wide {n: $n})` }),
+    200,
+  )
+}
+
+/** Large changes beside the small ones: each is made wholly, once. */
+async function sweep(): Promise<void> {
+  while (!isOver()) {
+    expectStatus('sweep', await send('POST', '/v1/query', { query: 'UPDATE Wide SET n TO n + 1 RETURN COUNT()' }), 200)
+    tally.sweeps++
+    await delay(500)
   }
 }
 
@@ -236,6 +269,11 @@ async function compare(): Promise<void> {
     const n = stored.get(`counter ${counter}`)
     if (n !== wanted) faults.push(`counter ${counter} is ${n} after ${wanted} increments`)
   }
+  const sums = (
+    await send('POST', '/v1/query', { query: 'FROM Wide RETURN COUNT() AS count, MIN(n) AS min, MAX(n) AS max' })
+  ).json
+  const wanted = JSON.stringify([{ count: wide, min: tally.sweeps, max: tally.sweeps }])
+  if (JSON.stringify(sums) !== wanted) faults.push(`the wide class has ${JSON.stringify(sums)}, not ${wanted}`)
   for (const hub of hubs) {
     const { items } = shown(await send('GET', `/v1/object/${hub}`))
     const wanted = [...added].filter(([, owner]) => owner === hub).map(([oid]) => oid)
