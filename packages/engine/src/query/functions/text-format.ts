@@ -37,16 +37,26 @@ interface Field {
   readonly part: Part
   /** A regular expression without groups. */
   readonly pattern: string
+  /** The same beside other digits, where nothing else tells how many are its own. */
+  readonly besideDigits?: string
+  /** It begins and ends with a digit. */
+  readonly isNumeric: boolean
   read(text: string): number | string
 }
 
 type Parts = Readonly<Partial<Record<Part, number | string>>>
 
 function numeric(part: Part, pattern: string, read: (text: string) => number = Number): Field {
-  return { part, pattern, read }
+  return { part, pattern, isNumeric: true, read }
 }
 
-const fraction: Field = { part: 'fraction', pattern: '\\d{1,9}', read: (text) => text }
+/** One or two digits; `08` beside others, since `111` could be 11:1 as well as 1:11. */
+function twoDigits(part: Part): Field {
+  return { ...numeric(part, oneOrTwo), besideDigits: '\\d{2}' }
+}
+
+const oneOrTwo = '\\d{1,2}'
+const fraction: Field = { part: 'fraction', pattern: '\\d{1,9}', isNumeric: true, read: (text) => text }
 
 /** A text of letters in any case. */
 function anyCase(text: string): string {
@@ -54,32 +64,42 @@ function anyCase(text: string): string {
 }
 
 const monthWords = [...monthNames, ...monthNames.map((name) => name.slice(0, 3))]
-const monthName = numeric('month', monthWords.map(anyCase).join('|'), (text) => {
-  return monthNames.findIndex((name) => name.slice(0, 3).toLowerCase() === text.slice(0, 3).toLowerCase()) + 1
-})
+const monthName: Field = {
+  part: 'month',
+  pattern: monthWords.map(anyCase).join('|'),
+  isNumeric: false,
+  read: (text) => {
+    return monthNames.findIndex((name) => name.slice(0, 3).toLowerCase() === text.slice(0, 3).toLowerCase()) + 1
+  },
+}
 
 const firstYearOfTwoDigits = 69
-const oneOrTwo = '\\d{1,2}'
 
 /** Those of strftime, after their `%`. */
 const percentFields: Readonly<Record<string, Field>> = {
   Y: numeric('year', '\\d{4}'),
   y: numeric('year', '\\d{2}', (text) => Number(text) + (Number(text) >= firstYearOfTwoDigits ? 1900 : 2000)),
-  m: numeric('month', oneOrTwo),
+  m: twoDigits('month'),
   d: numeric('day', oneOrTwo),
   e: numeric('day', ` ?${oneOrTwo}`),
   b: monthName,
   B: monthName,
-  j: numeric('dayOfYear', '\\d{1,3}'),
-  H: numeric('hour', oneOrTwo),
-  I: numeric('hourOfHalf', oneOrTwo),
-  p: numeric('half', anyCase('am|pm'), (text) => (text.toLowerCase() === 'pm' ? 1 : 0)),
-  M: numeric('minute', oneOrTwo),
-  S: numeric('second', oneOrTwo),
+  j: { ...numeric('dayOfYear', '\\d{1,3}'), besideDigits: '\\d{3}' },
+  H: twoDigits('hour'),
+  I: twoDigits('hourOfHalf'),
+  p: {
+    part: 'half',
+    pattern: anyCase('am|pm'),
+    isNumeric: false,
+    read: (text) => (text.toLowerCase() === 'pm' ? 1 : 0),
+  },
+  M: twoDigits('minute'),
+  S: twoDigits('second'),
   f: fraction,
   z: {
     part: 'offset',
     pattern: 'Z|[+-]\\d{2}:?\\d{2}',
+    isNumeric: false,
     read: (text) => (text === 'Z' ? text : `${text.slice(0, 3)}:${text.slice(-2)}`),
   },
 }
@@ -87,11 +107,11 @@ const percentFields: Readonly<Record<string, Field>> = {
 /** Those of formats without a `%`. */
 const letterFields: Readonly<Record<string, Field>> = {
   yyyy: numeric('year', '\\d{4}'),
-  MM: numeric('month', oneOrTwo),
+  MM: twoDigits('month'),
   dd: numeric('day', oneOrTwo),
-  HH: numeric('hour', oneOrTwo),
-  mm: numeric('minute', oneOrTwo),
-  ss: numeric('second', oneOrTwo),
+  HH: twoDigits('hour'),
+  mm: twoDigits('minute'),
+  ss: twoDigits('second'),
   f: fraction,
 }
 
@@ -111,16 +131,26 @@ export function textFormat(kind: FormattedKind, written: string): TextFormat {
   const pieces = written.trim().split(piece)
   const fields: Field[] = []
   // What a regular expression splits by stands at the odd places.
-  const patterns = pieces.map((text, i) => {
-    if (i % 2 === 0 || text === '%%') return escaped(text === '%%' ? '%' : text)
+  const tokens = pieces.flatMap((text, i): (Field | string)[] => {
+    if (i % 2 === 0 || text === '%%') return text === '' ? [] : [text === '%%' ? '%' : text]
     const field = fieldOf(text)
     if (field.part === 'offset' && kind !== 'datetime') throw refused(`%z is for DateTime: a ${kind} has no offset`)
     if (fields.includes(field)) throw refused(`a format has ${text} once`)
     fields.push(field)
-    return `(${field.pattern})`
+    return [field]
   })
+  const patterns = tokens.map((token, i) => patternOf(token, tokens[i - 1], tokens[i + 1]))
   if (fields.length === 0) throw refused(`a format has some of ${letterWords}`)
   return { written, pattern: new RegExp(`^\\s*${patterns.join('')}\\s*$`), fields }
+}
+
+/** `before`, `after`: what stands beside it. */
+function patternOf(token: Field | string, before: Field | string = '', after: Field | string = ''): string {
+  if (typeof token === 'string') return escaped(token)
+  const isBeside =
+    (typeof before === 'string' ? /\d$/.test(before) : before.isNumeric) ||
+    (typeof after === 'string' ? /^\d/.test(after) : after.isNumeric)
+  return `(${isBeside ? (token.besideDigits ?? token.pattern) : token.pattern})`
 }
 
 function fieldOf(piece: string): Field {
