@@ -10,6 +10,7 @@ const ranks: Readonly<Record<string, number>> = {
   'errors.ts': -1,
   'limits.ts': 0,
   bytes: 0,
+  budget: 1,
   store: 1,
   transaction: 2,
   types: 2,

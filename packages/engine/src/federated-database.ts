@@ -1,6 +1,8 @@
 /** One federated database: every operation of the interface as a method. */
 
 import { runTransaction, type TransactionBody, type TransactionClient } from './batch/run-transaction.ts'
+import { MemoryPool } from './budget/memory-pool.ts'
+import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
@@ -74,6 +76,8 @@ export interface OpenOptions {
   readonly limits?: Partial<EngineLimits>
   /** Of queries that ask for none; `ashlar` where it is left out. */
   readonly dialect?: Dialect
+  /** What the statements of all federated databases of a process hold together; without one, those of this one. */
+  readonly memory?: MemoryPool
   /** The directory below which IMPORT CSV may read; without one it is refused. */
   readonly importDir?: string
   /**
@@ -111,6 +115,7 @@ export class FederatedDatabase implements Database {
   private readonly schema: SchemaChanges
   private readonly plans = new StatementPlans()
   private readonly importDirectory: string | undefined
+  private readonly memory: MemoryPool
 
   private constructor(options: OpenOptions, session: Session) {
     this.alias = options.alias
@@ -128,6 +133,7 @@ export class FederatedDatabase implements Database {
     this.receipts = new Receipts(this.limits)
     this.receiptRemoval = new ReceiptRemoval(options.store, this.limits, this.changes.onFault)
     this.importDirectory = options.importDir
+    this.memory = options.memory ?? new MemoryPool()
     this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
   }
 
@@ -369,7 +375,9 @@ export class FederatedDatabase implements Database {
         throw error
       }
     }
-    return transact(this.store, this.limits.transactionAttemptsMax, attempt, { first, size: this.limits })
+    const memory = new RequestMemory(this.memory, this.limits)
+    const options = { first, memory, size: this.limits }
+    return transact(this.store, this.limits.transactionAttemptsMax, attempt, options).finally(() => memory.release())
   }
 
   /** Where reading the version would be a trip of its own, a first attempt takes the catalog as it was last: its commit expects the version. */
@@ -394,9 +402,10 @@ export class FederatedDatabase implements Database {
   }
 
   private resources(): QueryResources {
-    const { store, limits, catalogs, containers, session, schema, changes, receipts, plans, dialect, importDirectory } =
-      this
-    return { store, limits, catalogs, containers, session, schema, changes, receipts, plans, dialect, importDirectory }
+    const { store, limits, catalogs, containers, session, schema, changes, receipts, plans } = this
+    const { dialect, memory, importDirectory } = this
+    const kept = { store, limits, catalogs, containers, session, schema, changes, receipts, plans }
+    return { ...kept, dialect, memory, importDirectory }
   }
 }
 

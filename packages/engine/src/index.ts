@@ -1,6 +1,7 @@
 /** The engine's only door. */
 
 export type { TransactionStep } from './batch/run-transaction.ts'
+export { MemoryPool } from './budget/memory-pool.ts'
 export type { Database } from './database.ts'
 export { AshlarError, type ErrorDetail, type ErrorKind, type ErrorType, errorCatalogue } from './errors.ts'
 export type { AlterSettings } from './evolution/alterations.ts'

@@ -12,14 +12,23 @@ export interface EngineLimits {
   readonly indexBuildBatchObjects: number
   /** How often a process that builds an index or changes a type shows that it lives; unchanged thrice, it is taken for gone. */
   readonly signOfLifeMs: number
-  /** How long a text of statements may run. */
+  /** How long the server may work on a text of statements, or on each transaction of one; waiting for a reader of the reply does not count. */
   readonly statementMsMax: number
   /** Characters of a text of statements. */
   readonly queryCharactersMax: number
   /** Rows that a statement sorts or groups in memory. */
   readonly sortedRowsMax: number
-  /** What those rows may take together. */
-  readonly sortedBytesMax: number
+  /**
+   * What one request holds in memory for its statements: variables, texts and lists that are built, rows that are sorted, grouped or
+   * collected, and the reply to a change.
+   */
+  readonly statementBytesMax: number
+  /** What one transaction holds in memory until its commit: objects that it changes, records and index entries. */
+  readonly transactionBytesMax: number
+  /** Both, of all requests of a process together; up to 1 MiB of each does not count. */
+  readonly statementsBytesMax: number
+  /** UTF-16 units of a text that an expression gives: no longer one could be stored. */
+  readonly textCharactersMax: number
   /** The reply to a text that changes something: it is held until the commit. */
   readonly changeReplyBytesMax: number
   /** Objects that one transaction of a text, or of a batch, creates, changes or deletes. */
@@ -57,7 +66,10 @@ export const defaultEngineLimits: EngineLimits = {
   statementMsMax: 60_000,
   queryCharactersMax: 1_000_000,
   sortedRowsMax: 1_000_000,
-  sortedBytesMax: 256 * 2 ** 20,
+  statementBytesMax: 256 * 2 ** 20,
+  transactionBytesMax: 512 * 2 ** 20,
+  statementsBytesMax: 768 * 2 ** 20,
+  textCharactersMax: 16 * 2 ** 20,
   changeReplyBytesMax: 64 * 2 ** 20,
   changedObjectsMax: 200_000,
   commitEntriesMax: 1_200_000,
@@ -124,6 +136,10 @@ export const clockStepMsMax = 60_000
 /** Keys that a dry run compares at a time, in about 30 MiB; it reads the objects once for each so many of them. */
 export const comparedKeysMax = 500_000
 
+/** Collections within each other in a variable; deeper ones would not fit into the depth of a JSON body. */
+export const variableDepthMax = 60
+/** A regular expression takes time for each of them, and cannot be interrupted. */
+export const matchedCharactersMax = 2 ** 20
 /** Superclasses above a class: all that is inherited is written out in every catalog. */
 export const inheritanceDepthMax = 250
 /** Embeddable classes within each other; deeper values would not fit into the depth of a JSON body. */

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import {
   defaultEngineLimits,
   FederatedDatabase,
+  MemoryPool,
   type OpenOptions,
   openStore,
   type Store,
@@ -69,11 +70,13 @@ async function openAll(
   logger: Logger,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
+  const memory = new MemoryPool()
   try {
     for (const { alias, store, dialect = 'ashlar' } of configured) {
       const options = {
         alias,
         limits,
+        memory,
         dialect,
         ...toldBy(logger, alias),
         ...(importDir === undefined ? {} : { importDir }),

@@ -134,9 +134,12 @@ export class DatabaseTransaction implements Database {
 
   private async change<T>(body: (changes: ObjectChanges) => Promise<T>): Promise<T> {
     this.scope.count(1)
+    const { memory } = this.scope.transaction
+    const held = memory?.heldBytes ?? 0
     const changes = this.scope.objects()
     const result = await body(changes)
     await flushObjects(changes)
+    memory?.holdAgain(held)
     return result
   }
 }

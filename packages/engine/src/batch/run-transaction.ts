@@ -1,4 +1,5 @@
 /** POST /v1/transaction: several operations as one commit (REST interface, section 7). */
+import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'
 import { AshlarError } from '../errors.ts'
@@ -10,7 +11,7 @@ import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
-import { transact } from '../transaction/transact.ts'
+import { type TransactOptions, transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import { DatabaseTransaction } from './database-transaction.ts'
@@ -50,6 +51,7 @@ export async function runTransaction<T>(
   const { store, limits, catalogs, changes, session, containers } = resources
   const scopeResources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
   const between = betweenSteps(limits.transactionMsMax, client)
+  const memory = new RequestMemory(resources.memory, limits)
   const attempt = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = async (within: Transaction, isRehearsal: boolean): Promise<Done<T>> => {
@@ -64,20 +66,25 @@ export async function runTransaction<T>(
     if (isRehearsed) {
       await runIn(transaction.rehearsal(), true)
       transaction.rewind()
+      memory.keepAgain(0)
     }
     return runIn(transaction, false)
   }
-  const { scope, result } =
-    asked === undefined
-      ? await transact(
-          store,
-          limits.transactionAttemptsMax,
-          async (transaction) => attempt(transaction, await catalogs.at(transaction.snapshot)),
-          { signal, size: limits },
-        )
-      : await runOnce(attempt, asked, resources, signal)
-  for (const then of scope.afterCommit) then()
-  return result
+  try {
+    const { scope, result } =
+      asked === undefined
+        ? await transact(
+            store,
+            limits.transactionAttemptsMax,
+            async (transaction) => attempt(transaction, await catalogs.at(transaction.snapshot)),
+            { signal, memory, size: limits },
+          )
+        : await runOnce(attempt, asked, resources, { signal, memory })
+    for (const then of scope.afterCommit) then()
+    return result
+  } finally {
+    memory.release()
+  }
 }
 
 /** The time is for all attempts together. */
@@ -114,7 +121,7 @@ function runOnce<T>(
   attempt: (transaction: Transaction, catalog: Catalog) => Promise<Done<T>>,
   { once, oid }: OnceAsked<T>,
   { store, limits, catalogs, receipts }: QueryResources,
-  signal: AbortSignal | undefined,
+  options: Pick<TransactOptions, 'signal' | 'memory'>,
 ): Promise<Done<T>> {
   const receipt = receipts.of(once)
   const first = [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])]
@@ -141,6 +148,6 @@ function runOnce<T>(
       await receipt.put(transaction, done.result)
       return done
     },
-    { first, signal, size: limits },
+    { first, ...options, size: limits },
   )
 }

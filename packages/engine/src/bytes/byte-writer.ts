@@ -3,8 +3,11 @@
 export class ByteWriter {
   bytes: Buffer
   length = 0
+  private readonly onGrow: ((bytes: number) => void) | undefined
 
-  constructor(capacity = 256) {
+  /** `onGrow` is told by how many bytes the buffer is going to grow; what it throws keeps it from that. */
+  constructor(capacity = 256, onGrow?: (bytes: number) => void) {
+    this.onGrow = onGrow
     this.bytes = Buffer.allocUnsafe(capacity)
   }
 
@@ -55,7 +58,9 @@ export class ByteWriter {
   }
 
   private grow(needed: number): void {
-    const bigger = Buffer.allocUnsafe(Math.max(needed, this.bytes.length * 2))
+    const capacity = Math.max(needed, this.bytes.length * 2)
+    this.onGrow?.(capacity - this.bytes.length)
+    const bigger = Buffer.allocUnsafe(capacity)
     this.bytes.copy(bigger, 0, 0, this.length)
     this.bytes = bigger
   }

@@ -9,8 +9,19 @@ const space = 0x20
 const backslash = 0x5c
 const asciiMax = 0x7f
 
+const longCharacters = 65_536
+
+function isLead(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
+}
+
 export class JsonWriter {
-  readonly to = new ByteWriter(1024)
+  readonly to: ByteWriter
+
+  /** See `ByteWriter`. */
+  constructor(onGrow?: (bytes: number) => void) {
+    this.to = new ByteWriter(1024, onGrow)
+  }
 
   byte(code: number): void {
     this.to.writeByte(code)
@@ -57,9 +68,26 @@ export class JsonWriter {
   /** Any text, quoted and escaped. */
   string(text: string): void {
     if (text.length <= shortBytes && this.plainString(text)) return
-    const quoted = JSON.stringify(text)
-    const at = this.to.reserve(Buffer.byteLength(quoted))
-    this.to.bytes.write(quoted, at)
+    if (text.length > longCharacters) this.longString(text)
+    else this.quoted(JSON.stringify(text))
+  }
+
+  private quoted(text: string): void {
+    const at = this.to.reserve(Buffer.byteLength(text))
+    this.to.bytes.write(text, at)
+  }
+
+  /** In pieces: with its escapes the text may be six times as long. */
+  private longString(text: string): void {
+    this.to.writeByte(quote)
+    for (let at = 0; at < text.length; ) {
+      let end = Math.min(at + longCharacters, text.length)
+      // A pair of surrogates stays together.
+      if (end < text.length && isLead(text.charCodeAt(end - 1))) end++
+      this.quoted(JSON.stringify(text.slice(at, end)).slice(1, -1))
+      at = end
+    }
+    this.to.writeByte(quote)
   }
 
   /** UTF-8 text of which it is known that JSON needs no escapes in it. */

@@ -1,4 +1,5 @@
 /** What queries are carried out with: the parts of a federated database that they need. */
+import type { MemoryPool } from '../budget/memory-pool.ts'
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import type { CatalogChanges } from '../evolution/catalog-changes.ts'
 import type { SchemaChanges } from '../evolution/schema-changes.ts'
@@ -22,6 +23,8 @@ export interface QueryResources {
   readonly plans: StatementPlans
   /** Of statements that ask for none. */
   readonly dialect: Dialect
+  /** Of the process. */
+  readonly memory: MemoryPool
   /** Below which IMPORT CSV may read; undefined = not at all. */
   readonly importDirectory: string | undefined
 }

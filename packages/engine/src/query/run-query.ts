@@ -1,4 +1,6 @@
 /** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
+import { RequestMemory } from '../budget/request-memory.ts'
+import { WorkClock } from '../budget/work-clock.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -12,6 +14,7 @@ import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './ast.ts'
 import { changesAnything } from './changes-anything.ts'
 import type { TextContext } from './execute/statement-context.ts'
+import { valueBytes } from './execute/value-bytes.ts'
 import { noTextFormats } from './functions/text-format.ts'
 import { atPlace, queryError } from './query-error.ts'
 import type { QueryReply, QueryRequest } from './query-request.ts'
@@ -24,27 +27,52 @@ import { givenValue } from './values/given-value.ts'
 
 /** Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes of objects and of the schema throw. */
 export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
-  const { statements, texts, state } = prepare(request, resources)
+  const memory = new RequestMemory(resources.memory, resources.limits)
+  try {
+    return { chunks: releasing(memory, await answer(request, resources, memory)) }
+  } catch (error) {
+    memory.release()
+    throw error
+  }
+}
+
+async function answer(
+  request: QueryRequest,
+  resources: QueryResources,
+  memory: RequestMemory,
+): Promise<AsyncIterable<Buffer>> {
+  const { statements, texts, state } = prepare(request, resources, memory)
   const { rowSeparator = ',' } = request
   const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
   const [only] = statements
-  if (only?.kind === 'createIndex' && statements.length === 1) {
-    return { chunks: await createIndex(only, texts, resources, receipt) }
-  }
-  if (!statements.some(changesAnything))
-    return { chunks: await read(statements, texts, state, resources, rowSeparator) }
+  if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
+  if (!statements.some(changesAnything)) return read(statements, texts, state, resources, rowSeparator)
   // Once it has committed something it is not refused any more.
   if (statements.some(isStepwise)) await request.mayGoOn?.()
-  return { chunks: await change(statements, texts, state, resources, rowSeparator, receipt) }
+  return change(statements, texts, state, resources, rowSeparator, receipt)
 }
 
-function prepare(request: QueryRequest, { limits, plans, store, ...resources }: QueryResources): PreparedText {
+/** Where nobody takes the rows, nothing is given back: whoever asks takes them, or ends the iteration. */
+async function* releasing(memory: RequestMemory, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* chunks
+  } finally {
+    memory.release()
+  }
+}
+
+function prepare(
+  request: QueryRequest,
+  { limits, plans, store, ...resources }: QueryResources,
+  memory: RequestMemory,
+): PreparedText {
   const { text, parameters = {} } = request
   if (text.length > limits.queryCharactersMax) {
     const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
     throw new AshlarError('LimitExceeded', message, [{ pointer: '/query', message }])
   }
   const given = Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)] as const)
+  for (const [, { value }] of given) memory.keep(valueBytes(value))
   return {
     statements: explained(plans.statements(text), request.explain === true),
     texts: {
@@ -54,7 +82,8 @@ function prepare(request: QueryRequest, { limits, plans, store, ...resources }: 
       facts: store.facts,
       signal: request.signal,
       slice: openTimeSlice(request.mayGoOn),
-      endsAtMs: performance.now() + limits.statementMsMax,
+      clock: new WorkClock(limits.statementMsMax),
+      memory,
       now: ticksNow(),
     },
     state: newTextState(new Map(given)),
@@ -67,7 +96,9 @@ export async function runQueryWithin(
   resources: QueryResources,
   scope: ChangeScope,
 ): Promise<QueryReply> {
-  const { statements, texts, state } = prepare(request, resources)
+  const { memory } = scope.transaction
+  assert(memory !== undefined, 'a transaction of several steps has a budget')
+  const { statements, texts, state } = prepare(request, resources, memory)
   const stepwise = statements.find(isStepwise)
   if (stepwise !== undefined) {
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
@@ -106,6 +137,8 @@ async function read(
   separator: string,
   options: SnapshotOptions = { purpose: 'reading' },
 ): Promise<AsyncIterable<Buffer>> {
+  const { memory } = texts
+  const kept = memory.keptBytes
   const snapshot = await resources.store.snapshot(options)
   try {
     const catalog = await resources.catalogs.at(snapshot)
@@ -117,20 +150,31 @@ async function read(
       snapshot.release()
       return chunksOf([])
     }
-    return streamed(first.value, chunks, () => snapshot.release())
+    return streamed(first.value, chunks, texts.clock, () => snapshot.release())
   } catch (error) {
     snapshot.release()
     const next = snapshotToReadAgain(resources.store, options, error)
     if (next === undefined) throw error
+    memory.keepAgain(kept)
     return read(statements, texts, state, resources, separator, next)
   }
 }
 
 /** Nobody has to go on with it: `end` is called when the rows are through, and when nobody wants any more. */
-async function* streamed(first: Buffer, rest: AsyncIterator<Buffer>, end: () => void): AsyncGenerator<Buffer> {
+async function* streamed(
+  first: Buffer,
+  rest: AsyncIterator<Buffer>,
+  clock: WorkClock,
+  end: () => void,
+): AsyncGenerator<Buffer> {
+  let chunk: IteratorResult<Buffer> = { value: first }
   try {
-    yield first
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value
+    while (chunk.done !== true) {
+      clock.stop()
+      yield chunk.value
+      clock.goOn()
+      chunk = await rest.next()
+    }
   } finally {
     await rest.return?.()
     end()
@@ -180,13 +224,13 @@ async function change(
 function rowsOf(
   run: TextRun,
   statements: readonly Statement[],
-  { text, limits }: TextContext,
+  { text, limits, memory }: TextContext,
   separator: string,
 ): Promise<Buffer[]> {
   return atPlace(
     text,
     () => spanOfAll(statements),
-    async () => collect((await run.runAll(statements))(separator), limits.changeReplyBytesMax),
+    async () => collect((await run.runAll(statements))(separator), limits.changeReplyBytesMax, memory),
   )
 }
 
@@ -245,7 +289,7 @@ async function runSteps(
 
 /** The time limit is for each transaction: a file that is read in steps may take as long as it takes. */
 function withFreshTime(texts: TextContext): TextContext {
-  return { ...texts, endsAtMs: performance.now() + texts.limits.statementMsMax }
+  return { ...texts, clock: texts.clock.restarted() }
 }
 
 async function inTransaction<T>(
@@ -267,10 +311,9 @@ async function inTransaction<T>(
       return { result, state: ownState, afterCommit: scope.afterCommit }
     })
   }
-  const outcome = await transact(store, limits.transactionAttemptsMax, attempt, {
-    signal: texts.signal,
-    size: limits,
-  })
+  const { signal, memory } = texts
+  const options = { signal, memory, size: limits }
+  const outcome = await transact(store, limits.transactionAttemptsMax, attempt, options)
   for (const then of outcome.afterCommit) then()
   return outcome
 }
@@ -280,7 +323,7 @@ function scopeResources({ limits, session, containers, changes }: QueryResources
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */
-async function collect(chunks: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer[]> {
+async function collect(chunks: AsyncIterable<Buffer>, bytesMax: number, memory: RequestMemory): Promise<Buffer[]> {
   const collected: Buffer[] = []
   let bytes = 0
   for await (const chunk of chunks) {
@@ -291,6 +334,7 @@ async function collect(chunks: AsyncIterable<Buffer>, bytesMax: number): Promise
         `The reply to a change is held until the commit and has at most ${bytesMax} bytes (changeReplyBytesMax); RETURN COUNT() asks for less.`,
       )
     }
+    memory.keep(chunk.length)
     collected.push(chunk)
   }
   return collected

@@ -1,7 +1,8 @@
 /** The statements of one text, one after the other: their variables, and what each sees and changes. */
 
-import { assert } from '../errors.ts'
+import { AshlarError, assert } from '../errors.ts'
 import type { ChangeScope } from '../evolution/change-scope.ts'
+import { variableDepthMax } from '../limits.ts'
 import { flushObjects } from '../objects/flush.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -40,6 +41,7 @@ import {
   selectValues,
 } from './execute/run-select.ts'
 import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
+import { elementBytes, valueBytes } from './execute/value-bytes.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
 import { noTextFormats, type TextFormats, textFormat } from './functions/text-format.ts'
 import type { ChangePlan } from './plan/plan-change.ts'
@@ -104,8 +106,13 @@ export class TextRun {
   /** The reply of the last statement. */
   async runAll(statements: readonly Statement[]): Promise<Answer> {
     let answer = noRows
+    const { memory } = this.texts
+    const held = memory.heldBytes
     for (const [i, statement] of statements.entries()) {
+      memory.holdAgain(held)
       checkText(this.texts)
+      const breath = this.texts.slice.breath()
+      if (breath !== undefined) await breath
       await this.scope?.transaction.sortWrites()
       answer = await this.run(statement, i === statements.length - 1)
     }
@@ -149,7 +156,7 @@ export class TextRun {
         return oneRow(identifierRow(this.classNameOf(value), value.value as Oid))
       }
       case 'let':
-        this.state.variables.set(statement.name, await this.letValue(statement))
+        this.setVariable(statement, await this.letValue(statement))
         return noRows
       case 'show':
         return this.show(statement)
@@ -181,6 +188,19 @@ export class TextRun {
       if (!(error instanceof ValueError)) throw error
       throw queryError(this.texts.text, { start, end }, error.message)
     }
+  }
+
+  /** What the variable held before is let go of. */
+  private setVariable(statement: LetStatement, value: TypedValue): void {
+    if (depthOf(value.type) > variableDepthMax) {
+      throw new AshlarError(
+        'LimitExceeded',
+        `The value of a variable has at most ${variableDepthMax} collections within each other (variableDepthMax).`,
+      )
+    }
+    const { variables } = this.state
+    this.texts.memory.keep(valueBytes(value.value) - valueBytes(variables.get(statement.name)?.value))
+    variables.set(statement.name, value)
   }
 
   private get catalog(): Catalog {
@@ -315,6 +335,7 @@ export class TextRun {
     const { evaluate, type } = planned.plan
     const context = this.context()
     const value = await constantOf(evaluate, await this.valueRun(planned, context), context)
+    this.texts.memory.hold(valueBytes(value))
     if (this.scope === undefined || !changesAnything(asStatement(expression))) return { type, value }
     const changing = this.changing()
     const made =
@@ -340,7 +361,9 @@ export class TextRun {
     const context = this.context()
     const values: unknown[] = []
     for await (const row of rows) {
-      context.hold(1, 64 + row.length * 32)
+      context.hold(1, elementBytes + valueBytes(row))
+      const breath = context.breathe()
+      if (breath !== undefined) await breath
       values.push(row)
     }
     return { type: { kind: 'collection', form: 'list', element: type }, value: values }
@@ -358,6 +381,7 @@ export class TextRun {
         const rows: Buffer[] = []
         for (const [name, { type, value }] of this.state.variables) {
           const shown = await rowOf(type, value, context)
+          context.hold(0, 2 * shown.length)
           rows.push(Buffer.concat([Buffer.from(`{"name":${JSON.stringify(name)},"value":`), shown, Buffer.from('}')]))
         }
         return manyRows(rows)
@@ -384,20 +408,26 @@ export class TextRun {
   async forEach(statement: ForEachStatement): Promise<void> {
     const { variables } = this.state
     const before = variables.get(statement.name)
+    const { memory } = this.texts
     for await (const rows of this.elementsOf(statement)) {
+      const held = memory.heldBytes
       for (const row of rows) {
         await this.runBody(statement, row)
+        memory.holdAgain(held)
         checkText(this.texts)
         const breath = this.texts.slice.breath()
         if (breath !== undefined) await breath
       }
     }
+    memory.keep(valueBytes(before?.value) - valueBytes(variables.get(statement.name)?.value))
     if (before === undefined) variables.delete(statement.name)
     else variables.set(statement.name, before)
   }
 
   async runBody({ name, body }: ForEachStatement, element: TypedValue): Promise<void> {
-    this.state.variables.set(name, element)
+    const { variables } = this.state
+    this.texts.memory.keep(valueBytes(element.value) - valueBytes(variables.get(name)?.value))
+    variables.set(name, element)
     await this.runAll(body)
   }
 
@@ -485,6 +515,12 @@ function rowsValue({ rowType, isSingle }: { rowType: ValueType; isSingle: boolea
 }
 
 const nestedExpressions = new WeakMap<CreateStatement, Expression>()
+
+/** Collections and records within each other. */
+function depthOf(type: ValueType): number {
+  if (isMany(type)) return 1 + depthOf(type.element)
+  return type.kind === 'record' ? 1 + Math.max(0, ...type.fields.map((field) => depthOf(field.type))) : 0
+}
 
 /** Expressions are searched for changes as statements are. */
 function asStatement(expression: Expression): Statement {

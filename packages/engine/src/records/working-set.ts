@@ -14,6 +14,9 @@ import type { RecordValues } from './record-values.ts'
 /** Objects that are read or written before other requests get their turn. */
 export const objectsAtOnce = 1_000
 
+/** About what an object takes in memory beside its record and values. */
+const stateBytes = 400
+
 export interface ObjectState extends RecordValues {
   readonly oid: Oid
   readonly key: Buffer
@@ -80,6 +83,7 @@ export class WorkingSet {
       isChanged: true,
       isDeleted: false,
     }
+    this.transaction.memory?.load(stateBytes)
     this.states.set(oid, state)
     return state
   }
@@ -93,6 +97,7 @@ export class WorkingSet {
   }
 
   private decode(oid: Oid, stored: Bytes): ObjectState {
+    this.transaction.memory?.load(stateBytes + 2 * stored.length)
     const format = this.formats.ofShape(shapeNumberOf(stored))
     const { values, positions } = decodeRecord(format, stored)
     return {

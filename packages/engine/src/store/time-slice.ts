@@ -8,6 +8,7 @@ const sliceMs = 5
 const stepsBetweenLooks = 32
 
 export interface TimeSlice {
+  readonly isOver: boolean
   /** Undefined while the slice lasts, else a promise that resolves when the work has its next turn. */
   breath(): Promise<void> | undefined
 }
@@ -24,7 +25,12 @@ export function openTimeSlice(mayGoOn?: () => Promise<void> | undefined): TimeSl
     await nextTurn()
     end = performance.now() + sliceMs
   }
-  return { breath: () => (performance.now() < end ? undefined : turn()) }
+  return {
+    get isOver() {
+      return performance.now() >= end
+    },
+    breath: () => (performance.now() < end ? undefined : turn()),
+  }
 }
 
 /**

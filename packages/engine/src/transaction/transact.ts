@@ -1,4 +1,5 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
+import type { RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
@@ -14,6 +15,8 @@ export interface TransactOptions {
   readonly signal?: AbortSignal | undefined
   /** What the transaction may write; the defaults without it. */
   readonly size?: CommitSize
+  /** Of the request, charged with what the transaction holds until its commit. */
+  readonly memory?: RequestMemory | undefined
 }
 
 /**
@@ -25,9 +28,10 @@ export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  { first = [], signal, size }: TransactOptions = {},
+  { first = [], signal, size, memory }: TransactOptions = {},
 ): Promise<T> {
   const tape = new Tape()
+  const kept = memory?.keptBytes ?? 0
   const turns = new Turns(store, signal)
   let skewRetries = 0
   let isSkewed = false
@@ -39,7 +43,8 @@ export async function transact<T>(
       isSkewed = false
       // A careful attempt reads more than what is usual.
       const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
-      const transaction = new Transaction(snapshot, attempt > 1, tape, size)
+      memory?.keepAgain(kept)
+      const transaction = new Transaction(snapshot, attempt > 1, tape, size, memory)
       let result: T
       try {
         result = await body(transaction)

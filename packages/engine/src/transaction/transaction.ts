@@ -1,5 +1,5 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
-
+import type { RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { readWholeRange } from '../store/read-range.ts'
@@ -38,6 +38,10 @@ const writesBetweenLooks = 64
 /** Keys that are read in one trip. */
 const keysAtOnce = 1_000
 
+/** About what an expectation takes in memory, and a change beside its key and value. */
+const expectationBytes = 80
+const changeBytes = 150
+
 /** Keys that are looked up in one go. */
 const searchedKeysMax = 10_000
 
@@ -50,6 +54,8 @@ export class Transaction {
   readonly isCareful: boolean
   /** Which of a batch's operations is under way: each has allocations of its own, also where others are left out. */
   operation = 0
+  /** Of the request: charged with what is written, expected and loaded. */
+  readonly memory: RequestMemory | undefined
   private readonly tape: Tape
   private readonly size: CommitSize
   private writtenBytes = 0
@@ -70,9 +76,16 @@ export class Transaction {
   /** Of the ranges that are expected. */
   private readonly guards = new Set<string>()
 
-  constructor(snapshot: Snapshot, isCareful: boolean, tape: Tape, size: CommitSize = defaultEngineLimits) {
+  constructor(
+    snapshot: Snapshot,
+    isCareful: boolean,
+    tape: Tape,
+    size: CommitSize = defaultEngineLimits,
+    memory?: RequestMemory,
+  ) {
     this.size = size
     this.snapshot = snapshot
+    this.memory = memory
     this.isCareful = isCareful
     this.tape = tape
     tape.rewind()
@@ -88,7 +101,7 @@ export class Transaction {
    * allocates is taken over by this one, operation by operation.
    */
   rehearsal(): Transaction {
-    return new Transaction(this.snapshot, true, this.tape, this.size)
+    return new Transaction(this.snapshot, true, this.tape, this.size, this.memory)
   }
 
   /** After a rehearsal, before anything is allocated here. */
@@ -240,11 +253,13 @@ export class Transaction {
   private expect(text: string, expectation: Expectation): void {
     const known = this.expected[expectation.kind]
     if (known.has(text)) return
+    this.memory?.change(expectationBytes)
     known.add(text)
     this.expectations.push(expectation)
   }
 
   private write(change: Change): void {
+    this.memory?.change(changeBytes + change.key.length + (change.kind === 'put' ? change.value.length : 0))
     this.written.set(keyText(change.key), change)
     this.unsorted.push(change)
     this.writtenBytes += change.key.length

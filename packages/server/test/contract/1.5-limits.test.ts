@@ -16,6 +16,9 @@ const small = {
   classAttributesMax: 3,
   bodyValuesMax: 200,
   objectValuesMax: 100,
+  statementBytesMax: 100_000,
+  transactionBytesMax: 3_000,
+  textCharactersMax: 30_000,
 }
 let server: ServerUnderTest
 let fd: FdUnderTest
@@ -96,6 +99,28 @@ rule('1.5.13', 'a body of 8 kB that is 8 MiB of empty objects is refused for its
       'ValuesMax',
     )
   }
+})
+
+rule('1.5.14', 'what a request holds in memory, by every way in', async () => {
+  expect((await server.get('/v1/fd')).json.limits).toMatchObject({
+    statementBytesMax: 256 * 2 ** 20,
+    transactionBytesMax: 512 * 2 ** 20,
+    statementsBytesMax: 768 * 2 ** 20,
+    textCharactersMax: 16 * 2 ** 20,
+  })
+  await narrowFd.define(classOf('Held', { text: 'string' }))
+  const doubled = (times: number): string => `LET x = 'abcdefgh'; ${'LET x = $x + $x; '.repeat(times)}`
+  const large = `${doubled(10)}SHOW LIST{${Array(9).fill('$x').join()}}`
+  const ask = (query: string) => narrow.send('POST', '/v1/query', { body: { query } })
+  expect(expectProblem(await ask(large), 422, 'LimitExceeded')).toContain('100000 bytes (statementBytesMax)')
+  expect(expectProblem(await ask(doubled(12)), 422, 'LimitExceeded')).toContain('30000 (textCharactersMax)')
+  const small = { method: 'post', uri: '/v1/object', body: { class: 'Held', attributes: { text: 'x' } } }
+  expect((await narrow.send('POST', '/v1/transaction', { body: Array(3).fill(small) })).status).toBe(200)
+  const creates = await narrow.send('POST', '/v1/transaction', { body: Array(15).fill(small) })
+  expect(expectProblem(creates, 422)).toContain('3000 bytes in memory until the commit (transactionBytesMax)')
+  const within = { method: 'post', uri: '/v1/query', body: { query: large } }
+  const batch = await narrow.send('POST', '/v1/transaction', { body: [small, within] })
+  expect(expectProblem(batch, 422)).toContain('statementBytesMax')
 })
 
 rule('1.5.3', 'request headers over the limit', async () => {

@@ -34,7 +34,7 @@ interface Answer {
 async function open(limits: Partial<Limits> = {}): Promise<Running> {
   const log: Record<string, unknown>[] = []
   const { app } = await openServer({
-    limits: { pathExpansionsMax: 1e12, sortedRowsMax: 1e12, sortedBytesMax: 1e12, walkEdgesMax: 30, ...limits },
+    limits: { pathExpansionsMax: 1e12, sortedRowsMax: 1e12, statementBytesMax: 1e12, walkEdgesMax: 30, ...limits },
     onLog: (line) => log.push(JSON.parse(line)),
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

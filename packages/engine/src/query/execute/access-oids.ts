@@ -54,7 +54,7 @@ export async function constantOf(
   run: Run,
   context: StatementContext,
 ): Promise<unknown> {
-  const [value] = await evaluateRows(context.reader, [undefined], () => evaluate(run))
+  const [value] = await evaluateRows(context, [undefined], () => evaluate(run))
   return value ?? null
 }
 

@@ -1,7 +1,7 @@
 /** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
 import type { AggregateName } from '../bind/bound.ts'
 import { calculateWhole, type Whole } from '../functions/whole-number.ts'
-import { type Compare, isNullOf } from '../values/compare.ts'
+import type { Compare } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
 
 export interface Accumulator {
@@ -27,21 +27,6 @@ export function accumulatorFor(name: AggregateName, compare: Compare | undefined
     case 'COLLECT':
       return new Collect()
   }
-}
-
-/** Nulls, and references to nothing, are left out. Undefined on overflow. */
-export function foldValues(
-  name: AggregateName,
-  values: Iterable<unknown>,
-  compare: Compare | undefined,
-  type: ValueType,
-  elementType: ValueType,
-): unknown {
-  const accumulator = accumulatorFor(name, compare, type)
-  for (const value of values) {
-    if (!isNullOf(elementType, value) && !accumulator.add(value)) return undefined
-  }
-  return accumulator.result()
 }
 
 class Count implements Accumulator {

@@ -1,48 +1,64 @@
 /** Works something out for each of several rows; where a row has to wait for the store, all such rows wait together. */
 import type { Awaitable } from '../../store/store.ts'
 import { pending } from './run.ts'
-import type { SnapshotReader } from './snapshot-reader.ts'
+import type { StatementContext } from './statement-context.ts'
+import { turnDue } from './work.ts'
 
-/** The results in order of the rows. Without a promise where nothing had to be waited for. */
+/** The results in order of the rows. Without a promise where nothing had to be waited for, and nothing took long. */
 export function evaluateRows<R, T>(
-  reader: SnapshotReader,
+  context: StatementContext,
   rows: readonly R[],
   evaluate: (row: R) => T,
 ): Awaitable<T[]> {
-  const results = new Array<T>(rows.length)
-  const waiting = attempt(rows, rows.keys(), evaluate, results)
-  return waiting.length === 0 ? results : evaluateWaiting(reader, rows, waiting, evaluate, results)
+  const batch: Batch<R, T> = { context, rows, evaluate, results: new Array<T>(rows.length), waiting: [] }
+  const at = attempt(batch, undefined, 0)
+  return at === rows.length && batch.waiting.length === 0 ? batch.results : evaluateRest(batch, at)
 }
 
-async function evaluateWaiting<R, T>(
-  reader: SnapshotReader,
-  rows: readonly R[],
-  first: readonly number[],
-  evaluate: (row: R) => T,
-  results: T[],
-): Promise<T[]> {
-  for (let waiting = first; waiting.length > 0; ) {
-    await reader.settle()
-    waiting = attempt(rows, waiting, evaluate, results)
+interface Batch<R, T> {
+  readonly context: StatementContext
+  readonly rows: readonly R[]
+  readonly evaluate: (row: R) => T
+  readonly results: T[]
+  /** The positions of the rows that have to wait. */
+  waiting: number[]
+}
+
+async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]> {
+  const { context, rows, results } = batch
+  let positions: readonly number[] | undefined
+  let at = from
+  for (;;) {
+    while (at < (positions ?? rows).length) {
+      await context.turn()
+      at = attempt(batch, positions, at)
+    }
+    if (batch.waiting.length === 0) return results
+    await context.reader.settle()
+    positions = batch.waiting
+    batch.waiting = []
+    at = 0
   }
-  return results
 }
 
-/** The positions of the rows that have to wait. */
-function attempt<R, T>(
-  rows: readonly R[],
-  positions: Iterable<number>,
-  evaluate: (row: R) => T,
-  results: T[],
-): number[] {
-  const waiting: number[] = []
-  for (const position of positions) {
+/** Rows that are worked out before the next look at the clock, less one; all its bits are ones. */
+const rowsBetweenLooks = 15
+
+/** From one of the positions on; returns the one that is next, once others are to have their turn. */
+function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefined, from: number): number {
+  const { context, rows, evaluate, results, waiting } = batch
+  const count = (positions ?? rows).length
+  for (let i = from; i < count; i++) {
+    const position = positions === undefined ? i : (positions[i] as number)
     try {
       results[position] = evaluate(rows[position] as R)
     } catch (error) {
+      if (error === turnDue) return i
       if (error !== pending) throw error
       waiting.push(position)
     }
+    context.endRow()
+    if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) return i + 1
   }
-  return waiting
+  return count
 }

@@ -9,6 +9,7 @@ import type { OutputRow, RowBatches, RowKind } from './row.ts'
 import type { Run } from './run.ts'
 import { groupKey } from './sort-key.ts'
 import type { StatementContext } from './statement-context.ts'
+import { elementBytes, textBytes, valueBytes } from './value-bytes.ts'
 
 interface Group<R> {
   readonly row: R | undefined
@@ -16,7 +17,6 @@ interface Group<R> {
 }
 
 const groupBytes = 200
-const elementBytes = 32
 
 export async function groupRows<R>(
   batches: RowBatches<R>,
@@ -26,20 +26,26 @@ export async function groupRows<R>(
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
   const { keys, aggregates } = plan
+  const { memory } = run
   const types = keys.map(({ type }) => type)
   const groups = new Map<string, Group<R>>()
   for await (const rows of batches) {
-    const seen = evaluateRows(context.reader, rows, (row) => {
+    const before = memory.heldBytes
+    const seen = evaluateRows(context, rows, (row) => {
       kind.enter(run, row)
       const values = keys.map(({ evaluate }) => evaluate(run))
-      return { key: groupKey(types, values), operands: aggregates.map(({ operand }) => operand?.(run)) }
+      const operands = aggregates.map(({ operand }) => operand?.(run))
+      for (const value of values) memory.hold(valueBytes(value))
+      for (const operand of operands) memory.hold(valueBytes(operand))
+      return { key: groupKey(types, values), operands }
     })
     const evaluated = seen instanceof Promise ? await seen : seen
+    memory.hold(before - memory.heldBytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
       let group = groups.get(key)
       if (group === undefined) {
         group = newGroup<R>(plan, rows[i] as R)
-        context.hold(1, groupBytes + key.length + kind.bytesOf(rows[i] as R))
+        context.hold(1, groupBytes + textBytes(key.length) + kind.bytesOf(rows[i] as R))
         groups.set(key, group)
       }
       accumulate(group, aggregates, operands, run, context)
@@ -77,7 +83,7 @@ function accumulate<R>(
     if (!accumulator.add(value ?? null)) {
       throw queryError(run.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
     }
-    if (accumulator.held > held) context.hold(0, elementBytes + (typeof value === 'string' ? value.length : 0))
+    if (accumulator.held > held) context.hold(0, elementBytes + valueBytes(value))
   }
 }
 
@@ -88,7 +94,7 @@ async function having<R>(
   run: Run,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
-  const kept = await evaluateRows(context.reader, rows, (group) => {
+  const kept = await evaluateRows(context, rows, (group) => {
     enterOutput(group, kind, run)
     return predicate(run) === true
   })

@@ -68,7 +68,7 @@ async function firstUntrue<R>(
   run: Run,
   context: StatementContext,
 ): Promise<number> {
-  const results = await evaluateRows(context.reader, rows, (row) => {
+  const results = await evaluateRows(context, rows, (row) => {
     enterOutput(row, kind, run)
     return evaluate(run) === true
   })

@@ -8,7 +8,7 @@ import type { Edge } from '../values/edge.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { Neighbours, type Step } from './neighbours.ts'
 import { type ChosenAccess, chooseAccess, objectRows } from './object-rows.ts'
-import type { ObjectView } from './object-view.ts'
+import { ObjectView } from './object-view.ts'
 import { edgeKey, isAllowed, isDecidedAtEnd, mayBeMetAgain, repeatsVertices } from './path-modes.ts'
 import type { RowKind } from './row.ts'
 import type { Run } from './run.ts'
@@ -21,12 +21,24 @@ export interface MatchRow {
   readonly edges: readonly (readonly (readonly Edge[] | undefined)[])[]
 }
 
+const slotBytes = 100
+/** Objects whose records are in the size of a row already: many rows may share them. */
+const counted = new WeakSet<ObjectView>()
+
 export const matchRowKind: RowKind<MatchRow> = {
   enter(run, row) {
     const slots = row?.slots
     for (let i = 0; i < run.slots.length; i++) run.slots[i] = slots?.[i]
   },
-  bytesOf: ({ slots }) => slots.length * 100,
+  bytesOf({ slots }) {
+    let bytes = slots.length * slotBytes
+    for (const held of slots) {
+      if (!(held instanceof ObjectView) || counted.has(held)) continue
+      counted.add(held)
+      bytes += held.record.length
+    }
+    return bytes
+  },
 }
 
 type Batches = AsyncIterable<readonly MatchRow[]>
@@ -206,7 +218,7 @@ async function qualified(
 ): Promise<readonly MatchRow[]> {
   if (predicates.length === 0 || rows.length === 0) return rows
   const { run, context } = search
-  const results = await evaluateRows(context.reader, rows, (row) => {
+  const results = await evaluateRows(context, rows, (row) => {
     matchRowKind.enter(run, row)
     return predicates.every(({ evaluate }) => evaluate(run) === true)
   })
@@ -310,7 +322,7 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
     if (used?.has(edgeKey(step.edge)) === true) continue
     // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
     if (walk.length + 1 >= edge.max && expansion.isToBound && !isBoundEnd(expansion, row, step.far)) continue
-    const [view] = await evaluateRows(reader, [step.far], (oid) => reader.object(oid))
+    const [view] = await evaluateRows(search.context, [step.far], (oid) => reader.object(oid))
     if (view?.format === undefined) continue
     walk.push({ ...step, farClass: view.format.cls.name })
     const arrived = walk.length >= edge.min ? arrive(expansion, row, been, walk, view) : undefined

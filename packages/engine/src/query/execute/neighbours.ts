@@ -109,7 +109,9 @@ export class Neighbours {
     if (attribute.linkForm === undefined) held = view.value(attribute.index)
     else {
       const { reader } = this.context
-      const [links] = await evaluateRows(reader, [view], (row) => reader.links(row, this.boundOf(view, attribute)))
+      const [links] = await evaluateRows(this.context, [view], (row) =>
+        reader.links(row, this.boundOf(view, attribute)),
+      )
       held = links
     }
     if (spec.logicalType === 'reference') return held === null || held === noOid ? [] : [held as Oid]

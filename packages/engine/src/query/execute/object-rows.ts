@@ -4,6 +4,8 @@ import { cutPrefixLength } from '../../indexes/key-parts.ts'
 import type { IndexEntry } from '../../indexes/lookup.ts'
 import { readIndexEntries } from '../../indexes/lookup.ts'
 import { containerExtent } from '../../records/object-key.ts'
+import { when } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { Access, OrderedAccess } from '../plan/access.ts'
 import { describeAccess } from '../plan/describe-access.ts'
@@ -12,9 +14,10 @@ import type { ObjectsPlan, OrderPlan } from '../plan/plan-select.ts'
 import { estimate, indexRanges, oidsOf } from './access-oids.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import type { ObjectView } from './object-view.ts'
-import type { Run } from './run.ts'
+import type { Evaluate, Run } from './run.ts'
 import { sortKey } from './sort-key.ts'
 import type { StatementContext } from './statement-context.ts'
+import { turnDue, Work } from './work.ts'
 
 /** Below so many candidates an access is taken without looking at the others any closer. */
 const fewCandidates = 64
@@ -130,7 +133,7 @@ export function objectRows(
   return { rows, operator: filter ?? source }
 }
 
-interface Work {
+interface ObjectScan {
   readonly plan: ObjectsPlan
   readonly run: Run
   readonly context: StatementContext
@@ -142,31 +145,67 @@ interface Work {
  * What the record alone decides is decided on the lent bytes: only what qualifies is copied. Who wants a few rows gets the first
  * ones, the same each time.
  */
-async function* scanExtent(work: Work, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+async function* scanExtent(work: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
   const { plan, run, context, source } = work
   const { recordFilter, slot } = plan
+  // Several scans may be under way while a row further on is interrupted: what that one keeps is none of theirs.
+  const ofRecords: Run = { ...run, slots: [...run.slots], work: new Work() }
+  let undecided = new Set<ObjectView>()
   const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
     source.examined++
     const lent = context.reader.view(undefined, key, record)
-    if (recordFilter !== undefined) {
-      run.slots[slot] = lent
-      if (recordFilter(run) !== true) return undefined
-    }
-    return lent.copy()
+    if (recordFilter === undefined) return lent.copy()
+    ofRecords.slots[slot] = lent
+    const isKept = decideAtOnce(recordFilter, ofRecords)
+    ofRecords.work.endRow()
+    run.memory.endRow()
+    if (isKept === false) return undefined
+    const view = lent.copy()
+    if (isKept === undefined) undecided.add(view)
+    return view
   }
   const containers = await context.containersOf(plan.classNumbers)
   const extents = containers.map(({ database, container }) => containerExtent(database, container))
   for await (const batch of context.scanAll(extents, use, { isOrdered: wanted !== undefined })) {
     context.check()
-    const views = batch.filter((view) => view !== undefined)
+    ofRecords.work.goOn()
+    let views = batch.filter((view) => view !== undefined)
+    if (recordFilter !== undefined && undecided.size > 0) {
+      const qualified = new Set(await filtered(work, [...undecided], recordFilter))
+      const all = undecided
+      views = views.filter((view) => !all.has(view) || qualified.has(view))
+      undecided = new Set()
+    }
     source.returned += batch.length
     const rows = await filterRest(work, views, batch.length)
     if (rows.length > 0) yield rows
   }
 }
 
+/** Undefined where that takes so long that others are to have their turn, which they cannot while bytes are lent. */
+function decideAtOnce(filter: Evaluate, run: Run): boolean | undefined {
+  try {
+    return filter(run) === true
+  } catch (error) {
+    if (error !== turnDue) throw error
+    return undefined
+  }
+}
+
+function filtered(
+  { plan, run, context }: ObjectScan,
+  views: readonly ObjectView[],
+  filter: Evaluate,
+): Awaitable<ObjectView[]> {
+  const results = evaluateRows(context, views, (view) => {
+    run.slots[plan.slot] = view
+    return filter(run) === true
+  })
+  return when(results, (isKept) => views.filter((_view, i) => isKept[i]))
+}
+
 async function* fetchObjects(
-  work: Work,
+  work: ObjectScan,
   access: Exclude<Access, { kind: 'extent' }>,
   wanted: number | undefined,
 ): AsyncGenerator<ObjectView[]> {
@@ -188,38 +227,26 @@ async function* fetchObjects(
   }
 }
 
-async function loadAndFilter(work: Work, oids: readonly Oid[]): Promise<ObjectView[]> {
-  const { plan, run, context, source } = work
+async function loadAndFilter(work: ObjectScan, oids: readonly Oid[]): Promise<ObjectView[]> {
+  const { plan, context, source } = work
   const loaded = await context.reader.load(oids)
   source.returned += oids.length
   const views = loaded.filter((view): view is ObjectView => {
     return view?.format !== undefined && plan.classNumbers.has(view.format.cls.number)
   })
-  const { recordFilter, slot } = plan
-  const qualified =
-    recordFilter === undefined
-      ? views
-      : views.filter((view) => {
-          run.slots[slot] = view
-          return recordFilter(run) === true
-        })
+  const { recordFilter } = plan
+  const decided = recordFilter === undefined ? views : filtered(work, views, recordFilter)
+  const qualified = decided instanceof Promise ? await decided : decided
   return filterRest(work, qualified, views.length)
 }
 
-async function filterRest(
-  { plan, run, context, filter }: Work,
-  views: readonly ObjectView[],
-  examined: number,
-): Promise<ObjectView[]> {
-  const { restFilter, slot } = plan
+async function filterRest(work: ObjectScan, views: readonly ObjectView[], examined: number): Promise<ObjectView[]> {
+  const { plan, filter } = work
+  const { restFilter } = plan
   let rows = views as ObjectView[]
   if (restFilter !== undefined && views.length > 0) {
-    const results = evaluateRows(context.reader, views, (view) => {
-      run.slots[slot] = view
-      return restFilter(run) === true
-    })
-    const isKept = results instanceof Promise ? await results : results
-    rows = views.filter((_view, i) => isKept[i])
+    const left = filtered(work, views, restFilter)
+    rows = left instanceof Promise ? await left : left
   }
   if (filter !== undefined) {
     filter.examined += examined
@@ -233,13 +260,13 @@ const batchDefault = 256
 const filteredBatchMin = 32
 
 /** Of an index, for so many rows. */
-function entriesAtOnce({ filter }: Work, wanted: number | undefined): number {
+function entriesAtOnce({ filter }: ObjectScan, wanted: number | undefined): number {
   return Math.min(batchDefault, Math.max(filter === undefined ? 1 : filteredBatchMin, wanted ?? batchDefault))
 }
 
 /** In the order of an index. Where texts are cut, entries that look alike are put in order by the objects' own values. */
 async function* scanOrdered(
-  work: Work,
+  work: ObjectScan,
   access: OrderedAccess,
   wanted: number | undefined,
   orderBy: readonly OrderPlan[],
@@ -281,11 +308,15 @@ function cutPrefix(format: OrderedAccess['index']['format'], { key }: IndexEntry
   return length === undefined ? undefined : key.subarray(0, length)
 }
 
-async function* sorted(work: Work, oids: readonly Oid[], orderBy: readonly OrderPlan[]): AsyncGenerator<ObjectView[]> {
+async function* sorted(
+  work: ObjectScan,
+  oids: readonly Oid[],
+  orderBy: readonly OrderPlan[],
+): AsyncGenerator<ObjectView[]> {
   const { plan, run, context } = work
   const views = await loadAndFilter(work, oids)
   context.hold(views.length, views.length * 256)
-  const keys = await evaluateRows(context.reader, views, (view) => {
+  const keys = await evaluateRows(context, views, (view) => {
     run.slots[plan.slot] = view
     return sortKey(orderBy, run)
   })

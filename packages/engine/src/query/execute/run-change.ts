@@ -28,6 +28,7 @@ import { runClauses } from './row-pipeline.ts'
 import type { Run } from './run.ts'
 import { type Inputs, newRun, objectRowKind } from './run-select.ts'
 import type { StatementContext } from './statement-context.ts'
+import { elementBytes, valueBytes } from './value-bytes.ts'
 import { projectionWriter, writeObject, writeRows } from './write-rows.ts'
 
 /** `before`: what the statement sees, to its end. Returns the objects that were changed. Throws what PUT /v1/object does. */
@@ -42,9 +43,13 @@ export async function runUpdate(
   const changed: Oid[] = []
   for await (const views of await qualifying(plan, run, before)) {
     changing.count(views.length)
-    const worked = await evaluateRows(before.reader, views, (view) => {
+    const worked = await evaluateRows(before, views, (view) => {
       run.slots[slot] = view
-      return plan.actions.map((action) => workOut(action, run, view.oid))
+      return plan.actions.map((action) => {
+        const values = workOut(action, run, view.oid)
+        run.memory.hold(valueBytes(values.values) + valueBytes(values.pairs) + values.owners.length * elementBytes)
+        return values
+      })
     })
     await changing.changes.objects.loadAll(views.map(({ oid }) => oid))
     for (const [i, view] of views.entries()) {

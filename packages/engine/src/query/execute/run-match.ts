@@ -6,7 +6,7 @@ import { enterOutput } from './group-rows.ts'
 import { type MatchRow, matchRowKind, matchRows } from './match-rows.ts'
 import { type Pipeline, runClauses } from './row-pipeline.ts'
 import type { Run } from './run.ts'
-import { countRows, described, type Inputs, newRun } from './run-select.ts'
+import { countRows, described, held, type Inputs, newRun } from './run-select.ts'
 import type { StatementContext } from './statement-context.ts'
 import { projectionWriter, writeRows } from './write-rows.ts'
 
@@ -38,12 +38,12 @@ export async function matchValues(plan: MatchPlan, inputs: Inputs, context: Stat
   const projections = plan.clauses.projections ?? []
   const values: unknown[] = []
   for await (const rows of pipeline.rows) {
-    const batch = await evaluateRows(context.reader, rows, (row) => {
+    const batch = await evaluateRows(context, rows, (row) => {
       enterOutput(row, matchRowKind, run)
       const results = projections.map(({ evaluate }) => evaluate(run) ?? null)
-      return results.length === 1 ? results[0] : results
+      return held(results.length === 1 ? results[0] : results, run)
     })
-    context.hold(batch.length, batch.length * 64)
+    context.holdRows(batch.length)
     for (const value of batch) values.push(value)
   }
   return values

@@ -12,6 +12,7 @@ import type { OutputRow, RowKind } from './row.ts'
 import { type Pipeline, rowsWanted, runClauses } from './row-pipeline.ts'
 import type { Run } from './run.ts'
 import type { StatementContext } from './statement-context.ts'
+import { elementBytes, valueBytes } from './value-bytes.ts'
 import { projectionWriter, type WriteRow, writeObject, writeRows } from './write-rows.ts'
 
 export interface Inputs {
@@ -21,6 +22,7 @@ export interface Inputs {
 }
 
 export function newRun(slots: number, constants: number, inputs: Inputs, context: StatementContext): Run {
+  const { now, text, memory, limits } = context.texts
   return {
     slots: new Array(slots).fill(undefined),
     reader: context.reader,
@@ -28,8 +30,11 @@ export function newRun(slots: number, constants: number, inputs: Inputs, context
     variables: inputs.variables,
     nested: inputs.nested,
     aggregates: [],
-    now: context.texts.now,
-    text: context.texts.text,
+    now,
+    text,
+    memory,
+    work: context.work,
+    textCharactersMax: limits.textCharactersMax,
   }
 }
 
@@ -115,16 +120,22 @@ export async function selectValues(plan: SelectPlan, inputs: Inputs, context: St
   const { projections } = plan.clauses
   const values: unknown[] = []
   for await (const rows of pipeline.rows) {
-    const batch = await evaluateRows(context.reader, rows, (row: OutputRow<ObjectView>) => {
+    const batch = await evaluateRows(context, rows, (row: OutputRow<ObjectView>) => {
       enterOutput(row, kind, run)
-      if (projections === undefined) return row.row?.oid ?? null
+      if (projections === undefined) return held(row.row?.oid ?? null, run)
       const results = projections.map(({ evaluate }) => evaluate(run) ?? null)
-      return results.length === 1 ? results[0] : results
+      return held(results.length === 1 ? results[0] : results, run)
     })
-    context.hold(batch.length, batch.length * 64)
+    context.holdRows(batch.length)
     for (const value of batch) values.push(value)
   }
   return values
+}
+
+/** A value that stays until the statement ends. */
+export function held(value: unknown, { memory }: Run): unknown {
+  memory.hold(elementBytes + valueBytes(value))
+  return value
 }
 
 /** LOOKUP: the match with the lowest OID, or null. */

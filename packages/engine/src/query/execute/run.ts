@@ -1,8 +1,10 @@
 /** What expressions are worked out with: the row in its slots, and what is the same for all rows. */
+import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { Entry } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import type { ObjectView } from './object-view.ts'
+import type { Work } from './work.ts'
 
 /** Reads what expressions follow. Throws `pending` where the store answers later: the row is then worked out again. */
 export interface ObjectReader {
@@ -31,6 +33,10 @@ export interface Run {
   /** Ticks since 0001-01-01 in UTC, the same during the statement. */
   readonly now: number
   readonly text: string
+  /** Charged with what expressions make, before they make it. */
+  readonly memory: RequestMemory
+  readonly textCharactersMax: number
+  readonly work: Work
 }
 
 export type Evaluate = (run: Run) => unknown

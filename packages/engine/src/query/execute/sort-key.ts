@@ -9,13 +9,22 @@ import { isNullOf } from '../values/compare.ts'
 import { scalarCodec } from '../values/value-json.ts'
 import type { ScalarType, ValueType } from '../values/value-type.ts'
 import type { Run } from './run.ts'
+import { valueBytes } from './value-bytes.ts'
 
-const writer = new KeyWriter()
+let writer = new KeyWriter()
+/** What a long text has made of it is let go of again. */
+const writerBytesMax = 65_536
+
+function begin(): void {
+  if (writer.to.bytes.length > writerBytesMax) writer = new KeyWriter()
+  writer.to.reset()
+}
 
 /** Nulls last where it ascends, first where it descends: a descending part has all its bytes turned. */
 export function sortKey(orderBy: readonly OrderPlan[], run: Run): Buffer {
   const values = orderBy.map(({ evaluate }) => evaluate(run))
-  writer.to.reset()
+  for (const value of values) run.memory.pass(valueBytes(value))
+  begin()
   for (const [i, { type, isDescending }] of orderBy.entries()) {
     const start = writer.to.length
     // The reference to nothing stands with the nulls.
@@ -29,7 +38,7 @@ export function sortKey(orderBy: readonly OrderPlan[], run: Run): Buffer {
 
 /** Equal exactly where the values are; the reference to nothing is in one group with null. */
 export function groupKey(types: readonly ValueType[], values: readonly unknown[]): string {
-  writer.to.reset()
+  begin()
   for (const [i, type] of types.entries()) writeKeyValue(type, isNullOf(type, values[i]) ? null : values[i])
   return writer.to.bytes.toString('latin1', 0, writer.to.length)
 }

@@ -9,6 +9,8 @@ import { sortKey } from './sort-key.ts'
 import type { StatementContext } from './statement-context.ts'
 
 interface Keyed<R> {
+  /** Of key and row. */
+  readonly bytes: number
   readonly key: Buffer
   readonly row: OutputRow<R>
 }
@@ -16,6 +18,8 @@ interface Keyed<R> {
 const rowBytes = 150
 /** Among so many more than are taken, the best are picked out from time to time. */
 const spareRows = 1_024
+/** And where they take so much. */
+const spareBytes = 16 * 2 ** 20
 
 /** `wanted`: how many of the first rows are needed; undefined = all. Equal rows stay in the order they came in. */
 export async function sortRows<R>(
@@ -28,21 +32,28 @@ export async function sortRows<R>(
 ): Promise<OutputRow<R>[]> {
   let kept: Keyed<R>[] = []
   let heldRows = 0
+  let keptBytes = 0
+  let addedBytes = 0
   for await (const rows of batches) {
-    const keys = await evaluateRows(context.reader, rows, (row) => {
+    const added = evaluateRows(context, rows, (row) => {
       enterOutput(row, kind, run)
-      return sortKey(orderBy, run)
+      const key = sortKey(orderBy, run)
+      const bytes = rowBytes + key.length + (row.row === undefined ? 0 : kind.bytesOf(row.row))
+      run.memory.hold(bytes)
+      addedBytes += bytes
+      return { key, row, bytes }
     })
-    let bytes = 0
-    for (const [i, row] of rows.entries()) {
-      const key = keys[i] as Buffer
-      kept.push({ key, row })
-      bytes += rowBytes + key.length + (row.row === undefined ? 0 : kind.bytesOf(row.row))
+    for (const one of added instanceof Promise ? await added : added) kept.push(one)
+    if (wanted !== undefined && kept.length > wanted && (kept.length > wanted + spareRows || addedBytes > spareBytes)) {
+      kept = sorted(kept).slice(0, wanted)
+      const bytes = kept.reduce((sum, one) => sum + one.bytes, 0)
+      run.memory.hold(bytes - keptBytes - addedBytes)
+      keptBytes = bytes
+      addedBytes = 0
     }
-    if (wanted !== undefined && kept.length > wanted + spareRows) kept = sorted(kept).slice(0, wanted)
     // What will be dropped again does not count.
     const grown = Math.min(kept.length, wanted ?? kept.length) - heldRows
-    if (grown > 0) context.hold(grown, Math.ceil((bytes * Math.min(grown, rows.length)) / Math.max(1, rows.length)))
+    if (grown > 0) context.holdRows(grown)
     heldRows += Math.max(0, grown)
     const breath = context.breathe()
     if (breath !== undefined) await breath

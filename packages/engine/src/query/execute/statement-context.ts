@@ -1,4 +1,6 @@
 /** What a statement is carried out with: its snapshot and catalog, its limits, and who may end it. */
+import type { RequestMemory } from '../../budget/request-memory.ts'
+import type { WorkClock } from '../../budget/work-clock.ts'
 import { AshlarError } from '../../errors.ts'
 import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
 import type { EngineLimits } from '../../limits.ts'
@@ -11,6 +13,7 @@ import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import type { Dialect } from '../dialect.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
+import { Work } from './work.ts'
 
 export interface TextContext {
   readonly text: string
@@ -20,8 +23,9 @@ export interface TextContext {
   readonly signal: AbortSignal | undefined
   /** One for all statements, however short each is. */
   readonly slice: TimeSlice
-  /** By performance.now(). */
-  readonly endsAtMs: number
+  readonly clock: WorkClock
+  /** Of the request, which may be more than the text. */
+  readonly memory: RequestMemory
   /** Ticks since 0001-01-01 in UTC. */
   readonly now: number
 }
@@ -31,9 +35,9 @@ export class StatementContext {
   readonly snapshot: Snapshot
   readonly catalog: Catalog
   readonly reader: SnapshotReader
+  readonly work = new Work()
   private expansions = 0
   private heldRows = 0
-  private heldBytes = 0
 
   /** The entries of ranges that were counted, by range. */
   private readonly counted = new Map<string, Oid[]>()
@@ -93,6 +97,8 @@ export class StatementContext {
 
   /** To be asked between batches. Throws LimitExceeded, or the reason for which the client went away. */
   check(): void {
+    this.endRow()
+    this.work.goOn()
     this.reader.trim()
     checkText(this.texts)
   }
@@ -103,23 +109,38 @@ export class StatementContext {
     return this.texts.slice.breath()
   }
 
-  /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded. */
+  /** Between rows whose results are held, or no longer needed. */
+  endRow(): void {
+    this.work.endRow()
+    this.texts.memory.endRow()
+  }
+
+  get isTurnDue(): boolean {
+    return this.texts.slice.isOver
+  }
+
+  /** Within a batch, what it has read stays: lets others have their turn where it is time. Throws what `check` does. */
+  async turn(): Promise<void> {
+    this.work.goOn()
+    checkText(this.texts)
+    await this.texts.slice.breath()
+  }
+
+  /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded and ServerBusy. */
   hold(rows: number, bytes: number): void {
-    const { sortedRowsMax, sortedBytesMax } = this.texts.limits
+    this.holdRows(rows)
+    this.texts.memory.hold(bytes)
+  }
+
+  /** The same where the memory is charged elsewhere. */
+  holdRows(rows: number): void {
+    const { sortedRowsMax } = this.texts.limits
     this.heldRows += rows
-    this.heldBytes += bytes
-    if (this.heldRows > sortedRowsMax) {
-      throw new AshlarError(
-        'LimitExceeded',
-        `The statement sorts or groups more than ${sortedRowsMax} rows (sortedRowsMax); TAKE, WHERE or an index on the order may help.`,
-      )
-    }
-    if (this.heldBytes > sortedBytesMax) {
-      throw new AshlarError(
-        'LimitExceeded',
-        `What the statement sorts or groups takes more than ${sortedBytesMax} bytes (sortedBytesMax); TAKE, WHERE or an index on the order may help.`,
-      )
-    }
+    if (this.heldRows <= sortedRowsMax) return
+    throw new AshlarError(
+      'LimitExceeded',
+      `The statement holds more than ${sortedRowsMax} rows in memory (sortedRowsMax), to sort or group them or as a value; TAKE, WHERE or an index on the order may help.`,
+    )
   }
 
   /** Counts edges that walks try. Throws LimitExceeded. */
@@ -135,9 +156,9 @@ export class StatementContext {
 }
 
 /** Throws LimitExceeded when the time is over, or the reason for which the client went away. */
-export function checkText({ signal, endsAtMs, limits }: TextContext): void {
+export function checkText({ signal, clock, limits }: TextContext): void {
   signal?.throwIfAborted()
-  if (performance.now() <= endsAtMs) return
+  if (!clock.isOver) return
   throw new AshlarError(
     'LimitExceeded',
     `The statements ran for more than ${limits.statementMsMax / 1_000} s (statementMsMax).`,

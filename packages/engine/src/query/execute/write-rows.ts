@@ -7,17 +7,19 @@ import { rowClassName } from '../dialect.ts'
 import type { ProjectionPlan } from '../plan/plan-select.ts'
 import { writeValue } from '../values/value-json.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import type { ObjectView } from './object-view.ts'
 import type { OutputRow, RowKind } from './row.ts'
 import { pending, type Run } from './run.ts'
 import type { StatementContext } from './statement-context.ts'
+import { valueBytes } from './value-bytes.ts'
+import { turnDue } from './work.ts'
 
 const chunkBytesMin = 32_768
 const noLinks: LinkEntries = new Map()
 
-export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void
+/** Later where a value of the row is large: others have their turn while it is written. */
+export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void | Promise<void>
 
 /** The object as a read by OID shows it; throws `pending` where its links have to be waited for. */
 export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<Run, 'reader'>): void {
@@ -45,15 +47,21 @@ export function projectionWriter<R>(
 ): WriteRow<R> {
   const hasClass = context.texts.dialect === 'objectivity'
   const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
+  const writeFrom = (json: JsonWriter, from: number): void | Promise<void> => {
+    for (let i = from; i < projections.length; i++) {
+      const { jsonName, evaluate, type } = projections[i] as ProjectionPlan
+      const value = evaluate(run)
+      if (hasClass || i > 0) json.ascii(',')
+      writeName(json, jsonName)
+      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, i + 1))
+      writeResult(json, type, value, context)
+    }
+    json.ascii('}')
+  }
   return (json, row) => {
     enterOutput(row, kind, run)
     json.ascii(start)
-    for (const [i, { jsonName, evaluate, type }] of projections.entries()) {
-      if (hasClass || i > 0) json.ascii(',')
-      writeName(json, jsonName)
-      writeResult(json, type, evaluate(run), run, context)
-    }
-    json.ascii('}')
+    return writeFrom(json, 0)
   }
 }
 
@@ -63,23 +71,17 @@ function writeName(json: JsonWriter, name: string): void {
 }
 
 /** A value; OBJECT(ref) as the object it names, also within collections. */
-function writeResult(
-  json: JsonWriter,
-  type: ValueType,
-  value: unknown,
-  run: Pick<Run, 'reader'>,
-  context: StatementContext,
-): void {
+function writeResult(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
   if (type.kind === 'object') {
     if (value === null || value === undefined || value === noOid) json.ascii('null')
-    else writeObject(json, run.reader.object(value as Oid), run)
+    else writeObject(json, context.reader.object(value as Oid), context)
     return
   }
   if (type.kind === 'collection' && type.element.kind === 'object' && value !== null) {
     json.ascii('[')
     for (const [i, element] of (value as readonly unknown[]).entries()) {
       if (i > 0) json.ascii(',')
-      writeResult(json, type.element, element, run, context)
+      writeResult(json, type.element, element, context)
     }
     json.ascii(']')
     return
@@ -94,39 +96,76 @@ export async function* writeRows<R>(
   separator: string,
   context: StatementContext,
 ): AsyncGenerator<Buffer> {
-  const json = new JsonWriter()
+  const writer = new ChargedWriter(context)
   let isFirst = true
   let isSent = false
   for await (const rows of batches) {
     let written = 0
     while (written < rows.length) {
+      const { json } = writer
       const rowStart = json.to.length
       if (!isFirst) json.ascii(separator)
       try {
-        write(json, rows[written] as OutputRow<R>)
+        const later = write(json, rows[written] as OutputRow<R>)
+        if (later !== undefined) await later
         isFirst = false
         written++
+        context.endRow()
       } catch (error) {
         json.to.length = rowStart
-        if (error !== pending) throw error
-        await fetchFor(rows.slice(written), write, context)
+        if (error === turnDue) await context.turn()
+        else if (error === pending) await fetchFor(rows.slice(written), write, context)
+        else throw error
         continue
       }
       if (json.to.length < chunkBytesMin) continue
-      yield json.to.copy()
-      json.to.reset()
+      yield writer.take()
       isSent = true
     }
     // The first rows do not wait for others.
-    if (!isSent && json.to.length > 0) {
-      yield json.to.copy()
-      json.to.reset()
+    if (!isSent && writer.json.to.length > 0) {
+      yield writer.take()
       isSent = true
     }
     const breath = context.breathe()
     if (breath !== undefined) await breath
   }
-  if (json.to.length > 0) yield json.to.copy()
+  if (writer.json.to.length > 0) yield writer.take()
+}
+
+const usualBytes = 1_048_576
+
+/** Its buffer is held by the statement, until it is given away. */
+class ChargedWriter {
+  json: JsonWriter
+  private bytes = 0
+  private readonly context: StatementContext
+
+  constructor(context: StatementContext) {
+    this.context = context
+    this.json = this.fresh()
+  }
+
+  /** What was written so far. */
+  take(): Buffer {
+    const { to } = this.json
+    if (to.length < usualBytes) {
+      const chunk = to.copy()
+      to.reset()
+      return chunk
+    }
+    this.json = this.fresh()
+    this.context.hold(0, -this.bytes)
+    this.bytes = 0
+    return to.bytes.subarray(0, to.length)
+  }
+
+  private fresh(): JsonWriter {
+    return new JsonWriter((bytes) => {
+      this.context.hold(0, bytes)
+      this.bytes += bytes
+    })
+  }
 }
 
 /** All that the rows wait for is asked for in one trip, not row by row. */
@@ -138,24 +177,30 @@ async function fetchFor<R>(
   const scratch = new JsonWriter()
   for (const row of rows) {
     scratch.to.reset()
+    context.endRow()
     try {
-      write(scratch, row)
+      await write(scratch, row)
     } catch (error) {
-      if (error !== pending) throw error
+      if (error !== pending && error !== turnDue) throw error
     }
   }
+  context.endRow()
   await context.reader.settle()
 }
 
 /** One value as a row; what it refers to is fetched first. */
 export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<Buffer> {
-  const { reader } = context
-  const [row] = await evaluateRows(reader, [value], (held) => {
-    const json = new JsonWriter()
-    writeResult(json, type, held, { reader }, context)
-    return json.to.copy()
-  })
-  return row as Buffer
+  const row = { row: undefined, aggregates: [] }
+  const write = (json: JsonWriter): void | Promise<void> => {
+    if (isLarge(value)) return writeLarge(json, type, value, context)
+    writeResult(json, type, value, context)
+  }
+  async function* one(): AsyncGenerator<readonly OutputRow<undefined>[]> {
+    yield [row]
+  }
+  const chunks: Buffer[] = []
+  for await (const chunk of writeRows(one(), write, ',', context)) chunks.push(chunk)
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }
 
 /** One value that refers to nothing that would have to be read. */
@@ -163,4 +208,37 @@ export function valueRow(type: ValueType, value: unknown, context: StatementCont
   const json = new JsonWriter()
   writeValue(json, type, value, context.catalog)
   return json.to.copy()
+}
+
+const largeBytes = 131_072
+
+function isLarge(value: unknown): boolean {
+  return (typeof value === 'string' || typeof value === 'object') && valueBytes(value) > largeBytes
+}
+
+/** As `writeResult` does, with turns for others in between. */
+async function writeLarge(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): Promise<void> {
+  await context.turn()
+  if (type.kind === 'collection') {
+    json.ascii('[')
+    let looked = json.to.length
+    for (const [i, element] of (value as readonly unknown[]).entries()) {
+      if (i > 0) json.ascii(',')
+      if (isLarge(element)) await writeLarge(json, type.element, element, context)
+      else writeResult(json, type.element, element, context)
+      if (json.to.length - looked < largeBytes) continue
+      looked = json.to.length
+      await context.turn()
+    }
+    json.ascii(']')
+    return
+  }
+  if (type.kind !== 'record') return writeResult(json, type, value, context)
+  for (const [i, field] of type.fields.entries()) {
+    json.ascii(i === 0 ? '{' : ',')
+    json.string(field.name)
+    json.ascii(':')
+    await writeLarge(json, field.type, (value as readonly unknown[])[i] ?? null, context)
+  }
+  json.ascii(type.fields.length === 0 ? '{}' : '}')
 }

@@ -1,12 +1,15 @@
 /** What is done with lists, sets, maps and sequences (DO, section 4). */
 import type { MapPair } from '../../records/collection-change.ts'
 import type { Bound } from '../bind/bound.ts'
-import { foldValues } from '../execute/aggregate.ts'
-import type { Evaluate } from '../execute/run.ts'
+import { accumulatorFor } from '../execute/aggregate.ts'
+import type { Evaluate, Run } from '../execute/run.ts'
+import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
 import { queryError } from '../query-error.ts'
+import { isNullOf } from '../values/compare.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import type { Compiler } from './compile-expression.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
+import { compileLoop } from './in-parts.ts'
 
 type CollectionNode = Extract<
   Bound,
@@ -42,7 +45,7 @@ export function compileCollection(bound: CollectionNode, compiler: Compiler): Ev
       const elements = compiler.compileAll(bound.elements)
       const isSet = bound.type.kind === 'collection' && bound.type.form === 'set'
       return (run) => {
-        const values = elements.map((element) => element(run) ?? null)
+        const values = elements.map((element) => charged(element(run) ?? null, run))
         return isSet ? [...new Set(values)] : values
       }
     }
@@ -51,68 +54,101 @@ export function compileCollection(bound: CollectionNode, compiler: Compiler): Ev
         key: compiler.compile(key),
         value: compiler.compile(value),
       }))
-      return (run) => pairs.map(({ key, value }) => ({ key: key(run), value: value(run) ?? null }))
-    }
-    case 'fold': {
-      const collection = compiler.compile(bound.collection)
-      const elements = elementsIn(bound.collection.type)
-      const elementType = elementTypeOf(bound.collection.type)
       return (run) => {
-        const held = collection(run)
-        const values = held === null || held === undefined ? [] : elements(held)
-        if (bound.countsNulls) return countOf(values)
-        const result = foldValues(bound.function, values, bound.compare, bound.type, elementType)
-        if (result === undefined) throw queryError(run.text, bound, 'the sum is beyond what an integer holds')
-        return result
+        return pairs.map(({ key, value }) => ({ key: charged(key(run), run), value: charged(value(run) ?? null, run) }))
       }
     }
+    case 'fold':
+      return compileFold(bound, compiler)
   }
+}
+
+/** A value that becomes part of another one. */
+function charged(value: unknown, { memory }: Run): unknown {
+  memory.pass(elementBytes + valueBytes(value))
+  return value
+}
+
+function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Compiler): Evaluate {
+  const collection = compiler.compile(bound.collection)
+  const elements = elementsIn(bound.collection.type)
+  const elementType = elementTypeOf(bound.collection.type)
+  const { function: name, compare, type } = bound
+  if (bound.countsNulls) return (run) => elements(collection(run) ?? []).length
+  return compileLoop(
+    compiler,
+    () => undefined,
+    () => ({
+      start: (run) => ({ elements: elements(collection(run) ?? []), state: accumulatorFor(name, compare, type) }),
+      step(run, accumulator, element) {
+        if (isNullOf(elementType, element)) return false
+        if (name === 'COLLECT') charged(element, run)
+        if (!accumulator.add(element)) throw queryError(run.text, bound, 'the sum is beyond what an integer holds')
+        return false
+      },
+      end: (_run, accumulator) => accumulator.result(),
+    }),
+  )
 }
 
 function elementTypeOf(type: ValueType): ValueType {
   return isMany(type) ? type.element : type
 }
 
-function countOf(values: Iterable<unknown>): number {
-  if (Array.isArray(values)) return values.length
-  let count = 0
-  for (const _value of values) count++
-  return count
-}
-
 function compileEach(bound: Extract<Bound, { kind: 'each' }>, compiler: Compiler): Evaluate {
   const collection = compiler.compile(bound.collection)
   const fill = slotFiller(bound.collection.type, bound.slot)
-  const body = compiler.compile(bound.body)
   const elements = slotElements(bound.collection.type)
   const flatten = isMany(bound.body.type) ? elementsIn(bound.body.type) : undefined
-  return (run) => {
-    const held = collection(run)
-    if (held === null || held === undefined) return null
-    const values: unknown[] = []
-    for (const element of elements(run, held)) {
-      fill(run, element)
-      const value = body(run) ?? null
-      if (flatten === undefined) values.push(value)
-      else if (value !== null) for (const inner of flatten(value)) values.push(inner)
-    }
-    return values
-  }
+  return compileLoop(
+    compiler,
+    () => compiler.compile(bound.body),
+    (body) => ({
+      start(run) {
+        const held = collection(run)
+        if (held === null || held === undefined) return null
+        const values: unknown[] = []
+        return { elements: elements(run, held), state: values }
+      },
+      step(run, values, element) {
+        fill(run, element)
+        const value = body(run) ?? null
+        if (flatten === undefined) values.push(charged(value, run))
+        else if (value !== null) {
+          const inner = flatten(value)
+          run.memory.pass(valueBytes(inner))
+          run.work.spend(inner.length)
+          for (const one of inner) values.push(one)
+        }
+        return false
+      },
+      end: (_run, values) => values,
+    }),
+  )
 }
 
 function compileChoose(bound: Extract<Bound, { kind: 'choose' }>, compiler: Compiler): Evaluate {
   const collection = compiler.compile(bound.collection)
   const fill = slotFiller(bound.collection.type, bound.slot)
-  const predicate = compiler.compile(bound.predicate)
   const elements = slotElements(bound.collection.type)
-  return (run) => {
-    const held = collection(run)
-    if (held === null || held === undefined) return null
-    return [...elements(run, held)].filter((element) => {
-      fill(run, element)
-      return predicate(run) === true
-    })
-  }
+  return compileLoop(
+    compiler,
+    () => compiler.compile(bound.predicate),
+    (predicate) => ({
+      start(run) {
+        const held = collection(run)
+        if (held === null || held === undefined) return null
+        const values: unknown[] = []
+        return { elements: elements(run, held), state: values }
+      },
+      step(run, values, element) {
+        fill(run, element)
+        if (predicate(run) === true) values.push(charged(element, run))
+        return false
+      },
+      end: (_run, values) => values,
+    }),
+  )
 }
 
 /** From 0, negative from the end, null outside. */
@@ -134,9 +170,11 @@ function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: Compil
     const held = collection(run)
     const [first, last] = [from?.(run), to?.(run)]
     if (held === null || first === null || last === null) return null
-    return (held as readonly unknown[]).slice(
+    const values = (held as readonly unknown[]).slice(
       first === undefined ? undefined : Number(first),
       last === undefined ? undefined : Number(last),
     )
+    run.memory.pass(valueBytes(values))
+    return values
   }
 }

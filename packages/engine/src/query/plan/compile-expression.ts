@@ -1,4 +1,5 @@
 /** Bound expressions to closures, made once a plan. Null is null; nothing that they do takes time in the store. */
+import { AshlarError } from '../../errors.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -7,17 +8,21 @@ import { isConstant } from '../bind/bound.ts'
 import { NewObject } from '../execute/new-object.ts'
 import type { ObjectView } from '../execute/object-view.ts'
 import type { Evaluate, Run } from '../execute/run.ts'
-import { queryError } from '../query-error.ts'
+import { textBytes, valueBytes } from '../execute/value-bytes.ts'
+import { placed, queryError } from '../query-error.ts'
 import { isNothing, isNullOf } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
-import { aTypeName } from '../values/value-type.ts'
+import { aTypeName, isText } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
+import { inParts, type Places, textSteps } from './in-parts.ts'
 
 /** Gives out places for values that are the same for all rows of a run. */
 export class Compiler {
   readonly formats: RecordFormats
   constants = 0
+  /** Given out by `inParts` and `compileLoop`. */
+  places = 0
 
   constructor(formats: RecordFormats) {
     this.formats = formats
@@ -40,6 +45,7 @@ export class Compiler {
       const known = run.constants[place]
       if (known !== undefined) return known
       const value = evaluate(run) ?? null
+      run.memory.hold(valueBytes(value))
       run.constants[place] = value
       return value
     }
@@ -87,9 +93,9 @@ function compileNode(bound: Bound, compiler: Compiler): Evaluate {
     case 'logical':
       return compileLogical(bound.operator, compiler.compileAll(bound.operands))
     case 'compare':
-      return compileComparison(bound, compiler.compile(bound.left), compiler.compile(bound.right))
+      return compileComparison(bound, compiler.compile(bound.left), compiler.compile(bound.right), compiler)
     case 'matches':
-      return compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern))
+      return inParts(compiler, compileMatches(bound, compiler.compile(bound.text), compiler.compile(bound.pattern)))
     case 'quantifier':
       return compileQuantifier(bound, compiler)
     case 'each':
@@ -130,17 +136,19 @@ type ValueNode = Extract<
 function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
   switch (bound.kind) {
     case 'arithmetic':
-      return compileCalculation(bound, [compiler.compile(bound.left), compiler.compile(bound.right)], bound.calculate)
+      return compileCalculation(bound, [compiler.compile(bound.left), compiler.compile(bound.right)], compiler)
     case 'unary':
-      return compileCalculation(bound, [compiler.compile(bound.operand)], bound.calculate)
+      return compileCalculation(bound, [compiler.compile(bound.operand)], compiler)
     case 'call':
       return compileCall(bound, compiler)
     case 'contains': {
       const [text, part] = [compiler.compile(bound.text), compiler.compile(bound.part)]
-      return (run) => {
+      return inParts(compiler, (run) => {
         const [whole, wanted] = [text(run), part(run)]
-        return whole === null || wanted === null ? null : (whole as string).includes(wanted as string)
-      }
+        if (whole === null || wanted === null) return null
+        run.work.spend(textSteps((whole as string).length))
+        return (whole as string).includes(wanted as string)
+      })
     }
     case 'coalesce': {
       const operands = bound.operands.map((operand) => ({ type: operand.type, evaluate: compiler.compile(operand) }))
@@ -163,6 +171,7 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
     case 'convert': {
       const operand = compiler.compile(bound.operand)
       const { convert } = bound
+      if (isText(bound.type) || isText(bound.operand.type)) return inParts(compiler, converted(operand, convert))
       return (run) => {
         const value = operand(run)
         return value === null || value === undefined ? null : convert(value)
@@ -175,13 +184,25 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
     case 'create': {
       const { cls, assignments } = bound.create
       const values = compiler.compileAll(assignments.map(({ value }) => value))
-      return (run) =>
-        new NewObject(
-          cls,
-          assignments,
-          values.map((value) => value(run) ?? null),
-        )
+      return (run) => {
+        run.memory.pass(objectBytes)
+        const given = values.map((value) => value(run) ?? null)
+        return new NewObject(cls, assignments, given)
+      }
     }
+  }
+}
+
+const objectBytes = 200
+
+function converted(operand: Evaluate, convert: (value: unknown) => unknown): Evaluate {
+  return (run) => {
+    const value = operand(run)
+    if (value === null || value === undefined) return null
+    if (typeof value === 'string') run.work.spend(textSteps(value.length))
+    const result = convert(value)
+    if (typeof result === 'string' && result !== value) run.memory.pass(textBytes(result.length))
+    return result
   }
 }
 
@@ -240,13 +261,11 @@ function compileFollow(object: Evaluate, attribute: BoundAttribute): Evaluate {
 
 type Calculated = Extract<Bound, { kind: 'arithmetic' | 'unary' | 'call' }>
 
-function compileCalculation(
-  bound: Calculated,
-  operands: readonly Evaluate[],
-  calculate: (...values: never[]) => unknown,
-): Evaluate {
+function compileCalculation(bound: Calculated, operands: readonly Evaluate[], places: Places): Evaluate {
   const [first, second] = operands
-  const work = calculate as (...values: unknown[]) => unknown
+  const work = bound.calculate as (...values: unknown[]) => unknown
+  const isOfTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type)) : isText(bound.type)
+  if (isOfTexts) return inParts(places, compileTextCalculation(bound, operands, work))
   const overflow = (run: Run): Error =>
     queryError(run.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)
   if (first !== undefined && second === undefined) {
@@ -271,6 +290,45 @@ function compileCalculation(
   }
 }
 
+/** What texts take is charged before they are made. No function makes a text of more than three times the characters that it is given. */
+function compileTextCalculation(
+  bound: Calculated,
+  operands: readonly Evaluate[],
+  calculate: (...values: unknown[]) => unknown,
+): Evaluate {
+  return (run) => {
+    const values: unknown[] = []
+    let characters = 0
+    for (const operand of operands) {
+      const value = operand(run)
+      if (value === null || value === undefined) return null
+      if (typeof value === 'string') characters += value.length
+      values.push(value)
+    }
+    const { memory, work } = run
+    work.spend(textSteps(characters))
+    if (bound.kind === 'arithmetic') checkLength(characters, bound, run)
+    memory.pass(textBytes(characters))
+    const result = calculate(...values)
+    if (typeof result === 'string') checkLength(result.length, bound, run)
+    memory.pass(textBytes((typeof result === 'string' ? result.length : 0) - characters))
+    return result
+  }
+}
+
+function checkLength(characters: number, bound: Calculated, run: Run): void {
+  const { textCharactersMax, text } = run
+  if (characters <= textCharactersMax) return
+  throw placed(
+    text,
+    bound,
+    new AshlarError(
+      'LimitExceeded',
+      `The text would have ${characters} characters; one has at most ${textCharactersMax} (textCharactersMax).`,
+    ),
+  )
+}
+
 function compileCall(bound: Extract<Bound, { kind: 'call' }>, compiler: Compiler): Evaluate {
   const operands = bound.operands.map((operand, i) => {
     const evaluate = compiler.compile(operand)
@@ -281,7 +339,7 @@ function compileCall(bound: Extract<Bound, { kind: 'call' }>, compiler: Compiler
       return value === null || value === undefined ? null : read(value)
     }
   })
-  return compileCalculation(bound, operands, bound.calculate)
+  return compileCalculation(bound, operands, compiler)
 }
 
 const ticksOfUnit = {

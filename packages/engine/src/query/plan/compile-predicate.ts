@@ -1,26 +1,49 @@
 /** Comparisons, logic, patterns and quantifiers: true, false or null (DO, section 4, Operators). */
-import type { AshlarError } from '../../errors.ts'
+import { AshlarError } from '../../errors.ts'
+import { matchedCharactersMax } from '../../limits.ts'
 import type { Bound } from '../bind/bound.ts'
 import { isConstant } from '../bind/bound.ts'
 import type { Evaluate, Run } from '../execute/run.ts'
+import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
 import { compileRegularExpression, type RegularExpression } from '../functions/regular-expression.ts'
-import { queryError } from '../query-error.ts'
+import { placed, queryError } from '../query-error.ts'
+import { isText, type ValueType } from '../values/value-type.ts'
 import type { Compiler } from './compile-expression.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
+import { compileLoop, inParts, type Places, textSteps } from './in-parts.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>
 
 export function compileComparison(
-  { operator, equals, compare }: Node<'compare'>,
+  { operator, equals, compare, left: { type: one }, right: { type: other } }: Node<'compare'>,
   left: Evaluate,
   right: Evaluate,
+  places: Places,
 ): Evaluate {
   const test = testOf(operator, equals, compare)
+  if (isLong(one) && isLong(other)) return inParts(places, compileLongComparison(left, right, test))
   return (run) => {
     const one = left(run)
     if (one === null || one === undefined) return null
     const other = right(run)
     return other === null || other === undefined ? null : test(one, other)
+  }
+}
+
+/** Texts and collections. */
+function isLong(type: ValueType): boolean {
+  return type.kind === 'collection' || type.kind === 'embedded' || isText(type)
+}
+
+function compileLongComparison(left: Evaluate, right: Evaluate, test: Test): Evaluate {
+  return (run) => {
+    const one = left(run)
+    if (one === null || one === undefined) return null
+    const other = right(run)
+    if (other === null || other === undefined) return null
+    if (typeof one === 'string') run.work.spend(textSteps(one.length))
+    else run.work.spend(valueBytes(one) / elementBytes)
+    return test(one, other)
   }
 }
 
@@ -100,8 +123,19 @@ export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: 
     const [whole, source] = [text(run), pattern(run)]
     if (source === null) return null
     const expression = expressionOf(run, source as string)
-    return whole === null ? null : expression.isIn(whole as string) !== bound.isNegated
+    if (whole === null) return null
+    const { length } = whole as string
+    if (length > matchedCharactersMax) throw tooLongToMatch(length, run, bound)
+    run.work.spend(length * matchSteps)
+    return expression.isIn(whole as string) !== bound.isNegated
   }
+}
+
+const matchSteps = 4
+
+function tooLongToMatch(characters: number, run: Run, bound: Node<'matches'>): unknown {
+  const message = `A regular expression looks at texts of at most ${matchedCharactersMax} characters (matchedCharactersMax), not ${characters}.`
+  return placed(run.text, bound, new AshlarError('LimitExceeded', message))
 }
 
 function badPattern(run: Run, bound: Node<'matches'>, message: string): AshlarError {
@@ -111,32 +145,53 @@ function badPattern(run: Run, bound: Node<'matches'>, message: string): AshlarEr
 /** ANY: one true decides. ALL: one false decides. OF: so many true ones decide. Else null where one is null. */
 export function compileQuantifier(bound: Node<'quantifier'>, compiler: Compiler): Evaluate {
   const collection = compiler.compile(bound.collection)
-  const testElement = compileElementTest(bound, compiler)
   const count = bound.count === undefined ? undefined : compiler.compile(bound.count)
   const elements = bound.test.kind === 'predicate' ? slotElements(bound.collection.type) : undefined
   const plainElements = elementsIn(bound.collection.type)
   const { mode } = bound
   const isSet = bound.test.kind === 'equal' && mode === 'any' && isConstant(bound.collection)
   const asSet = isSet ? membership(collection, plainElements) : undefined
-  return (run) => {
-    const held = collection(run)
-    if (held === null || held === undefined) return null
-    if (asSet?.isOutside(run, testElement.wanted?.(run)) === true) return false
-    const wanted = count === undefined ? undefined : count(run)
-    if (count !== undefined && (wanted === null || wanted === undefined)) return null
-    let found = 0
-    let unknown = 0
-    for (const element of elements?.(run, held) ?? plainElements(held)) {
-      const result = testElement.test(run, element)
-      if (result === null || result === undefined) unknown++
-      else if (result === true) {
-        found++
-        if (mode === 'any') return true
-      } else if (mode === 'all') return false
-    }
-    if (mode === 'atLeast') return found >= Number(wanted) ? true : found + unknown >= Number(wanted) ? null : false
-    return unknown > 0 ? null : mode === 'all'
-  }
+  return compileLoop<Tally, ElementTest>(
+    compiler,
+    () => compileElementTest(bound, compiler),
+    (testElement) => ({
+      start(run) {
+        const held = collection(run)
+        if (held === null || held === undefined) return null
+        const isDecided = asSet?.isOutside(run, testElement.wanted?.(run)) === true
+        const wanted = count === undefined ? undefined : count(run)
+        if (count !== undefined && (wanted === null || wanted === undefined)) return null
+        const all = isDecided ? none : (elements?.(run, held) ?? plainElements(held))
+        return {
+          elements: all,
+          state: { found: 0, unknown: 0, wanted: Number(wanted), decided: isDecided ? false : undefined },
+        }
+      },
+      step(run, tally, element) {
+        const result = testElement.test(run, element)
+        if (result === null || result === undefined) tally.unknown++
+        else if (result === true) {
+          tally.found++
+          if (mode === 'any') tally.decided = true
+        } else if (mode === 'all') tally.decided = false
+        return tally.decided !== undefined
+      },
+      end(_run, { found, unknown, wanted, decided }) {
+        if (decided !== undefined) return decided
+        if (mode === 'atLeast') return found >= wanted ? true : found + unknown >= wanted ? null : false
+        return unknown > 0 ? null : mode === 'all'
+      },
+    }),
+  )
+}
+
+const none: readonly unknown[] = []
+
+interface Tally {
+  found: number
+  unknown: number
+  readonly wanted: number
+  decided: boolean | undefined
 }
 
 interface ElementTest {
@@ -173,12 +228,16 @@ const membersMin = 8
 
 function membership(
   collection: Evaluate,
-  elements: (held: unknown) => Iterable<unknown>,
+  elements: (held: unknown) => readonly unknown[],
 ): { isOutside(run: Run, value: unknown): boolean } {
   const sets = new WeakMap<object, ReadonlySet<unknown> | undefined>()
   const setOf = (run: Run): ReadonlySet<unknown> | undefined => {
     const held = collection(run) as object
-    if (!sets.has(held)) sets.set(held, makeSet([...elements(held)]))
+    if (!sets.has(held)) {
+      const all = elements(held)
+      run.memory.hold(all.length * elementBytes)
+      sets.set(held, makeSet(all))
+    }
     return sets.get(held)
   }
   return {

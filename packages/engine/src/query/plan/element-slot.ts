@@ -5,18 +5,18 @@ import type { Run } from '../execute/run.ts'
 import { isReference, type ValueType } from '../values/value-type.ts'
 
 /** Of a map: its values. */
-export function elementsIn(type: ValueType): (held: unknown) => Iterable<unknown> {
+export function elementsIn(type: ValueType): (held: unknown) => readonly unknown[] {
   if (type.kind !== 'map') return (held) => held as readonly unknown[]
   return (held) => (held as readonly MapPair[]).map(({ value }) => value)
 }
 
 /** Elements in the order in which a slot is filled with them; references are announced to the reader first. */
-export function slotElements(type: ValueType): (run: Run, held: unknown) => Iterable<unknown> {
+export function slotElements(type: ValueType): (run: Run, held: unknown) => readonly unknown[] {
   const elements = elementsIn(type)
   const isFollowed = (type.kind === 'collection' || type.kind === 'map') && isReference(type.element)
   if (!isFollowed) return (_run, held) => elements(held)
   return (run, held) => {
-    const references = elements(held) as readonly unknown[]
+    const references = elements(held)
     run.reader.expect(references)
     return references
   }

@@ -80,6 +80,9 @@ function readingBetween({ env }: Environment): TimeSlice {
     }
   }
   return {
+    get isOver() {
+      return slice.isOver
+    },
     breath() {
       const breath = slice.breath()
       return breath === undefined ? undefined : othersTurn(breath)
