@@ -19,7 +19,7 @@ import {
 import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
 import type { AggregateName, Bound } from './bound.ts'
 import { hint } from './class-names.ts'
-import { coerced } from './coercion.ts'
+import { alikeMoments, coerced } from './coercion.ts'
 import type { Binding, Scope } from './scope.ts'
 
 const aggregateNames: readonly AggregateName[] = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'COLLECT']
@@ -121,7 +121,8 @@ function bindTest(
 
 function bindCoalesce(expression: CallExpression, scope: Scope, binding: Binding): Bound {
   if (expression.operands.length === 0) throw binding.error(expression, 'COALESCE takes at least 1 operand')
-  const operands = expression.operands.map((operand) => binding.bind(operand, scope))
+  const given = expression.operands.map((operand) => binding.bind(operand, scope))
+  const operands = alikeMoments(given, binding)
   let type = (operands[0] as Bound).type
   for (const operand of operands.slice(1)) {
     const common = commonType(type, operand.type)

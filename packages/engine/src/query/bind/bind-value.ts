@@ -31,12 +31,13 @@ import {
   resolveClass,
   resolveReferenceable,
 } from './class-names.ts'
-import { assignable, coerced } from './coercion.ts'
+import { alikeMoments, assignable, coerced } from './coercion.ts'
 import type { Binding, Scope } from './scope.ts'
 
 export function bindElements(expression: ElementsExpression, scope: Scope, binding: Binding): Bound {
   const { elements: given, form, start, end } = expression
-  const elements = given.map((element) => binding.bind(element, scope))
+  const bound = given.map((element) => binding.bind(element, scope))
+  const elements = alikeMoments(bound, binding)
   return {
     kind: 'elements',
     elements,

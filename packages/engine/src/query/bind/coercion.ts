@@ -21,6 +21,16 @@ export function coerced(bound: Bound, type: ValueType, binding: Binding, what?: 
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
 
+/** Values of one kind: of datetimes with and without an offset, the first says which. Throws QueryError. */
+export function alikeMoments(values: readonly Bound[], binding: Binding): Bound[] {
+  const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')
+  if (first === undefined) return [...values]
+  return values.map((value) => {
+    const { kind } = value.type
+    return kind === 'datetime' || kind === 'datetimeoffset' ? coerced(value, first.type, binding) : value
+  })
+}
+
 /** What is converted, and what for. */
 interface Subject {
   readonly bound: Bound

@@ -53,6 +53,9 @@ describe('a datetime with an offset, for one without', () => {
           `at >= ${literal} AND at <= ${literal}`,
           `NOT at < ${literal}`,
           `at IN LIST{${literal}}`,
+          `at IN LIST{2000-01-01 00:00:00, ${literal}}`,
+          `COALESCE(at, ${literal}) = ${literal}`,
+          `COALESCE(zoned, ${literal}) = ${literal}`,
           `${literal} IN all`,
           `all ANY_EQUAL ${literal}`,
         ]) {
@@ -79,6 +82,19 @@ describe('a datetime with an offset, for one without', () => {
       ).toEqual([{ name: 'y', begin: utc }])
     },
   )
+
+  queryTest('stands with others as the first of them does', schema, async (db) => {
+    await db.rows("CREATE Log {name: 'x'}")
+    const [row] = await db.rows(`FROM Log RETURN LIST{2024-01-01 08:00:00, ${literals[3]}} AS plain,
+      LIST{null, ${literals[3]}, 2024-01-01 08:00:00} AS zoned, COALESCE(at, ${literals[3]}) AS at,
+      COALESCE(zoned, 2024-01-01 08:00:00) AS other`)
+    expect(row).toEqual({
+      plain: ['2024-01-01T08:00:00', utc],
+      zoned: [null, '2024-02-29T08:05:09+05:30', '2024-01-01T08:00:00Z'],
+      at: utc,
+      other: '2024-01-01T08:00:00Z',
+    })
+  })
 
   queryTest(
     'is one also where it comes from a row, a file or a cast',
