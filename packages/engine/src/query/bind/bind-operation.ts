@@ -50,6 +50,9 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
     case 'greaterOrEqual':
       return comparison(operator, left, right, expression, binding)
     case 'in':
+      if (!isMany(right.type) && right.type.kind !== 'null') {
+        throw binding.error(right, `IN is followed by a collection, such as LIST{…}, not by ${aTypeName(right.type)}`)
+      }
       return equalQuantifier('any', right, left, undefined, expression, binding)
     case 'anyEqual':
       return equalQuantifier('any', left, right, undefined, expression, binding)

@@ -124,6 +124,12 @@ function unknownName(expression: NameExpression, scope: Scope, binding: Binding)
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     const type = around.context?.type
     const cls = type !== undefined && 'cls' in type ? type.cls : null
+    if (type?.kind === 'reference' && cls === null) {
+      return binding.error(
+        expression,
+        `the class of the object is not known here, nor what its '${shownPiece(name)}' is: (v:Class {…}), or CAST(… AS Class), tells it`,
+      )
+    }
     if (cls !== null) return unknownAttribute(binding, cls, name, expression, adviceOnName(name, binding))
     if (around.names.size > 0) {
       const known = [...around.names.keys()]

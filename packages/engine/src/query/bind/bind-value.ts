@@ -11,7 +11,8 @@ import type {
   PairsExpression,
   StructureExpression,
 } from '../ast.ts'
-import { castFor, castTarget } from '../functions/cast.ts'
+import { castFor, castTarget, castTypes } from '../functions/cast.ts'
+import { shownPiece } from '../query-error.ts'
 import {
   aTypeName,
   commonType,
@@ -26,6 +27,7 @@ import type { Bound, BoundAssignment, BoundAttribute, BoundCreate } from './boun
 import {
   findAttribute,
   findClass,
+  hint,
   refuseRoot,
   resolveAttribute,
   resolveClass,
@@ -163,6 +165,10 @@ function stepAt(
   return [resolveAttribute(binding, owner, steps[at] as string, assignment), at + 1]
 }
 
+function isNearType({ name }: CastExpression['type']): boolean {
+  return hint(name, castTypes) !== ''
+}
+
 /** To a logical type, or of a reference to a class: null where the object is of another. */
 export function bindCast(expression: CastExpression, scope: Scope, binding: Binding): Bound {
   const { start, end } = expression
@@ -171,7 +177,13 @@ export function bindCast(expression: CastExpression, scope: Scope, binding: Bind
   if (target === undefined) {
     const cls =
       findClass(binding, expression.type.name) ??
-      resolveClass(binding, { text: expression.type.name, ...expression.type })
+      (isNearType(expression.type)
+        ? undefined
+        : resolveClass(binding, { text: expression.type.name, ...expression.type }))
+    if (cls === undefined) {
+      const { name } = expression.type
+      throw binding.error(expression.type, `there is no type or class '${shownPiece(name)}'${hint(name, castTypes)}`)
+    }
     const reference = coerced(operand, { kind: 'reference', cls: null }, binding)
     if (!isReference(reference.type)) {
       throw binding.error(operand, `only a reference is cast to class ${cls.name}, not ${aTypeName(operand.type)}`)

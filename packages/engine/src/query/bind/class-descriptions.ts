@@ -5,6 +5,7 @@ import { simpleNameOf } from '../../schema/names.ts'
 import { logicalTypes } from '../../types/index.ts'
 import type { AttributeDeclaration, QualifiedName, SchemaChange, Span, TypeExpression } from '../ast.ts'
 import { placed, shownPiece } from '../query-error.ts'
+import { wordOfType } from '../values/value-type.ts'
 import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binding } from './scope.ts'
 
@@ -97,7 +98,8 @@ function describeType(type: TypeExpression, classNamed: ClassNamed, binding: Bin
   if (!typeNames.includes(logicalType)) throw unknownType(type, classNamed, binding)
   const definition: Record<string, unknown> = { logicalType }
   for (const { name, value, start, end } of type.settings) {
-    const field = settingFields[name.toLowerCase()]
+    const word = name.toLowerCase()
+    const field = Object.hasOwn(settingFields, word) ? settingFields[word] : undefined
     if (field === undefined) {
       const known = Object.values(settingWords).join(', ')
       throw binding.error({ start, end }, `a type has no setting '${shownPiece(name)}'; there are ${known}`)
@@ -143,11 +145,6 @@ function isClass(type: TypeExpression, classNamed: ClassNamed): boolean {
     if (error instanceof AshlarError) return false
     throw error
   }
-}
-
-/** As DO writes it. */
-function wordOfType(logicalType: string): string {
-  return logicalType === 'datetime' ? 'DateTime' : `${logicalType.charAt(0).toUpperCase()}${logicalType.slice(1)}`
 }
 
 function settingValue(

@@ -5,7 +5,14 @@ import { ValueError } from '../../types/logical-type.ts'
 import type { TypeExpression } from '../ast.ts'
 import { valueOfText } from '../values/coerce.ts'
 import { scalarCodec } from '../values/value-json.ts'
-import { isReference, isText, type ScalarKind, type ScalarType, type ValueType } from '../values/value-type.ts'
+import {
+  isReference,
+  isText,
+  type ScalarKind,
+  type ScalarType,
+  type ValueType,
+  wordOfType,
+} from '../values/value-type.ts'
 import type { TextFormats } from './text-format.ts'
 import { type Whole, wholeOf } from './whole-number.ts'
 
@@ -27,13 +34,16 @@ const words: Readonly<Record<string, ScalarKind>> = {
 /** Undefined for a name that is no logical type of single values, and so may be a class. */
 export function castTarget(type: TypeExpression): ScalarType | undefined {
   const word = type.name.toLowerCase()
-  const kind = words[word]
+  const kind = Object.hasOwn(words, word) ? words[word] : undefined
   if (kind === undefined) return undefined
   const storage = type.settings.find(({ name }) => name.toLowerCase() === 'storage')?.value
   const isSingle =
     storage === undefined ? word === 'float' : typeof storage === 'object' && storage.name.toLowerCase() === 'b32'
   return kind === 'real' && isSingle ? { kind, isSingle: true } : { kind }
 }
+
+/** Types as CAST takes them, for near names. */
+export const castTypes: readonly string[] = Object.keys(words).map((word) => wordOfType(word))
 
 type Convert = (value: unknown) => unknown
 

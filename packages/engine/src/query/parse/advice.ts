@@ -9,6 +9,11 @@ const words: Readonly<Record<string, string>> = {
   BETWEEN: 'a range is written x >= a AND x <= b',
   INSERT: 'a new object is written CREATE C {a: v}',
   ALTER: 'classes are changed by UPDATE SCHEMA { ALTER CLASS C {ADD a: Integer} }',
+  HAVING: 'HAVING follows GROUP BY',
+  JOIN: 'objects that belong together are reached by paths, as in client.name, or by MATCH',
+  INNER: 'objects that belong together are reached by paths, as in client.name, or by MATCH',
+  LEFT: 'objects that belong together are reached by paths, as in client.name, or by MATCH',
+  EXTENDS: 'a superclass is written CREATE CLASS C SUPERCLASS B {…}',
   RENAME: 'classes are renamed by UPDATE SCHEMA { RENAME CLASS C TO D }',
 }
 
@@ -20,13 +25,24 @@ export function advice(cursor: TokenCursor): string | undefined {
   const word = cursor.wordAt()
   const known = word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined
   if (known !== undefined) return known
-  const isAfterLess = cursor.isSymbol('>') && cursor.previous()?.text === '<'
-  if (isAfterLess) return 'unequal is written !='
+  const comparison = misspeltComparison(cursor)
+  if (comparison !== undefined) return comparison
   const isEdge = (cursor.isSymbol('>') || cursor.isSymbol('(')) && cursor.previous()?.text === '-'
   if (isEdge) return 'an edge is written -->, <-- or -[…]->'
   const before = cursor.lastName()?.text
+  if (before?.toUpperCase() === 'DISTINCT') return 'GROUP BY gives each value once'
   if (before === undefined || !clauseWords.includes(before.toUpperCase())) return undefined
   return `'${before}' before it is read as a name, since a value is missing there`
+}
+
+/** `<>`, `=<`, `=>`, `===`. */
+function misspeltComparison(cursor: TokenCursor): string | undefined {
+  const before = cursor.previous()?.text
+  if (cursor.isSymbol('>') && before === '<') return 'unequal is written !='
+  if (cursor.isSymbol('<') && before === '=') return 'at most is written <='
+  if (cursor.isSymbol('=>') && cursor.lastName() !== undefined) return 'at least is written >='
+  if (cursor.isSymbol('=') && (before === '==' || before === '!=')) return `there is no ${before}=: ${before} compares`
+  return undefined
 }
 
 const lateWords: readonly string[] = ['WHERE', 'GROUP', 'HAVING', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT']

@@ -7,6 +7,7 @@ import type {
   Expression,
   Pair,
   SetAction,
+  Source,
   UpdateStatement,
   UpsertStatement,
 } from '../ast.ts'
@@ -47,11 +48,18 @@ export function parseUpdate(cursor: TokenCursor, start: number): UpdateStatement
     if (parsed === undefined) break
     for (const action of parsed) actions.push(action)
   }
-  if (actions.length === 0) throw cursor.unexpected(['SET', 'CLEAR', 'ADD', 'REMOVE'])
+  if (actions.length === 0) throw withoutActions(cursor, source)
   const clauses = parseClauses(cursor, where, false)
   const isReturning = cursor.takeWord('RETURN')
   const projections = isReturning ? parseProjections(cursor) : undefined
   return { kind: 'update', source, ...clauses, actions, isReturning, projections, ...cursor.spanFrom(start) }
+}
+
+function withoutActions(cursor: TokenCursor, source: Source): AshlarError {
+  const isSchema = source.kind === 'class' && source.className.text.toUpperCase() === 'SCHEMA'
+  const isChange = ['CREATE', 'ALTER', 'RENAME', 'DROP'].includes(cursor.wordAt() ?? '')
+  if (isSchema && isChange) return cursor.mistaken('changes of classes stand in braces: UPDATE SCHEMA { … }', ["'{'"])
+  return cursor.unexpected(['SET', 'CLEAR', 'ADD', 'REMOVE'])
 }
 
 /** DELETE is taken. */

@@ -52,6 +52,7 @@ function parseClass(cursor: TokenCursor, start: number): SchemaChange {
     else if (!isEmbeddable && cursor.takeWord('EMBEDDABLE')) isEmbeddable = true
     else break
   }
+  if (!cursor.isSymbol('{')) throw cursor.unexpected(["'{'", 'SUPERCLASS', 'EMBEDDABLE'])
   const attributes = cursor.braces(() => parseAttribute(cursor))
   return { kind: 'createClass', className, superClass, isEmbeddable, attributes, ...cursor.spanFrom(start) }
 }

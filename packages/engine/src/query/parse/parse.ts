@@ -93,6 +93,15 @@ function misplaced(cursor: TokenCursor, { where, groupBy, orderBy, skip, take }:
       where === undefined ? 'WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE' : 'WHERE is given twice'
     return syntaxError(cursor.text, cursor.peek(), message)
   }
+  if (cursor.isWord('ORDER') && isLimited) {
+    return syntaxError(cursor.text, cursor.peek(), 'ORDER BY stands before SKIP and TAKE')
+  }
+  if (cursor.isSymbol(',') && where === undefined && !isGrouped) {
+    return cursor.unexpected(
+      ['RETURN', 'WHERE', 'ORDER BY'],
+      'there is one source; objects that belong together are reached by paths, or by MATCH',
+    )
+  }
   const before = [...(isGrouped || where !== undefined ? [] : ['WHERE']), ...(isOrdered ? [] : ['ORDER BY'])]
   const isAlias =
     where === undefined &&

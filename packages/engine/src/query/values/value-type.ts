@@ -153,6 +153,13 @@ export function specOfKind(kind: ScalarKind): ScalarSpec {
   }
 }
 
+/** A logical type as texts of DO write it. */
+export function wordOfType(logicalType: string): string {
+  if (logicalType === 'datetime') return 'DateTime'
+  if (logicalType === 'datetimeoffset') return 'DateTimeOffset'
+  return `${logicalType.charAt(0).toUpperCase()}${logicalType.slice(1)}`
+}
+
 /** As messages name it. */
 export function typeName(type: ValueType): string {
   switch (type.kind) {

@@ -81,6 +81,24 @@ const clientKinds = ['malformed', 'unprocessable', 'conflict', 'notFound']
 function expectClientFault(error: unknown, text: string): void {
   if (!(error instanceof AshlarError)) throw new Error(`${String(error)} for ${JSON.stringify(text)}`, { cause: error })
   expect(clientKinds, `${error.type}: ${error.message}`).toContain(errorCatalogue[error.type].kind)
+  expectPlace(error, text)
+}
+
+/** Each error points into the text. */
+function expectPlace({ message, extensions, errors }: AshlarError, text: string): void {
+  const { line, column, text: piece } = extensions as { line: number; column: number; text: string }
+  const told = `${message} for ${JSON.stringify(text)}`
+  expect(message.startsWith(`Line ${line}, column ${column}: `), told).toBe(true)
+  const rest = text
+    .split('\n')
+    .slice(line - 1)
+    .join('\n')
+    .slice(column - 1)
+  expect(rest.startsWith(piece.replace(/…$/, '')), told).toBe(true)
+  expect(
+    errors.map(({ pointer }) => pointer),
+    told,
+  ).toEqual(['/query'])
 }
 
 function parses(text: string): boolean {
