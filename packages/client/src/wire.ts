@@ -12,6 +12,8 @@ export interface AttributeDefinition {
   readonly fixedLength?: number | string
   readonly referencedClass?: string
   readonly inverseAttribute?: string
+  readonly edgeClass?: string
+  readonly edgeAttribute?: string
   readonly class?: string
   readonly collectionTypeName?: string
   readonly elementSpecification?: Omit<AttributeDefinition, 'attributeName'>

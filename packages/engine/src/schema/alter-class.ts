@@ -6,6 +6,7 @@ import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { AlterRequest, AttributeDeletion, AttributeRename } from './alter-request.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { checkAttributeCount } from './check-drafts.ts'
+import { checkEdges, edgeUse } from './check-edges.ts'
 import { checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
@@ -73,7 +74,11 @@ export function alterClass(
   batch.defineTypes(draft, entered)
   const reshaped = reshapedClasses(drafts)
   for (const one of reshaped) checkAttributeCount(one, options.attributesMax)
-  for (const one of drafts.all()) if (one.isReshaped) checkInverses(drafts, one)
+  for (const one of drafts.all()) {
+    if (!one.isReshaped) continue
+    checkInverses(drafts, one)
+    checkEdges(drafts, one)
+  }
   checkEmbedding(drafts)
   const shaped = nextState(catalog.state, batch, reshaped)
   const state = isRenamed && !draft.isReshaped ? withNames(shaped, draft) : shaped
@@ -142,6 +147,7 @@ function deleteAttributes(
     }
     gone.set(inverse, partner)
   }
+  refuseEdgeAttributes(drafts, gone, deletions)
   const indexes = catalog.indexes.filter((index) => usedNumber(index, gone) !== undefined)
   const [first] = indexes
   if (first !== undefined && !isCascading) throw keyInUse(draft, first, gone, deletions)
@@ -152,6 +158,21 @@ function deleteAttributes(
     }),
     indexes: new Set(indexes.map(({ number }) => number)),
   }
+}
+
+/** Edges would lose the objects behind them: also with cascade, the attributes that have them come first. */
+function refuseEdgeAttributes(
+  drafts: Drafts,
+  gone: ReadonlyMap<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>,
+  deletions: readonly AttributeDeletion[],
+): void {
+  const use = edgeUse(drafts, new Set(gone.keys()), ({ edgeAttribute }) => gone.has(edgeAttribute))
+  if (use === undefined) return
+  const leading = gone.get(use.spec.edgeAttribute)
+  const name = leading?.attribute.name
+  const pointer = deletions.find((deletion) => deletion.name === name)?.pointer ?? '/attributesToDelete'
+  const message = `Attribute ${name} of class ${leading?.owner.name} is the edgeAttribute of attribute ${use.attribute.name} of class ${use.owner.name}.`
+  throw fault('AttributeInUse', message, pointer)
 }
 
 function usedNumber(index: IndexDefinition, gone: ReadonlyMap<AttributeNumber, unknown>): AttributeNumber | undefined {

@@ -31,6 +31,8 @@ const attributeFields = [
   'fixedLength',
   'referencedClass',
   'inverseAttribute',
+  'edgeClass',
+  'edgeAttribute',
   'class',
   'collectionTypeName',
   'elementSpecification',

@@ -3,7 +3,7 @@ import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import type { Becoming, ClassDefinition } from './class-definition.ts'
-import { hintFor } from './names.ts'
+import { hintFor, simpleNameOf } from './names.ts'
 import { shownText } from './request-body.ts'
 import { rootClassName, rootClassNumber, rootDefinition } from './root-class.ts'
 
@@ -123,8 +123,17 @@ export class Drafts {
     ])
   }
 
-  /** The nearest declaration of the name: the class's own, or an inherited one. */
+  /**
+   * The nearest declaration of the name: the class's own, or an inherited one; of `Super::name`, that of the superclass of that
+   * full name, or of the nearest one of that simple name.
+   */
   findAttribute(cls: ClassDraft, name: string): DraftAttribute | undefined {
+    const separator = name.lastIndexOf('::')
+    if (separator >= 0) {
+      const [above, lineage] = [name.slice(0, separator), lineageOf(cls)]
+      const from = lineage.find((one) => one.name === above) ?? lineage.find((one) => simpleNameOf(one.name) === above)
+      return from === undefined ? undefined : this.findAttribute(from, name.slice(separator + 2))
+    }
     for (let at: ClassDraft | null = cls; at !== null; at = at.superClass) {
       const own = at.attributes.get(name)
       if (own !== undefined) return own

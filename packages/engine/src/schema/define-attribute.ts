@@ -50,6 +50,7 @@ export function shownType(drafts: Drafts, spec: TypeSpec): string {
   const context: DescribeContext = {
     className: (number) => drafts.get(number).name,
     attributeName: (number) => drafts.declared(number)?.attribute.name ?? String(number),
+    attributeNameIn: (_cls, number) => drafts.declared(number)?.attribute.name ?? String(number),
   }
   return wordsOf(describeType(spec, context))
 }
@@ -60,6 +61,8 @@ function wordsOf(definition: TypeDefinition): string {
     if (field === 'elementSpecification') return `of (${wordsOf(value as TypeDefinition)})`
     if (field === 'keySpecification') return `by (${wordsOf(value as TypeDefinition)})`
     if (field === 'inverseAttribute') return `inverse ${value}`
+    if (field === 'edgeClass') return `over ${value}`
+    if (field === 'edgeAttribute') return `by ${value}`
     return String(value)
   })
   return words.join(' ')
@@ -68,8 +71,8 @@ function wordsOf(definition: TypeDefinition): string {
 function defineContext(drafts: Drafts, what: string, type: TypeDefinition, pointer: string): DefineContext {
   return {
     resolveClass: (text) =>
-      drafts.resolve(text, what, `${pointer}${placeOf(type, ['referencedClass', 'class'], text)}`),
-    resolveAttribute(classNumber, name) {
+      drafts.resolve(text, what, `${pointer}${placeOf(type, ['referencedClass', 'class', 'edgeClass'], text)}`),
+    resolveAttribute(classNumber, name, field) {
       const cls = drafts.get(classNumber)
       const attribute = drafts.findAttribute(cls, name)
       if (attribute !== undefined) return attribute.number
@@ -77,7 +80,7 @@ function defineContext(drafts: Drafts, what: string, type: TypeDefinition, point
       throw fault(
         'UnknownAttribute',
         `${what}: class ${cls.name} has no attribute '${shownText(name)}'.${hintFor(name, known)}`,
-        `${pointer}${placeOf(type, ['inverseAttribute'], name)}`,
+        `${pointer}${placeOf(type, [field], name)}`,
       )
     },
   }

@@ -2,6 +2,7 @@
 import type { ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { checkAttributeCount, checkInheritance, checkKinds } from './check-drafts.ts'
+import { checkEdges } from './check-edges.ts'
 import { checkConversions, checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch, type DefineMode, type EnteredAttribute } from './class-batch.ts'
@@ -42,7 +43,10 @@ export function defineClasses(
   const reshaped = reshapedClasses(drafts)
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)
   for (const [i, draft] of targets.entries()) batch.defineTypes(draft, entered[i] as EnteredAttribute[])
-  for (const draft of targets) checkInverses(drafts, draft)
+  for (const draft of targets) {
+    checkInverses(drafts, draft)
+    checkEdges(drafts, draft)
+  }
   checkEmbedding(drafts)
   return { state: nextState(catalog.state, batch, reshaped), classNumbers: targets.map(({ number }) => number) }
 }

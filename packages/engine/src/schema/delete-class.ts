@@ -1,9 +1,11 @@
 /** DELETE /v1/schema/{class}: the class is gone but for its number (REST interface, section 5). */
 import { AshlarError } from '../errors.ts'
-import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
+import { edgeUse } from './check-edges.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition } from './class-definition.ts'
+import type { Drafts } from './class-draft.ts'
 import { nextState, reshapedClasses } from './define-classes.ts'
 
 export interface ClassDeletion {
@@ -26,6 +28,7 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
     )
     return referring.map((attribute) => ({ owner, attribute }))
   })
+  refuseEdges(drafts, cls, new Set(gone.map(({ attribute }) => attribute.number)))
   for (const { owner, attribute } of gone) drafts.removeAttribute(owner, attribute)
   const numbers = new Set(gone.map(({ attribute }) => attribute.number))
   const dropped = catalog.indexes.filter(({ indexedClass, keyAttributes }) => {
@@ -41,6 +44,18 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
     deleted: gone.map(({ owner, attribute }) => ({ className: owner.name, attributeName: attribute.name })),
     droppedIndexes: dropped,
   }
+}
+
+/** Also an attribute that would go with the class may lead on from edge objects. Throws ClassInUse. */
+function refuseEdges(drafts: Drafts, cls: SchemaClass, gone: ReadonlySet<AttributeNumber>): void {
+  const use = edgeUse(drafts, new Set(), ({ edgeClass, edgeAttribute }, owner) => {
+    return owner.number !== cls.number && (edgeClass === cls.number || gone.has(edgeAttribute))
+  })
+  if (use === undefined) return
+  const { owner, attribute, spec } = use
+  const what = spec.edgeClass === cls.number ? 'it is the edgeClass' : 'the edgeAttribute refers to it'
+  const message = `Class ${cls.name} cannot be deleted: ${what} of attribute ${attribute.name} of class ${owner.name}.`
+  throw new AshlarError('ClassInUse', message)
 }
 
 function whatUses(catalog: Catalog, cls: SchemaClass, hasObjects: boolean): string | undefined {

@@ -78,6 +78,10 @@ export function describeContext(catalog: Catalog): DescribeContext {
   return {
     className: (number) => catalog.classByNumber(number)?.name ?? String(number),
     attributeName: (number) => catalog.attribute(number)?.name ?? String(number),
+    attributeNameIn(classNumber, number) {
+      const own = catalog.classByNumber(classNumber)?.attributes.find((attribute) => attribute.number === number)
+      return own?.outputName ?? String(number)
+    },
   }
 }
 

@@ -29,8 +29,11 @@ export interface MigrationStep {
   readonly reached?: string
 }
 
+/** What a store of format 1 holds means the same in format 2, in which references may lead to edge objects, and to objects of any class. */
+const toEdges: Migration = { to: 2, step: async () => ({ changes: [] }) }
+
 /** The format that this program reads and writes. */
-export const storageFormat: StorageFormat = { version: 1, migrations: [] }
+export const storageFormat: StorageFormat = { version: 2, migrations: [toEdges] }
 
 /** Stores made before there was a version hold what version 1 holds; they lack the entry that says so. */
 const versionOfUnmarked = 1

@@ -11,13 +11,15 @@ export type TypeDefinition = { readonly [field: string]: unknown }
 export interface DefineContext {
   /** By full name or class number (digits). Throws UnknownClass. */
   resolveClass(text: string): { readonly number: ClassNumber; readonly name: string; readonly isReferenceable: boolean }
-  /** The attribute of that class (own or inherited) by name. Throws UnknownAttribute. */
-  resolveAttribute(classNumber: ClassNumber, attributeName: string): AttributeNumber
+  /** The attribute of that class (own or inherited) by name, which stands in `field`. Throws UnknownAttribute. */
+  resolveAttribute(classNumber: ClassNumber, attributeName: string, field: string): AttributeNumber
 }
 
 export interface DescribeContext {
   className(number: ClassNumber): string
   attributeName(number: AttributeNumber): string
+  /** As that class, which has or inherits it, names it: `Super::name` where it is hidden. */
+  attributeNameIn(classNumber: ClassNumber, number: AttributeNumber): string
 }
 
 /**

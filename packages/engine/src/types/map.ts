@@ -36,6 +36,9 @@ export const map: LogicalType<MapSpec> = {
         throw wrongField(field, 'InvalidDefinition', 'of a map has no inverseAttribute')
       }
     }
+    if (key.logicalType === 'reference' && key.edgeClass !== undefined) {
+      throw wrongField('keySpecification', 'InvalidDefinition', 'has no edgeClass: a key is no edge')
+    }
     return {
       logicalType: 'map',
       collectionTypeName: wordOf<MapSpec['collectionTypeName']>(definition, 'collectionTypeName', names, fallback),

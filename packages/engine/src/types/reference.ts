@@ -14,7 +14,7 @@ import type { ReferenceSpec } from './type-spec.ts'
 
 export const reference: LogicalType<ReferenceSpec> = {
   logicalType: 'reference',
-  fields: ['referencedClass', 'inverseAttribute'],
+  fields: ['referencedClass', 'inverseAttribute', 'edgeClass', 'edgeAttribute'],
   define: defineReference,
   describe(spec, context) {
     const described: Record<string, unknown> = {
@@ -22,28 +22,60 @@ export const reference: LogicalType<ReferenceSpec> = {
       referencedClass: context.className(spec.referencedClass),
     }
     if (spec.inverseAttribute !== null) described.inverseAttribute = context.attributeName(spec.inverseAttribute)
+    if (spec.edgeClass !== undefined && spec.edgeAttribute !== undefined) {
+      described.edgeClass = context.className(spec.edgeClass)
+      described.edgeAttribute = context.attributeNameIn(spec.edgeClass, spec.edgeAttribute)
+    }
     return described
   },
   codec: () => codec,
 }
 
 function defineReference(definition: TypeDefinition, context: DefineContext): ReferenceSpec {
-  const name = textOf(definition, 'referencedClass')
+  const edge = edgeClassOf(definition)
+  // A reference to edge objects says by their class what it refers to.
+  const field =
+    textOf(definition, 'referencedClass') === undefined && edge !== undefined ? 'edgeClass' : 'referencedClass'
+  const name = textOf(definition, field)
   if (name === undefined) throw wrongField('referencedClass', 'InvalidDefinition', 'is needed for a reference')
-  const referenced = context.resolveClass(name)
-  if (!referenced.isReferenceable) {
-    throw wrongField(
-      'referencedClass',
-      'InvalidDefinition',
-      `names ${referenced.name}, which is embeddable, not referenceable`,
-    )
-  }
+  const referenced = referenceable(name, field, context)
   const inverse = textOf(definition, 'inverseAttribute')
   return {
     logicalType: 'reference',
     referencedClass: referenced.number,
-    inverseAttribute: inverse === undefined ? null : context.resolveAttribute(referenced.number, inverse),
+    inverseAttribute:
+      inverse === undefined ? null : context.resolveAttribute(referenced.number, inverse, 'inverseAttribute'),
+    ...(edge === undefined ? {} : defineEdge(edge, context)),
   }
+}
+
+interface EdgeNames {
+  readonly edgeClass: string
+  readonly edgeAttribute: string
+}
+
+function edgeClassOf(definition: TypeDefinition): EdgeNames | undefined {
+  const edgeClass = textOf(definition, 'edgeClass')
+  const edgeAttribute = textOf(definition, 'edgeAttribute')
+  if (edgeClass !== undefined && edgeAttribute !== undefined) return { edgeClass, edgeAttribute }
+  if (edgeClass !== undefined) throw wrongField('edgeAttribute', 'InvalidDefinition', 'is needed beside edgeClass')
+  if (edgeAttribute !== undefined) throw wrongField('edgeClass', 'InvalidDefinition', 'is needed beside edgeAttribute')
+  return undefined
+}
+
+/** What the two have to do with each other, and with the referenced class, is told when all of a batch is known. */
+function defineEdge(
+  { edgeClass, edgeAttribute }: EdgeNames,
+  context: DefineContext,
+): Required<Pick<ReferenceSpec, 'edgeClass' | 'edgeAttribute'>> {
+  const { number } = referenceable(edgeClass, 'edgeClass', context)
+  return { edgeClass: number, edgeAttribute: context.resolveAttribute(number, edgeAttribute, 'edgeAttribute') }
+}
+
+function referenceable(name: string, field: string, context: DefineContext): ReturnType<DefineContext['resolveClass']> {
+  const cls = context.resolveClass(name)
+  if (cls.isReferenceable) return cls
+  throw wrongField(field, 'InvalidDefinition', `names ${cls.name}, which is embeddable, not referenceable`)
 }
 
 /** Of every reference, whatever it may refer to. */

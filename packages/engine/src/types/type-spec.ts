@@ -51,6 +51,9 @@ export interface ReferenceSpec {
   readonly referencedClass: ClassNumber
   /** The partner attribute of a bidirectional link; null for a unidirectional reference. */
   readonly inverseAttribute: AttributeNumber | null
+  /** Set where the targets are edge objects: their class, and its attribute that leads on to the object behind. Both or none. */
+  readonly edgeClass?: ClassNumber
+  readonly edgeAttribute?: AttributeNumber
 }
 export interface EmbeddedSpec {
   readonly logicalType: 'object'

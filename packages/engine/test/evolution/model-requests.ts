@@ -31,7 +31,8 @@ export type ModelType =
   | { readonly form: 'scalar'; readonly name: ScalarName }
   /** A list of scalars. */
   | { readonly form: 'list'; readonly name: ScalarName }
-  | { readonly form: 'references'; readonly kind: Kind; readonly target: Target }
+  /** `isEdge`: the targets are edge objects, which changes nothing of what is held. */
+  | { readonly form: 'references'; readonly kind: Kind; readonly target: Target; readonly isEdge?: boolean }
 
 export function definitionOf(type: ModelType): object {
   switch (type.form) {
@@ -39,8 +40,11 @@ export function definitionOf(type: ModelType): object {
       return scalarTypes[type.name].definition
     case 'list':
       return { logicalType: 'list', elementSpecification: scalarTypes[type.name].definition }
-    case 'references':
-      return { ...kinds[type.kind], elementSpecification: { logicalType: 'reference', referencedClass: type.target } }
+    case 'references': {
+      const { kind, target, isEdge } = type
+      const edge = isEdge === true ? { edgeClass: target, edgeAttribute: 'leads' } : {}
+      return { ...kinds[kind], elementSpecification: { logicalType: 'reference', referencedClass: target, ...edge } }
+    }
   }
 }
 
@@ -54,6 +58,7 @@ const type: fc.Arbitrary<ModelType> = fc.oneof(
       form: fc.constant('references' as const),
       kind: fc.constantFrom(...(Object.keys(kinds) as Kind[])),
       target: fc.constantFrom(...targets),
+      isEdge: fc.boolean(),
     }),
     weight: 3,
   },

@@ -69,7 +69,8 @@ class World {
   }
 
   async start(): Promise<void> {
-    const [T, TOther] = [classOf('T', {}), classOf('TOther', {})]
+    const leads = { logicalType: 'reference', referencedClass: 'T' }
+    const [T, TOther] = [classOf('T', { leads }), classOf('TOther', { leads })]
     await this.fd.defineClasses([T, classOf('TSub', {}, { superClass: 'T' }), TOther, classOf('Owner', {})], 'create')
     for (const cls of [...targets, ...targets]) {
       const oid = await this.fd.createObject(cls, {})

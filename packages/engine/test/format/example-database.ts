@@ -46,6 +46,9 @@ const typed = (logicalType: string, more: object): object => ({ logicalType, ...
 const toOne = (referencedClass: string, inverseAttribute?: string): object => {
   return typed('reference', { referencedClass, ...(inverseAttribute === undefined ? {} : { inverseAttribute }) })
 }
+const toEdge = (referencedClass: string): object => {
+  return typed('reference', { referencedClass, edgeClass: 'Rock.Road', edgeAttribute: 'end' })
+}
 const collection = (kind: string, element: string | object, collectionTypeName?: string): object => {
   const elementSpecification = typeof element === 'string' ? { logicalType: element } : element
   return typed(kind, { elementSpecification, ...(collectionTypeName === undefined ? {} : { collectionTypeName }) })
@@ -173,6 +176,8 @@ const schema: readonly object[] = [
     likers: collection('list', toOne('Rock.Item', 'liked')),
   }),
   classOf('Evolved', { kept: 'string', renamed: 'integer', deleted: 'string', retyped: 'integer' }),
+  classOf('Rock.Road', { length: 'integer', end: toOne('ooObj') }),
+  classOf('Rock.Map', { any: toOne('ooObj'), first: toEdge('Rock.Road'), roads: collection('list', toEdge('ooObj')) }),
   classOf('Gone', { name: 'string', items: collection('set', toOne('Rock.Item')) }),
 ]
 
@@ -201,8 +206,16 @@ export async function fillExample(fd: ExampleDatabase): Promise<string[]> {
   }
   oids.push(...(await fillLinks(fd)))
   oids.push(...(await fillEvolved(fd)))
+  oids.push(...(await fillEdges(fd, oids)))
   await fd.deleteIndex('dropped')
   return oids
+}
+
+async function fillEdges(fd: ExampleDatabase, ends: readonly string[]): Promise<string[]> {
+  const roads: string[] = []
+  for (const [length, end] of ends.slice(0, 3).entries())
+    roads.push(await fd.createObject('Rock.Road', { length, end }))
+  return [...roads, await fd.createObject('Rock.Map', { any: roads[0], first: roads[1], roads })]
 }
 
 async function fillLinks(fd: ExampleDatabase): Promise<string[]> {
@@ -277,13 +290,19 @@ const statements = [
   'FROM Rock.Hub ORDER BY title RETURN title, COUNT(items), COUNT(members), COUNT(tagged), COUNT(likers)',
   'FROM Rock.Scalars WHERE unsigned_b64 = 18446744073709551615 RETURN id, day, span',
   'FROM Rock.Evolved ORDER BY kept RETURN *',
+  'MATCH (m:Rock.Map)-[r:roads]->(e) ORDER BY r.length RETURN r.length AS length, e, m.any AS any',
 ]
 
-export async function readExample(fd: ExampleDatabase, oids: readonly string[]): Promise<ExampleContent> {
+/** `asked`: what an earlier example has been asked. */
+export async function readExample(
+  fd: ExampleDatabase,
+  oids: readonly string[],
+  asked: readonly string[] = statements,
+): Promise<ExampleContent> {
   const objects: Record<string, unknown> = {}
   for (const oid of oids) objects[oid] = textOf(await fd.readObject(oid))
   const queries: Record<string, unknown> = {}
-  for (const text of statements) {
+  for (const text of asked) {
     const chunks: Buffer[] = []
     for await (const chunk of (await fd.query({ text })).chunks) chunks.push(chunk)
     queries[text] = textOf(Buffer.concat(chunks))

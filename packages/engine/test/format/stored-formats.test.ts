@@ -22,6 +22,7 @@ import { type ExampleContent, fillExample, readExample } from './example-databas
 import { entriesOf, type Fixture, fixedNow, fixture } from './fixture-files.ts'
 
 const unversioned = fixture('unversioned')
+const first = fixture('format-1')
 const present = fixture(`format-${storageFormat.version}`)
 
 afterEach(() => void vi.useRealTimers())
@@ -45,7 +46,7 @@ async function postgresOf(name: string): Promise<string> {
 /** Everything is there as it was, agrees with itself, and can be worked with. */
 async function expectWhole(store: Store, content: ExampleContent): Promise<void> {
   const fd = await FederatedDatabase.open({ alias: 'stored', store })
-  expect(await readExample(fd, Object.keys(content.objects))).toEqual(content)
+  expect(await readExample(fd, Object.keys(content.objects), Object.keys(content.queries))).toEqual(content)
   expect((await fd.verify()).problems).toEqual([])
   const oid = await fd.createObject('Rock.Item', { name: 'another', owner: '3-4-1-1' })
   expect(Object.keys(content.objects)).not.toContain(oid)
@@ -98,6 +99,25 @@ describe('a store from before there was a format version', () => {
     }
   })
 })
+
+describe('a store of format 1', () => {
+  it('is migrated when it is opened, and nothing of it is written anew', async () => {
+    for (const store of [await storeWith(first.entries), await openStore(`lmdb:${await lmdbOf(first)}`)]) {
+      const unclosed = { ...store, close: async () => undefined }
+      const fd = await FederatedDatabase.open({ alias: 'migrated', store: unclosed })
+      await fd.close()
+      const kept = (await entriesOf(store)).filter((entry) => !isOfOpening(entry))
+      expect(kept).toEqual(first.entries.filter((entry) => !isOfOpening(entry)))
+      expect((await entriesOf(store))[0]).toBe('0000 00000002')
+      await expectWhole(store, first.content)
+    }
+  })
+})
+
+/** The version of the format, that of the catalog, and the number of the last session. */
+function isOfOpening(entry: string): boolean {
+  return ['0000', '0001', '0100'].includes(entry.split(' ')[0] as string)
+}
 
 describe(`the storage format ${storageFormat.version}`, () => {
   it('is read as it was written', async () => {

@@ -69,7 +69,7 @@ export const randomSchemas: fc.Arbitrary<Json[]> = plans.map(({ classes }) => {
       if (choice.kind < 4) own[name] = choice.scalar
       else if (choice.kind < 5) own[name] = list(choice.scalar)
       else if (choice.kind < 7 && far !== undefined)
-        own[name] = choice.isToMany ? set(reference(names[far] as string)) : reference(names[far] as string)
+        own[name] = referring(attributes, names[far] as string, far, choice)
       else if (choice.kind < 8 && part !== undefined)
         own[name] = choice.isToMany ? list(embed(names[part] as string)) : embed(names[part] as string)
       else if (cls.isReferenceable && far !== undefined) pair(attributes, [i, far], `${i}_${position}`, choice)
@@ -83,6 +83,14 @@ export const randomSchemas: fc.Arbitrary<Json[]> = plans.map(({ classes }) => {
     })
   })
 })
+
+/** Some by way of edge objects: the far class then leads on to itself. */
+function referring(attributes: readonly Record<string, Json>[], name: string, far: number, choice: Choice): Json {
+  const isEdge = choice.about % 3 === 0
+  if (isEdge) (attributes[far] as Record<string, Json>).leads = reference(name)
+  const one = { ...reference(name), ...(isEdge ? { edgeClass: name, edgeAttribute: 'leads' } : {}) }
+  return choice.isToMany ? set(one) : one
+}
 
 function pair(attributes: Record<string, Json>[], [near, far]: [number, number], key: string, choice: Choice): void {
   const [there, back] = [`to${key}`, `from${key}`]

@@ -39,6 +39,7 @@ export const defineContext: DefineContext = {
 export const describeContext: DescribeContext = {
   className: (number) => classes.find((known) => known.number === number)?.name ?? '?',
   attributeName: (number) => attributes.find((known) => known.number === number)?.name ?? '?',
+  attributeNameIn: (_cls, number) => attributes.find((known) => known.number === number)?.name ?? '?',
 }
 
 const codecContext: CodecContext = {

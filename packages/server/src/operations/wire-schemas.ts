@@ -39,6 +39,8 @@ const AttributeDefinition = Type.Object({
   fixedLength: Type.Optional(quotedInteger),
   referencedClass: Type.Optional(Type.String()),
   inverseAttribute: Type.Optional(Type.String()),
+  edgeClass: Type.Optional(Type.String()),
+  edgeAttribute: Type.Optional(Type.String()),
   class: Type.Optional(Type.String()),
   collectionTypeName: Type.Optional(Type.String()),
   elementSpecification: Type.Optional(anyObject),

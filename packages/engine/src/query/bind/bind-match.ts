@@ -5,11 +5,11 @@ import { isRootClass } from '../../schema/root-class.ts'
 import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../ast.ts'
 import type { Dialect } from '../dialect.ts'
 import { shownPiece } from '../query-error.ts'
-import { edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
+import { commonType, edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
 import { hint, resolveReferenceable } from './class-names.ts'
-import { type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
+import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
 import { type Binding, contextScope, type Scope } from './scope.ts'
 
 /** A vertex of the patterns; one that is named twice is one. */
@@ -27,9 +27,14 @@ export interface BoundEdge {
   readonly direction: 'forward' | 'backward' | 'either'
   /** The attributes whose references are edges, undefined = all of them. */
   readonly attributes: readonly ReferenceAttribute[]
+  /** The classes that are written at its ends. */
+  readonly leftLabel: SchemaClass | null
+  readonly rightLabel: SchemaClass | null
   readonly min: number
   readonly max: number
   readonly isVariable: boolean
+  /** Set where its name is the edge object that it leads through: of that class. */
+  readonly edgeObject: ReferenceType | undefined
 }
 
 export interface BoundPattern {
@@ -56,6 +61,8 @@ interface VertexDraft {
   readonly slot: number
   readonly name: string | undefined
   cls: SchemaClass | null
+  /** What of it is written. */
+  label: SchemaClass | null
   readonly patterns: VertexPattern[]
 }
 
@@ -80,8 +87,7 @@ export function bindMatch(statement: MatchStatement, binding: Binding, walkEdges
     const place = statement.patterns[i] ?? statement
     for (const edge of edges) {
       if (edge.name === undefined) continue
-      const type = edge.isVariable ? walkType : edgeType
-      define(names, edge.name, { kind: 'slot', slot: edge.slot, type, start: 0, end: 0 }, place, binding)
+      define(names, edge.name, edgeValue(edge), place, binding)
     }
     if (name !== undefined)
       define(names, name, { kind: 'slot', slot, type: walkType, start: 0, end: 0 }, place, binding)
@@ -91,6 +97,11 @@ export function bindMatch(statement: MatchStatement, binding: Binding, walkEdges
   const clauses = bindClauses(statement, statement.projections, scope, binding)
   const whole = withAllNames(clauses, names)
   return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType) }
+}
+
+function edgeValue({ slot, isVariable, edgeObject }: BoundEdge): Bound {
+  if (edgeObject !== undefined) return { kind: 'self', slot, type: edgeObject, start: 0, end: 0 }
+  return { kind: 'slot', slot, type: isVariable ? walkType : edgeType, start: 0, end: 0 }
 }
 
 /** `RETURN *`: everything that has a name. */
@@ -138,9 +149,11 @@ function addVertex(
       )
     }
     if (cls !== null && (draft.cls === null || cls.isOrInherits(draft.cls.number))) draft.cls = cls
+    draft.label = draft.cls
     return known
   }
-  const position = vertices.push({ slot: binding.newSlot(), name: pattern.name, cls, patterns: [pattern] }) - 1
+  const position =
+    vertices.push({ slot: binding.newSlot(), name: pattern.name, cls, label: cls, patterns: [pattern] }) - 1
   if (pattern.name !== undefined) byName.set(pattern.name, position)
   return position
 }
@@ -159,7 +172,9 @@ function bindEdge(edge: EdgePattern, binding: Binding, walkEdgesMax: number): Bo
   const max = length === undefined ? 1 : (length.max ?? Math.max(min, walkEdgesDefault))
   if (max > walkEdgesMax) throw binding.error(edge, `a walk has at most ${walkEdgesMax} edges, not ${max}`)
   if (min > max) throw binding.error(edge, `a walk of at least ${min} and at most ${max} edges is none`)
-  return { slot: binding.newSlot(), name, direction, attributes, min, max, isVariable: length !== undefined }
+  const isVariable = length !== undefined
+  const unknown = { leftLabel: null, rightLabel: null, edgeObject: undefined }
+  return { slot: binding.newSlot(), name, direction, attributes, ...unknown, min, max, isVariable }
 }
 
 /** By its name, or with the class that declares it. */
@@ -172,13 +187,22 @@ function isCalled({ attribute, declaringClass }: ReferenceAttribute, wanted: str
  * either end can have are left out, and a vertex without a class has the one that all edges beside it lead to.
  */
 function inferClasses(patterns: readonly BoundPattern[], vertices: readonly VertexDraft[]): BoundPattern[] {
-  let inferred = [...patterns]
+  const ends = (pattern: BoundPattern, i: number): [VertexDraft, VertexDraft] => [
+    vertices[pattern.vertices[i] as number] as VertexDraft,
+    vertices[pattern.vertices[i + 1] as number] as VertexDraft,
+  ]
+  let inferred = patterns.map((pattern) => {
+    const edges = pattern.edges.map((edge, i) => {
+      const [{ label: leftLabel }, { label: rightLabel }] = ends(pattern, i)
+      return { ...edge, leftLabel, rightLabel }
+    })
+    return { ...pattern, edges }
+  })
   for (let isNew = true; isNew; ) {
     isNew = false
     inferred = inferred.map((pattern) => {
       const edges = pattern.edges.map((edge, i) => {
-        const left = vertices[pattern.vertices[i] as number] as VertexDraft
-        const right = vertices[pattern.vertices[i + 1] as number] as VertexDraft
+        const [left, right] = ends(pattern, i)
         const { attributes, lefts, rights } = inferEdge(edge, left.cls, right.cls)
         isNew = setClass(left, lefts) || isNew
         isNew = setClass(right, rights) || isNew
@@ -187,7 +211,22 @@ function inferClasses(patterns: readonly BoundPattern[], vertices: readonly Vert
       return { ...pattern, edges }
     })
   }
-  return inferred
+  return inferred.map((pattern) => {
+    return { ...pattern, edges: pattern.edges.map((edge) => ({ ...edge, edgeObject: edgeObjectOf(edge) })) }
+  })
+}
+
+/** The type of the edge object that the name of the edge means; undefined where it may also be an edge without one. */
+function edgeObjectOf(edge: BoundEdge): ReferenceType | undefined {
+  const { attributes, direction, leftLabel, rightLabel, isVariable } = edge
+  const heads = [...(direction === 'backward' ? [] : [rightLabel]), ...(direction === 'forward' ? [] : [leftLabel])]
+  const isThrough = attributes.every((attribute) => {
+    return attribute.edge !== undefined && !heads.some((label) => endsAtEdgeObject(attribute, label))
+  })
+  if (isVariable || !isThrough) return undefined
+  const types = attributes.map(({ edge }): ValueType => ({ kind: 'reference', cls: edge?.cls ?? null }))
+  const [first, ...others] = types
+  return first && (others.reduce((one, other) => commonType(one, other) ?? one, first) as ReferenceType)
 }
 
 type Classes = readonly (SchemaClass | null)[]
@@ -202,7 +241,8 @@ function inferEdge(
   const rights: (SchemaClass | null)[] = []
   // Between the ends of a walk there are objects of any class.
   const [leftEnd, rightEnd] = edge.isVariable ? [null, null] : [left, right]
-  const attributes = edge.attributes.filter(({ declaringClass, referencedClass }) => {
+  const attributes = edge.attributes.filter((attribute) => {
+    const { declaringClass } = attribute
     const goes = (from: SchemaClass, to: SchemaClass): boolean => {
       const isPossible = mayBe(leftEnd, from) && mayBe(rightEnd, to)
       if (isPossible) {
@@ -211,8 +251,8 @@ function inferEdge(
       }
       return isPossible
     }
-    const isForward = edge.direction !== 'backward' && goes(declaringClass, referencedClass)
-    const isBackward = edge.direction !== 'forward' && goes(referencedClass, declaringClass)
+    const isForward = edge.direction !== 'backward' && goes(declaringClass, headClass(attribute, edge.rightLabel))
+    const isBackward = edge.direction !== 'forward' && goes(headClass(attribute, edge.leftLabel), declaringClass)
     return isForward || isBackward
   })
   // A walk of no edge begins and ends at the same object.

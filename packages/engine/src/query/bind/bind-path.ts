@@ -108,7 +108,7 @@ function fieldOf(object: Bound, name: string, { start, end }: Span): Bound | und
     return field && { kind: 'field', object, index, name, type: field.type, start, end }
   }
   if (type.kind !== 'edge' || !(edgeFields as readonly string[]).includes(name)) return undefined
-  const isOid = name === 'from' || name === 'to'
+  const isOid = name === 'from' || name === 'to' || name === 'edgeData'
   return {
     kind: 'edgeField',
     object,

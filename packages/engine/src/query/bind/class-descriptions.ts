@@ -16,6 +16,8 @@ const settingFields: Readonly<Record<string, string>> = {
   fixedlength: 'fixedLength',
   referenced: 'referencedClass',
   inverse: 'inverseAttribute',
+  edgeclass: 'edgeClass',
+  edgeattribute: 'edgeAttribute',
   class: 'class',
   element: 'elementSpecification',
   key: 'keySpecification',
@@ -31,6 +33,8 @@ const settingWords: Readonly<Record<string, string>> = {
   fixedLength: 'FixedLength',
   referencedClass: 'Referenced',
   inverseAttribute: 'Inverse',
+  edgeClass: 'EdgeClass',
+  edgeAttribute: 'EdgeAttribute',
   class: 'Class',
   elementSpecification: 'Element',
   keySpecification: 'Key',
@@ -38,7 +42,7 @@ const settingWords: Readonly<Record<string, string>> = {
 }
 
 /** Settings whose value is the name of a class, and those whose value is a type. */
-const classSettings = ['referencedClass', 'class']
+const classSettings = ['referencedClass', 'class', 'edgeClass']
 const typeSettings = ['elementSpecification', 'keySpecification']
 
 export interface ClassDescriptionBody {

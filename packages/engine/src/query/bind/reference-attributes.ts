@@ -1,6 +1,7 @@
 /** The attributes whose values are edges of the graph that the objects are. */
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import type { Attribute } from '../../schema/class-definition.ts'
+import { isRootClass } from '../../schema/root-class.ts'
 import type { AttributeNumber, ReferenceSpec, TypeSpec } from '../../types/type-spec.ts'
 
 export interface ReferenceAttribute {
@@ -8,6 +9,14 @@ export interface ReferenceAttribute {
   readonly declaringClass: SchemaClass
   readonly referencedClass: SchemaClass
   readonly inverse: AttributeNumber | null
+  /** Set where what is referred to are edge objects: the edge then leads to the object behind. */
+  readonly edge: EdgeObjects | undefined
+}
+
+export interface EdgeObjects {
+  readonly cls: SchemaClass
+  /** Leads on from an edge object to the object behind it. */
+  readonly leading: ReferenceAttribute
 }
 
 const ofCatalogs = new WeakMap<Catalog, readonly ReferenceAttribute[]>()
@@ -16,10 +25,39 @@ const ofCatalogs = new WeakMap<Catalog, readonly ReferenceAttribute[]>()
 export function referenceAttributesOf(catalog: Catalog): readonly ReferenceAttribute[] {
   let found = ofCatalogs.get(catalog)
   if (found === undefined) {
-    found = catalog.classes.filter((cls) => cls.isReferenceable).flatMap((cls) => ownReferences(cls, catalog))
+    found = withEdges(
+      catalog.classes.filter((cls) => cls.isReferenceable).flatMap((cls) => ownReferences(cls, catalog)),
+      catalog,
+    )
     ofCatalogs.set(catalog, found)
   }
   return found
+}
+
+/** Edge objects may lead on by an attribute that holds edge objects itself: those are what is behind. */
+function withEdges(plain: readonly ReferenceAttribute[], catalog: Catalog): readonly ReferenceAttribute[] {
+  const byNumber = new Map(plain.map((reference) => [reference.attribute.number, reference]))
+  return plain.map((reference) => {
+    const spec = referenceSpecIn(reference.attribute.spec)
+    const cls = spec?.edgeClass === undefined ? undefined : catalog.classByNumber(spec.edgeClass)
+    const leading = spec?.edgeAttribute === undefined ? undefined : byNumber.get(spec.edgeAttribute)
+    return cls === undefined || leading === undefined ? reference : { ...reference, edge: { cls, leading } }
+  })
+}
+
+/**
+ * Whether an edge ends at the edge object itself, because of the class that the pattern asks for at that vertex. `label`: the one
+ * that is written there, null = none.
+ */
+export function endsAtEdgeObject({ edge }: ReferenceAttribute, label: SchemaClass | null): boolean {
+  if (edge === undefined || label === null || isRootClass(label)) return false
+  return label.isOrInherits(edge.cls.number) || edge.cls.isOrInherits(label.number)
+}
+
+/** The class of what an edge leads to, at a vertex of that label. */
+export function headClass(reference: ReferenceAttribute, label: SchemaClass | null): SchemaClass {
+  const isThrough = reference.edge !== undefined && !endsAtEdgeObject(reference, label)
+  return isThrough ? reference.edge.leading.referencedClass : reference.referencedClass
 }
 
 function ownReferences(declaringClass: SchemaClass, catalog: Catalog): ReferenceAttribute[] {
@@ -27,7 +65,7 @@ function ownReferences(declaringClass: SchemaClass, catalog: Catalog): Reference
     const spec = referenceSpecIn(attribute.spec)
     const referencedClass = spec === undefined ? undefined : catalog.classByNumber(spec.referencedClass)
     if (spec === undefined || referencedClass === undefined) return []
-    return [{ attribute, declaringClass, referencedClass, inverse: spec.inverseAttribute }]
+    return [{ attribute, declaringClass, referencedClass, inverse: spec.inverseAttribute, edge: undefined }]
   })
 }
 

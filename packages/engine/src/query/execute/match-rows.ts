@@ -254,7 +254,10 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
   search.filled.add(to.slot)
   search.filled.add(edge.slot)
   const predicates = decidable(search)
-  const neighbours = new Neighbours(context, edge.attributes, edge.max === 1 ? (to.cls ?? undefined) : undefined)
+  const { leftLabel, rightLabel } = edge
+  const labels = isRightward ? { begin: leftLabel, end: rightLabel } : { begin: rightLabel, end: leftLabel }
+  const farClass = edge.max === 1 ? (to.cls ?? undefined) : undefined
+  const neighbours = new Neighbours(context, edge.attributes, labels, farClass)
   const direction =
     edge.direction === 'either' ? 'either' : (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
   const names = new Set(edge.attributes.map(({ attribute }) => attribute.name))
@@ -291,6 +294,7 @@ type Direction = 'forward' | 'backward' | 'either'
 /** A step that was taken, and the class of the object that it led to. */
 interface Taken extends Step {
   readonly farClass: string
+  readonly edgeObject: ObjectView | undefined
 }
 
 interface Frame {
@@ -305,7 +309,7 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
   const start = row.slots[from.slot] as ObjectView
   const been = new Set(row.visited[place.pattern])
   const used = pattern.mode === 'trail' ? edgesUsed(row, place) : undefined
-  const stack: Frame[] = [{ steps: await stepsOf(expansion, start, direction), next: 0 }]
+  const stack: Frame[] = [{ steps: await stepsOf(expansion, start, direction, 0), next: 0 }]
   const walk: Taken[] = []
   let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
   while (stack.length > 0) {
@@ -322,10 +326,12 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
     if (used?.has(edgeKey(step.edge)) === true) continue
     // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
     if (walk.length + 1 >= edge.max && expansion.isToBound && !isBoundEnd(expansion, row, step.far)) continue
-    const [view] = await evaluateRows(search.context, [step.far], (oid) => reader.object(oid))
+    const wanted = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
+    const [view, edgeObject] = await evaluateRows(search.context, [step.far, ...wanted], (oid) => reader.object(oid))
     if (view?.format === undefined) continue
-    walk.push({ ...step, farClass: view.format.cls.name })
-    const arrived = walk.length >= edge.min ? arrive(expansion, row, been, walk, view) : undefined
+    walk.push({ ...step, farClass: view.format.cls.name, edgeObject })
+    const mayArrive = walk.length >= edge.min && step.place !== 'inner'
+    const arrived = mayArrive ? arrive(expansion, row, been, walk, view) : undefined
     if (arrived !== undefined) found.push(...arrived)
     if (found.length >= batchRows) {
       yield found
@@ -334,24 +340,28 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
       if (breath !== undefined) await breath
     }
     const isMet = been.has(view.oid) || isBoundEnd(expansion, row, view.oid)
-    if (walk.length >= edge.max || (isMet && !repeatsVertices(pattern.mode))) {
+    const isEnd = walk.length >= edge.max || step.place === 'last'
+    if (isEnd || (isMet && !repeatsVertices(pattern.mode))) {
       walk.pop()
       continue
     }
     been.add(view.oid)
     used?.add(edgeKey(step.edge))
-    stack.push({ steps: await stepsOf(expansion, view, direction), next: 0 })
+    stack.push({ steps: await stepsOf(expansion, view, direction, walk.length), next: 0 })
   }
   if (found.length > 0) yield found
 }
 
+/** `length`: of the walk so far. */
 async function stepsOf(
-  { neighbours, operator, search }: Expansion,
+  { neighbours, operator, search, edge }: Expansion,
   view: ObjectView,
   direction: Direction,
+  length: number,
 ): Promise<Step[]> {
-  const forward = direction === 'backward' ? [] : await neighbours.forward(view)
-  const backward = direction === 'forward' ? [] : await neighbours.backward(view)
+  const place = { isFirst: length === 0, mayBeLast: length + 1 >= edge.min, mustBeLast: length + 1 >= edge.max }
+  const forward = direction === 'backward' ? [] : await neighbours.forward(view, place)
+  const backward = direction === 'forward' ? [] : await neighbours.backward(view, place)
   const steps = backward.length === 0 ? forward : [...forward, ...backward]
   operator.examined += steps.length
   search.context.expand(steps.length)
@@ -393,7 +403,7 @@ function arrive(
   const walked = named(expansion, row, walk)
   const edges = isRightward ? walked : walked.reverse()
   const ofPattern = (next.edges[place.pattern] as readonly (readonly Edge[] | undefined)[]).with(place.edge, edges)
-  const slots = next.slots.with(edge.slot, edge.isVariable ? edges : edges[0])
+  const slots = next.slots.with(edge.slot, edge.isVariable ? edges : (walk[0]?.edgeObject ?? edges[0]))
   return [{ slots, visited, edges: next.edges.with(place.pattern, ofPattern) }]
 }
 

@@ -2,14 +2,14 @@
 
 import { indexKeyFormat } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
-import type { AttributeFormat } from '../../records/class-format.ts'
+import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import type { MapPair } from '../../records/collection-change.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
-import { type ReferenceAttribute, referenceSpecIn } from '../bind/reference-attributes.ts'
+import { type EdgeObjects, endsAtEdgeObject, headClass, type ReferenceAttribute } from '../bind/reference-attributes.ts'
 import { isSamePath } from '../plan/plan-access.ts'
 import type { Edge } from '../values/edge.ts'
 import { typeOfSpec } from '../values/value-type.ts'
@@ -21,6 +21,36 @@ import type { StatementContext } from './statement-context.ts'
 export interface Step {
   readonly edge: Edge
   readonly far: Oid
+  /** Of edges that end at their edge object where a walk ends, and lead through it elsewhere; undefined = both. */
+  readonly place: 'inner' | 'last' | undefined
+}
+
+/** The classes that the pattern asks for, as written, at the vertices where a walk is begun and ended. */
+export interface Labels {
+  readonly begin: SchemaClass | null
+  readonly end: SchemaClass | null
+}
+
+/** Which edge of a walk is looked for. */
+export interface StepPlace {
+  readonly isFirst: boolean
+  readonly mayBeLast: boolean
+  readonly mustBeLast: boolean
+}
+
+interface Outgoing {
+  readonly format: AttributeFormat
+  readonly reference: ReferenceAttribute
+}
+
+/** So many edge objects are read in one trip. */
+const objectsAtOnce = 256
+
+type EdgeObjectView = ObjectView & { readonly format: ClassFormat }
+type EdgeData = Required<Pick<Edge, 'edgeData' | 'edgeDataClass'>>
+
+function edgeDataOf({ oid, format }: EdgeObjectView): EdgeData {
+  return { edgeData: oid, edgeDataClass: format.cls.name }
 }
 
 /** Finds the edges of one edge pattern; what it works out about classes and scans is kept for the statement. */
@@ -31,73 +61,111 @@ export class Neighbours {
   private readonly attributes: readonly ReferenceAttribute[]
   /** Classes that the far vertex may have where one edge leads there; undefined = any. */
   private readonly farClass: SchemaClass | undefined
-  private readonly forwardOf = new Map<ClassNumber, readonly AttributeFormat[]>()
-  private readonly backwardOf = new Map<ClassNumber, readonly ReferenceAttribute[]>()
+  private readonly labels: Labels
+  private readonly forwardOf = new Map<ClassNumber, readonly Outgoing[]>()
+  private readonly backwardOf = new Map<string, readonly ReferenceAttribute[]>()
   private readonly scanned = new Map<AttributeNumber, ReadonlyMap<Oid, readonly Oid[]>>()
 
-  constructor(context: StatementContext, attributes: readonly ReferenceAttribute[], farClass: SchemaClass | undefined) {
+  constructor(
+    context: StatementContext,
+    attributes: readonly ReferenceAttribute[],
+    labels: Labels,
+    farClass: SchemaClass | undefined,
+  ) {
+    this.labels = labels
     this.context = context
     this.attributes = attributes
     this.farClass = farClass
   }
 
-  async forward(view: ObjectView): Promise<Step[]> {
+  async forward(view: ObjectView, { mayBeLast, mustBeLast }: StepPlace): Promise<Step[]> {
     const cls = view.format?.cls
     if (cls === undefined) return []
     const steps: Step[] = []
-    for (const attribute of this.forwardAttributes(view, cls)) {
-      const { outputName, number } = attribute.attribute
+    for (const { format, reference } of this.outgoing(view, cls)) {
+      const { outputName, number } = format.attribute
       const from = { from: view.oid, fromClass: cls.name, attribute: outputName, attributeNumber: number }
-      for (const far of await this.targets(view, attribute))
-        steps.push({ far, edge: { ...from, to: far, toClass: '' } })
+      const isSplit = endsAtEdgeObject(reference, this.labels.end)
+      const targets = await this.targets(view, format)
+      if (reference.edge === undefined || (isSplit && mayBeLast)) {
+        const place = isSplit ? 'last' : undefined
+        for (const far of targets) steps.push({ far, place, edge: { ...from, to: far, toClass: '' } })
+      }
+      if (reference.edge === undefined || (isSplit && mustBeLast)) continue
+      for await (const object of this.edgeObjects(targets, reference.edge)) {
+        const { leading } = reference.edge
+        const far = object.value(object.format.attribute(leading.attribute.number).index) as Oid | null
+        if (far === null || far === noOid) continue
+        const edge = { ...from, to: far, toClass: '', ...edgeDataOf(object) }
+        steps.push({ far, place: isSplit ? 'inner' : undefined, edge })
+      }
     }
     return steps
   }
 
-  async backward(view: ObjectView): Promise<Step[]> {
+  async backward(view: ObjectView, { isFirst }: StepPlace): Promise<Step[]> {
     const cls = view.format?.cls
     if (cls === undefined) return []
+    const label = isFirst ? this.labels.begin : null
     const steps: Step[] = []
-    for (const reference of this.backwardAttributes(cls)) {
+    for (const reference of this.incoming(cls, label)) {
       const { name, number } = reference.attribute
       const to = { attribute: name, attributeNumber: number, to: view.oid, toClass: cls.name }
-      for (const far of await this.owners(view, reference))
-        steps.push({ far, edge: { from: far, fromClass: '', ...to } })
+      const add = (far: Oid, more?: EdgeData): void => {
+        steps.push({ far, place: undefined, edge: { from: far, fromClass: '', ...to, ...more } })
+      }
+      if (reference.edge === undefined || endsAtEdgeObject(reference, label)) {
+        for (const far of await this.owners(view, reference)) add(far)
+        continue
+      }
+      const leading = await this.owners(view, reference.edge.leading)
+      for await (const object of this.edgeObjects(leading, reference.edge)) {
+        for (const far of await this.owners(object, reference)) add(far, edgeDataOf(object))
+      }
     }
     return steps
   }
 
-  private forwardAttributes(view: ObjectView, cls: SchemaClass): readonly AttributeFormat[] {
+  /** Those of the objects that there are and that are of the edge class. */
+  private async *edgeObjects(oids: readonly Oid[], { cls }: EdgeObjects): AsyncGenerator<EdgeObjectView> {
+    const { reader } = this.context
+    for (let at = 0; at < oids.length; at += objectsAtOnce) {
+      const breath = this.context.breathe()
+      if (breath !== undefined) await breath
+      const views = await evaluateRows(this.context, oids.slice(at, at + objectsAtOnce), (oid) => reader.object(oid))
+      for (const view of views) {
+        if (view.format?.cls.isOrInherits(cls.number) === true) yield view as EdgeObjectView
+      }
+    }
+  }
+
+  private outgoing(view: ObjectView, cls: SchemaClass): readonly Outgoing[] {
     let found = this.forwardOf.get(cls.number)
     if (found === undefined) {
-      const numbers = new Set(this.attributes.map(({ attribute }) => attribute.number))
-      found = (view.format?.attributes ?? []).filter(({ attribute }) => {
-        return numbers.has(attribute.number) && this.mayLeadTo(referenceSpecIn(attribute.spec)?.referencedClass)
+      const byNumber = new Map(this.attributes.map((reference) => [reference.attribute.number, reference]))
+      found = (view.format?.attributes ?? []).flatMap((format) => {
+        const reference = byNumber.get(format.attribute.number)
+        if (reference === undefined || !this.mayLeadTo(headClass(reference, this.labels.end))) return []
+        return [{ format, reference }]
       })
       this.forwardOf.set(cls.number, found)
     }
     return found
   }
 
-  private mayLeadTo(referenced: ClassNumber | undefined): boolean {
+  private mayLeadTo(cls: SchemaClass): boolean {
     const { farClass } = this
-    const cls = referenced === undefined ? undefined : this.context.catalog.classByNumber(referenced)
-    if (farClass === undefined || cls === undefined) return true
-    return farClass.isOrInherits(cls.number) || cls.isOrInherits(farClass.number)
+    return farClass === undefined || farClass.isOrInherits(cls.number) || cls.isOrInherits(farClass.number)
   }
 
-  private backwardAttributes(cls: SchemaClass): readonly ReferenceAttribute[] {
-    let found = this.backwardOf.get(cls.number)
+  private incoming(cls: SchemaClass, label: SchemaClass | null): readonly ReferenceAttribute[] {
+    const key = `${cls.number} ${label?.number}`
+    let found = this.backwardOf.get(key)
     if (found === undefined) {
-      const { farClass } = this
-      found = this.attributes.filter(({ declaringClass, referencedClass }) => {
-        const isFar =
-          farClass === undefined ||
-          farClass.isOrInherits(declaringClass.number) ||
-          declaringClass.isOrInherits(farClass.number)
-        return isFar && cls.isOrInherits(referencedClass.number)
+      found = this.attributes.filter((reference) => {
+        return this.mayLeadTo(reference.declaringClass) && cls.isOrInherits(headClass(reference, label).number)
       })
-      this.backwardOf.set(cls.number, found)
+      this.backwardOf.set(key, found)
     }
     return found
   }

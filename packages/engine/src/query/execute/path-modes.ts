@@ -55,7 +55,7 @@ export function isAllowed({ vertices: plans, patterns }: MatchPlan, row: MatchRo
   return new Set(oids).size === oids.length
 }
 
-/** The same for two steps over one edge, in whichever direction. A paired link is two edges. */
-export function edgeKey({ from, attributeNumber, to }: Edge): string {
-  return `${from} ${attributeNumber} ${to}`
+/** The same for two steps over one reference, in whichever direction, and whether they stop at its edge object. A paired link is two edges. */
+export function edgeKey({ from, attributeNumber, to, edgeData }: Edge): string {
+  return `${from} ${attributeNumber} ${edgeData ?? to}`
 }

@@ -10,7 +10,10 @@ export interface Edge {
   readonly attributeNumber: AttributeNumber
   readonly to: Oid
   readonly toClass: string
+  /** Where the attribute holds edge objects, and the edge leads through one to the object behind: that one, and its class. */
+  readonly edgeData?: Oid
+  readonly edgeDataClass?: string
 }
 
-/** In the order in which replies show them. */
-export const edgeFields = ['from', 'fromClass', 'attribute', 'to', 'toClass'] as const
+/** In the order in which replies show those that the edge has. */
+export const edgeFields = ['from', 'fromClass', 'attribute', 'to', 'toClass', 'edgeData', 'edgeDataClass'] as const

@@ -163,9 +163,11 @@ function writeFields(json: JsonWriter, fields: readonly Field[], catalog: Catalo
 function writeEdge(json: JsonWriter, edge: Edge): void {
   json.ascii('{')
   for (const [i, name] of edgeFields.entries()) {
+    const value = edge[name]
+    if (value === undefined) continue
     if (i > 0) json.ascii(',')
     json.ascii(`"${name}":`)
-    json.string(edge[name])
+    json.string(value)
   }
   json.ascii('}')
 }

@@ -1,0 +1,72 @@
+/** References to edge objects: the attribute that leads on from them fits, and stays as long as it is used (REST interface, section 9). */
+import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import { type ClassDraft, type DraftAttribute, type Drafts, lineageOf } from './class-draft.ts'
+import { fault } from './request-body.ts'
+import { isRootClass } from './root-class.ts'
+
+/** A reference whose targets are edge objects. */
+type EdgeSpec = ReferenceSpec & { readonly edgeClass: ClassNumber; readonly edgeAttribute: AttributeNumber }
+
+/** The reference that the values are, or that the elements of a collection are, where it leads to edge objects. */
+export function edgeSpecIn(spec: TypeSpec | undefined): EdgeSpec | undefined {
+  if (spec?.logicalType === 'list' || spec?.logicalType === 'set' || spec?.logicalType === 'map')
+    return edgeSpecIn(spec.element)
+  if (spec?.logicalType !== 'reference' || spec.edgeClass === undefined || spec.edgeAttribute === undefined) {
+    return undefined
+  }
+  return { ...spec, edgeClass: spec.edgeClass, edgeAttribute: spec.edgeAttribute }
+}
+
+/** Throws InvalidDefinition. */
+export function checkEdges(drafts: Drafts, owner: ClassDraft): void {
+  for (const attribute of owner.attributes.values()) {
+    const spec = edgeSpecIn(attribute.spec)
+    if (spec === undefined) continue
+    const wrong = whatIsWrong(drafts, spec)
+    if (wrong === undefined) continue
+    const place = attribute.spec?.logicalType === 'reference' ? '' : '/elementSpecification'
+    throw fault(
+      'InvalidDefinition',
+      `Class ${owner.name}, attribute ${attribute.name}: ${wrong.words}.`,
+      `${attribute.pointer ?? owner.pointer ?? ''}${place}/${wrong.field}`,
+    )
+  }
+}
+
+function whatIsWrong(
+  drafts: Drafts,
+  { referencedClass, edgeClass, edgeAttribute }: EdgeSpec,
+): { readonly words: string; readonly field: string } | undefined {
+  const edge = drafts.get(edgeClass)
+  const referenced = drafts.get(referencedClass)
+  const lineage = lineageOf(edge)
+  if (!lineage.includes(referenced) && !isRootClass(referenced)) {
+    const words = `referencedClass is the edgeClass ${edge.name} or a superclass of it, not ${referenced.name}`
+    return { words, field: 'referencedClass' }
+  }
+  const leading = drafts.declared(edgeAttribute)
+  if (leading?.attribute.spec?.logicalType === 'reference' && lineage.includes(leading.owner)) return undefined
+  const words = `edgeAttribute ${leading?.attribute.name ?? ''} of class ${edge.name} is no single reference`
+  return { words, field: 'edgeAttribute' }
+}
+
+export interface EdgeUse {
+  readonly owner: ClassDraft
+  readonly attribute: DraftAttribute
+  readonly spec: EdgeSpec
+}
+
+/** The first attribute, but for those that are `gone`, whose edges need what `isNeeded` tells. */
+export function edgeUse(
+  drafts: Drafts,
+  gone: ReadonlySet<AttributeNumber>,
+  isNeeded: (spec: EdgeSpec, owner: ClassDraft) => boolean,
+): EdgeUse | undefined {
+  for (const owner of drafts.all()) {
+    for (const attribute of owner.attributes.values()) {
+      const spec = gone.has(attribute.number) ? undefined : edgeSpecIn(attribute.spec)
+      if (spec !== undefined && isNeeded(spec, owner)) return { owner, attribute, spec }
+    }
+  }
+  return undefined
+}
