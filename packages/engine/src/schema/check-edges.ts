@@ -8,7 +8,7 @@ import { isRootClass } from './root-class.ts'
 type EdgeSpec = ReferenceSpec & { readonly edgeClass: ClassNumber; readonly edgeAttribute: AttributeNumber }
 
 /** The reference that the values are, or that the elements of a collection are, where it leads to edge objects. */
-export function edgeSpecIn(spec: TypeSpec | undefined): EdgeSpec | undefined {
+function edgeSpecIn(spec: TypeSpec | undefined): EdgeSpec | undefined {
   if (spec?.logicalType === 'list' || spec?.logicalType === 'set' || spec?.logicalType === 'map')
     return edgeSpecIn(spec.element)
   if (spec?.logicalType !== 'reference' || spec.edgeClass === undefined || spec.edgeAttribute === undefined) {

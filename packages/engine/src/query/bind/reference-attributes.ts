@@ -70,7 +70,7 @@ function ownReferences(declaringClass: SchemaClass, catalog: Catalog): Reference
 }
 
 /** What a reference, or the elements of a collection, refer to. */
-export function referenceSpecIn(spec: TypeSpec): ReferenceSpec | undefined {
+function referenceSpecIn(spec: TypeSpec): ReferenceSpec | undefined {
   const inner =
     spec.logicalType === 'list' || spec.logicalType === 'set' || spec.logicalType === 'map' ? spec.element : spec
   return inner.logicalType === 'reference' ? inner : undefined
