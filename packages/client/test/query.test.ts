@@ -32,6 +32,15 @@ describe('query', () => {
     expect(asked[0]).toMatchObject({ explain: false, rowSeparator: ',' })
   })
 
+  it('may ask for a dialect', async () => {
+    const { client, asked } = await connect(() => chunksOf('1'))
+    await client.query('SHOW 1', undefined, { dialect: 'objectivity' })
+    await collect(client.queryStream('SHOW 1', {}, { dialect: 'ashlar' }))
+    await client.explain('SHOW 1', undefined, { dialect: 'objectivity' })
+    await client.query('SHOW 1')
+    expect(asked.map(({ dialect }) => dialect)).toEqual(['objectivity', 'ashlar', 'objectivity', undefined])
+  })
+
   it('throws where in the text the fault is', async () => {
     const place = { line: 1, column: 6, text: 'x', expected: ['a name'] }
     const { client } = await connect(() => Promise.reject(new AshlarError('QuerySyntaxError', 'no', [], place)))

@@ -53,9 +53,9 @@ describe('a datetime with an offset, for one without', () => {
           `at >= ${literal} AND at <= ${literal}`,
           `NOT at < ${literal}`,
           `at IN LIST{${literal}}`,
-          `at IN LIST{2000-01-01 00:00:00, ${literal}}`,
-          `COALESCE(at, ${literal}) = ${literal}`,
-          `COALESCE(zoned, ${literal}) = ${literal}`,
+          ...(literal.startsWith("'")
+            ? []
+            : [`at IN LIST{2000-01-01 00:00:00, ${literal}}`, `COALESCE(zoned, ${literal}) = at`]),
           `${literal} IN all`,
           `all ANY_EQUAL ${literal}`,
         ]) {
