@@ -56,7 +56,13 @@ for (const name of asked)
   if (entries.every((entry) => entry.name !== name)) throw new Error(`no entry is named ${name}`)
 process.stdout.write(`${header.join(' | ')}\n`)
 for (const entry of chosen) {
-  for (let run = 0; run < Number(options.runs); run++) print(entry, await measured(entry))
+  for (let run = 0; run < Number(options.runs); run++) {
+    try {
+      print(entry, await measured(entry))
+    } catch (error) {
+      process.stdout.write(`${entry.name} | ${error instanceof Error ? error.message : String(error)}\n`)
+    }
+  }
 }
 
 async function measured(entry: Entry): Promise<Measured> {

@@ -11,7 +11,7 @@ import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
 import { transact } from '../transaction/transact.ts'
-import type { Transaction } from '../transaction/transaction.ts'
+import { anySize, type Transaction } from '../transaction/transaction.ts'
 
 export class CatalogChanges {
   readonly store: Store
@@ -44,7 +44,7 @@ export class CatalogChanges {
     decide: (catalog: Catalog) => { state: CatalogState; result: T },
     also?: (transaction: Transaction, result: T) => Promise<void> | undefined,
   ): Promise<T> {
-    return transact(this.store, this.limits.transactionAttemptsMax, async (transaction) => {
+    const attempt = async (transaction: Transaction): Promise<T> => {
       const catalog = await this.catalogs.at(transaction.snapshot)
       const { state, result } = decide(catalog)
       if (state !== catalog.state) {
@@ -53,7 +53,8 @@ export class CatalogChanges {
       }
       await also?.(transaction, result)
       return result
-    })
+    }
+    return transact(this.store, this.limits.transactionAttemptsMax, attempt, { size: anySize })
   }
 
   /** A failure is not lost: the garbage stays listed, and the next start or deletion goes on with it. */

@@ -11,6 +11,7 @@ import { pendingSessions } from '../schema/pending-retype.ts'
 import { shownText } from '../schema/request-body.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
+import { anySize } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { type AlterSettings, alterOnline } from './alterations.ts'
 import type { CatalogChanges } from './catalog-changes.ts'
@@ -198,7 +199,7 @@ export class SchemaChanges {
         await receipt?.put(transaction, done)
         return { result: done, scope: attempt }
       },
-      { size: limits },
+      { size: anySize },
     )
     for (const then of scope.afterCommit) then()
     return result

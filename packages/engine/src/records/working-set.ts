@@ -1,8 +1,8 @@
 /** The objects that one operation reads and changes, until they are written together. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassFormat } from './class-format.ts'
@@ -60,13 +60,16 @@ export class WorkingSet {
     return this.known(oid)
   }
 
-  /** Reads those not yet known; those that do not exist stay unknown. Many are read in parts, with others in between. */
+  /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */
   async loadAll(oids: readonly Oid[]): Promise<void> {
+    const slice = openTimeSlice()
     for (let at = 0; at < oids.length; at += objectsAtOnce) {
-      if (at > 0) await nextTurn()
       const part = new Set(oids.length <= objectsAtOnce ? oids : oids.slice(at, at + objectsAtOnce))
       const missing = [...part].filter((oid) => !this.states.has(oid))
-      if (missing.length > 0) await this.loadPart(missing)
+      if (missing.length === 0) continue
+      await this.loadPart(missing)
+      const breath = slice.breath()
+      if (breath !== undefined) await breath
     }
   }
 

@@ -32,6 +32,12 @@ export class OwnWriteConflict extends Error {
 /** What a transaction may write: others wait while it is committed. */
 export type CommitSize = Pick<EngineLimits, 'commitEntriesMax' | 'commitBytesMax'>
 
+/** Of changes of the schema, which are bounded by the limits of classes and cannot be divided. */
+export const anySize: CommitSize = {
+  commitEntriesMax: Number.POSITIVE_INFINITY,
+  commitBytesMax: Number.POSITIVE_INFINITY,
+}
+
 /** Own writes that are sorted before the next look at the clock. */
 const writesBetweenLooks = 64
 

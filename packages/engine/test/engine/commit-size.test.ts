@@ -19,3 +19,18 @@ it('an object with more links than one deletion may let go is deleted once some 
     },
     { commitEntriesMax: 100 },
   ))
+
+it('a change of the schema, which cannot be divided, writes what it has to', () =>
+  withFd(
+    classes,
+    async (fd) => {
+      const below = Array.from({ length: 30 }, (_, i) =>
+        classOf(`Part${i}`, { own: 'integer' }, { superClass: 'Part' }),
+      )
+      await fd.defineClasses(below, 'create')
+      await fd.alterClass('Part', { attributesToAdd: [{ attributeName: 'more', logicalType: 'integer' }] })
+      const [oid = ''] = await fd.createObjects([{ class: 'Part7', attributes: { more: 1, own: 2 } }])
+      expect(await read(fd, oid)).toMatchObject({ more: 1, own: 2 })
+    },
+    { commitEntriesMax: 20 },
+  ))
