@@ -212,7 +212,7 @@ describe('postgres: what can never be connected to is refused at once, with a se
       opened((url) => {
         url.port = String(port)
       }),
-    ).rejects.toThrow('does not speak the protocol of PostgreSQL')
+    ).rejects.toThrow('does not speak the PostgreSQL protocol')
   })
 
   it('a server that asks for an MD5 hash, where this Node makes none, as under FIPS', async () => {
@@ -223,7 +223,7 @@ describe('postgres: what can never be connected to is refused at once, with a se
     const opening = opened((url) => {
       url.port = String(port)
     })
-    await expect(opening).rejects.toThrow('this Node cannot answer what the server asks for the login')
+    await expect(opening).rejects.toThrow('this Node.js cannot perform the authentication that the server requires')
   })
 
   it('a server that grants one connection and no second', async () => {
@@ -232,9 +232,10 @@ describe('postgres: what can never be connected to is refused at once, with a se
     const opening = opened((url) => {
       url.username = role
       url.password = 'basalt'
-      url.searchParams.set('patienceMs', '100')
+      url.searchParams.set('patienceMs', '300')
     })
-    await expect(opening).rejects.toThrow('the database server has no connection left')
+    // Not that one of its ways, with encryption, is refused: the other could be used.
+    await expect(opening).rejects.toThrow(/^(?!.*does not encrypt).* cannot be /)
   })
 
   it('a pooler that lends connections by transaction', async () => {

@@ -35,7 +35,7 @@ const types: pg.CustomTypesConfig = {
 async function checkWrites(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(`SELECT (current_setting('transaction_read_only') = 'on')::int AS only_reads`)
   if ((rows[0] as { only_reads: number }).only_reads === 1) {
-    throw new Error('the server that answers only reads: it is a standby, or default_transaction_read_only is on')
+    throw new Error('the server is read-only: it is a standby, or default_transaction_read_only is on')
   }
 }
 
@@ -172,14 +172,17 @@ export class Connections {
   private async patiently<T>(work: () => Promise<T>): Promise<T> {
     const attempts = Attempts.fromNow(this.address.patienceMs)
     let candidates = 0
+    let failed: unknown
     for (;;) {
       try {
         return await work()
       } catch (error) {
         // A server that does not encrypt is asked again without, and that is no second attempt.
         if (error instanceof CandidateRefused && ++candidates < this.servers.count) continue
+        // Of several candidates, the one that could be used is worth telling about, not those that never can.
+        if (!(error instanceof CandidateRefused)) failed = error
         if (await attempts.another(failureOf(error))) continue
-        throw error instanceof Refusal ? error : thrownFor(this.address.location, error)
+        throw error instanceof Refusal ? error : thrownFor(this.address.location, failed ?? error)
       }
     }
   }
