@@ -61,7 +61,7 @@ export const errorCatalogue = {
   StatementStopped: { kind: 'conflict', title: 'The statement was stopped' },
 
   // The request names a version that is not the present one.
-  PreconditionFailed: { kind: 'precondition', title: 'The object is not as the request expects it' },
+  PreconditionFailed: { kind: 'precondition', title: 'The object does not meet the condition of the request' },
 
   // Understood, but not possible.
   UnknownClass: { kind: 'unprocessable', title: 'The body names a class that does not exist' },
@@ -84,7 +84,7 @@ export const errorCatalogue = {
   // Nothing was done: try again.
   TransactionContention: { kind: 'unavailable', title: 'Too many concurrent changes', isRepeatable: true },
   StoreUnavailable: { kind: 'unavailable', title: 'The database cannot be reached', isRepeatable: true },
-  ServerBusy: { kind: 'unavailable', title: 'The server has too much to do', isRepeatable: true },
+  ServerBusy: { kind: 'unavailable', title: 'The server is overloaded', isRepeatable: true },
   ShuttingDown: { kind: 'unavailable', title: 'The server is shutting down', isRepeatable: true },
 
   // Something was done, or may have been.

@@ -42,7 +42,7 @@ class BodyRoom {
     }
     const timeout = setTimeout(() => {
       this.waiting = this.waiting.filter((one) => one !== entry)
-      const message = `The bodies of requests under way take ${bodiesBytesMax} bytes, the most that they may (bodiesBytesMax).`
+      const message = `The request bodies in progress already take the maximum of ${bodiesBytesMax} bytes (bodiesBytesMax).`
       entry.go(new AshlarError('ServerBusy', message))
       this.admit()
     }, bodyTurnMsMax)

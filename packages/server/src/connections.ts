@@ -53,7 +53,7 @@ export function limitConnections(
 
   function refuse(socket: Socket, limit: keyof ConnectionLimits, max: number): void {
     const whose = limit === 'connectionsMax' ? 'The server has' : 'Your address has'
-    refused.set(socket, new AshlarError('ServerBusy', `${whose} ${max} connections, the most it may have (${limit}).`))
+    refused.set(socket, new AshlarError('ServerBusy', `${whose} ${max} connections, the maximum (${limit}).`))
     socket.once('close', () => refused.delete(socket))
   }
 }

@@ -19,7 +19,7 @@ export function decompress(payload: Readable, encoding: string): Readable {
   if (encoding === 'identity') return payload
   const decompressor: Decompressed | undefined = decompressors.get(encoding)?.()
   if (decompressor === undefined) {
-    const message = `Bodies are encoded by gzip, br or deflate, not '${encoding.slice(0, 60)}'.`
+    const message = `Content-Encoding must be gzip, br or deflate, not '${encoding.slice(0, 60)}'.`
     throw new ServerError('UnsupportedMediaType', message)
   }
   let received = 0

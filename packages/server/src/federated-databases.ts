@@ -25,10 +25,10 @@ export class FederatedDatabases {
   resolve(fdAlias: unknown): FederatedDatabase {
     if (fdAlias === undefined) {
       if (this.fallback !== undefined) return this.fallback
-      throw new ServerError('FederatedDatabaseRequired', `fdAlias is needed: one of ${this.names()}.`)
+      throw new ServerError('FederatedDatabaseRequired', `fdAlias is required: one of ${this.names()}.`)
     }
     if (typeof fdAlias !== 'string' || fdAlias === '') {
-      throw new ServerError('MalformedAlias', 'fdAlias is given once, and is not empty.')
+      throw new ServerError('MalformedAlias', 'fdAlias must be given once and must not be empty.')
     }
     const fd = this.byAlias.get(fdAlias)
     if (fd !== undefined) return fd

@@ -147,7 +147,7 @@ function fromFastify(error: FastifyError, request: FastifyRequest): Problem | un
     default:
       // What Fastify finds in a request; a body that breaks off, for one.
       if (error.statusCode === undefined || error.statusCode < 400 || error.statusCode >= 500) return undefined
-      return makeProblem('MalformedRequest', 'The body is not as long, or not encoded, as its headers say.')
+      return makeProblem('MalformedRequest', 'The length or the encoding of the body does not match its headers.')
   }
 }
 
@@ -225,8 +225,8 @@ function problemOfBroken({ code }: BrokenRequest, limits: ServerLimits): Problem
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     const { headersMsMax, requestMsMax } = limits
-    const message = `Headers arrive within ${headersMsMax} ms (headersMsMax), a request within ${requestMsMax} ms (requestMsMax).`
+    const message = `The request took too long to arrive: its headers must arrive within ${headersMsMax} ms (headersMsMax), all of it within ${requestMsMax} ms (requestMsMax).`
     return makeProblem('RequestTimeout', message)
   }
-  return makeProblem('MalformedRequest', 'The request is not HTTP.')
+  return makeProblem('MalformedRequest', 'The request is not valid HTTP.')
 }

@@ -185,7 +185,7 @@ function addHooks(
     }
     if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
       reply.header('connection', 'close')
-      return done(new AshlarError('ShuttingDown', 'The server is stopping and takes no further requests.'))
+      return done(new AshlarError('ShuttingDown', 'The server is stopping and accepts no further requests.'))
     }
     try {
       settleHeaders(request)
@@ -200,12 +200,12 @@ function addHooks(
 function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNames): void {
   if (host === undefined) {
     if (raw.httpVersion !== '1.1') return
-    throw new AshlarError('MalformedRequest', 'A request of HTTP/1.1 has the header Host.')
+    throw new AshlarError('MalformedRequest', 'An HTTP/1.1 request must have a Host header.')
   }
   if (hostNames.take(host, raw.socket)) return
   throw new ServerError(
     'UnknownHost',
-    `The server is not known as '${host.slice(0, 100)}'; whoever runs it can name it so by --host-name.`,
+    `The server does not accept the host name '${host.slice(0, 100)}'; its operator can allow it with --host-name.`,
   )
 }
 
@@ -223,7 +223,7 @@ function refuseExpectations(app: FastifyInstance): void {
 function settleHeaders(request: FastifyRequest): void {
   const { headers, method } = request.raw
   if (headers.expect !== undefined && unmetExpectations.has(request.raw)) {
-    throw new ServerError('ExpectationFailed', `The server does nothing like '${headers.expect.slice(0, 60)}'.`)
+    throw new ServerError('ExpectationFailed', `The server does not support 'Expect: ${headers.expect.slice(0, 60)}'.`)
   }
   const takesBody = (method === 'POST' || method === 'PUT') && !request.is404
   const takesText = (): boolean => request.routeOptions.config.takesText === true

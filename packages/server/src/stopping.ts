@@ -70,7 +70,7 @@ function refuseBodies(replies: Iterable<FastifyReply>): void {
     if (raw.complete || body !== undefined || reply.sent) continue
     // What the framework tells of the body that breaks off now is told by the line of the request.
     reply.log = log.child({}, { level: 'silent' })
-    const message = 'The server is stopping, and does not wait any longer for the body of the request.'
+    const message = 'The server is stopping and no longer waits for the body of the request.'
     reply.header('connection', 'close').send(new AshlarError('ShuttingDown', message))
   }
 }

@@ -188,7 +188,7 @@ async function refuseDuplicates(
     const found = await readDuplicate(transaction, index)
     if (found === undefined) continue
     const { name } = (await catalogs.at(transaction.snapshot)).indexByNumber(index) ?? { name: '' }
-    const message = `With the new type, objects ${found.join(' and ')} would have the same values under unique index '${name}'.`
+    const message = `With the new type, objects ${found.join(' and ')} would have equal values in the unique index '${name}'.`
     throw new AshlarError('UniqueViolation', message)
   }
 }
@@ -200,7 +200,7 @@ async function givenUp(changes: CatalogChanges, begun: Begun, error: unknown): P
     return (await giveUp(changes, begun)) ? withoutEffect(error) : error
   } catch (giveUpError) {
     if (!isOutOfReach(giveUpError)) throw giveUpError
-    const message = 'Whether the change of types was made is not known'
+    const message = 'It is not known whether the type change was made'
     return new AshlarError('OutcomeUnknown', `${message}: ${(giveUpError as Error).message}`)
   }
 }

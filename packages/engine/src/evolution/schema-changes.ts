@@ -127,7 +127,7 @@ export class SchemaChanges {
     if (!isBusy) return
     throw new AshlarError(
       'RequestInProgress',
-      'A change of this kind is under way: it may be this request, sent before.',
+      'A change of this kind is in progress; it may be an earlier copy of this request.',
     )
   }
 
@@ -163,7 +163,7 @@ export class SchemaChanges {
       return state
     } catch (error) {
       if (!isOutOfReach(error)) throw error
-      const message = `The build of index '${name}' failed, and whether the index is left is not known`
+      const message = `The build of index '${name}' failed, and it is not known whether the index still exists`
       throw new AshlarError('OutcomeUnknown', `${message}: ${(error as Error).message}`)
     }
   }

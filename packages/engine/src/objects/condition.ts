@@ -24,5 +24,5 @@ export async function checkCondition(changes: ObjectChanges, oid: Oid, condition
   for (const attribute of format.linkAttributes) await readAndExpectLinks(transaction, oid, attribute)
   const entityTag = entityTagOf(await readObject(transaction.overlay(), catalog, oid))
   if (condition(entityTag)) return
-  throw new AshlarError('PreconditionFailed', `Object ${oid} is not as the condition has it: its ETag is ${entityTag}.`)
+  throw new AshlarError('PreconditionFailed', `Object ${oid} does not meet the condition: its ETag is ${entityTag}.`)
 }

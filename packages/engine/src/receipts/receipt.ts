@@ -91,7 +91,7 @@ export class Receipt<T> {
     // As long as it is stored it counts, whatever this process's clock says: a clock that is ahead repeats nothing.
     const receipt = decodeReceipt(stored)
     if (Buffer.compare(receipt.fingerprint, this.once.request.fingerprint) !== 0) {
-      const message = 'The Idempotency-Key belongs to another request: a key is for one request alone.'
+      const message = 'The Idempotency-Key was already used for another request; each request needs its own key.'
       throw new AshlarError('IdempotencyKeyReused', message)
     }
     throw refusalOf(receipt.state, receipt.payload)
@@ -152,12 +152,12 @@ export class Receipt<T> {
 function refusalOf(state: ReceiptState, payload: Bytes): Error {
   if (state === 'done') return new AlreadyDone(payload)
   if (state === 'doneUnkept') {
-    return new AshlarError('ReplyNotKept', 'The request has been carried out; its reply was too large to be kept.')
+    return new AshlarError('ReplyNotKept', 'The request was executed before, but its reply was too large to be stored.')
   }
   const { commits, rows } = JSON.parse(Buffer.from(payload).toString()) as Progress
   return new AshlarError(
     'PartlyCommitted',
-    `The request has been sent before: ${commits} of its commits are made, with ${rows} rows of the file. It either stopped there or is still under way in another process.`,
+    `An earlier request with this key made ${commits} of its commits, with ${rows} rows of the file. It either stopped there or is still running in another process.`,
     [],
     { commits, rowsCommitted: rows },
   )

@@ -136,7 +136,7 @@ function isStill(stored: Buffer): Expectation {
 }
 
 function holdsSomething({ facts }: Store): Error {
-  return new Error(`The store ${facts.location} holds something; copy into an empty one.`)
+  return new Error(`The store ${facts.location} is not empty; copy into an empty store.`)
 }
 
 function takenOver({ facts }: Store): Error {

@@ -66,7 +66,7 @@ async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOpti
     return { ...report, isResumed }
   }
   throw new Error(
-    `The store ${source.facts.location} keeps changing while it is copied; stop who writes to it, and start the copy again.`,
+    `The store ${source.facts.location} keeps changing while it is copied; stop the processes that write to it, and start the copy again.`,
   )
 }
 

@@ -23,7 +23,9 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
       return openLmdbStore(location, options)
     case 'memory':
       if (location !== '')
-        throw new Error(`The store address '${address}' says too much; a store in memory is memory:.`)
+        throw new Error(
+          `The store address '${address}' has more than its kind; the address of a store in memory is memory:.`,
+        )
       return openMemoryStore()
     case 'postgres':
     case 'postgresql':

@@ -81,7 +81,7 @@ export async function transact<T>(
   }
   throw new AshlarError(
     'TransactionContention',
-    `The change met other changes of the same objects ${attemptsMax} times in a row; nothing was changed.`,
+    `The change conflicted with other changes of the same objects ${attemptsMax} times in a row; nothing was changed.`,
   )
 }
 

@@ -105,7 +105,7 @@ describe('a copy', () => {
 
   it('is refused into a store that holds something, and from one that holds nothing', async () => {
     const [full, empty] = [await filled({ open: openMemoryStore }), await openMemoryStore()]
-    await expect(copyStore(full, full)).rejects.toThrow('holds something')
+    await expect(copyStore(full, full)).rejects.toThrow('is not empty')
     await expect(copyStore(empty, full)).rejects.toThrow('holds nothing')
     expect(await entriesIn(empty)).toEqual([])
   })

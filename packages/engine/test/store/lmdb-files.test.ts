@@ -79,7 +79,7 @@ describe('lmdb: a store is not opened', () => {
         rmSync(join(directory, 'lock.mdb'))
         mkdirSync(join(directory, 'lock.mdb'))
       },
-      'lock.mdb is no file; it is only the lock table of LMDB: remove it',
+      'lock.mdb is not a file; it is only the lock table of LMDB: remove it',
     ],
     [
       'whose lock file cannot be opened',
@@ -186,7 +186,7 @@ describe('lmdb: a store is not opened', () => {
         rmSync(data)
         mkdirSync(data)
       },
-      'data.mdb is no file',
+      'data.mdb is not a file',
     ],
   ]
   it.each(harms)('%s', async (_name, harm, sentence) => {

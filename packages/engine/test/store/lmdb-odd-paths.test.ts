@@ -87,11 +87,15 @@ const oddPaths: readonly OddPath[] = [
     sentence:
       'loop is, or leads through, a symbolic link that is not followed or that leads to itself; put what it stands for',
   },
-  { what: 'a directory as data.mdb', make: inPlaceOf('data.mdb', mkdirSync), sentence: 'data.mdb is no file; restore' },
+  {
+    what: 'a directory as data.mdb',
+    make: inPlaceOf('data.mdb', mkdirSync),
+    sentence: 'data.mdb is not a file; restore',
+  },
   {
     what: 'a pipe as data.mdb',
     make: inPlaceOf('data.mdb', (path) => spawnSync('bash', ['-c', 'mkfifo "$1"', 'bash', path])),
-    sentence: 'data.mdb is no file; restore a backup of the store',
+    sentence: 'data.mdb is not a file; restore a backup of the store',
   },
   {
     what: 'a link to itself as data.mdb',

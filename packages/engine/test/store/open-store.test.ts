@@ -26,7 +26,7 @@ it.each([
   ['', 'names no kind'],
   ['data', 'names no kind'],
   ['lmdb:', 'names no directory'],
-  ['memory:data', 'says too much'],
+  ['memory:data', 'has more than its kind'],
   ['C:\\data', 'unknown kind'],
 ])('refuses the address %j', async (address, reason) => {
   await expect(openStore(address)).rejects.toThrow(reason)

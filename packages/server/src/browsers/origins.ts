@@ -30,10 +30,10 @@ export class Origins {
     if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request, reply)
     const isOwn = (origin === undefined || isSameHost(origin, host)) && (site === undefined || ownSites.includes(site))
     if (isOwn || !guarded.test(request.routeOptions.url ?? request.url)) return false
-    const shown = origin === undefined ? '' : ` of ${origin.slice(0, 100)}`
+    const shown = origin === undefined ? '' : `, not from pages of ${origin.slice(0, 100)}`
     throw new ServerError(
       'ForbiddenOrigin',
-      `A page${shown} asked through a browser, and only pages of the server itself, and of origins listed in 'cors', may do that.`,
+      `From a browser, requests are accepted only from pages of the server itself and of the origins listed in 'cors'${shown}.`,
     )
   }
 }

@@ -26,7 +26,7 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
       process.stdout.write(`${told(report, source, target)}\n`)
     } catch (error) {
       if (!signal.aborted) throw error
-      throw new Error('The copy was stopped; the same command goes on with it.')
+      throw new Error('The copy was stopped; run the same command again to resume it.')
     } finally {
       await target.close()
     }

@@ -42,7 +42,7 @@ export function requestIdOf(request: FastifyRequest): RequestId | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !visibleCharacters.test(key)) {
-    const message = 'Idempotency-Key is given once and has 1 to 255 visible characters of ASCII.'
+    const message = 'Idempotency-Key must be given once and must have 1 to 255 visible ASCII characters.'
     throw new AshlarError('MalformedRequest', message)
   }
   const { method, url, headers, bodyDigest } = request

@@ -21,7 +21,7 @@ export async function runOnce(operation: FdOperation, request: FdRequest): Promi
   const { fd, requestId } = request
   const name = JSON.stringify([fd.alias, requestId?.caller, requestId?.key])
   if (underWay.has(name)) {
-    throw new AshlarError('RequestInProgress', 'A request with this Idempotency-Key is still under way.')
+    throw new AshlarError('RequestInProgress', 'A request with this Idempotency-Key is still in progress.')
   }
   underWay.add(name)
   try {

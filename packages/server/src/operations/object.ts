@@ -28,7 +28,7 @@ function replyTo(request: FdRequest, body: Buffer): OperationReply {
   const { headers } = request
   const etag = entityTagOf(body)
   if (headers['if-match'] !== undefined && !isMatch(headers, etag)) {
-    const message = `Object ${param(request, 'oid')} is not as the condition has it: its ETag is ${etag}.`
+    const message = `Object ${param(request, 'oid')} does not meet the condition: its ETag is ${etag}.`
     throw new AshlarError('PreconditionFailed', message)
   }
   if (headers['if-none-match'] !== undefined && isNotModified(headers, etag)) return { status: 304, headers: { etag } }

@@ -128,7 +128,7 @@ export function booleanParam({ query }: OperationRequest, name: string): boolean
   const value = query[name]
   if (value === undefined || value === 'false' || value === '"false"') return false
   if (value === 'true' || value === '"true"') return true
-  throw new AshlarError('MalformedValue', `The parameter ${name} is given once, as true or false.`)
+  throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, as true or false.`)
 }
 
 /** `Prefer: respond-async` (RFC 7240). */

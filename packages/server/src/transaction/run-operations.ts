@@ -100,7 +100,7 @@ class Run {
     const uri = substituteInUri(requested.uri, this.ids)
     const { operation, params, query } = this.finder.find(requested.method, uri)
     if (operation.standsAlone === true) {
-      const message = `${operation.method} ${operation.path} stands alone: it cannot be part of a transaction.`
+      const message = `${operation.method} ${operation.path} cannot be part of a transaction.`
       throw new AshlarError('MalformedRequest', message)
     }
     this.checkAlias(query.fdAlias)
@@ -117,7 +117,7 @@ class Run {
   /** One federated database a transaction. */
   private checkAlias(alias: unknown): void {
     if (alias === undefined || alias === this.request.fd.alias) return
-    const message = `The transaction is one of the federated database '${this.request.fd.alias}'; no operation may name another.`
+    const message = `The transaction uses the federated database '${this.request.fd.alias}'; its operations cannot name another.`
     throw new AshlarError('MalformedRequest', message)
   }
 }
@@ -146,7 +146,7 @@ function plainRequest({
 function createdOid(operation: Operation, { body }: OperationReply): string {
   const oid = (body as { readonly __identifier__?: unknown } | undefined)?.__identifier__
   if (operation.method === 'POST' && operation.path === '/v1/object' && typeof oid === 'string') return oid
-  throw new AshlarError('MalformedRequest', 'An id belongs to an operation that creates an object.')
+  throw new AshlarError('MalformedRequest', 'Only an operation that creates an object can have an id.')
 }
 
 /** Rows as an array; a query that is disposed of leaves its rows out. */

@@ -167,7 +167,7 @@ export class Primary {
     const isTooMany = this.crashes.isTooMany(child, serving, performance.now())
     if (this.served !== undefined && !isTooMany) return
     if (this.served !== undefined && this.stopping === undefined) {
-      tell('It has crashed too often within a short time, and is not started again.')
+      tell('Workers have crashed too often within a short time; the server is not started again.')
     }
     this.exitCode = crashExitCode
     void this.stop()

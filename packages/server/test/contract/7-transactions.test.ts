@@ -153,7 +153,7 @@ describe('a transaction', () => {
   rule('7.1.3', 'has operations of the interface, but not itself, shutdown and tools', async () => {
     for (const uri of ['/v1/transaction', '/v1/shutdown', '/shutdown', '/v1/tool']) {
       const message = expectProblem(await run(order(1), { method: 'post', uri, body: [] }), 400, 'MalformedRequest')
-      expect(message).toMatch(/^While executing operation 2, encountered: .*stands alone/)
+      expect(message).toMatch(/^While executing operation 2, encountered: .*cannot be part of a transaction/)
     }
     expect((await run({ method: 'gEt', uri: '/v1' }, { method: 'get', uri: '/v1/fd' })).status).toBe(200)
     expectProblem(await run({ method: 'get', uri: '/v1/nothing' }), 404, 'ResourceNotFound')

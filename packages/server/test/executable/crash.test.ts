@@ -73,7 +73,7 @@ describe('a server on LMDB', () => {
     expect(code).toBe(70)
     expect(sentences(stderr).slice(2)).toEqual([
       expect.stringContaining('crashed (SIGBUS)'),
-      'ashlar: It has crashed too often within a short time, and is not started again.',
+      'ashlar: Workers have crashed too often within a short time; the server is not started again.',
     ])
   })
 

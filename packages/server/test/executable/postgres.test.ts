@@ -92,7 +92,7 @@ describe('on PostgreSQL', () => {
     const refused = await start(['copy', places[0]!, places[2]!]).ended
     expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/^ashlar: The store .*again holds something.*\n$/),
+      stderr: expect.stringMatching(/^ashlar: The store .*again is not empty.*\n$/),
     })
   })
 })

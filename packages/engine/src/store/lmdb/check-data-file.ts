@@ -61,7 +61,7 @@ export function checkPresence(directory: string): void {
 function dataFileBytes(path: string): number | undefined {
   const stats = statSync(path, { throwIfNoEntry: false })
   // Opening a pipe would wait for somebody who writes to it.
-  if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is no file; ${restore}`)
+  if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is not a file; ${restore}`)
   return stats?.size
 }
 
@@ -99,7 +99,7 @@ function checkLockFile(directory: string): void {
   const stats = lstatSync(path, { throwIfNoEntry: false })
   if (stats === undefined) return
   const remedy = 'it is only the lock table of LMDB: remove it while no process uses the store'
-  if (!stats.isFile() && !stats.isSymbolicLink()) throw new Error(`${path} is no file; ${remedy}`)
+  if (!stats.isFile() && !stats.isSymbolicLink()) throw new Error(`${path} is not a file; ${remedy}`)
   checkAccess(directory, 'lock.mdb', false)
   try {
     closeSync(openSync(path, constants.O_RDWR))

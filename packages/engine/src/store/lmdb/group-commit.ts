@@ -155,7 +155,7 @@ async function enter({ gate, location }: GroupTarget): Promise<Error | undefined
   try {
     if (gate.tryEnter() || (await gate.enter(commitGateMsMax))) return undefined
     const seconds = commitGateMsMax / 1_000
-    return notEntered(location, `another process has been opening it for ${seconds} seconds`)
+    return notEntered(location, `another process has been opening the store for ${seconds} seconds`)
   } catch (cause) {
     return notEntered(location, cause instanceof Error ? cause.message : String(cause))
   }
@@ -168,8 +168,8 @@ function notEntered(location: string, reason: string): Error {
 function notClosed(location: string, closeMsMax: number): Error {
   return new AshlarError(
     'StoreUnavailable',
-    `The storage of ${location} is left open: another process has been committing to it for ${closeMsMax / 1_000} seconds without an end, and ` +
-      'the wait for that cannot be given up. It is closed as soon as that process goes on or ends, or when this one exits.',
+    `The storage of ${location} is still open: another process has been committing to it for ${closeMsMax / 1_000} seconds, and the wait for ` +
+      'its lock cannot be cancelled. It will be closed as soon as that process continues or ends, or when this one exits.',
   )
 }
 

@@ -35,8 +35,8 @@ export class StuckWrites {
   problem(): string | undefined {
     if (this.waitedTicks === undefined || this.waitedTicks <= ticks) return undefined
     return (
-      `another process has been committing to it for ${this.msMax / 1_000} seconds without an end: it was stopped (SIGSTOP, a debugger), ` +
-      'or its disk does not answer. Let it go on, or end it (kill -9)'
+      `another process has been committing to it for ${this.msMax / 1_000} seconds: it is suspended (SIGSTOP, a debugger), ` +
+      'or its disk does not respond. Resume it, or kill it (kill -9)'
     )
   }
 

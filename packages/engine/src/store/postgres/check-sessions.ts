@@ -38,7 +38,7 @@ async function compareBackends(one: pg.PoolClient, other: pg.PoolClient): Promis
 }
 
 const refusal =
-  'a connection pooler stands before the database that lends connections by transaction or statement; Ashlar needs sessions of its own: let the pooler work in session mode, or use the address of the database itself'
+  'the address belongs to a connection pooler in transaction or statement mode, and Ashlar needs sessions of its own; run the pooler in session mode, or use the address of the database itself'
 
 /** A pooler that lends by statement refuses transactions. */
 async function begin(client: pg.PoolClient): Promise<void> {

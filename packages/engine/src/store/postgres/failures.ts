@@ -54,7 +54,7 @@ const reasonByState: Readonly<Record<string, string>> = {
   '08': 'the connection to the database, or to one of its nodes, was lost or cannot be made',
   '40': 'the change was rolled back each time because of others',
   '55P03': 'a lock could not be had',
-  '25006': 'the server that answers only reads: it is a standby, or default_transaction_read_only is on',
+  '25006': 'the server is read-only: it is a standby, or default_transaction_read_only is on',
   '25P': 'the session or its transaction was ended',
   '26000': 'the session or its transaction was ended',
   '34000': 'the session or its transaction was ended',

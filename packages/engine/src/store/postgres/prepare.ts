@@ -123,7 +123,7 @@ async function canRecover(connections: Connections, warn: (message: string) => v
   if (is_there === 0) return false
   if (is_allowed === 1) return true
   warn(
-    'The user may not recover prepared transactions: when a node fails in the middle of a commit, reads may show a part of it for as long as citus.recover_2pc_interval. To mend it, an administrator runs: GRANT EXECUTE ON FUNCTION recover_prepared_transactions() TO the user.',
+    'The user may not recover prepared transactions: when a node fails during a commit, reads may show a part of it until Citus recovers it (citus.recover_2pc_interval). To change that, an administrator runs: GRANT EXECUTE ON FUNCTION recover_prepared_transactions() TO the user.',
   )
   return false
 }

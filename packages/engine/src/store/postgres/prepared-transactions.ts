@@ -92,7 +92,7 @@ export class PreparedTransactions {
       await delay(retryMs)
     }
     this.options.warn(
-      `A commit is made and durable, but not yet to be seen on every node: reads may show a part of it until the node is back (${reason}).`,
+      `A commit is durable, but not yet visible on every node: reads may show a part of it until the node is back (${reason}).`,
     )
     void this.settleLater(backend)
   }
@@ -109,7 +109,7 @@ export class PreparedTransactions {
         await this.recover()
         if (!(await this.isSettled(backend))) continue
         this.unsettled.delete(backend)
-        return this.options.warn('The commit that was shown in parts is to be seen on every node now.')
+        return this.options.warn('The commit that was only partly visible is visible on every node now.')
       } catch {
         // Goes on until the node is back.
       }
@@ -130,8 +130,6 @@ export class PreparedTransactions {
     const { rows } = await this.options.upkeep('SELECT recover_prepared_transactions() AS recovered')
     const { recovered } = rows[0] as { recovered: number }
     if (recovered === 0) return
-    this.options.warn(
-      `Citus had left ${recovered} prepared transactions after a failure; they are brought to their end.`,
-    )
+    this.options.warn(`Citus had left ${recovered} prepared transactions after a failure; they have been recovered.`)
   }
 }

@@ -149,7 +149,7 @@ function fileOf(parameter: string, path: string): string {
 }
 
 function foreign(): Error {
-  return new Error('what answers does not speak the protocol of PostgreSQL')
+  return new Error('what answers does not speak the PostgreSQL protocol')
 }
 
 const certificateProblem = /CERT|^ERR_TLS|^ERR_SSL|UNABLE_TO_|^ERR_OSSL/
@@ -161,13 +161,14 @@ function refusalOf(error: Error, hasPassword: boolean): string | undefined {
     return 'the server asks for a password, and none is given'
   }
   if (code === '28P01') return 'password authentication failed'
-  if (code === '28000') return 'the server does not let this user in'
+  if (code === '28000') return 'the server rejects this user'
   if (code === '3D000') return 'the database does not exist'
   if (code === '42501') return 'the user may not connect to this database'
   if (message.startsWith('what answers does not')) return message
-  if (error instanceof LoginImpossible) return `this Node cannot answer what the server asks for the login: ${message}`
+  if (error instanceof LoginImpossible)
+    return `this Node.js cannot perform the authentication that the server requires: ${message}`
   if (message === 'The server does not support SSL connections') return 'the server does not encrypt connections'
-  if (message.startsWith('SASL')) return 'the server cannot be logged in to by password as it is set up (SCRAM)'
+  if (message.startsWith('SASL')) return 'password authentication by SCRAM failed'
   if (code !== undefined && certificateProblem.test(code))
     return `the certificate of the server is not accepted: ${message}`
   return undefined
