@@ -35,6 +35,9 @@ const toEdges: Migration = { to: 2, step: async () => ({ changes: [] }) }
 /** The format that this program reads and writes. */
 export const storageFormat: StorageFormat = { version: 2, migrations: [toEdges] }
 
+/** What stores of this and of later formats, up to the present one, hold means the same: it is checked as it is. */
+export const earliestAlike = 1
+
 /** Stores made before there was a version hold what version 1 holds; they lack the entry that says so. */
 const versionOfUnmarked = 1
 

@@ -6,7 +6,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import { unfinishedCopyProblem } from '../store/copy-claim.ts'
 import { type FileReport, verifyLmdbFile } from '../store/lmdb/verify-lmdb-file.ts'
 import { openStore } from '../store/open-store.ts'
-import { decodeFormatVersion, storageFormat } from '../store/storage-format.ts'
+import { decodeFormatVersion, earliestAlike, storageFormat } from '../store/storage-format.ts'
 import type { Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { nameEntry } from './name-entry.ts'
@@ -100,9 +100,10 @@ export async function verifyContent(
 
 /** A store from before there was a version holds what the first version holds. */
 function checkFormat(stored: Uint8Array | undefined): void {
-  const version = stored === undefined ? storageFormat.version : decodeFormatVersion(stored)
-  if (version !== storageFormat.version)
-    throw new Error(`The store has storage format ${version}, and this program checks format ${storageFormat.version}.`)
+  const version = stored === undefined ? earliestAlike : decodeFormatVersion(stored)
+  if (version >= earliestAlike && version <= storageFormat.version) return
+  const checked = `formats ${earliestAlike} to ${storageFormat.version}`
+  throw new Error(`The store has storage format ${version}, and this program checks ${checked}.`)
 }
 
 function nameWithoutCatalog(key: Uint8Array): string {

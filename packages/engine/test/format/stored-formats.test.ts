@@ -13,8 +13,9 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import { copyStore } from '../../src/store/copy-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { storageFormat } from '../../src/store/storage-format.ts'
+import { encodeFormatVersion, formatVersionKey, storageFormat } from '../../src/store/storage-format.ts'
 import type { Change, Store } from '../../src/store/store.ts'
+import { checkStore } from '../../src/verify/check-store.ts'
 import { withClient } from '../store/database-client.ts'
 import { freshAddress } from '../store/postgres-stores.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
@@ -101,6 +102,13 @@ describe('a store from before there was a format version', () => {
 })
 
 describe('a store of format 1', () => {
+  it('is checked as it is', async () => {
+    const directory = await lmdbOf(first)
+    const before = readFileSync(join(directory, 'data.mdb'))
+    expect((await checkStore(`lmdb:${directory}`)).problems).toEqual([])
+    expect(readFileSync(join(directory, 'data.mdb')).equals(before)).toBe(true)
+  })
+
   it('is migrated when it is opened, and nothing of it is written anew', async () => {
     for (const store of [await storeWith(first.entries), await openStore(`lmdb:${await lmdbOf(first)}`)]) {
       const unclosed = { ...store, close: async () => undefined }
@@ -136,5 +144,16 @@ describe(`the storage format ${storageFormat.version}`, () => {
     await fd.close()
     expect(await entriesOf(store)).toEqual(present.entries)
     await store.close()
+  })
+})
+
+describe('a store of a later format', () => {
+  it('is not checked', async () => {
+    const address = `lmdb:${await temporaryDirectory()}`
+    const store = await openStore(address)
+    const value = encodeFormatVersion(storageFormat.version + 1)
+    await store.commit({ changes: [{ kind: 'put', key: formatVersionKey, value }], expectations: [] })
+    await store.close()
+    await expect(checkStore(address)).rejects.toThrow(/has storage format 3, and this program checks formats 1 to 2/)
   })
 })
