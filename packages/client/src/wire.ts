@@ -217,6 +217,8 @@ export interface FederatedDatabaseRecord {
   readonly dialect: Dialect
   readonly limits: Readonly<Record<string, number>>
   readonly counts: Readonly<Record<string, number>>
+  /** Age of the oldest snapshot that is held, and replies broken off because their readers took nothing or held a snapshot for too long. */
+  readonly readers: { readonly oldestSnapshotMs: number; readonly repliesBrokenOff: number }
   /** On PostgreSQL and Citus, where there are any: prepared transactions that hold locks on the tables. `oldestMs`: age of the oldest. */
   readonly unresolvedTransactions?: { readonly count: number; readonly oldestMs: number }
 }

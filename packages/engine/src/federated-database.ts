@@ -49,6 +49,7 @@ import {
 import { when } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-claim.ts'
 import { MomentPassed } from './store/moment-passed.ts'
+import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import {
   claimFormat,
   decodeFormatVersion,
@@ -116,6 +117,7 @@ export class FederatedDatabase implements Database {
   private readonly plans = new StatementPlans()
   private readonly importDirectory: string | undefined
   private readonly memory: MemoryPool
+  private readonly snapshotAges: NodeJS.Timeout
 
   private constructor(options: OpenOptions, session: Session) {
     this.alias = options.alias
@@ -134,6 +136,7 @@ export class FederatedDatabase implements Database {
     this.receiptRemoval = new ReceiptRemoval(options.store, this.limits, this.changes.onFault)
     this.importDirectory = options.importDir
     this.memory = options.memory ?? new MemoryPool()
+    this.snapshotAges = watchSnapshotAges(this.store, this.limits)
     this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
   }
 
@@ -335,7 +338,9 @@ export class FederatedDatabase implements Database {
 
   /** Reads everything: objects and bytes by class, and the sizes of indexes. */
   detailedStatistics(options: { readonly signal?: AbortSignal } = {}): Promise<DetailedStatistics> {
-    return this.readWithCatalog((snapshot, catalog) => detailedStatistics(snapshot, catalog, options.signal))
+    const read = (snapshot: Snapshot, catalog: Catalog): Promise<DetailedStatistics> =>
+      detailedStatistics(snapshot, catalog, options.signal)
+    return this.readWithCatalog(read, true)
   }
 
   async statistics(): Promise<Statistics> {
@@ -348,6 +353,7 @@ export class FederatedDatabase implements Database {
 
   /** Ends work in the background, waits for changes under way, and closes the store; throws what `Store.close` does. */
   async close(): Promise<void> {
+    clearInterval(this.snapshotAges)
     await this.receiptRemoval.stop()
     await this.recovery.stop()
     await this.builds.stop()
@@ -396,9 +402,12 @@ export class FederatedDatabase implements Database {
     return this.readWithCatalog(async (_snapshot, catalog) => read(catalog))
   }
 
-  private async readWithCatalog<T>(read: (snapshot: Snapshot, catalog: Catalog) => Promise<T>): Promise<T> {
+  private async readWithCatalog<T>(
+    read: (snapshot: Snapshot, catalog: Catalog) => Promise<T>,
+    isLong = false,
+  ): Promise<T> {
     const readAt = async (snapshot: Snapshot): Promise<T> => read(snapshot, await this.catalogs.at(snapshot))
-    return withSnapshot(this.store, readAt, { purpose: 'reading' })
+    return withSnapshot(this.store, readAt, { purpose: 'reading', isLong })
   }
 
   private resources(): QueryResources {

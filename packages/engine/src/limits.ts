@@ -12,6 +12,10 @@ export interface EngineLimits {
   readonly indexBuildBatchObjects: number
   /** How often a process that builds an index or changes a type shows that it lives; unchanged thrice, it is taken for gone. */
   readonly signOfLifeMs: number
+  /** How long a snapshot may be held: the data file grows by what is written meanwhile. */
+  readonly snapshotMsMax: number
+  /** The same for work of operators: Verify, Statistics, changes of the schema that look at all objects. */
+  readonly longSnapshotMsMax: number
   /** How long the server may work on a text of statements, or on each transaction of one; waiting for a reader of the reply does not count. */
   readonly statementMsMax: number
   /** Characters of a text of statements. */
@@ -63,6 +67,8 @@ export const defaultEngineLimits: EngineLimits = {
   transactionAttemptsMax: 50,
   indexBuildBatchObjects: 500,
   signOfLifeMs: 2_000,
+  snapshotMsMax: 900_000,
+  longSnapshotMsMax: 86_400_000,
   statementMsMax: 60_000,
   queryCharactersMax: 1_000_000,
   sortedRowsMax: 1_000_000,

@@ -23,6 +23,8 @@ export interface ServerLimits {
   readonly connectionsMax: number
   /** Connections to one process from one address. */
   readonly connectionsPerAddressMax: number
+  /** How long a reader may take no bytes of a reply that waits for it. */
+  readonly replyStallMsMax: number
   /** Statements that work at once in one process, or whose replies are under way. */
   readonly statementsMax: number
   /** Those of one address. */
@@ -54,6 +56,7 @@ export const defaultServerLimits: ServerLimits = {
   requestMsMax: 300_000,
   connectionsMax: 10_000,
   connectionsPerAddressMax: 5_000,
+  replyStallMsMax: 30_000,
   statementsMax: 8,
   statementsPerAddressMax: 6,
   queuedStatementsMax: 100,

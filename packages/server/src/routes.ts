@@ -115,6 +115,9 @@ function handle(
     get mayGoOn() {
       return statement?.mayGoOn
     },
+    get onEnded() {
+      return statement?.breakOff
+    },
   }
   const run = (): OperationReply | Promise<OperationReply> =>
     operation.scope === 'service' ? operation.run(asked) : runWithin(operation, fds, asked, idOf(operation, request))

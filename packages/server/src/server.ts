@@ -24,6 +24,9 @@ import { registerReferencePage } from './reference-page.ts'
 import { logRequests, OneLineARequest } from './request-log.ts'
 import { collectPaths, registerOperations } from './routes.ts'
 import { ServerError } from './server-errors.ts'
+import { BrokenOffReplies } from './statements/broken-off.ts'
+import { readersOf } from './statements/readers.ts'
+import { watchReplies } from './statements/stalled-replies.ts'
 import { Statements } from './statements/statements.ts'
 import { stopInOrder } from './stopping.ts'
 import type { Place } from './tools/boot-file.ts'
@@ -92,17 +95,21 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   limitBodies(app, limits)
   logRequests(app, options.logger)
   closeQueuedResponses(app.server)
-  stopInOrder(app, limits)
+  const connections = stopInOrder(app, limits)
+  const brokenOff = new BrokenOffReplies(options.logger, limits)
+  const watch = watchReplies(connections, limits.replyStallMsMax, brokenOff.stalled)
+  app.addHook('onClose', async () => clearInterval(watch))
   addHooks(app, options, limitConnections(app, limits))
   refuseExpectations(app)
   await app.register(compress, compression)
   const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
   const { siblings = noSiblings } = options
-  const statements = new Statements(limits)
+  const statements = new Statements(limits, brokenOff)
   siblings.answerWith((question) => {
     if (question.about === 'runs') return toolRuns.all()
     if (question.about === 'statements') return statements.records()
+    if (question.about === 'readers') return readersOf(options.federatedDatabases, brokenOff)
     return statements.stop(question.statement) ? [true] : []
   })
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)

@@ -10,9 +10,9 @@ type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
 /**
  * While requests are under way, the others on connections that are kept alive are answered, by 503 and the end of the connection (contract
  * 1.4.9); Node alone would reset them. A body that does not arrive in time is refused: nothing was done of its request. What is still
- * under way when the time for stopping is over is broken off.
+ * under way when the time for stopping is over is broken off. Returns the connections that are open.
  */
-export function stopInOrder(app: FastifyInstance, limits: StopLimits): void {
+export function stopInOrder(app: FastifyInstance, limits: StopLimits): Iterable<Socket> {
   const open = new Set<Socket>()
   const underWay = new Map<ServerResponse, FastifyReply>()
   let wake = (): void => undefined
@@ -62,6 +62,7 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): void {
     for (const timeout of timeouts) clearTimeout(timeout)
     for (const socket of open) socket.destroy()
   })
+  return open
 }
 
 function refuseBodies(replies: Iterable<FastifyReply>): void {

@@ -120,13 +120,20 @@ function beginning(
   })
 }
 
+/** It looks at all objects of a class. */
+const longReading = { isLong: true }
+
 /** What was written before the writers were told, and so has to be seen to the last commit. */
 async function refuseLosses({ store, catalogs }: CatalogChanges, retypes: readonly Retype[]): Promise<void> {
   await awaitCommitsUnderWay(store)
   const attributes = retypes.map(({ attribute }) => attribute)
-  const losses = await withSnapshot(store, async (snapshot) => {
-    return countLosses(snapshot, await catalogs.at(snapshot), attributes)
-  })
+  const losses = await withSnapshot(
+    store,
+    async (snapshot) => {
+      return countLosses(snapshot, await catalogs.at(snapshot), attributes)
+    },
+    longReading,
+  )
   if (losses.length > 0) throw valuesWouldBeLost(losses)
 }
 

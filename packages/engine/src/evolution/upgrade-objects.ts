@@ -81,15 +81,19 @@ function pauseMs(objects: number, tookMs: number, perSecondMax: number | undefin
 }
 
 async function beginning({ store, catalogs }: CatalogChanges): Promise<Position> {
-  return withSnapshot(store, async (snapshot) => {
-    const catalog = await catalogs.at(snapshot)
-    const version = Buffer.from(catalog.version).toString('hex')
-    const [stored] = (await snapshot.read([positionKey])).values
-    const position = stored === undefined ? undefined : (JSON.parse(Buffer.from(stored).toString()) as Position)
-    if (position?.version === version) return position
-    const objectsTotal = await countObjects(snapshot, referenceable(catalog))
-    return { version, objectsDone: 0, objectsTotal, objectsRewritten: 0 }
-  })
+  return withSnapshot(
+    store,
+    async (snapshot) => {
+      const catalog = await catalogs.at(snapshot)
+      const version = Buffer.from(catalog.version).toString('hex')
+      const [stored] = (await snapshot.read([positionKey])).values
+      const position = stored === undefined ? undefined : (JSON.parse(Buffer.from(stored).toString()) as Position)
+      if (position?.version === version) return position
+      const objectsTotal = await countObjects(snapshot, referenceable(catalog))
+      return { version, objectsDone: 0, objectsTotal, objectsRewritten: 0 }
+    },
+    { isLong: true },
+  )
 }
 
 function referenceable({ classes }: Catalog): Set<Catalog['classes'][number]['number']> {

@@ -1,4 +1,5 @@
 /** What a query is asked with and answered by. */
+import type { AshlarError } from '../errors.ts'
 import type { Once } from '../receipts/receipt.ts'
 import type { Dialect } from './dialect.ts'
 
@@ -17,6 +18,8 @@ export interface QueryRequest {
   readonly once?: Once<readonly Buffer[]>
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: AbortSignal
+  /** Told when what the query reads from was held for too long and is ended, maybe while nobody takes rows. */
+  readonly onEnded?: ((error: AshlarError) => void) | undefined
   /**
    * Waited for whenever the query has worked for a while and others are to have their turn: a short query ends without it. What it throws
    * ends the query.

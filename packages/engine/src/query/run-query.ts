@@ -46,7 +46,10 @@ async function answer(
   const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
-  if (!statements.some(changesAnything)) return read(statements, texts, state, resources, rowSeparator)
+  if (!statements.some(changesAnything)) {
+    const options: SnapshotOptions = { purpose: 'reading', onEnded: request.onEnded }
+    return read(statements, texts, state, resources, rowSeparator, options)
+  }
   // Once it has committed something it is not refused any more.
   if (statements.some(isStepwise)) await request.mayGoOn?.()
   return change(statements, texts, state, resources, rowSeparator, receipt)
@@ -135,7 +138,7 @@ async function read(
   state: TextState,
   resources: QueryResources,
   separator: string,
-  options: SnapshotOptions = { purpose: 'reading' },
+  options: SnapshotOptions,
 ): Promise<AsyncIterable<Buffer>> {
   const { memory } = texts
   const kept = memory.keptBytes

@@ -1,20 +1,46 @@
-/** The open snapshots of one store: how old the oldest is, and all of them ended when the store closes. */
+/** The open snapshots of one store: how old the oldest is; those held for too long are ended, and all of them when the store closes. */
+import { AshlarError } from '../errors.ts'
+import type { SnapshotLimits, SnapshotOptions, Store } from './store.ts'
 
 interface Held {
   readonly openedAtMs: number
+  /** What it was asked for with. */
+  readonly options?: SnapshotOptions | undefined
   release(): void
+  /** Releases it; reading from it throws the error from then on. */
+  end(error: AshlarError): void
 }
 
 export interface OpenSnapshots<S extends Held> {
   add(snapshot: S): S
   remove(snapshot: S): void
   oldestMs(): number
+  /** What the store has of them. */
+  readonly ofStore: Required<Pick<Store, 'endOldSnapshots' | 'oldestSnapshotMs'>>
   releaseAll(): void
 }
 
 export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
   // A set keeps the order of arrival: its first member is the oldest.
   const open = new Set<S>()
+
+  function oldestMs(): number {
+    for (const snapshot of open) return performance.now() - snapshot.openedAtMs
+    return 0
+  }
+
+  function endOldSnapshots(limits: SnapshotLimits): void {
+    const now = performance.now()
+    for (const snapshot of [...open]) {
+      const limit = snapshot.options?.isLong === true ? 'longSnapshotMsMax' : 'snapshotMsMax'
+      if (now - snapshot.openedAtMs < Math.min(limits.snapshotMsMax, limits.longSnapshotMsMax)) return
+      if (now - snapshot.openedAtMs < limits[limit]) continue
+      const error = tooOld(limit, limits[limit])
+      snapshot.end(error)
+      snapshot.options?.onEnded?.(error)
+    }
+  }
+
   return {
     add(snapshot) {
       open.add(snapshot)
@@ -23,12 +49,15 @@ export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
     remove(snapshot) {
       open.delete(snapshot)
     },
-    oldestMs() {
-      for (const snapshot of open) return performance.now() - snapshot.openedAtMs
-      return 0
-    },
+    oldestMs,
+    ofStore: { endOldSnapshots, oldestSnapshotMs: oldestMs },
     releaseAll() {
       for (const snapshot of [...open]) snapshot.release()
     },
   }
+}
+
+function tooOld(limit: string, ms: number): AshlarError {
+  const message = `What is read is as of a moment more than ${ms / 1_000} s ago (${limit}): it is kept no longer, since the data file grows meanwhile.`
+  return new AshlarError('LimitExceeded', message)
 }

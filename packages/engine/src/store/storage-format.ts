@@ -199,6 +199,8 @@ export function guardFormat(store: Store, version: number): Store {
     facts: store.facts,
     snapshot: (options) => store.snapshot(options),
     stats: () => store.stats(),
+    endOldSnapshots: (limits) => store.endOldSnapshots?.(limits),
+    oldestSnapshotMs: () => store.oldestSnapshotMs?.() ?? 0,
     backup: (directory) => store.backup(directory),
     problem: () => store.problem?.(),
     unresolvedTransactions: async () => store.unresolvedTransactions?.(),

@@ -1,6 +1,7 @@
 /** The store interface: an ordered map of bytes with snapshots and one conditional commit. */
 
 import type { AshlarError } from '../errors.ts'
+import type { EngineLimits } from '../limits.ts'
 
 export type Bytes = Uint8Array
 export type Awaitable<T> = T | Promise<T>
@@ -124,7 +125,13 @@ export interface SnapshotOptions {
    * this one so, by keeping commits out while it is open; `reading`: where it is configured to.
    */
   readonly purpose?: 'reading' | 'whole'
+  /** An operator asked for the work: the snapshot may be held for `longSnapshotMsMax`. */
+  readonly isLong?: boolean
+  /** Told when the snapshot is ended because it was held for too long: reading from it throws the same error. */
+  readonly onEnded?: ((error: AshlarError) => void) | undefined
 }
+
+export type SnapshotLimits = Pick<EngineLimits, 'snapshotMsMax' | 'longSnapshotMsMax'>
 
 /** Of two-phase commits: prepared, and neither committed nor rolled back. */
 export interface UnresolvedTransactions {
@@ -148,6 +155,10 @@ export interface Store {
    */
   commit(commit: Commit): Promise<CommitOutcome>
   stats(): Promise<StoreStats>
+  /** Ends the snapshots of this process that are held for longer than they may be: reading from them throws LimitExceeded. */
+  endOldSnapshots?(limits: SnapshotLimits): void
+  /** As `StoreStats` has it, at once. */
+  oldestSnapshotMs?(): number
   /**
    * Writes a consistent copy of the store, as of one moment, into an empty or new directory, which is an LMDB store once it is whole and
    * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator.

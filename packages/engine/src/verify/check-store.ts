@@ -92,10 +92,10 @@ export async function verifyContent(
   const verify = async (snapshot: Snapshot): Promise<VerifyReport> => {
     return verifyStore(snapshot, await catalogAt(snapshot), options)
   }
-  const report = await withSnapshot(store, verify, { purpose: 'reading', isCounted: true })
+  const report = await withSnapshot(store, verify, { purpose: 'reading', isCounted: true, isLong: true })
   if (report.problems.length === 0 || store.facts.snapshotsAreWhole) return report
   // What looks wrong may only have been read at several moments.
-  return withSnapshot(store, verify, { purpose: 'whole' })
+  return withSnapshot(store, verify, { purpose: 'whole', isLong: true })
 }
 
 /** A store from before there was a version holds what the first version holds. */

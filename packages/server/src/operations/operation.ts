@@ -40,6 +40,8 @@ export interface OperationRequest {
   readonly signal: AbortSignal
   /** Of a statement: waited for before it works on for long. Throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+  /** Of a statement: to be told when what it reads from was ended. */
+  readonly onEnded?: ((error: AshlarError) => void) | undefined
   /** Throws where a body is not as the schema has it. */
   readonly check: (schema: Schema, body: unknown) => void
 }

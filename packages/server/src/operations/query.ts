@@ -70,7 +70,7 @@ export const queryOperations: readonly FdOperation[] = [
       'PartlyCommitted',
     ],
     async run(database, request) {
-      const { body, replyType, signal, mayGoOn } = request
+      const { body, replyType, signal, mayGoOn, onEnded } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
@@ -83,8 +83,8 @@ export const queryOperations: readonly FdOperation[] = [
       })
       const once = onceOf(request, 200, toReply)
       const keyed = once === undefined ? {} : { once }
-      const asked: QueryRequest = { text, explain, rowSeparator, signal, mayGoOn, ...dialect, ...given, ...keyed }
-      const { chunks } = await database.query(asked)
+      const asked: QueryRequest = { text, explain, rowSeparator, signal, mayGoOn, onEnded }
+      const { chunks } = await database.query({ ...asked, ...dialect, ...given, ...keyed })
       return { rows: chunks }
     },
   },

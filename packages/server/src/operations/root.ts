@@ -1,5 +1,6 @@
 /** The operations on the service itself and on a federated database as a whole (REST interface, section 2). */
 import { ServerError } from '../server-errors.ts'
+import { readersOf, readersTogether } from '../statements/readers.ts'
 import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from './operation.ts'
 import { FederatedDatabaseRecord, Resources, ServiceRoot } from './wire-schemas.ts'
 
@@ -67,7 +68,10 @@ export const fdOperations: readonly FdOperation[] = [
       const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
       const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
       const { alias, dialect } = fd
-      return { body: { bootfile: location, alias, store: { kind, isDurable }, dialect, limits, counts, ...told } }
+      const own = readersOf([fd], service.statements.brokenOff)
+      const readers = readersTogether([...own, ...(await service.siblings.ask({ about: 'readers' }))], alias)
+      const store = { kind, isDurable }
+      return { body: { bootfile: location, alias, store, dialect, limits, counts, readers, ...told } }
     },
   },
 ]

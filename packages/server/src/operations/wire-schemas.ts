@@ -280,6 +280,13 @@ export const FederatedDatabaseRecord = Type.Object({
   }),
   limits: Type.Record(Type.Number()),
   counts: Type.Record(Type.Number()),
+  readers: Type.Object({
+    oldestSnapshotMs: Type.Integer({ description: 'Age of the oldest snapshot that is held; 0 with none.' }),
+    repliesBrokenOff: Type.Integer({
+      description:
+        'Since the start, of all federated databases: because their readers took nothing, or their snapshots were too old.',
+    }),
+  }),
   unresolvedTransactions: Type.Optional(
     Type.Object(
       { count: Type.Integer(), oldestMs: Type.Integer({ description: 'Age of the oldest, in milliseconds.' }) },

@@ -6,6 +6,7 @@ import { listedTextCharactersMax } from '../limits.ts'
 import type { StatementKind } from '../operations/operation.ts'
 import { ClientGone } from '../problem.ts'
 import type { Admission } from './admission.ts'
+import type { BrokenOffReplies } from './broken-off.ts'
 
 /** What GET /v1/statement tells. */
 export interface StatementRecord {
@@ -37,6 +38,7 @@ export class Statement {
   private readonly startedAtMs = Date.now()
   private readonly waitsUntilMs: number
   private readonly controller = new AbortController()
+  private readonly brokenOff: BrokenOffReplies
   private readonly ended: (statement: Statement) => void
   private waits = false
   private hasPlace = false
@@ -52,12 +54,14 @@ export class Statement {
     response: ServerResponse,
     admission: Admission,
     queueMsMax: number,
+    brokenOff: BrokenOffReplies,
     ended: (statement: Statement) => void,
   ) {
     this.asked = asked
     this.response = response
     this.admission = admission
     this.waitsUntilMs = performance.now() + queueMsMax
+    this.brokenOff = brokenOff
     this.ended = ended
     const replied = (): void => {
       if (!this.isReplying) return
@@ -97,6 +101,13 @@ export class Statement {
   worked(): void {
     this.isWorking = false
     this.end()
+  }
+
+  /** What it reads from was ended: it is of no use to go on. */
+  readonly breakOff = (error: AshlarError): void => {
+    if (this.isOver) return
+    this.brokenOff.tooOld({ statement: this.id, clientAddress: this.asked.clientAddress }, error.message)
+    this.controller.abort(error)
   }
 
   stop(): void {

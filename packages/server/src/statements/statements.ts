@@ -3,14 +3,17 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { StatementKind } from '../operations/operation.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
+import type { BrokenOffReplies } from './broken-off.ts'
 import { Statement, type StatementRecord } from './statement.ts'
 
 export class Statements {
+  readonly brokenOff: BrokenOffReplies
   private readonly admission: Admission
   private readonly queueMsMax: number
   private readonly underWay = new Map<string, Statement>()
 
-  constructor(limits: AdmissionLimits) {
+  constructor(limits: AdmissionLimits, brokenOff: BrokenOffReplies) {
+    this.brokenOff = brokenOff
     this.admission = new Admission(limits)
     this.queueMsMax = limits.statementQueueMsMax
   }
@@ -28,7 +31,7 @@ export class Statements {
   ): Statement {
     const whole = { ...asked, clientAddress: addressOf(socket) }
     const ended = ({ id }: Statement): void => void this.underWay.delete(id)
-    const statement = new Statement(whole, response, this.admission, this.queueMsMax, ended)
+    const statement = new Statement(whole, response, this.admission, this.queueMsMax, this.brokenOff, ended)
     this.underWay.set(statement.id, statement)
     if (response.destroyed) statement.lost()
     return statement

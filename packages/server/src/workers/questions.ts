@@ -1,5 +1,6 @@
 /** What a worker asks of all others, passed on by the primary, which answers it once. */
 import type { Worker as Child } from 'node:cluster'
+import type { ReadersRecord } from '../statements/readers.ts'
 import type { StatementRecord } from '../statements/statement.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 import { tellWorker } from './messages.ts'
@@ -10,6 +11,7 @@ export interface Answers {
   readonly runs: RunRecord
   /** The statements under way. */
   readonly statements: StatementRecord
+  readonly readers: ReadersRecord
   /** The statement that is to be stopped, where it has it. */
   readonly stop: true
 }
@@ -17,6 +19,7 @@ export interface Answers {
 export type Question =
   | { readonly about: 'runs' }
   | { readonly about: 'statements' }
+  | { readonly about: 'readers' }
   | { readonly about: 'stop'; readonly statement: string }
 
 export type Answer = Answers[keyof Answers]

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { assert, lastingFailure } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { Store, StoreFacts, StoreStats } from '../store.ts'
+import type { SnapshotOptions, Store, StoreFacts, StoreStats } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { type GroupCommit, openGroupCommit } from './group-commit.ts'
@@ -38,10 +38,10 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   let closing: Promise<void> | undefined
 
   /** LMDB counts the entries of a write transaction that is under way: so none is. */
-  async function countedSnapshot(): Promise<LmdbSnapshot> {
+  async function countedSnapshot(how: SnapshotOptions): Promise<LmdbSnapshot> {
     for (let sliced = group.sliced(); sliced !== undefined; sliced = group.sliced()) await sliced
     assert(closing === undefined, 'a snapshot is made before the store is closed')
-    return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, true))
+    return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, how))
   }
 
   async function closeAll(): Promise<void> {
@@ -66,14 +66,15 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     facts: lmdbFacts(location, layout),
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-      if (how?.isCounted === true) return countedSnapshot()
-      return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove))
+      if (how?.isCounted === true) return countedSnapshot(how)
+      return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, how))
     },
     commit: group.commit,
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
       return { ...environmentStats(environment), oldestSnapshotMs: snapshots.oldestMs() }
     },
+    ...snapshots.ofStore,
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
       const backup = makeBackup(resolve(to), (into) => environment.backup(into, false))

@@ -1,5 +1,6 @@
 /** A snapshot of an LMDB store: one pinned read transaction. */
-import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
+import type { AshlarError } from '../../errors.ts'
+import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
@@ -26,24 +27,27 @@ function pinNow(environment: Environment): Pin {
 /** A class, not closures, because each GET makes one. */
 export class LmdbSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
+  readonly options: SnapshotOptions | undefined
   readonly entryCount?: number
   private readonly environment: Environment
   private readonly checks: EntryChecks
   private readonly ended: (snapshot: LmdbSnapshot) => void
   private pin: Pin | undefined
+  private endedBy: AshlarError | undefined
 
   constructor(
     environment: Environment,
     checks: EntryChecks,
     ended: (snapshot: LmdbSnapshot) => void,
-    isCounted = false,
+    options?: SnapshotOptions,
   ) {
     this.environment = environment
     this.checks = checks
     this.ended = ended
+    this.options = options
     this.pin = pinNow(environment)
     // Read through the transaction that was begun last, which is the pinned one.
-    if (isCounted) this.entryCount = environment.db.stat().entryCount
+    if (options?.isCounted === true) this.entryCount = environment.db.stat().entryCount
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
@@ -88,8 +92,13 @@ export class LmdbSnapshot implements Snapshot {
     this.ended(this)
   }
 
+  end(error: AshlarError): void {
+    this.endedBy = error
+    this.release()
+  }
+
   private openPin(): Pin {
-    if (this.pin === undefined) throw new Error('The snapshot is released and cannot be read any more.')
+    if (this.pin === undefined) throw this.endedBy ?? new Error('The snapshot is released and cannot be read any more.')
     return this.pin
   }
 

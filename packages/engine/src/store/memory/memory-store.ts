@@ -46,10 +46,11 @@ export async function openMemoryStore(): Promise<Store> {
 
   return {
     facts,
-    snapshot() {
+    snapshot(options) {
       assert(!isClosed, 'a snapshot is asked for before the store is closed')
-      return snapshots.add(openMemorySnapshot(current, lender, snapshots.remove))
+      return snapshots.add(openMemorySnapshot(current, lender, snapshots.remove, options))
     },
+    ...snapshots.ofStore,
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
       checkedCommitBytes(commit, facts)

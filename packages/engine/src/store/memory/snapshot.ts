@@ -1,7 +1,8 @@
 /** A snapshot of a store in memory: one version of the sorted tree. */
 
+import type { AshlarError } from '../../errors.ts'
 import { type SortedTree, treeEntries, treeGet } from '../sorted-tree.ts'
-import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store.ts'
+import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import type { Lender } from './lent-bytes.ts'
 
@@ -10,6 +11,8 @@ const nothing = Buffer.alloc(0)
 
 export interface MemorySnapshot extends Snapshot {
   readonly openedAtMs: number
+  readonly options: SnapshotOptions | undefined
+  end(error: AshlarError): void
 }
 
 /** `ended` is called once, at the first release. */
@@ -17,10 +20,12 @@ export function openMemorySnapshot(
   version: SortedTree | undefined,
   lender: Lender,
   ended: (snapshot: MemorySnapshot) => void,
+  options?: SnapshotOptions,
 ): MemorySnapshot {
+  let endedBy: AshlarError | undefined
   let isReleased = false
   function openVersion(): SortedTree | undefined {
-    if (isReleased) throw new Error('The snapshot is released and cannot be read any more.')
+    if (isReleased) throw endedBy ?? new Error('The snapshot is released and cannot be read any more.')
     lender.takeBack()
     return version
   }
@@ -48,6 +53,7 @@ export function openMemorySnapshot(
 
   const snapshot: MemorySnapshot = {
     openedAtMs: performance.now(),
+    options,
     view(key, use) {
       const value = treeGet(openVersion(), key)
       return value === undefined ? undefined : lender.lend(value, nothing, use)
@@ -61,6 +67,10 @@ export function openMemorySnapshot(
       if (isReleased) return
       isReleased = true
       ended(snapshot)
+    },
+    end(error) {
+      endedBy = error
+      snapshot.release()
     },
   }
   return snapshot

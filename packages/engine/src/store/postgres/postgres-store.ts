@@ -108,6 +108,7 @@ function storeOn(
         oldestSnapshotMs: snapshots.oldestMs(),
       }
     },
+    ...snapshots.ofStore,
     async backup(directory) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
       await tracked(backup(directory))

@@ -1,4 +1,5 @@
 /** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
+import type { AshlarError } from '../../errors.ts'
 import { MomentPassed } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { Attempts } from './attempts.ts'
@@ -32,12 +33,13 @@ export interface ReadWays {
 export class PostgresSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
   private readonly ways: ReadWays
-  private readonly options: SnapshotOptions
+  readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
   private transaction: ReadTransaction | undefined
   /** Something was read: from then on the moment is fixed, and a lost connection cannot be replaced by another. */
   private isPinned = false
   private isReleased = false
+  private endedBy: AshlarError | undefined
 
   /** What the first keys held, by key, read without a transaction. */
   private readonly early = new Map<string, Bytes | undefined>()
@@ -119,8 +121,13 @@ export class PostgresSnapshot implements Snapshot {
     this.transaction = undefined
   }
 
+  end(error: AshlarError): void {
+    this.endedBy = error
+    this.release()
+  }
+
   private checkOpen(): void {
-    if (this.isReleased) throw new Error('The snapshot is released and cannot be read any more.')
+    if (this.isReleased) throw this.endedBy ?? new Error('The snapshot is released and cannot be read any more.')
   }
 
   /** Once a transaction has begun without them, the first keys are read within it like all others. */
@@ -186,7 +193,8 @@ export class PostgresSnapshot implements Snapshot {
           this.transaction = undefined
         }
         const isWorthAnother = !this.isPinned && !this.isReleased && (await attempts.another(failureOf(error)))
-        if (!isWorthAnother || this.isPinned || this.isReleased) throw thrownFor(this.ways.location, error)
+        if (!isWorthAnother || this.isPinned || this.isReleased)
+          throw this.endedBy ?? thrownFor(this.ways.location, error)
       }
     }
   }

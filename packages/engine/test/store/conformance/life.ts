@@ -68,6 +68,34 @@ export function lifeRules(driver: Driver): void {
         expect((await store.stats()).oldestSnapshotMs).toBe(0)
       }))
 
+    it('snapshots that are held for too long are ended, and their readers told why', () =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, put('a', '1'))
+        const told: string[] = []
+        const usual = await store.snapshot({ onEnded: ({ type }) => told.push(type) })
+        const long = await store.snapshot({ isLong: true })
+        await usual.read([Buffer.from('a')])
+        store.endOldSnapshots?.({ snapshotMsMax: 1_000_000, longSnapshotMsMax: 1_000_000 })
+        expect(told).toEqual([])
+        store.endOldSnapshots?.({ snapshotMsMax: 0, longSnapshotMsMax: 1_000_000 })
+        expect(told).toEqual(['LimitExceeded'])
+        await expect((async () => usual.read([Buffer.from('a')]))()).rejects.toMatchObject({
+          type: 'LimitExceeded',
+          message: expect.stringContaining('snapshotMsMax'),
+        })
+        await expect(
+          usual
+            .scan({}, () => 1)
+            [Symbol.asyncIterator]()
+            .next(),
+        ).rejects.toMatchObject({
+          type: 'LimitExceeded',
+        })
+        expect((await long.read([Buffer.from('a')])).values).toHaveLength(1)
+        long.release()
+        expect(store.oldestSnapshotMs?.()).toBe(0)
+      }))
+
     it('a copy is a store of its own, as of one moment', () =>
       useStore(driver, async (store) => {
         const directory = await mkdtemp(join(tmpdir(), 'ashlar-copy.'))

@@ -8,8 +8,8 @@ export function poisoned(store: Store): Store {
   const lender = openLender()
   return {
     ...store,
-    snapshot() {
-      const answer = store.snapshot()
+    snapshot(options) {
+      const answer = store.snapshot(options)
       return answer instanceof Promise
         ? answer.then((snapshot) => poisonedSnapshot(snapshot, lender))
         : poisonedSnapshot(answer, lender)

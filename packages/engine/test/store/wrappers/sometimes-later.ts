@@ -14,9 +14,9 @@ export function sometimesLater(store: Store, seed: number): Store {
   return {
     ...store,
     facts: { ...store.facts, readsAreImmediate: false },
-    snapshot: () =>
+    snapshot: (options) =>
       sometimes(() => {
-        const answer = store.snapshot()
+        const answer = store.snapshot(options)
         return answer instanceof Promise
           ? answer.then((snapshot) => laterSnapshot(snapshot, sometimes))
           : laterSnapshot(answer, sometimes)

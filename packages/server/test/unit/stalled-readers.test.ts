@@ -1,0 +1,98 @@
+/** Readers that take nothing any more, and snapshots that are held for too long. */
+import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, onTestFinished } from 'vitest'
+import { rule } from '../contract/rule.ts'
+import { open, type Running } from './endless-statements.ts'
+import { stubQuery } from './stub-query.ts'
+
+/** Rows so long that what the operating system takes without a reader is soon full. */
+const long = `MATCH (p:Place)-[:roads*1..30]->(q) RETURN '${'x'.repeat(20_000)}' AS text`
+
+/** A reply that has begun, of which no more is read. */
+async function stall({ url }: Running, accept = 'application/json') {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const head = `POST /v1/query HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\nContent-Type: text/plain\r\n`
+  socket.on('error', () => undefined).write(`${head}Content-Length: ${long.length}\r\n\r\n${long}`)
+  await new Promise((resolve) => socket.once('data', resolve))
+  socket.pause()
+  /** What arrives after all, until the server ends the reply or the connection. */
+  const rest = async (end = 'never'): Promise<string> => {
+    let arrived = ''
+    const over = new Promise<void>((resolve) => {
+      socket.once('close', () => resolve())
+      socket.on('data', (piece) => {
+        arrived = `${arrived}${piece.toString('latin1')}`.slice(-5_000)
+        if (arrived.endsWith(end)) resolve()
+      })
+    })
+    socket.resume()
+    await over
+    return arrived
+  }
+  return { rest }
+}
+
+const readersOf = async ({ get }: Running) => JSON.parse((await get('/v1/fd')).text).readers
+
+async function logged({ log }: Running, part: string): Promise<Record<string, unknown>> {
+  for (;;) {
+    const line = log.find(({ msg }) => String(msg).includes(part))
+    if (line !== undefined) return line
+    await nextTurn()
+  }
+}
+
+rule(['1.5.16', '2.1.8'], 'a reply of which nothing is taken is broken off, logged and counted', async () => {
+  const running = await open({ replyStallMsMax: 200 })
+  expect(await readersOf(running)).toEqual({ oldestSnapshotMs: 0, repliesBrokenOff: 0 })
+  const { rest } = await stall(running)
+  const line = await logged(running, 'replyStallMsMax')
+  expect(line).toMatchObject({ level: 40, path: '/v1/query', clientAddress: '127.0.0.1' })
+  await running.listed(0)
+  expect(await readersOf(running)).toEqual({ oldestSnapshotMs: 0, repliesBrokenOff: 1 })
+  expect(await rest()).not.toMatch(/\r\n0\r\n\r\n$/)
+})
+
+rule('1.5.16', 'a reply for which there is nothing to send yet is not broken off', async () => {
+  const running = await open({ replyStallMsMax: 50 })
+  let goOn = (): void => undefined
+  const wait = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const [fd] = running.federatedDatabases
+  const query = fd?.query
+  stubQuery(fd, async function* () {
+    yield Buffer.from('1')
+    await wait
+    yield Buffer.from(',2')
+  })
+  const slow = running.start('SHOW 1')
+  await new Promise((resolve) => slow.sent.once('response', resolve))
+  Object.assign(fd as object, { query })
+  // Meanwhile another one is.
+  await stall(running)
+  await logged(running, 'replyStallMsMax')
+  goOn()
+  expect((await slow.answer).text).toBe('[1,2]')
+})
+
+rule(
+  ['1.5.16', '2.1.8'],
+  'a snapshot is ended in time, also where its reader takes a little now and then',
+  async () => {
+    const running = await open({ snapshotMsMax: 200 })
+    await stall(running)
+    expect(await logged(running, 'snapshotMsMax')).toMatchObject({ level: 40, clientAddress: '127.0.0.1' })
+    await running.listed(0)
+    expect(await readersOf(running)).toEqual({ oldestSnapshotMs: 0, repliesBrokenOff: 1 })
+  },
+)
+
+rule('1.5.16', 'an NDJSON reply whose snapshot was ended says so in its last line', async () => {
+  const running = await open({ snapshotMsMax: 200 })
+  const { rest } = await stall(running, 'application/x-ndjson')
+  await logged(running, 'snapshotMsMax')
+  expect(await rest('\r\n0\r\n\r\n')).toMatch(/\{"error":\{"type":"LimitExceeded",[^\n]*snapshotMsMax[^\n]*\}\}\n/)
+})
