@@ -4,7 +4,7 @@ import { strictly } from '../evolution/alterations.ts'
 import type { ChangeScope } from '../evolution/change-scope.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Statement } from './ast.ts'
-import { type AddingChange, attributeDescription, classDescriptions } from './bind/class-descriptions.ts'
+import { type AddingChange, attributeDescription, classDescriptions, inWordsOfDo } from './bind/class-descriptions.ts'
 import { refuseRoot, resolveClass } from './bind/class-names.ts'
 import type { Binding } from './bind/scope.ts'
 import { atPlace, placed } from './query-error.ts'
@@ -65,15 +65,23 @@ async function changeClasses(
     if (Array.isArray(part)) {
       const descriptions = descriptionsOf(part, current)
       const classNumbers = await atPlace(text, addingPlace(part), () =>
-        scope.defineClasses(descriptions, 'createOrExtend'),
+        inWords(() => scope.defineClasses(descriptions, 'createOrExtend')),
       )
       rows.push(...classNumbers.map((number) => classRow(scope, number)))
     } else {
       const change = part as OtherChange
-      rows.push(await atPlace(text, alterationPlace(change), () => changeOne(change, current, scope)))
+      rows.push(await atPlace(text, alterationPlace(change), () => inWords(() => changeOne(change, current, scope))))
     }
   }
   return rows
+}
+
+async function inWords<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    throw inWordsOfDo(error)
+  }
 }
 
 type OtherChange = Exclude<SchemaChange, { kind: 'createClass' }>

@@ -41,6 +41,25 @@ const settingWords: Readonly<Record<string, string>> = {
   collectionTypeName: 'CollectionTypeName',
 }
 
+const fieldInMessage = new RegExp(
+  `\\b(?:logicalType|${Object.keys(settingWords)
+    .filter((field) => /[A-Z]/.test(field))
+    .join('|')})\\b`,
+  'g',
+)
+
+/** The error of a description with the words that its statement has for the fields of definitions. */
+export function inWordsOfDo(error: unknown): unknown {
+  if (!(error instanceof AshlarError) || error.type !== 'InvalidDefinition') return error
+  const told = (message: string): string => {
+    return message.replace(fieldInMessage, (field) =>
+      field === 'logicalType' ? 'the type' : (settingWords[field] as string),
+    )
+  }
+  const errors = error.errors.map((detail) => ({ ...detail, message: told(detail.message) }))
+  return new AshlarError(error.type, told(error.message), errors, error.extensions)
+}
+
 /** Settings whose value is the name of a class, and those whose value is a type. */
 const classSettings = ['referencedClass', 'class', 'edgeClass']
 const typeSettings = ['elementSpecification', 'keySpecification']
