@@ -56,7 +56,7 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
     // One worker listens itself: connections do not go through the primary.
     await app.listen({ host: config.host, port: config.port, exclusive: config.workers === 1 })
   } catch (error) {
-    for (const fd of fds) await fd.close()
+    await closeAll(fds)
     throw listenError(error as NodeJS.ErrnoException, config)
   }
   const { port } = app.server.address() as AddressInfo
@@ -86,7 +86,7 @@ async function openAll(
     }
     return opened
   } catch (error) {
-    for (const fd of opened) await fd.close()
+    await closeAll(opened)
     const failed = configured[opened.length]
     throw new Error(
       `The federated database ${failed?.alias} (${withoutCredentials(failed?.store ?? '')}) cannot be opened: ${(error as Error).message}`,
@@ -102,7 +102,7 @@ async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promis
   try {
     return await FederatedDatabase.open({ ...options, store })
   } catch (error) {
-    await store.close()
+    await Promise.allSettled([store.close()])
     throw error
   }
 }
@@ -116,9 +116,13 @@ function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 
 
 async function stopAll(app: FastifyInstance, fds: readonly FederatedDatabase[]): Promise<void> {
   await app.close()
-  // One that cannot be closed does not keep the others open.
-  const closings = await Promise.allSettled(fds.map((fd) => fd.close()))
-  for (const closing of closings) if (closing.status === 'rejected') throw closing.reason
+  const failed = (await closeAll(fds)).find(({ status }) => status === 'rejected')
+  if (failed?.status === 'rejected') throw failed.reason
+}
+
+/** One that cannot be closed does not keep the others open, and does not hide why the server has not started. */
+function closeAll(fds: readonly FederatedDatabase[]): Promise<PromiseSettledResult<void>[]> {
+  return Promise.allSettled(fds.map((fd) => fd.close()))
 }
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: Config): Error {

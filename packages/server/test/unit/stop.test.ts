@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
-import type { FederatedDatabase } from '@ashlar/engine'
+import { FederatedDatabase } from '@ashlar/engine'
 import { pino } from 'pino'
 import { expect, it, vi } from 'vitest'
 import { mergeConfig } from '../../src/config/config.ts'
@@ -63,6 +63,17 @@ it('closes all federated databases, also where one cannot be closed, and tells o
   await expect(server.stop()).rejects.toThrow('left open')
   await server.stopped
   expect(closing).toHaveBeenCalledOnce()
+})
+
+it('tells why it cannot listen, also where a federated database cannot be closed afterwards', async () => {
+  const federatedDatabases = ['one', 'two'].map((alias) => ({ alias, store: 'memory:' }))
+  const first = await startServer(mergeConfig([{ port: 0, federatedDatabases }]), pino({ level: 'silent' }))
+  const config = mergeConfig([{ port: Number(new URL(first.url).port), federatedDatabases }])
+  const closing = vi.spyOn(FederatedDatabase.prototype, 'close').mockRejectedValueOnce(new Error('left open'))
+  await expect(startServer(config, pino({ level: 'silent' }))).rejects.toThrow('is in use')
+  expect(closing).toHaveBeenCalledTimes(2)
+  closing.mockRestore()
+  await first.stop()
 })
 
 it('lets a reply of rows come to its end', async () => {
