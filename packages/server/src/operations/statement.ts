@@ -38,7 +38,7 @@ export const statementOperations: readonly ServiceOperation[] = [
       const id = param(request, 'id')
       const isHere = service.statements.stop(id)
       if (!isHere && (await service.siblings.ask({ about: 'stop', statement: id })).length === 0) {
-        throw new ServerError('StatementNotFound', `There is no statement '${id.slice(0, 60)}' under way.`)
+        throw new ServerError('StatementNotFound', `There is no statement '${id.slice(0, 60)}' in progress.`)
       }
       return {}
     },

@@ -83,13 +83,13 @@ export class Admission {
 
   private shareTaken(): AshlarError {
     const { statementsPerAddressMax } = this.limits
-    const message = `${statementsPerAddressMax} statements of your address are under way, the most that may (statementsPerAddressMax).`
+    const message = `Your address already has ${statementsPerAddressMax} statements in progress, the maximum (statementsPerAddressMax).`
     return new AshlarError('TooManyStatements', message)
   }
 
   private tooLate(forWhat: string): AshlarError {
     const { statementsMax, statementQueueMsMax } = this.limits
-    const message = `The server works on as many statements as it may, ${statementsMax} (statementsMax): yours has waited ${statementQueueMsMax} ms ${forWhat} (statementQueueMsMax).`
+    const message = `The server is already working on ${statementsMax} statements, the maximum (statementsMax); yours has waited ${statementQueueMsMax} ms ${forWhat} (statementQueueMsMax).`
     return new AshlarError('ServerBusy', message)
   }
 }

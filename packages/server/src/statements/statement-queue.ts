@@ -62,11 +62,11 @@ export class StatementQueue {
   checkRoom(address: string): void {
     const { queuedStatementsMax, queuedStatementsPerAddressMax } = this.limits
     if (this.count.of(address) >= queuedStatementsPerAddressMax) {
-      const message = `${queuedStatementsPerAddressMax} statements of your address wait already, the most that may (queuedStatementsPerAddressMax).`
+      const message = `Your address already has ${queuedStatementsPerAddressMax} statements waiting, the maximum (queuedStatementsPerAddressMax).`
       throw new AshlarError('TooManyStatements', message)
     }
     if (this.entries.size < queuedStatementsMax) return
-    const message = `${queuedStatementsMax} statements wait already, the most that may (queuedStatementsMax).`
+    const message = `${queuedStatementsMax} statements are already waiting, the maximum (queuedStatementsMax).`
     throw new AshlarError('ServerBusy', message)
   }
 

@@ -58,7 +58,7 @@ class Run {
   async one(requested: RequestedOperation, database: Database): Promise<void> {
     try {
       const { operation, reply } = await this.carryOut(requested, database)
-      const result = await resultOf(reply, requested.isKept)
+      const result = await this.resultOf(reply, requested.isKept)
       const head = Buffer.from(`{"responseCode":"${reply.status ?? operation.status}","result":`)
       this.keep(requested, Buffer.concat([head, result, brace]))
     } catch (error) {
@@ -86,11 +86,31 @@ class Run {
   /** In request order. Throws LimitExceeded. */
   private keep({ number }: RequestedOperation, reply: Buffer): void {
     this.bytes += reply.length
-    if (this.bytes > this.bytesMax) {
-      const message = `The replies of the transaction are more than ${this.bytesMax} bytes (changeReplyBytesMax).`
-      throw new AshlarError('LimitExceeded', message)
-    }
+    this.checkBytes(this.bytes)
     this.replies.set(number, reply)
+  }
+
+  /** Rows as an array, no more than may be kept; a query that is disposed of leaves its rows out. Throws LimitExceeded. */
+  private async resultOf({ body, rows }: OperationReply, isKept: boolean): Promise<Buffer> {
+    if (rows !== undefined) {
+      const chunks: Buffer[] = []
+      let bytes = this.bytes
+      for await (const chunk of rows) {
+        if (!isKept) continue
+        bytes += chunk.length
+        this.checkBytes(bytes)
+        chunks.push(chunk)
+      }
+      return Buffer.concat([Buffer.from('['), ...chunks, Buffer.from(']')])
+    }
+    if (Buffer.isBuffer(body)) return body
+    return Buffer.from(body === undefined ? '{}' : JSON.stringify(body))
+  }
+
+  private checkBytes(bytes: number): void {
+    if (bytes <= this.bytesMax) return
+    const message = `The replies of the transaction are larger than ${this.bytesMax} bytes (changeReplyBytesMax).`
+    throw new AshlarError('LimitExceeded', message)
   }
 
   private async carryOut(
@@ -147,15 +167,4 @@ function createdOid(operation: Operation, { body }: OperationReply): string {
   const oid = (body as { readonly __identifier__?: unknown } | undefined)?.__identifier__
   if (operation.method === 'POST' && operation.path === '/v1/object' && typeof oid === 'string') return oid
   throw new AshlarError('MalformedRequest', 'Only an operation that creates an object can have an id.')
-}
-
-/** Rows as an array; a query that is disposed of leaves its rows out. */
-async function resultOf({ body, rows }: OperationReply, isKept: boolean): Promise<Buffer> {
-  if (rows !== undefined) {
-    const chunks: Buffer[] = []
-    for await (const chunk of rows) if (isKept) chunks.push(chunk)
-    return Buffer.concat([Buffer.from('['), ...chunks, Buffer.from(']')])
-  }
-  if (Buffer.isBuffer(body)) return body
-  return Buffer.from(body === undefined ? '{}' : JSON.stringify(body))
 }

@@ -7,33 +7,74 @@ import { operations } from '../../src/operations/table.ts'
 import { OperationFinder } from '../../src/transaction/find-operation.ts'
 import { runOperations } from '../../src/transaction/run-operations.ts'
 
+/** A request of these operations on the database, whose transaction is run once. */
+function requestOf(
+  database: Partial<Database>,
+  body: readonly object[],
+  { transact, ...more }: { readonly transact?: FederatedDatabase['transaction']; readonly signal?: AbortSignal } = {},
+): FdRequest {
+  const once: FederatedDatabase['transaction'] = (run) =>
+    run(
+      () => database as Database,
+      false,
+      async () => undefined,
+    )
+  return {
+    fd: { alias: 'x', transaction: transact ?? once },
+    headers: {},
+    check: () => undefined,
+    body,
+    service: { limits: { ...defaultServerLimits, ...defaultEngineLimits, changeReplyBytesMax: 1_000 } },
+    ...more,
+  } as unknown as FdRequest
+}
+
 it('others have their turn before each operation, and the transaction knows whether the client is there', async () => {
   const order: string[] = []
   let known: AbortSignal | undefined
-  const database = {
+  const database: Partial<Database> = {
     async listNamespaces() {
       order.push('operation')
       return [null]
     },
-  } as unknown as Database
-  const fd = {
-    alias: 'x',
-    transaction(...given: Parameters<FederatedDatabase['transaction']>) {
-      const [body, , , , client] = given
-      known = client?.signal
-      const between = async (): Promise<void> => void order.push('turn')
-      return body(() => database, false, between)
-    },
-  } as unknown as FederatedDatabase
+  }
+  const transact: FederatedDatabase['transaction'] = (...given) => {
+    const [run, , , , client] = given
+    known = client?.signal
+    return run(
+      () => database as Database,
+      false,
+      async () => void order.push('turn'),
+    )
+  }
   const { signal } = new AbortController()
-  const request = {
-    fd,
+  const request = requestOf(database, Array(3).fill({ method: 'GET', uri: '/v1/schema/namespace' }), {
+    transact,
     signal,
-    body: Array(3).fill({ method: 'GET', uri: '/v1/schema/namespace' }),
-    service: { limits: { ...defaultServerLimits, ...defaultEngineLimits } },
-  } as unknown as FdRequest
+  })
   const reply = await runOperations(request, new OperationFinder(operations), undefined)
   expect(JSON.parse(reply.toString())).toHaveLength(3)
   expect(order).toEqual(['turn', 'operation', 'turn', 'operation', 'turn', 'operation'])
   expect(known).toBe(signal)
+})
+
+it('rows that are more than a reply may hold are not collected first', async () => {
+  let [given, isEnded] = [0, false]
+  const database: Partial<Database> = {
+    async query() {
+      return {
+        chunks: (async function* () {
+          try {
+            for (; given < 1_000; given++) yield Buffer.alloc(100, 0x31)
+          } finally {
+            isEnded = true
+          }
+        })(),
+      }
+    },
+  }
+  const request = requestOf(database, [{ method: 'POST', uri: '/v1/query', body: { query: 'FROM X RETURN *' } }])
+  const running = runOperations(request, new OperationFinder(operations), undefined)
+  await expect(running).rejects.toThrow(/LimitExceeded|changeReplyBytesMax/)
+  expect([given, isEnded]).toEqual([10, true])
 })
