@@ -45,14 +45,14 @@ interface Frame {
   isBlank: boolean
 }
 
-const quote = 0x22
-const backslash = 0x5c
+export const quote = 0x22
+export const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
-const openBracket = 0x5b
-const closeBracket = 0x5d
-const openBrace = 0x7b
-const closeBrace = 0x7d
+export const openBracket = 0x5b
+export const closeBracket = 0x5d
+export const openBrace = 0x7b
+export const closeBrace = 0x7d
 
 export class JsonLayout {
   /** Undefined where the text is small enough to be parsed at once. */

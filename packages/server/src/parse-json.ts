@@ -3,12 +3,18 @@ import { type Awaitable, openTimeSlice } from '@ashlar/engine'
 import { parse as parseLossless } from 'lossless-json'
 import { beyondDouble, exactNumber } from './exact-number.ts'
 import {
+  backslash,
+  closeBrace,
+  closeBracket,
   JsonLayout,
   type JsonLimits,
   type LargeContainer,
   malformed,
+  openBrace,
+  openBracket,
   type Piece,
   type PieceSizes,
+  quote,
   tooDeep,
 } from './json-layout.ts'
 
@@ -155,13 +161,6 @@ function parseExactly(text: string): unknown {
   JSON.parse(text)
   return parseLossless(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue })
 }
-
-const openBrace = 0x7b
-const openBracket = 0x5b
-const closeBrace = 0x7d
-const closeBracket = 0x5d
-const quote = 0x22
-const backslash = 0x5c
 
 /** Before parsing, so that no depth of a hostile body is ever walked by recursion. */
 function checkDepth(text: string, depthMax: number): void {

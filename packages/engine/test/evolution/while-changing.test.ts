@@ -120,41 +120,32 @@ it('an element of a list that does not fit stays, and none is added', async () =
   )
 })
 
+async function withUniqueNote(fd: FederatedDatabase): Promise<void> {
+  await fd.createIndex(index('byNote', 'Note', true, 'note'))
+  await fd.createObject('Note', { note: '7' })
+}
+
 it('what is unique under the type in force is taken, and the change fails', async () => {
-  await whileChanging(
-    async (fd) => {
-      await fd.createIndex(index('byNote', 'Note', true, 'note'))
-      await fd.createObject('Note', { note: '7' })
-    },
-    toWhole,
-    async ({ fd, end }) => {
-      expect(await outcome(fd.createObject('Note', { note: '7' }))).toBe('UniqueViolation')
-      const oid = await fd.createObject('Note', { note: ' 7' })
-      expect(await outcome(fd.updateObject(oid, { title: 'changed' }))).toBe('ok')
-      const other = await fd.createObject('Note', { note: '8' })
-      expect(await outcome(fd.updateObject(other, { note: '7 ' }))).toBe('ok')
-      await fd.deleteObject(other)
-      expect(await end()).toBe('UniqueViolation')
-      expect(await outcome(fd.createObject('Note', { note: '7 ' }))).toBe('ok')
-      expect(await fd.readIndex('byNote')).toMatchObject({ state: 'ready', entryCount: 3 })
-    },
-  )
+  await whileChanging(withUniqueNote, toWhole, async ({ fd, end }) => {
+    expect(await outcome(fd.createObject('Note', { note: '7' }))).toBe('UniqueViolation')
+    const oid = await fd.createObject('Note', { note: ' 7' })
+    expect(await outcome(fd.updateObject(oid, { title: 'changed' }))).toBe('ok')
+    const other = await fd.createObject('Note', { note: '8' })
+    expect(await outcome(fd.updateObject(other, { note: '7 ' }))).toBe('ok')
+    await fd.deleteObject(other)
+    expect(await end()).toBe('UniqueViolation')
+    expect(await outcome(fd.createObject('Note', { note: '7 ' }))).toBe('ok')
+    expect(await fd.readIndex('byNote')).toMatchObject({ state: 'ready', entryCount: 3 })
+  })
 })
 
 it('what is unique under both types is taken, and found once the type has changed', async () => {
-  await whileChanging(
-    async (fd) => {
-      await fd.createIndex(index('byNote', 'Note', true, 'note'))
-      await fd.createObject('Note', { note: '7' })
-    },
-    toWhole,
-    async ({ fd, end }) => {
-      const oid = await fd.createObject('Note', { note: ' 9' })
-      await fd.updateObject(oid, { note: '10' })
-      expect(await end()).toBe('ok')
-      expect(await read(fd, oid)).toMatchObject({ note: 10 })
-      expect(await fd.readIndex('byNote')).toMatchObject({ state: 'ready', entryCount: 2 })
-      expect(await outcome(fd.createObject('Note', { note: 10 }))).toBe('UniqueViolation')
-    },
-  )
+  await whileChanging(withUniqueNote, toWhole, async ({ fd, end }) => {
+    const oid = await fd.createObject('Note', { note: ' 9' })
+    await fd.updateObject(oid, { note: '10' })
+    expect(await end()).toBe('ok')
+    expect(await read(fd, oid)).toMatchObject({ note: 10 })
+    expect(await fd.readIndex('byNote')).toMatchObject({ state: 'ready', entryCount: 2 })
+    expect(await outcome(fd.createObject('Note', { note: 10 }))).toBe('UniqueViolation')
+  })
 })
