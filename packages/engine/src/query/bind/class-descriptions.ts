@@ -178,6 +178,8 @@ function settingValue(
 ): unknown {
   if (typeof value === 'number') return value
   if (classSettings.includes(field)) return classNamed({ text: value.name, start: value.start, end: value.end })
+  // A name that is hidden is qualified by its class, and both are read as one qualified name.
+  if (field === 'edgeAttribute') return value.name.replace(/\.(?=[^.]*$)/, '::')
   if (typeSettings.includes(field)) return describeType(value, classNamed, binding)
   return field === 'encoding' || field === 'storage' ? value.name.toLowerCase() : value.name
 }

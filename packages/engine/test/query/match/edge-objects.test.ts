@@ -198,6 +198,45 @@ describe('a reference to edge objects', () => {
   })
 })
 
+describe('the definition of edges', () => {
+  queryTest('is that of REST, in words of any case', data, async (db) => {
+    const shown = async (name: string): Promise<unknown> => {
+      const [cls] = (await db.rows('SHOW CLASS Person')) as unknown as { attributes: { attributeName: string }[] }[]
+      return cls?.attributes.find(({ attributeName }) => attributeName === name)
+    }
+    const edge = { logicalType: 'reference', edgeClass: 'Geo.Residence', edgeAttribute: 'place' }
+    expect(await shown('livesAt')).toEqual({ attributeName: 'livesAt', ...edge, referencedClass: 'Geo.Residence' })
+    expect(await shown('stays')).toMatchObject({ elementSpecification: { ...edge, referencedClass: 'Geo.Residence' } })
+    expect(await shown('byYear')).toMatchObject({ elementSpecification: { ...edge, referencedClass: 'ooObj' } })
+    await db.rows(`UPDATE SCHEMA { ALTER CLASS Second {ADD place: String}
+      CREATE CLASS Late {a: Reference{EDGECLASS: Second, edgeattribute: Residence::place}} }`)
+    expect(await db.rows('SHOW CLASS Late')).toMatchObject([
+      { attributes: [{ edgeClass: 'Geo.Second', edgeAttribute: 'Geo.Residence::place' }] },
+    ])
+    const add = async (type: string): Promise<string> =>
+      (await db.failure(`UPDATE SCHEMA { ALTER CLASS Person {ADD bad: ${type}} }`)).type
+    expect(await add('Reference{EdgeClass: Residence}')).toBe('InvalidDefinition')
+    expect(await add('Reference{Referenced: Person, EdgeClass: Residence, EdgeAttribute: place}')).toBe(
+      'InvalidDefinition',
+    )
+    expect(await add('Reference{EdgeClass: Second, EdgeAttribute: place}')).toBe('InvalidDefinition')
+    expect(await add('Reference{EdgeClass: Residence, EdgeAttribute: plcae}')).toBe('UnknownAttribute')
+  })
+
+  queryTest('follows renames, and keeps what it needs', data, async (db) => {
+    for (const change of ['DROP CLASS Geo.Residence', 'DROP CLASS Geo.Place']) {
+      expect((await db.failure(`UPDATE SCHEMA { ${change} }`)).type).toBe('ClassInUse')
+    }
+    const { type } = await db.failure('UPDATE SCHEMA { ALTER CLASS Residence {DROP place} }')
+    expect(type).toBe('AttributeInUse')
+    await db.rows('UPDATE SCHEMA { RENAME CLASS Residence TO Home ALTER CLASS Geo.Home {RENAME place TO spot} }')
+    expect(await found(db, 'MATCH (a)-[h:livesAt]->(p) RETURN a.name, h.since, p.name')).toEqual([
+      'Ann 1999 Oslo',
+      'Bob 2001 Rome',
+    ])
+  })
+})
+
 describe('edges in pairs', () => {
   const paired = [
     `UPDATE SCHEMA {
