@@ -24,8 +24,6 @@ const heavy = [
 interface Answer {
   readonly status: number
   readonly ms: number
-  /** When it was asked, by the clock. */
-  readonly at: number
 }
 
 if (process.send === undefined) await main()
@@ -143,9 +141,8 @@ async function probe([url, oid]: [string, string]): Promise<void> {
 
 function ask(url: string, method: string, path: string, body?: unknown, localAddress?: string): Promise<Answer> {
   const beganAt = performance.now()
-  const at = Date.now()
   return new Promise((resolve) => {
-    const end = (status: number): void => resolve({ status, ms: performance.now() - beganAt, at })
+    const end = (status: number): void => resolve({ status, ms: performance.now() - beganAt })
     const headers = body === undefined ? {} : { 'content-type': 'application/json' }
     const from = localAddress === undefined ? {} : { localAddress }
     const sent = request(`${url}${path}`, { method, headers, agent: false, ...from }, (response) => {

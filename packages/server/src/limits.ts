@@ -25,6 +25,8 @@ export interface ServerLimits {
   readonly connectionsPerAddressMax: number
   /** How long a reader may take no bytes of a reply that waits for it. */
   readonly replyStallMsMax: number
+  /** By how much data files may grow while a reader takes nothing; it loses its reply then after a sixth of `replyStallMsMax`. */
+  readonly replyStallBytesMax: number
   /** Statements that work at once in one process, or whose replies are under way. */
   readonly statementsMax: number
   /** Those of one address. */
@@ -57,6 +59,7 @@ export const defaultServerLimits: ServerLimits = {
   connectionsMax: 10_000,
   connectionsPerAddressMax: 5_000,
   replyStallMsMax: 30_000,
+  replyStallBytesMax: 48 * 2 ** 20,
   statementsMax: 8,
   statementsPerAddressMax: 6,
   queuedStatementsMax: 100,

@@ -96,8 +96,11 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   logRequests(app, options.logger)
   closeQueuedResponses(app.server)
   const connections = stopInOrder(app, limits)
-  const brokenOff = new BrokenOffReplies(options.logger, limits)
-  const watch = watchReplies(connections, limits.replyStallMsMax, brokenOff.stalled)
+  const brokenOff = new BrokenOffReplies(options.logger)
+  const fileBytes = (): number => {
+    return options.federatedDatabases.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
+  }
+  const watch = watchReplies(connections, limits, fileBytes, brokenOff.stalled)
   app.addHook('onClose', async () => clearInterval(watch))
   addHooks(app, options, limitConnections(app, limits))
   refuseExpectations(app)

@@ -200,6 +200,7 @@ export function guardFormat(store: Store, version: number): Store {
     snapshot: (options) => store.snapshot(options),
     stats: () => store.stats(),
     endOldSnapshots: (limits) => store.endOldSnapshots?.(limits),
+    fileBytes: () => store.fileBytes?.() ?? 0,
     oldestSnapshotMs: () => store.oldestSnapshotMs?.() ?? 0,
     backup: (directory) => store.backup(directory),
     problem: () => store.problem?.(),

@@ -159,6 +159,8 @@ export interface Store {
   endOldSnapshots?(limits: SnapshotLimits): void
   /** As `StoreStats` has it, at once. */
   oldestSnapshotMs?(): number
+  /** For stores in files: what the data takes there, at once. */
+  fileBytes?(): number
   /**
    * Writes a consistent copy of the store, as of one moment, into an empty or new directory, which is an LMDB store once it is whole and
    * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator.

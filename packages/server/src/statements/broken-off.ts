@@ -1,25 +1,19 @@
 /** Replies that this process has broken off because of their readers: logged, and counted for GET /v1/fd. */
 import type { FastifyBaseLogger } from 'fastify'
-import type { ServerLimits } from '../limits.ts'
+import type { StalledReply } from './stalled-replies.ts'
 
 export class BrokenOffReplies {
   count = 0
   private readonly logger: FastifyBaseLogger
-  private readonly limits: Pick<ServerLimits, 'replyStallMsMax'>
 
-  constructor(logger: FastifyBaseLogger, limits: Pick<ServerLimits, 'replyStallMsMax'>) {
+  constructor(logger: FastifyBaseLogger) {
     this.logger = logger
-    this.limits = limits
   }
 
   /** The reader took no bytes for too long. */
-  readonly stalled = (told: { readonly path: string; readonly clientAddress: string }): void => {
+  readonly stalled = ({ limit, ...told }: StalledReply): void => {
     this.count++
-    const { replyStallMsMax } = this.limits
-    this.logger.warn(
-      told,
-      `A reply was broken off: its reader took nothing for ${replyStallMsMax} ms (replyStallMsMax).`,
-    )
+    this.logger.warn(told, `A reply was broken off: its reader took nothing for ${told.stalledMs} ms (${limit}).`)
   }
 
   /** Its snapshot was held for too long. `reason`: a sentence. */

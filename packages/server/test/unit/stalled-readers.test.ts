@@ -55,6 +55,13 @@ rule(['1.5.16', '2.1.8'], 'a reply of which nothing is taken is broken off, logg
   expect(await rest()).not.toMatch(/\r\n0\r\n\r\n$/)
 })
 
+rule('1.5.16', 'where data files grow meanwhile, a reply of which nothing is taken is broken off earlier', async () => {
+  const running = await open({ replyStallMsMax: 3_000, replyStallBytesMax: 0 })
+  await stall(running)
+  await logged(running, 'replyStallBytesMax')
+  await running.listed(0)
+})
+
 rule('1.5.16', 'a reply for which there is nothing to send yet is not broken off', async () => {
   const running = await open({ replyStallMsMax: 50 })
   let goOn = (): void => undefined

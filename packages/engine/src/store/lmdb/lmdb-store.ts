@@ -55,7 +55,6 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     }
     await closeRest()
   }
-
   async function closeRest(): Promise<void> {
     await Promise.allSettled(backups)
     snapshots.releaseAll()
@@ -75,6 +74,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       return { ...environmentStats(environment), oldestSnapshotMs: snapshots.oldestMs() }
     },
     ...snapshots.ofStore,
+    fileBytes: () => environmentStats(environment).bytes,
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
       const backup = makeBackup(resolve(to), (into) => environment.backup(into, false))
