@@ -71,8 +71,12 @@ export function mayBeReadSkew({ facts }: Store, error: unknown): boolean {
 export async function awaitCommitsUnderWay(store: Store): Promise<void> {
   if (store.facts.snapshotsAreWhole) return
   const snapshot = await store.snapshot({ purpose: 'whole' })
-  // The first read is what waits; which key it reads makes no difference.
-  await Promise.resolve(snapshot.view(anyKey, () => undefined)).finally(() => snapshot.release())
+  try {
+    // The first read is what waits; which key it reads makes no difference.
+    await snapshot.view(anyKey, () => undefined)
+  } finally {
+    snapshot.release()
+  }
 }
 
 const anyKey = Buffer.of(0)
