@@ -1,104 +1,43 @@
 /** What the bodies of all requests take together while they arrive and are worked on. */
 import type { ServerResponse } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
-import { AshlarError } from '@ashlar/engine'
-import type { FastifyInstance, preParsingHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import { BodyRoom } from './body-room.ts'
 import { decompress } from './decompress.ts'
 import { type ServerLimits, smallBodyBytes } from './limits.ts'
 
-type BodyLimits = Pick<ServerLimits, 'bodiesBytesMax' | 'bodyTurnMsMax'>
-
-interface Waiting {
-  readonly body: object
-  readonly bytes: number
-  readonly go: (error?: Error) => void
-}
-
-/**
- * Bytes that bodies hold, and those that wait for room, in the order in which they came. The eldest body is always let in, lest bodies that
- * are there in part wait for each other: so the bound may be exceeded by one body.
- */
-class BodyRoom {
-  private held = 0
-  private readonly bodies = new Set<object>()
-  private waiting: readonly Waiting[] = []
-  private readonly limits: BodyLimits
-
-  constructor(limits: BodyLimits) {
-    this.limits = limits
-  }
-
-  enter(body: object): void {
-    this.bodies.add(body)
-  }
-
-  /** `go` is called once there is room, maybe at once; with ServerBusy, and nothing held, where none came in time. */
-  take(body: object, bytes: number, go: (error?: Error) => void): void {
-    const { bodiesBytesMax, bodyTurnMsMax } = this.limits
-    if (this.isEldest(body) || (this.waiting.length === 0 && this.held + bytes <= bodiesBytesMax)) {
-      this.held += bytes
-      go()
-      return
-    }
-    const timeout = setTimeout(() => {
-      this.waiting = this.waiting.filter((one) => one !== entry)
-      const message = `The request bodies in progress already take the maximum of ${bodiesBytesMax} bytes (bodiesBytesMax).`
-      entry.go(new AshlarError('ServerBusy', message))
-      this.admit()
-    }, bodyTurnMsMax)
-    const entry: Waiting = {
-      body,
-      bytes,
-      go(error) {
-        clearTimeout(timeout)
-        go(error)
-      },
-    }
-    this.waiting = [...this.waiting, entry]
-  }
-
-  /** `bytes`: all that it has taken; what it still waits for is not let in any more. */
-  leave(body: object, bytes: number): void {
-    this.bodies.delete(body)
-    this.held -= bytes
-    this.admit()
-  }
-
-  giveBack(bytes: number): void {
-    this.held -= bytes
-    this.admit()
-  }
-
-  private isEldest(body: object): boolean {
-    return this.bodies.values().next().value === body
-  }
-
-  private admit(): void {
-    for (;;) {
-      const [first] = this.waiting
-      const next = this.waiting.find(({ body }) => this.isEldest(body)) ?? first
-      if (next === undefined) return
-      if (!this.isEldest(next.body) && this.held + next.bytes > this.limits.bodiesBytesMax) return
-      this.waiting = this.waiting.filter((one) => one !== next)
-      this.held += next.bytes
-      next.go()
-    }
-  }
-}
+type BodyLimits = Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>
 
 const methodsWithBody: readonly string[] = ['POST', 'PUT', 'DELETE']
+
+/** Resolves once there is room for so many values, among those of all bodies. Throws ServerBusy where there is none in time. */
+export type AdmitValues = (values: number) => Promise<void>
 
 /**
  * Decompresses bodies, and lets them in as long as there is room; the others wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). What
  * a request has taken it gives back at its end. Small bodies are not counted: as many as there are connections do not matter. Call it
- * before the routes are there.
+ * before the routes are there. Returns what admits the values of a request's body; undefined where they are not counted either.
  */
-export function limitBodies(app: FastifyInstance, limits: BodyLimits): void {
-  const room = new BodyRoom(limits)
+export function limitBodies(
+  app: FastifyInstance,
+  { bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: BodyLimits,
+): (request: FastifyRequest) => AdmitValues | undefined {
+  const room = new BodyRoom(
+    bodiesBytesMax,
+    bodyTurnMsMax,
+    `The request bodies in progress already take the maximum of ${bodiesBytesMax} bytes (bodiesBytesMax).`,
+  )
+  const values = new BodyRoom(
+    bodiesValuesMax,
+    bodyTurnMsMax,
+    `The request bodies in progress already have the maximum of ${bodiesValuesMax} values (bodiesValuesMax).`,
+  )
+  const responses = new WeakMap<FastifyRequest, ServerResponse>()
   const takeIn: preParsingHookHandler = (request, reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = request.headers
     const isPlain = transfer === undefined && encoding === undefined
     if (isPlain && (length === undefined || Number(length) <= smallBodyBytes)) return done(null, payload)
+    responses.set(request, reply.raw)
     try {
       const plain = encoding === undefined ? (payload as Readable) : decompress(payload as Readable, encoding)
       done(null, counted(plain, room, reply.raw))
@@ -109,6 +48,31 @@ export function limitBodies(app: FastifyInstance, limits: BodyLimits): void {
   app.addHook('onRoute', (route) => {
     if (![route.method].flat().some((method) => methodsWithBody.includes(method))) return
     route.preParsing = [route.preParsing ?? [], takeIn].flat()
+  })
+  return (request) => {
+    const response = responses.get(request)
+    return response && ((count) => admitValues(values, response, count))
+  }
+}
+
+function admitValues(room: BodyRoom, response: ServerResponse, count: number): Promise<void> {
+  const body = {}
+  let taken = 0
+  let isOver = false
+  return new Promise((resolve, reject) => {
+    room.enter(body)
+    const end = (): void => {
+      if (isOver) return
+      isOver = true
+      room.leave(body, taken)
+    }
+    response.once('finish', end).once('close', end)
+    room.take(body, count, (error) => {
+      if (error !== undefined) return reject(error)
+      if (isOver) room.giveBack(count)
+      else taken = count
+      resolve()
+    })
   })
 }
 

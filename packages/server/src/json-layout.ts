@@ -70,6 +70,11 @@ export class JsonLayout {
     this.sizes = sizes
   }
 
+  /** So far. */
+  get valuesCount(): number {
+    return this.values
+  }
+
   /** Goes on with bytes[from, to) of the text. Throws MalformedRequest for brackets that do not match, and BodyTooLarge. */
   scan(bytes: Uint8Array, from: number, to: number): void {
     for (let at = from; at < to; at++) {

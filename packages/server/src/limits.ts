@@ -13,6 +13,8 @@ export interface ServerLimits {
   readonly requestHeaderBytesMax: number
   /** What the bodies of all requests under way take together, in one process, after decompression. */
   readonly bodiesBytesMax: number
+  /** What the JSON bodies of all requests under way have in values together, in one process. */
+  readonly bodiesValuesMax: number
   /** How long a body waits for room among them. */
   readonly bodyTurnMsMax: number
   /** How long the headers of a request may take to arrive. */
@@ -53,6 +55,7 @@ export const defaultServerLimits: ServerLimits = {
   objectValuesMax: 200_000,
   requestHeaderBytesMax: 16 * 2 ** 10,
   bodiesBytesMax: 256 * 2 ** 20,
+  bodiesValuesMax: 2_000_000,
   bodyTurnMsMax: 5_000,
   headersMsMax: 30_000,
   requestMsMax: 300_000,

@@ -39,11 +39,16 @@ const usualSizes: JsonSizes = {
 
 /**
  * Integers beyond 2^53 come as bigint. Values are counted before anything is built of them; where there are many, others have their
- * turn in between, and the value comes later. Throws MalformedRequest and BodyTooLarge.
+ * turn in between, and the value comes later. `admit` is waited for before they are built. Throws MalformedRequest and BodyTooLarge.
  */
-export function parseJson(body: Uint8Array, limits: JsonLimits, sizes: JsonSizes = usualSizes): Awaitable<unknown> {
+export function parseJson(
+  body: Uint8Array,
+  limits: JsonLimits,
+  sizes: JsonSizes = usualSizes,
+  admit?: (values: number) => Promise<void>,
+): Awaitable<unknown> {
   // Each value takes a byte.
-  if (body.length > Math.min(sizes.smallBytes, limits.valuesMax)) return parseLarge(body, limits, sizes)
+  if (body.length > Math.min(sizes.smallBytes, limits.valuesMax)) return parseLarge(body, limits, sizes, admit)
   const text = decode(body)
   checkDepth(text, limits.depthMax)
   return parseText(text)
@@ -54,7 +59,12 @@ export function decodeText(body: Uint8Array): string {
   return decode(body).replace(/^\uFEFF/, '')
 }
 
-async function parseLarge(body: Uint8Array, limits: JsonLimits, sizes: JsonSizes): Promise<unknown> {
+async function parseLarge(
+  body: Uint8Array,
+  limits: JsonLimits,
+  sizes: JsonSizes,
+  admit?: (values: number) => Promise<void>,
+): Promise<unknown> {
   const { sliceBytes, pieces } = sizes
   const slice = openTimeSlice()
   const layout = new JsonLayout(limits, pieces)
@@ -63,6 +73,7 @@ async function parseLarge(body: Uint8Array, limits: JsonLimits, sizes: JsonSizes
     await slice.breath()
   }
   layout.end()
+  await admit?.(layout.valuesCount)
   const { root } = layout
   if (root === undefined) return parseText(decode(body))
   checkBlank(body, 0, root.from)

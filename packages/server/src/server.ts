@@ -91,8 +91,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   })
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   app.setNotFoundHandler(collectPaths(app))
-  takeBodies(app, limits)
-  limitBodies(app, limits)
+  takeBodies(app, limits, limitBodies(app, limits))
   logRequests(app, options.logger)
   closeQueuedResponses(app.server)
   const connections = stopInOrder(app, limits)
@@ -132,7 +131,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   return app
 }
 
-function takeBodies(app: FastifyInstance, limits: Limits): void {
+function takeBodies(app: FastifyInstance, limits: Limits, admission: ReturnType<typeof limitBodies>): void {
   app.removeAllContentTypeParsers()
   const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
     return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
@@ -143,7 +142,12 @@ function takeBodies(app: FastifyInstance, limits: Limits): void {
     if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
     // Each value takes a byte: most bodies are too short for a look at what they are.
     const isObject = body.length > limits.objectValuesMax && request.routeOptions.config.takesObject === true
-    takeBody(request, body as Buffer, (bytes) => parseJson(bytes, isObject ? ofObject : ofAny), done)
+    takeBody(
+      request,
+      body as Buffer,
+      (bytes) => parseJson(bytes, isObject ? ofObject : ofAny, undefined, admission(request)),
+      done,
+    )
   })
   app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
     const parse = (bytes: Buffer): unknown => (bytes.length === 0 ? undefined : { query: decodeText(bytes) })

@@ -10,48 +10,88 @@ const ownBytes = 2 ** 20
 /** What is taken from the pool at a time. */
 const stepBytes = 4 * 2 ** 20
 
+/** What counts against one limit, and what was taken of the pool for it. */
+class Account {
+  private bytes = 0
+  private taken = 0
+  /** Up to where nothing has to be asked. */
+  private allowed: number
+  private readonly pool: MemoryPool
+  private readonly bytesMax: number
+  private readonly poolBytesMax: number
+  private readonly refusal: (bytesMax: number) => string
+
+  constructor(pool: MemoryPool, bytesMax: number, poolBytesMax: number, refusal: (bytesMax: number) => string) {
+    this.pool = pool
+    this.bytesMax = bytesMax
+    this.poolBytesMax = poolBytesMax
+    this.refusal = refusal
+    this.allowed = Math.min(ownBytes, bytesMax)
+  }
+
+  /** Fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
+  add(bytes: number): void {
+    this.bytes += bytes
+    if (bytes > 0 && this.bytes > this.allowed) this.grow()
+  }
+
+  release(): void {
+    if (this.taken > 0) this.pool.giveBack(this.taken)
+    this.taken = 0
+    this.bytes = 0
+    this.allowed = Math.min(ownBytes, this.bytesMax)
+  }
+
+  private grow(): void {
+    const { bytes, bytesMax } = this
+    if (bytes > bytesMax) throw new AshlarError('LimitExceeded', this.refusal(bytesMax))
+    const taken = Math.ceil(bytes / stepBytes) * stepBytes
+    this.pool.take(taken - this.taken, this.poolBytesMax)
+    this.taken = taken
+    this.allowed = Math.min(taken, bytesMax)
+  }
+}
+
 /**
  * Counts what statements hold in three parts: what passes with the row at hand, what is held until the statement ends, and what is kept
  * until the request ends or lets go of it. Apart from it, what a transaction holds: objects until the statement or operation that has
- * loaded them ends, and changes until the commit. Sizes are estimates, and of values that share parts the size that they would have written out: whatever goes
- * through such a value comes by each part as often as it occurs.
+ * loaded them ends, and changes until the commit. Sizes are estimates, and of values that share parts the size that they would have
+ * written out: whatever goes through such a value comes by each part as often as it occurs.
  */
 export class RequestMemory {
-  private readonly pool: MemoryPool
-  private readonly limits: MemoryLimits
+  private readonly statements: Account
+  private readonly transaction: Account
   private passing = 0
   private held = 0
   private kept = 0
   private loaded = 0
   private changed = 0
-  /** The sum of all. */
-  private total = 0
-  /** Of the pool. */
-  private taken = 0
-  /** Up to where nothing has to be asked. */
-  private allowed: number
 
-  constructor(pool: MemoryPool, limits: MemoryLimits) {
-    this.pool = pool
-    this.limits = limits
-    this.allowed = Math.min(ownBytes, limits.statementBytesMax, limits.transactionBytesMax)
+  constructor(pool: MemoryPool, { statementBytesMax, transactionBytesMax, statementsBytesMax }: MemoryLimits) {
+    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, (max) => {
+      return `What the statements hold in memory would take more than ${max} bytes (statementBytesMax): variables, texts and lists, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`
+    })
+    this.transaction = new Account(pool, transactionBytesMax, statementsBytesMax, (max) => {
+      return `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`
+    })
   }
 
   /** Until the row ends; fewer than 0 for what is not made after all. Throws LimitExceeded and ServerBusy. */
   pass(bytes: number): void {
     this.passing += bytes
-    this.add(bytes)
+    this.statements.add(bytes)
   }
 
   endRow(): void {
-    this.total -= this.passing
+    if (this.passing === 0) return
+    this.statements.add(-this.passing)
     this.passing = 0
   }
 
   /** Until the statement ends; fewer than 0 for what is let go of before. Throws LimitExceeded and ServerBusy. */
   hold(bytes: number): void {
     this.held += bytes
-    this.add(bytes)
+    this.statements.add(bytes)
   }
 
   /** What statements hold at the moment, for `holdAgain`. */
@@ -61,7 +101,8 @@ export class RequestMemory {
 
   /** At the end of a statement that began when so much was held, or of an operation. */
   holdAgain(bytes: number): void {
-    this.total += bytes - this.held - this.passing - this.loaded
+    this.statements.add(bytes - this.held - this.passing)
+    this.transaction.add(-this.loaded)
     this.held = bytes
     this.passing = 0
     this.loaded = 0
@@ -70,7 +111,7 @@ export class RequestMemory {
   /** Until `keepAgain`; fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
   keep(bytes: number): void {
     this.kept += bytes
-    this.add(bytes)
+    this.statements.add(bytes)
   }
 
   get keptBytes(): number {
@@ -80,55 +121,32 @@ export class RequestMemory {
   /** At the beginning of another attempt, which starts with what was kept then; nothing of the one before is held. */
   keepAgain(bytes: number): void {
     this.holdAgain(0)
+    this.statements.add(bytes - this.kept)
+    this.transaction.add(-this.changed)
     this.kept = bytes
     this.changed = 0
-    this.total = bytes
   }
 
   /** An object that a transaction has read to change it, or makes. Throws LimitExceeded and ServerBusy. */
   load(bytes: number): void {
     this.loaded += bytes
-    this.add(bytes)
+    this.transaction.add(bytes)
   }
 
   /** A change or an expectation of the commit. Throws LimitExceeded and ServerBusy. */
   change(bytes: number): void {
     this.changed += bytes
-    this.add(bytes)
+    this.transaction.add(bytes)
   }
 
   /** When the request has ended. May be called again. */
   release(): void {
-    this.keepAgain(0)
-    if (this.taken > 0) this.pool.giveBack(this.taken)
-    this.taken = 0
-    this.allowed = 0
-  }
-
-  private add(bytes: number): void {
-    this.total += bytes
-    if (this.total > this.allowed) this.grow()
-  }
-
-  private grow(): void {
-    const { statementBytesMax, transactionBytesMax, statementsBytesMax } = this.limits
-    const ofTransaction = this.loaded + this.changed
-    const ofStatements = this.total - ofTransaction
-    if (ofStatements > statementBytesMax) {
-      throw new AshlarError(
-        'LimitExceeded',
-        `What the statements hold in memory would take more than ${statementBytesMax} bytes (statementBytesMax): variables, texts and lists, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`,
-      )
-    }
-    if (ofTransaction > transactionBytesMax) {
-      throw new AshlarError(
-        'LimitExceeded',
-        `What is changed together would take more than ${transactionBytesMax} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
-      )
-    }
-    const taken = Math.max(this.taken, Math.ceil(this.total / stepBytes) * stepBytes)
-    this.pool.take(taken - this.taken, statementsBytesMax)
-    this.taken = taken
-    this.allowed = Math.min(taken, ofTransaction + statementBytesMax, ofStatements + transactionBytesMax)
+    this.passing = 0
+    this.held = 0
+    this.kept = 0
+    this.loaded = 0
+    this.changed = 0
+    this.statements.release()
+    this.transaction.release()
   }
 }

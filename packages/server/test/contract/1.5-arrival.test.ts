@@ -1,5 +1,6 @@
 /** Limits on what arrives: how slowly, on how many connections, and how much of it at once. */
 import { writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { classOf, FdUnderTest } from './class-of.ts'
@@ -14,6 +15,7 @@ const usual = {
   connectionsMax: 10_000,
   connectionsPerAddressMax: 5_000,
   bodiesBytesMax: 256 * 2 ** 20,
+  bodiesValuesMax: 2_000_000,
   bodyTurnMsMax: 5_000,
 }
 const servers: ServerUnderTest[] = []
@@ -118,6 +120,30 @@ rule('1.5.12', 'bodies under way have bounded room: others are refused when thei
   line.write(last)
   expect(await line.closed).toMatch(/HTTP\/1\.1 201 /)
   expect((await send(180_000)).status).toBe(201)
+})
+
+rule('1.5.12', 'the values of bodies under way are bounded too', async () => {
+  const server = await serverWith({ bodiesValuesMax: 20_000, bodyTurnMsMax: 300 })
+  const path = new FdUnderTest(server, 'one').at('/v1/query')
+  const parameters = { list: Array.from({ length: 15_000 }, (_, i) => 100_000 + i) }
+  const doubled = `LET x = 'abcdefgh'; ${'LET x = $x + $x; '.repeat(20)}`
+  // A reply that is too large for the buffers on its way stays under way until its client reads it.
+  const large = JSON.stringify({ query: `${doubled}SHOW LIST{$x, $x}`, parameters })
+  const headers = { 'content-type': 'application/json', 'content-length': large.length }
+  const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(`${server.url}${path}`, { method: 'POST', headers }, resolve).on('error', reject).end(large)
+  })
+  const ask = (count: number) =>
+    server.post(path, { query: 'SHOW LENGTH($list)', parameters: { list: parameters.list.slice(0, count) } })
+  const refused = await ask(12_000)
+  const message = expectProblem(refused, 503, 'ServerBusy')
+  for (const word of ['20000 values', 'bodiesValuesMax']) expect(message).toContain(word)
+  expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  expect((await ask(3_000)).json).toEqual([3_000])
+  let bytes = 0
+  for await (const chunk of reply) bytes += (chunk as Buffer).length
+  expect(bytes).toBe(2 * (2 ** 23 + 2) + 5)
+  expect((await ask(12_000)).json).toEqual([12_000])
 })
 
 rule('1.5.12', 'bodies under way have bounded room: others wait for it, and small ones pass', async () => {

@@ -1,0 +1,86 @@
+/** What a request holds, by its parts, and the room that it takes among all requests; and the clock of its work. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { MemoryPool } from '../../src/budget/memory-pool.ts'
+import { RequestMemory } from '../../src/budget/request-memory.ts'
+import { WorkClock } from '../../src/budget/work-clock.ts'
+
+const megabyte = 2 ** 20
+
+describe('the memory of a request', () => {
+  const limits = { statementBytesMax: 1_000, transactionBytesMax: 2_000, statementsBytesMax: 100 * megabyte }
+
+  it('is bounded in all parts together, to the byte', () => {
+    const memory = new RequestMemory(new MemoryPool(), limits)
+    memory.keep(300)
+    memory.hold(300)
+    memory.pass(400)
+    expect(() => memory.pass(1)).toThrow(/1000 bytes \(statementBytesMax\)/)
+    memory.endRow()
+    memory.hold(400)
+    expect(() => memory.hold(1)).toThrow(/statementBytesMax/)
+    memory.holdAgain(100)
+    memory.keep(600)
+    expect(() => memory.keep(1)).toThrow(/statementBytesMax/)
+    memory.keepAgain(1_000)
+    expect(() => memory.pass(1)).toThrow(/statementBytesMax/)
+  })
+
+  it('has a bound of its own for the transaction', () => {
+    const memory = new RequestMemory(new MemoryPool(), limits)
+    memory.hold(1_000)
+    memory.load(500)
+    memory.change(1_500)
+    expect(() => memory.change(1)).toThrow(/2000 bytes in memory until the commit \(transactionBytesMax\)/)
+    expect(() => memory.pass(1)).toThrow(/statementBytesMax/)
+    memory.holdAgain(0)
+    memory.load(499)
+    expect(() => memory.load(1_000)).toThrow(/transactionBytesMax/)
+    memory.keepAgain(0)
+    memory.change(2_000)
+    memory.hold(1_000)
+  })
+
+  it('takes room among all requests in steps, keeps it, and gives it back once', () => {
+    const pool = new MemoryPool()
+    const wide = { ...limits, statementBytesMax: 50 * megabyte, transactionBytesMax: 50 * megabyte }
+    const one = new RequestMemory(pool, { ...wide, statementsBytesMax: 20 * megabyte })
+    one.hold(megabyte)
+    expect(pool.bytes).toBe(0)
+    one.hold(1)
+    expect(pool.bytes).toBe(4 * megabyte)
+    one.change(7 * megabyte)
+    expect(pool.bytes).toBe(12 * megabyte)
+    one.keepAgain(0)
+    expect(pool.bytes).toBe(12 * megabyte)
+    const other = new RequestMemory(pool, { ...wide, statementsBytesMax: 20 * megabyte })
+    other.pass(8 * megabyte)
+    expect(() => other.pass(1)).toThrow(/20971520 bytes \(statementsBytesMax\)/)
+    one.release()
+    one.release()
+    expect(pool.bytes).toBe(8 * megabyte)
+    other.pass(1)
+    other.release()
+    expect(pool.bytes).toBe(0)
+  })
+})
+
+describe('the clock of the work', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  it('does not count the time in which it is stopped', () => {
+    const clock = new WorkClock(1_000)
+    vi.advanceTimersByTime(900)
+    clock.stop()
+    vi.advanceTimersByTime(100_000)
+    expect(clock.isOver).toBe(false)
+    clock.stop()
+    clock.goOn()
+    clock.goOn()
+    vi.advanceTimersByTime(100)
+    expect(clock.isOver).toBe(false)
+    vi.advanceTimersByTime(1)
+    expect(clock.isOver).toBe(true)
+    expect(clock.restarted().isOver).toBe(false)
+  })
+})
