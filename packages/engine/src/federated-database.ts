@@ -118,6 +118,7 @@ export class FederatedDatabase implements Database {
   private readonly importDirectory: string | undefined
   private readonly memory: MemoryPool
   private readonly snapshotAges: NodeJS.Timeout
+  private ofQueries: QueryResources | undefined
 
   private constructor(options: OpenOptions, session: Session) {
     this.alias = options.alias
@@ -413,8 +414,21 @@ export class FederatedDatabase implements Database {
   private resources(): QueryResources {
     const { store, limits, catalogs, containers, session, schema, changes, receipts, plans } = this
     const { dialect, memory, importDirectory } = this
-    const kept = { store, limits, catalogs, containers, session, schema, changes, receipts, plans }
-    return { ...kept, dialect, memory, importDirectory }
+    this.ofQueries ??= {
+      store,
+      limits,
+      catalogs,
+      containers,
+      session,
+      schema,
+      changes,
+      receipts,
+      plans,
+      dialect,
+      memory,
+      importDirectory,
+    }
+    return this.ofQueries
   }
 }
 

@@ -10,6 +10,15 @@ const ownBytes = 2 ** 20
 /** What is taken from the pool at a time. */
 const stepBytes = 4 * 2 ** 20
 
+type LimitName = 'statementBytesMax' | 'transactionBytesMax'
+
+const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
+  statementBytesMax: (max) =>
+    `What the statements hold in memory would take more than ${max} bytes (statementBytesMax): variables, texts and lists, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`,
+  transactionBytesMax: (max) =>
+    `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
+}
+
 /** What counts against one limit, and what was taken of the pool for it. */
 class Account {
   private bytes = 0
@@ -19,13 +28,13 @@ class Account {
   private readonly pool: MemoryPool
   private readonly bytesMax: number
   private readonly poolBytesMax: number
-  private readonly refusal: (bytesMax: number) => string
+  private readonly limit: LimitName
 
-  constructor(pool: MemoryPool, bytesMax: number, poolBytesMax: number, refusal: (bytesMax: number) => string) {
+  constructor(pool: MemoryPool, bytesMax: number, poolBytesMax: number, limit: LimitName) {
     this.pool = pool
     this.bytesMax = bytesMax
     this.poolBytesMax = poolBytesMax
-    this.refusal = refusal
+    this.limit = limit
     this.allowed = Math.min(ownBytes, bytesMax)
   }
 
@@ -44,7 +53,7 @@ class Account {
 
   private grow(): void {
     const { bytes, bytesMax } = this
-    if (bytes > bytesMax) throw new AshlarError('LimitExceeded', this.refusal(bytesMax))
+    if (bytes > bytesMax) throw new AshlarError('LimitExceeded', refusalOf[this.limit](bytesMax))
     const taken = Math.ceil(bytes / stepBytes) * stepBytes
     this.pool.take(taken - this.taken, this.poolBytesMax)
     this.taken = taken
@@ -68,12 +77,8 @@ export class RequestMemory {
   private changed = 0
 
   constructor(pool: MemoryPool, { statementBytesMax, transactionBytesMax, statementsBytesMax }: MemoryLimits) {
-    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, (max) => {
-      return `What the statements hold in memory would take more than ${max} bytes (statementBytesMax): variables, texts and lists, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`
-    })
-    this.transaction = new Account(pool, transactionBytesMax, statementsBytesMax, (max) => {
-      return `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`
-    })
+    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, 'statementBytesMax')
+    this.transaction = new Account(pool, transactionBytesMax, statementsBytesMax, 'transactionBytesMax')
   }
 
   /** Until the row ends; fewer than 0 for what is not made after all. Throws LimitExceeded and ServerBusy. */

@@ -25,11 +25,14 @@ import { type CommitHooks, type RowsReceipt, TextCommits } from './text-commits.
 import { importedElements, newTextState, TextRun, type TextState } from './text-run.ts'
 import { givenValue } from './values/given-value.ts'
 
-/** Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes of objects and of the schema throw. */
+/**
+ * Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw. What the request
+ * holds is given back when its rows have been taken, or the iteration is ended: whoever asks does one of them.
+ */
 export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
   const memory = new RequestMemory(resources.memory, resources.limits)
   try {
-    return { chunks: releasing(memory, await answer(request, resources, memory)) }
+    return { chunks: await answer(request, resources, memory) }
   } catch (error) {
     memory.release()
     throw error
@@ -55,18 +58,9 @@ async function answer(
   return change(statements, texts, state, resources, rowSeparator, receipt)
 }
 
-/** Where nobody takes the rows, nothing is given back: whoever asks takes them, or ends the iteration. */
-async function* releasing(memory: RequestMemory, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    yield* chunks
-  } finally {
-    memory.release()
-  }
-}
-
 function prepare(
   request: QueryRequest,
-  { limits, plans, store, ...resources }: QueryResources,
+  { limits, plans, store, dialect }: QueryResources,
   memory: RequestMemory,
 ): PreparedText {
   const { text, parameters = {} } = request
@@ -80,7 +74,7 @@ function prepare(
     statements: explained(plans.statements(text), request.explain === true),
     texts: {
       text,
-      dialect: request.dialect ?? resources.dialect,
+      dialect: request.dialect ?? dialect,
       limits,
       facts: store.facts,
       signal: request.signal,
@@ -101,6 +95,7 @@ export async function runQueryWithin(
 ): Promise<QueryReply> {
   const { memory } = scope.transaction
   assert(memory !== undefined, 'a transaction of several steps has a budget')
+  const [kept, held] = [memory.keptBytes, memory.heldBytes]
   const { statements, texts, state } = prepare(request, resources, memory)
   const stepwise = statements.find(isStepwise)
   if (stepwise !== undefined) {
@@ -108,6 +103,9 @@ export async function runQueryWithin(
   }
   const run = new TextRun(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
   const rows = await rowsOf(run, statements, texts, request.rowSeparator ?? ',')
+  // Its variables are gone; the reply stays until the commit.
+  memory.holdAgain(held)
+  memory.keep(kept + bytesOf(rows) - memory.keptBytes)
   return { chunks: chunksOf(rows) }
 }
 
@@ -151,9 +149,13 @@ async function read(
     const first = await chunks.next()
     if (first.done === true) {
       snapshot.release()
+      memory.release()
       return chunksOf([])
     }
-    return streamed(first.value, chunks, texts.clock, () => snapshot.release())
+    return streamed(first.value, chunks, texts.clock, () => {
+      snapshot.release()
+      memory.release()
+    })
   } catch (error) {
     snapshot.release()
     const next = snapshotToReadAgain(resources.store, options, error)
@@ -184,8 +186,16 @@ async function* streamed(
   }
 }
 
-async function* chunksOf(buffers: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* buffers
+async function* chunksOf(buffers: readonly Buffer[], memory?: RequestMemory): AsyncGenerator<Buffer> {
+  try {
+    yield* buffers
+  } finally {
+    memory?.release()
+  }
+}
+
+function bytesOf(buffers: readonly Buffer[]): number {
+  return buffers.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
@@ -220,7 +230,8 @@ async function change(
   } catch (error) {
     throw commits.explained(error)
   }
-  return chunksOf(reply)
+  texts.memory.keepAgain(bytesOf(reply))
+  return chunksOf(reply, texts.memory)
 }
 
 /** The reply of the last of the statements, held until the commit. */
@@ -367,5 +378,5 @@ async function createIndex(
     (pointer) => indexPlace(statement)(pointer) ?? statement,
     () => resources.schema.createIndex(body, false, texts.signal, receipt?.from(rowOf)),
   )
-  return chunksOf(rowOf(index))
+  return chunksOf(rowOf(index), texts.memory)
 }

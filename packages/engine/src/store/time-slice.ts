@@ -18,18 +18,30 @@ export interface TimeSlice {
  * work. Two, since something else, such as garbage collection, may use up one slice.
  */
 export function openTimeSlice(mayGoOn?: () => Promise<void> | undefined): TimeSlice {
-  let end = performance.now() + sliceMs
-  let freeTurns = 1
-  async function turn(): Promise<void> {
-    if (freeTurns-- <= 0) await mayGoOn?.()
-    await nextTurn()
-    end = performance.now() + sliceMs
+  return new Slice(mayGoOn)
+}
+
+class Slice implements TimeSlice {
+  private end = performance.now() + sliceMs
+  private freeTurns = 1
+  private readonly mayGoOn: (() => Promise<void> | undefined) | undefined
+
+  constructor(mayGoOn: (() => Promise<void> | undefined) | undefined) {
+    this.mayGoOn = mayGoOn
   }
-  return {
-    get isOver() {
-      return performance.now() >= end
-    },
-    breath: () => (performance.now() < end ? undefined : turn()),
+
+  get isOver(): boolean {
+    return performance.now() >= this.end
+  }
+
+  breath(): Promise<void> | undefined {
+    return performance.now() < this.end ? undefined : this.turn()
+  }
+
+  private async turn(): Promise<void> {
+    if (this.freeTurns-- <= 0) await this.mayGoOn?.()
+    await nextTurn()
+    this.end = performance.now() + sliceMs
   }
 }
 

@@ -7,6 +7,7 @@ import { rowClassName } from '../dialect.ts'
 import type { ProjectionPlan } from '../plan/plan-select.ts'
 import { writeValue } from '../values/value-json.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import type { ObjectView } from './object-view.ts'
 import type { OutputRow, RowKind } from './row.ts'
@@ -190,11 +191,16 @@ async function fetchFor<R>(
 
 /** One value as a row; what it refers to is fetched first. */
 export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<Buffer> {
-  const row = { row: undefined, aggregates: [] }
-  const write = (json: JsonWriter): void | Promise<void> => {
-    if (isLarge(value)) return writeLarge(json, type, value, context)
-    writeResult(json, type, value, context)
+  if (!isLarge(value)) {
+    const rows = evaluateRows(context, [value], () => {
+      const json = new JsonWriter()
+      writeResult(json, type, value, context)
+      return json.to.copy()
+    })
+    return (rows instanceof Promise ? await rows : rows)[0] as Buffer
   }
+  const row = { row: undefined, aggregates: [] }
+  const write = (json: JsonWriter): Promise<void> => writeLarge(json, type, value, context)
   async function* one(): AsyncGenerator<readonly OutputRow<undefined>[]> {
     yield [row]
   }
