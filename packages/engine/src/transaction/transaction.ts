@@ -252,7 +252,7 @@ export class Transaction {
   }
 
   commit(): Commit {
-    return { changes: [...this.written.values()], expectations: [...this.expectations] }
+    return { changes: [...this.written.values()], expectations: this.expectations }
   }
 
   /** `text`: of its key or its bounds. */
