@@ -25,7 +25,10 @@ export class Admission {
 
   constructor(limits: AdmissionLimits) {
     this.limits = limits
-    this.beginning = new StatementQueue(limits, () => this.tooLate('to begin'))
+    // A flood of connections may take up the time of those that could all have begun: with places free, nobody is refused.
+    this.beginning = new StatementQueue(limits, (address) =>
+      this.isFree(address) ? undefined : this.tooLate('to begin'),
+    )
     this.waiting = new StatementQueue(limits, (address) =>
       this.hasShare(address) ? this.shareTaken() : this.tooLate('for one of these to end'),
     )

@@ -42,14 +42,17 @@ export interface QueueLimits {
   readonly queuedStatementsPerAddressMax: number
 }
 
+/** How long those wait on whose time is up while the server has room for them. */
+const moreMs = 50
+
 export class StatementQueue {
   private readonly limits: QueueLimits
-  private readonly tooLate: (address: string) => AshlarError
+  private readonly tooLate: (address: string) => AshlarError | undefined
   private readonly entries = new Set<Entry>()
   private readonly count = new AddressCount()
 
-  /** `tooLate`: the error of a wait that ends in vain. */
-  constructor(limits: QueueLimits, tooLate: (address: string) => AshlarError) {
+  /** `tooLate`: the error of a wait that ends in vain; undefined where it is to go on, since the turn is about to come. */
+  constructor(limits: QueueLimits, tooLate: (address: string) => AshlarError | undefined) {
     this.limits = limits
     this.tooLate = tooLate
   }
@@ -85,10 +88,16 @@ export class StatementQueue {
         leave()
         reject(signal.reason as Error)
       }
-      const timeout = setTimeout(() => {
+      const timeUp = (): void => {
+        const error = this.tooLate(address)
+        if (error === undefined) {
+          timeout = setTimeout(timeUp, moreMs)
+          return
+        }
         leave()
-        reject(this.tooLate(address))
-      }, waitsUntilMs - performance.now())
+        reject(error)
+      }
+      let timeout = setTimeout(timeUp, waitsUntilMs - performance.now())
       const entry: Entry = {
         address,
         go() {

@@ -125,6 +125,18 @@ describe('first turns', () => {
     expect(new Set(turns).size).toBe(10)
   })
 
+  it('are not refused for the time they took while places are free', async () => {
+    const admission = new Admission(limits)
+    while (admission.begin(waiter('a')) === undefined);
+    const late = { waitsUntilMs: 0 }
+    const begun = typeOf(() => admission.begin(waiter('b', late)))
+    expect(await begun).toBe('no error')
+    askFor(admission, ['a1', 'a2', 'c3'])
+    // Nobody hands turns out while the event loop is busy here: time is up first.
+    const refused = typeOf(() => admission.begin(waiter('b', late)) ?? Promise.resolve())
+    expect(['ServerBusy', 'no error']).toContain(await refused)
+  })
+
   it('are refused where too many wait for one, before a body is read too', async () => {
     const admission = new Admission(limits)
     while (admission.begin(waiter('a')) === undefined);
