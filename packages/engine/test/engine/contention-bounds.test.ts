@@ -2,7 +2,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { heldBackMsMax, queueTurnMsMax, reservationAttemptsMax, reservationMsMax } from '../../src/limits.ts'
+import {
+  attemptPauseMsMax,
+  heldBackMsMax,
+  queueTurnMsMax,
+  reservationAttemptsMax,
+  reservationMsMax,
+} from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Commit, CommitOutcome, Store } from '../../src/store/store.ts'
 import { classOf, read } from './open-fd.ts'
@@ -78,10 +84,20 @@ async function withReservation(tell: (nth: number) => Told, use: (scene: Scene) 
     await use({ fd, oids, long, statement })
   } finally {
     long.letGo()
-    await statement
+    await ending(statement)
   }
   expect((await fd.verify()).problems).toEqual([])
   await fd.close()
+}
+
+/** It may be in a pause between two attempts, which ends with the clock of the test. */
+async function ending(statement: Promise<void>): Promise<void> {
+  const watch = watched(statement)
+  while (watch.outcome === undefined) {
+    await vi.advanceTimersByTimeAsync(attemptPauseMsMax)
+    await nextTurn()
+  }
+  await statement
 }
 
 /** As a value, so that it can be looked at. */
@@ -132,7 +148,10 @@ it('a statement that fails for others again and again no longer holds back those
       change = watched(fd.updateObject(oids[0] as string, { n: 7 }))
       const ended = watched(statement)
       await vi.advanceTimersByTimeAsync(queueTurnMsMax)
-      while (change.outcome === undefined && ended.outcome === undefined) await nextTurn()
+      while (change.outcome === undefined && ended.outcome === undefined) {
+        await vi.advanceTimersByTimeAsync(attemptPauseMsMax)
+        await nextTurn()
+      }
       expect(change.outcome).toBe('done')
       expect(long.attempts).toBeLessThanOrEqual(failuresBeforeReserved + reservationAttemptsMax + 1)
     },
