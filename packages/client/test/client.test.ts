@@ -83,10 +83,15 @@ describe('AshlarClient', () => {
     await expect(client.deleteObject(oid)).rejects.toMatchObject({ type: 'ObjectNotFound' })
     stubQuery(server.federatedDatabases[0], () => chunksOf('1'))
     expect(await client.query('SHOW 1')).toEqual([1])
+    expect(await client.statements()).toEqual([])
+    await expect(client.stopStatement('none')).rejects.toMatchObject({ type: 'StatementNotFound' })
     await client.shutDown()
     const paths = [...used].map((path) => path.replace(oid, ':oid').replace('by.name', ':name'))
     const named = paths.map((path) =>
-      path.replace(/namespace\/\w+$/, 'namespace/:name').replace('Shop.Gadget', ':class'),
+      path
+        .replace(/namespace\/\w+$/, 'namespace/:name')
+        .replace('Shop.Gadget', ':class')
+        .replace('statement/none', 'statement/:id'),
     )
     const table = operations.map(({ method, path }) => `${method} ${path}`).filter((path) => path !== 'POST /shutdown')
     expect(new Set(named)).toEqual(new Set(table))
