@@ -82,9 +82,12 @@ export class Statement {
     return this.queued(this.admission.begin(this.waiter()))
   }
 
-  /** Waited for before it works on, or sends rows, for long; undefined where it has a place. Throws as `mayBegin`. */
+  /** Waited for before it works on, or sends rows, for long; undefined where it has a place, and once it has ended. Throws as `mayBegin`. */
   readonly mayGoOn = (): Promise<void> | undefined => {
     if (this.hasPlace) return undefined
+    this.signal.throwIfAborted()
+    // Nobody would give it back.
+    if (this.isOver) return undefined
     // Its work and its reply may both ask.
     this.place ??= this.takePlace()?.finally(() => {
       this.place = undefined

@@ -1,8 +1,12 @@
 /** How many statements work at once, how many wait, and who goes first. */
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AshlarError } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
 import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
+import type { BrokenOffReplies } from '../../src/statements/broken-off.ts'
+import { Statement } from '../../src/statements/statement.ts'
 import type { Waiter } from '../../src/statements/statement-queue.ts'
 
 const limits: AdmissionLimits = {
@@ -95,6 +99,30 @@ describe('places', () => {
     admission.leave('a')
     await nextTurn()
     expect(got).toEqual(['a4'])
+  })
+})
+
+describe('a statement', () => {
+  it('that has ended with its client takes no place, whatever of its work still asks for one', () => {
+    const admission = new Admission({ ...limits, statementsMax: 1 })
+    const response = new EventEmitter()
+    const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress: 'a' } as const
+    let ended = 0
+    const statement = new Statement(
+      asked,
+      response as ServerResponse,
+      admission,
+      1_000_000,
+      {} as BrokenOffReplies,
+      () => {
+        ended += 1
+      },
+    )
+    response.emit('close')
+    statement.worked()
+    expect(ended).toBe(1)
+    expect(() => statement.mayGoOn()).toThrow(statement.signal.reason as Error)
+    expect(askFor(admission, ['b1'])).toEqual(['b1'])
   })
 })
 
