@@ -17,6 +17,7 @@ import {
 import { recordFormats } from '../records/record-formats.ts'
 import { countObjects } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import { readBeginning } from '../store/read-range.ts'
 import type { Change, Entry, Expectation } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
@@ -111,9 +112,9 @@ async function upgradeBatch(changes: CatalogChanges, position: Position): Promis
       const after = position.last === undefined ? from : Buffer.concat([objectKey(position.last), Buffer.from([0])])
       if (Buffer.compare(after, to) >= 0) continue
       const start = Buffer.compare(after, from) > 0 ? after : from
-      const { ranges } = await snapshot.read([], [{ from: start, to, limit: batchObjects - entries.length }])
-      entries.push(...(ranges[0] ?? []))
-      if (entries.length >= batchObjects) break
+      const beginning = await readBeginning(snapshot, { from: start, to }, batchObjects - entries.length)
+      entries.push(...beginning.entries)
+      if (!beginning.isWhole || entries.length >= batchObjects) break
     }
     const lastEntry = entries.at(-1)
     if (lastEntry === undefined) return undefined

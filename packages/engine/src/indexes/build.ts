@@ -12,6 +12,7 @@ import { decodeRecord, revisionPrefixOf, shapeNumberOf } from '../records/record
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import { readBeginning } from '../store/read-range.ts'
 import type { Awaitable, Bytes, Change, Expectation, Snapshot, Store } from '../store/store.ts'
 import { awaitCommitsUnderWay } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
@@ -109,8 +110,8 @@ async function coveredRanges(context: BuildContext, index: IndexNumber): Promise
 async function readBatch(context: BuildContext, from: Buffer, to: Buffer): Promise<SeenObject[]> {
   const snapshot = await context.store.snapshot()
   try {
-    const { ranges } = await snapshot.read([], [{ from, to, limit: context.batchObjects }])
-    return (ranges[0] ?? []).map(({ key, value }) => ({ oid: oidOfObjectKey(key), record: value }))
+    const { entries } = await readBeginning(snapshot, { from, to }, context.batchObjects)
+    return entries.map(({ key, value }) => ({ oid: oidOfObjectKey(key), record: value }))
   } finally {
     snapshot.release()
   }

@@ -2,11 +2,12 @@
 
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassFormat } from './class-format.ts'
 import { objectKey } from './object-key.ts'
+import { PartSizes } from './part-sizes.ts'
 import { decodeRecord, shapeNumberOf } from './record-format.ts'
 import { type RecordFormats, recordFormats } from './record-formats.ts'
 import type { RecordValues } from './record-values.ts'
@@ -33,6 +34,7 @@ export class WorkingSet {
   readonly transaction: Transaction
   readonly formats: RecordFormats
   private readonly states = new Map<Oid, ObjectState>()
+  private readonly sizes = new PartSizes(objectsAtOnce)
 
   constructor(transaction: Transaction, catalog: Catalog) {
     this.transaction = transaction
@@ -67,9 +69,7 @@ export class WorkingSet {
       const part = new Set(oids.length <= objectsAtOnce ? oids : oids.slice(at, at + objectsAtOnce))
       const missing = [...part].filter((oid) => !this.states.has(oid))
       if (missing.length === 0) continue
-      await this.loadPart(missing)
-      const breath = slice.breath()
-      if (breath !== undefined) await breath
+      await this.loadPart(missing, slice)
     }
   }
 
@@ -91,11 +91,16 @@ export class WorkingSet {
     return state
   }
 
-  private async loadPart(oids: readonly Oid[]): Promise<void> {
-    const { values } = await this.transaction.read(oids.map(objectKey))
-    for (const [position, oid] of oids.entries()) {
-      const stored = values[position]
-      if (stored !== undefined) this.states.set(oid, this.decode(oid, stored))
+  private async loadPart(oids: readonly Oid[], slice: TimeSlice): Promise<void> {
+    for (const part of this.sizes.parts(oids)) {
+      const { values } = await this.transaction.read(part.map(objectKey))
+      this.sizes.note(values)
+      for (const [position, oid] of part.entries()) {
+        const stored = values[position]
+        if (stored !== undefined) this.states.set(oid, this.decode(oid, stored))
+      }
+      const breath = slice.breath()
+      if (breath !== undefined) await breath
     }
   }
 

@@ -1,4 +1,4 @@
-/** Reads a range of any size: a short one in one trip, a longer one with turns for others in between. */
+/** Reads a range of any size: a short one in one trip, a longer one with turns for others in between, or only its beginning. */
 import type { Bytes, Entry, KeyRange, Snapshot } from './store.ts'
 
 const entriesInFirstTrip = 1_000
@@ -25,4 +25,29 @@ export async function withRest(
     for (const entry of batch) all.push(entry)
   }
   return all
+}
+
+/** What the beginning of a range may take in memory, its last entry aside. */
+const beginningBytesMax = 4 * 2 ** 20
+
+/**
+ * The first entries of a range, at most `entriesMax`, and fewer where they are large; `isWhole` where there are no others. The bytes belong to
+ * the caller. A store that takes a trip for each page reads `entriesMax` of any size.
+ */
+export async function readBeginning(
+  snapshot: Snapshot,
+  range: KeyRange,
+  entriesMax: number,
+): Promise<{ readonly entries: readonly Entry[]; readonly isWhole: boolean }> {
+  const entries: Entry[] = []
+  let bytes = 0
+  const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
+  for await (const batch of snapshot.scan(range, copy, { limit: entriesMax, batch: entriesMax })) {
+    for (const entry of batch) {
+      entries.push(entry)
+      bytes += entry.value.length
+    }
+    if (bytes >= beginningBytesMax) return { entries, isWhole: false }
+  }
+  return { entries, isWhole: entries.length < entriesMax }
 }

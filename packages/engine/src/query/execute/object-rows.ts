@@ -220,10 +220,21 @@ async function* fetchObjects(
       context.hold(0, oids.length * 64)
       for (const oid of oids) seen.add(oid)
     }
-    const rows = await loadAndFilter(work, [...new Set(oids)])
-    if (rows.length > 0) yield rows
+    yield* loadInParts(work, [...new Set(oids)])
     const breath = context.breathe()
     if (breath !== undefined) await breath
+  }
+}
+
+/** Large objects few at a time. */
+async function* loadInParts(work: ObjectScan, oids: readonly Oid[]): AsyncGenerator<ObjectView[]> {
+  let isFirst = true
+  for (const part of work.context.reader.parts(oids)) {
+    const breath = isFirst ? undefined : work.context.breathe()
+    if (breath !== undefined) await breath
+    isFirst = false
+    const rows = await loadAndFilter(work, part)
+    if (rows.length > 0) yield rows
   }
 }
 
@@ -292,12 +303,12 @@ async function* scanOrdered(
           plain.push(entry.oid)
           continue
         }
-        if (plain.length > 0) yield await loadAndFilter(work, plain)
+        yield* loadInParts(work, plain)
         plain = []
         alike ??= { prefix, oids: [] }
         alike.oids.push(entry.oid)
       }
-      if (plain.length > 0) yield await loadAndFilter(work, plain)
+      yield* loadInParts(work, plain)
     }
     if (alike !== undefined) yield* sorted(work, alike.oids, orderBy)
   }
@@ -314,8 +325,15 @@ async function* sorted(
   orderBy: readonly OrderPlan[],
 ): AsyncGenerator<ObjectView[]> {
   const { plan, run, context } = work
-  const views = await loadAndFilter(work, oids)
-  context.hold(views.length, views.length * 256)
+  const views: ObjectView[] = []
+  for await (const part of loadInParts(work, oids)) {
+    let bytes = 0
+    for (const view of part) {
+      views.push(view)
+      bytes += 256 + view.record.length
+    }
+    context.hold(part.length, bytes)
+  }
   const keys = await evaluateRows(context, views, (view) => {
     run.slots[plan.slot] = view
     return sortKey(orderBy, run)

@@ -10,7 +10,6 @@ import { toAshlarError } from '../../objects/value-error.ts'
 import { revisionPrefixOf } from '../../records/record-format.ts'
 import { isSameValue } from '../../records/same-value.ts'
 import type { ObjectState } from '../../records/working-set.ts'
-import { objectsAtOnce } from '../../records/working-set.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundUpsert } from '../bind/bind-change.ts'
 import type { BoundAssignment, BoundAttribute } from '../bind/bound.ts'
@@ -118,8 +117,8 @@ export async function* changedChunks(
   const run = newRun(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(plan.objects.slot)
   async function* views(): AsyncGenerator<ObjectView[]> {
-    for (let at = 0; at < oids.length; at += objectsAtOnce) {
-      const loaded = await context.reader.load(oids.slice(at, at + objectsAtOnce))
+    for (const part of context.reader.parts(oids)) {
+      const loaded = await context.reader.load(part)
       yield loaded.filter((view) => view !== undefined)
     }
   }

@@ -4,6 +4,7 @@ import { linkHeaderBytes, linkKind, linkRange } from '../../links/link-keys.ts'
 import { readMapEntries } from '../../links/map-entries.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { objectKey } from '../../records/object-key.ts'
+import { PartSizes } from '../../records/part-sizes.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
@@ -17,6 +18,10 @@ import { type ObjectReader, pending } from './run.ts'
 /** What is kept of objects and links read before, from one batch of rows to the next. */
 const keptObjectsMax = 20_000
 const keptEntriesMax = 200_000
+/** Of the records of those objects. */
+const keptBytesMax = 16 * 2 ** 20
+/** Objects that are loaded in one trip. */
+const loadedAtOnce = 1_000
 
 const noRecord = Buffer.alloc(0)
 
@@ -31,6 +36,8 @@ export class SnapshotReader implements ObjectReader {
   private readonly views = new Map<Oid, ObjectView>()
   private readonly entries = new Map<string, readonly Entry[]>()
   private entriesKept = 0
+  private bytesKept = 0
+  private readonly sizes: PartSizes
   private readonly wantedObjects = new Set<Oid>()
   private readonly wantedLinks = new Map<string, RangeRead>()
 
@@ -38,6 +45,8 @@ export class SnapshotReader implements ObjectReader {
     this.snapshot = snapshot
     this.formats = recordFormats(catalog)
     this.isImmediate = isImmediate
+    // Where each part is a trip, of small objects all come in one.
+    this.sizes = isImmediate ? new PartSizes(loadedAtOnce) : new PartSizes(loadedAtOnce, loadedAtOnce)
   }
 
   object(oid: Oid): ObjectView {
@@ -63,7 +72,7 @@ export class SnapshotReader implements ObjectReader {
 
   /** Between batches: lets go of what was read before, where it has become much. */
   trim(): void {
-    if (this.views.size > keptObjectsMax) this.views.clear()
+    if (this.views.size > keptObjectsMax || this.bytesKept > keptBytesMax) this.forgetObjects()
     if (this.entriesKept <= keptEntriesMax) return
     this.entries.clear()
     this.entriesKept = 0
@@ -115,8 +124,14 @@ export class SnapshotReader implements ObjectReader {
     return answer instanceof Promise ? answer.then((read) => this.viewsOf(oids, read)) : this.viewsOf(oids, answer)
   }
 
+  /** So many that they can be loaded at a time. */
+  parts(oids: readonly Oid[]): Iterable<readonly Oid[]> {
+    return this.sizes.parts(oids)
+  }
+
   private viewsOf(oids: readonly Oid[], { values }: ReadAnswer): (ObjectView | undefined)[] {
     this.objectsRead += oids.length
+    this.sizes.note(values)
     return oids.map((oid, i) => {
       const record = values[i]
       return record === undefined ? undefined : this.view(oid, undefined, record)
@@ -129,10 +144,19 @@ export class SnapshotReader implements ObjectReader {
 
   private keepObject(oid: Oid, record: Bytes | undefined): ObjectView {
     this.objectsRead++
+    const { length } = record ?? noRecord
+    // What is wanted again is read again; where that takes a trip, whatever a batch has asked for is kept until its end.
+    if (this.isImmediate && this.bytesKept + length > keptBytesMax) this.forgetObjects()
+    this.bytesKept += length
     const view =
       record === undefined ? new ObjectView(oid, undefined, undefined, noRecord) : this.view(oid, undefined, record)
     this.views.set(oid, view)
     return view
+  }
+
+  private forgetObjects(): void {
+    this.views.clear()
+    this.bytesKept = 0
   }
 
   private keepEntries(name: string, entries: readonly Entry[]): readonly Entry[] {

@@ -1,0 +1,76 @@
+/** Objects are read few at a time where they are large: what they take in memory is known only once they are read. */
+import { expect, it } from 'vitest'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Bytes, ReadAnswer, Snapshot, Store } from '../../src/store/store.ts'
+import { classOf, index } from '../engine/open-fd.ts'
+
+const count = 100
+const textBytes = 2 ** 17
+/** A first part whose sizes nobody knows, or what parts take, and what is kept of those before. */
+const bytesMax = 40 * textBytes
+
+/** The most bytes of records that one read gives: everything that it gives is in memory at the same time. */
+function watched(store: Store): { readonly store: Store; longest: number } {
+  const seen = { longest: 0, store }
+  const note = (all: readonly (Bytes | undefined)[]): void => {
+    seen.longest = Math.max(
+      seen.longest,
+      all.reduce((sum, one) => sum + (one?.length ?? 0), 0),
+    )
+  }
+  const noteAnswer = (answer: ReadAnswer): ReadAnswer => {
+    note([...answer.values, ...answer.ranges.flat().map(({ value }) => value)])
+    return answer
+  }
+  const ofSnapshot = (snapshot: Snapshot): Snapshot =>
+    new Proxy(snapshot, {
+      get(target, name) {
+        const found = Reflect.get(target, name, target) as unknown
+        if (name !== 'read') return typeof found === 'function' ? found.bind(target) : found
+        return (...given: Parameters<Snapshot['read']>) => {
+          const answer = target.read(...given)
+          return answer instanceof Promise ? answer.then(noteAnswer) : noteAnswer(answer)
+        }
+      },
+    })
+  seen.store = new Proxy(store, {
+    get(target, name) {
+      const found = Reflect.get(target, name, target) as unknown
+      if (name !== 'snapshot') return typeof found === 'function' ? found.bind(target) : found
+      return (...given: Parameters<Store['snapshot']>) => {
+        const snapshot = target.snapshot(...given)
+        return snapshot instanceof Promise ? snapshot.then(ofSnapshot) : ofSnapshot(snapshot)
+      }
+    },
+  })
+  return seen
+}
+
+it('an index build, an upgrade, queries and changes hold some large objects at a time, not all', async () => {
+  const seen = watched(await openStore('memory:'))
+  const fd = await FederatedDatabase.open({ alias: 'test', store: seen.store })
+  await fd.defineClasses([classOf('Text', { n: 'integer', body: 'string' })], 'create')
+  await fd.createIndex(index('byNumber', 'Text', false, 'n'))
+  const body = 'x'.repeat(textBytes)
+  for (let n = 0; n < count; n++) await fd.createObject('Text', { n, body })
+  const query = async (text: string): Promise<number> => {
+    let bytes = 0
+    for await (const chunk of (await fd.query({ text })).chunks) bytes += chunk.length
+    return bytes
+  }
+  const works: Record<string, () => Promise<unknown>> = {
+    'index build': () => fd.createIndex(index('byBody', 'Text', false, 'body')),
+    upgrade: () => fd.upgradeObjects(),
+    'objects by an index': () => query("FROM Text WHERE n >= 0 AND body != '' RETURN n"),
+    'objects in the order of an index': () => query('FROM Text ORDER BY n RETURN n'),
+    change: () => query('UPDATE Text SET n TO n + 1 RETURN COUNT()'),
+  }
+  for (const [name, work] of Object.entries(works)) {
+    seen.longest = 0
+    await work()
+    expect([name, seen.longest < bytesMax]).toEqual([name, true])
+  }
+  expect((await fd.verify()).problems).toEqual([])
+  await fd.close()
+})
