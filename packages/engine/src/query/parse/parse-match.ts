@@ -7,7 +7,13 @@ import type { TokenCursor } from './token-cursor.ts'
 /** MATCH is taken. */
 export function parseMatch(cursor: TokenCursor, start: number): MatchStatement {
   const mode = takeMode(cursor)
-  const patterns = cursor.list(() => parsePattern(cursor, mode))
+  let vertices = 0
+  const patterns = cursor.list(() => {
+    const pattern = parsePattern(cursor, mode)
+    vertices += pattern.vertices.length
+    cursor.checkVertices(vertices)
+    return pattern
+  })
   const where = parseWhere(cursor)
   const clauses = parseClauses(cursor, where, true)
   cursor.expectWord('RETURN')

@@ -9,6 +9,7 @@ import type { Token } from './token.ts'
 /** How deep expressions and statements may be nested in each other, and how long a chain of operators may be. */
 const depthMax = 200
 const chainMax = 500
+const verticesMax = chainMax + 1
 
 export class TokenCursor {
   readonly text: string
@@ -203,5 +204,10 @@ export class TokenCursor {
   /** Throws where a chain such as a + b + … or a.b.… has become too long. */
   checkChain(links: number): void {
     if (links > chainMax) throw syntaxError(this.text, this.peek(), `a chain has more than ${chainMax} links`)
+  }
+
+  /** Throws where the patterns of one MATCH have too many vertices: each of them is a step on the stack when rows are found. */
+  checkVertices(count: number): void {
+    if (count > verticesMax) throw syntaxError(this.text, this.peek(), `MATCH has more than ${verticesMax} vertices`)
   }
 }

@@ -194,6 +194,19 @@ describe('the clauses of MATCH', () => {
   })
 })
 
+describe('the vertices of one MATCH', () => {
+  const separate = (count: number): string =>
+    `MATCH ${Array.from({ length: count }, () => '(:Place)').join(', ')} RETURN 1`
+
+  queryTest('are at most 501, in one pattern or in many', data, async (db) => {
+    expect(await db.rows(`MATCH WALK (p:Person {name: 'Nobody'})${'-->()'.repeat(500)} RETURN p.name`)).toEqual([])
+    for (const count of [502, 2000]) {
+      const { type, message } = await db.failure(separate(count))
+      expect([type, message]).toEqual(['QuerySyntaxError', expect.stringMatching(/MATCH has more than 501 vertices/)])
+    }
+  })
+})
+
 describe('the plan of a pattern', () => {
   const leaves = (plan: ShownPlan): ShownPlan[] => (plan.inputs === undefined ? [plan] : plan.inputs.flatMap(leaves))
 
