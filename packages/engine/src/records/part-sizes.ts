@@ -1,6 +1,5 @@
 /** How many objects are read at a time, by how large those before were: what they take in memory is known only once they are read. */
 import type { Bytes } from '../store/store.ts'
-import type { Oid } from '../types/oid.ts'
 
 /** While nothing is known of their sizes, unless told otherwise. */
 const firstObjects = 32
@@ -17,21 +16,21 @@ export class PartSizes {
   }
 
   /** Each part is as large as is right when it is asked for. */
-  *parts(oids: readonly Oid[]): Generator<readonly Oid[]> {
+  *parts<T>(all: readonly T[]): Generator<readonly T[]> {
     let at = 0
-    while (at < oids.length) {
+    while (at < all.length) {
       const { objects } = this
-      yield at === 0 && oids.length <= objects ? oids : oids.slice(at, at + objects)
+      yield at === 0 && all.length <= objects ? all : all.slice(at, at + objects)
       at += objects
     }
   }
 
-  /** The records of a part, as they were read. */
-  note(records: readonly (Bytes | undefined)[]): void {
+  /** The records of a part, as they were read; `parted`: how many the part had, of which several may share a record. */
+  note(records: Iterable<Bytes | undefined>, parted: number): void {
     let bytes = 0
     for (const record of records) bytes += record?.length ?? 0
-    const fitting = Math.floor((partBytes * records.length) / Math.max(1, bytes))
+    const fitting = Math.floor((partBytes * parted) / Math.max(1, bytes))
     // A few records say little of the others: the next part is not much larger than this one.
-    this.objects = Math.max(1, Math.min(fitting, this.objectsMax, Math.max(firstObjects, 8 * records.length)))
+    this.objects = Math.max(1, Math.min(fitting, this.objectsMax, Math.max(firstObjects, 8 * parted)))
   }
 }

@@ -94,7 +94,7 @@ export class WorkingSet {
   private async loadPart(oids: readonly Oid[], slice: TimeSlice): Promise<void> {
     for (const part of this.sizes.parts(oids)) {
       const { values } = await this.transaction.read(part.map(objectKey))
-      this.sizes.note(values)
+      this.sizes.note(values, part.length)
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
         if (stored !== undefined) this.states.set(oid, this.decode(oid, stored))

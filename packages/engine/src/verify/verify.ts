@@ -7,9 +7,11 @@ import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { AshlarError } from '../errors.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
+import { PartSizes } from '../records/part-sizes.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { DamagedEntry } from '../store/damaged-entry.ts'
 import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import { probeIndexEntry } from './index-probes.ts'
 import { probeLinkEntry } from './link-probes.ts'
 import { probeObject } from './object-probes.ts'
@@ -90,6 +92,8 @@ async function probeRange(
 ): Promise<number> {
   let count = 0
   const reader = new ProbeReader(snapshot)
+  const sizes = new PartSizes(batchEntries)
+  const slice = openTimeSlice()
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   const onDamage = (error: AshlarError): void => {
     // The first behind the range before is met twice.
@@ -100,14 +104,25 @@ async function probeRange(
   for await (const batch of snapshot.scan(range, copy, { batch: batchEntries, onDamage })) {
     count += batch.length
     step(batch.length)
-    const byEntry = batch.map((entry) => probesOf(context, probe, entry))
-    const probes = byEntry.flat()
-    for (const [position, value] of (await reader.read(byEntry)).entries()) {
-      const problem = value === damaged ? undefined : verdictOf(probes[position]!, value)
-      if (problem !== undefined) tell(context, problem)
+    for (const part of sizes.parts(batch)) {
+      const byEntry = part.map((entry) => probesOf(context, probe, entry))
+      const probes = byEntry.flat()
+      const values = await reader.read(byEntry)
+      sizes.note(recordsIn(values), part.length)
+      for (const [position, value] of values.entries()) {
+        const problem = value === damaged ? undefined : verdictOf(probes[position]!, value)
+        if (problem !== undefined) tell(context, problem)
+      }
+      const breath = slice.breath()
+      if (breath !== undefined) await breath
     }
   }
   return count
+}
+
+/** Each once, however many have asked for it. */
+function recordsIn(values: readonly (Bytes | undefined | typeof damaged)[]): Set<Bytes> {
+  return new Set(values.filter((value) => value instanceof Uint8Array))
 }
 
 function tell(context: VerifyContext, problem: string): void {

@@ -1,6 +1,8 @@
 /** Objects are read few at a time where they are large: what they take in memory is known only once they are read. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
+import { SnapshotReader } from '../../src/query/execute/snapshot-reader.ts'
+import { StatementContext } from '../../src/query/execute/statement-context.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Bytes, ReadAnswer, Snapshot, Store } from '../../src/store/store.ts'
 import { classOf, index } from '../engine/open-fd.ts'
@@ -47,7 +49,7 @@ function watched(store: Store): { readonly store: Store; longest: number } {
   return seen
 }
 
-it('an index build, an upgrade, queries and changes hold some large objects at a time, not all', async () => {
+it('an index build, a check, an upgrade, queries and changes hold some large objects at a time, not all', async () => {
   const seen = watched(await openStore('memory:'))
   const fd = await FederatedDatabase.open({ alias: 'test', store: seen.store })
   await fd.defineClasses([classOf('Text', { n: 'integer', body: 'string' })], 'create')
@@ -64,6 +66,7 @@ it('an index build, an upgrade, queries and changes hold some large objects at a
     upgrade: () => fd.upgradeObjects(),
     'objects by an index': () => query("FROM Text WHERE n >= 0 AND body != '' RETURN n"),
     'objects in the order of an index': () => query('FROM Text ORDER BY n RETURN n'),
+    verify: () => fd.verify(),
     change: () => query('UPDATE Text SET n TO n + 1 RETURN COUNT()'),
   }
   for (const [name, work] of Object.entries(works)) {
@@ -72,5 +75,35 @@ it('an index build, an upgrade, queries and changes hold some large objects at a
     expect([name, seen.longest < bytesMax]).toEqual([name, true])
   }
   expect((await fd.verify()).problems).toEqual([])
+  await fd.close()
+})
+
+it('a walk to many large objects hands on some at a time', async () => {
+  const seen = watched(await openStore('memory:'))
+  const fd = await FederatedDatabase.open({ alias: 'test', store: seen.store })
+  const texts = { logicalType: 'list', elementSpecification: { logicalType: 'reference', referencedClass: 'Text' } }
+  await fd.defineClasses([classOf('Text', { n: 'integer', body: 'string', texts })], 'create')
+  const body = 'x'.repeat(textBytes)
+  const oids: string[] = []
+  for (let n = 1; n <= count; n++) oids.push(await fd.createObject('Text', { n, body }))
+  await fd.createObject('Text', { n: 0, texts: oids })
+  let [read, most] = [0, 0]
+  const { object } = SnapshotReader.prototype
+  vi.spyOn(SnapshotReader.prototype, 'object').mockImplementation(function (this: SnapshotReader, oid) {
+    const view = object.call(this, oid)
+    read += view.record.length
+    most = Math.max(most, read)
+    return view
+  })
+  const { breathe } = StatementContext.prototype
+  vi.spyOn(StatementContext.prototype, 'breathe').mockImplementation(function (this: StatementContext) {
+    read = 0
+    return breathe.call(this)
+  })
+  const { chunks } = await fd.query({ text: 'MATCH (h:Text {n: 0})-[:texts]->(t:Text) RETURN t.n' })
+  for await (const _ of chunks);
+  vi.restoreAllMocks()
+  expect(most).toBeGreaterThan(textBytes)
+  expect(most).toBeLessThan(bytesMax)
   await fd.close()
 })

@@ -44,6 +44,8 @@ export const matchRowKind: RowKind<MatchRow> = {
 type Batches = AsyncIterable<readonly MatchRow[]>
 
 const batchRows = 256
+/** Of the objects in which they end. */
+const batchBytes = 4 * 2 ** 20
 
 interface Search {
   readonly plan: MatchPlan
@@ -311,6 +313,7 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
   const used = pattern.mode === 'trail' ? edgesUsed(row, place) : undefined
   const stack: Frame[] = [{ steps: await stepsOf(expansion, start, direction, 0), next: 0 }]
   const walk: Taken[] = []
+  let foundBytes = 0
   let found: MatchRow[] = edge.min === 0 ? (arrive(expansion, row, been, [], start) ?? []) : []
   while (stack.length > 0) {
     const frame = stack.at(-1) as Frame
@@ -332,10 +335,14 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
     walk.push({ ...step, farClass: view.format.cls.name, edgeObject })
     const mayArrive = walk.length >= edge.min && step.place !== 'inner'
     const arrived = mayArrive ? arrive(expansion, row, been, walk, view) : undefined
-    if (arrived !== undefined) found.push(...arrived)
-    if (found.length >= batchRows) {
+    if (arrived !== undefined) {
+      found.push(...arrived)
+      foundBytes += view.record.length
+    }
+    if (found.length >= batchRows || foundBytes >= batchBytes) {
       yield found
       found = []
+      foundBytes = 0
       const breath = search.context.breathe()
       if (breath !== undefined) await breath
     }

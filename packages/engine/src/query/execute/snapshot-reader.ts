@@ -131,7 +131,7 @@ export class SnapshotReader implements ObjectReader {
 
   private viewsOf(oids: readonly Oid[], { values }: ReadAnswer): (ObjectView | undefined)[] {
     this.objectsRead += oids.length
-    this.sizes.note(values)
+    this.sizes.note(values, oids.length)
     return oids.map((oid, i) => {
       const record = values[i]
       return record === undefined ? undefined : this.view(oid, undefined, record)
