@@ -56,6 +56,8 @@ export async function runUpdate(
       expectSeen(changing, view)
       changed.push(oid)
       await applyActions(changing, plan.actions, worked[i] as ActionValues[])
+      const turn = before.breathe()
+      if (turn !== undefined) await turn
     }
     const breath = before.breathe()
     if (breath !== undefined) await breath
