@@ -1,10 +1,13 @@
 /** Workers whose start goes wrong: the system starts no process, or one is killed while another is starting. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
 import { childrenOf, isAlive } from '../process-tree.ts'
 import { type Started, start, temporaryDirectory } from './process.ts'
+
+/** However slow the machine is. */
+const patiently = { timeout: 50_000, interval: 20 }
 
 /** A server with two workers; each of its processes runs the module first. */
 function startWith(module: string): Started {
@@ -29,6 +32,12 @@ async function kill(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
+/** As the system has it: `T` is stopped by a signal. */
+function stateOf(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[0]
+}
+
 it('a worker that cannot be started is started later, and the others go on serving', async () => {
   const server = startWith(`if (cluster.isPrimary) {
     process.on('SIGUSR2', () => cluster.setupPrimary({ cwd: '/nonexistent' }))
@@ -49,13 +58,15 @@ it('the port stays the same where the first worker is killed before the second s
   const server = startWith(`if (cluster.worker?.id === 2) process.kill(process.pid, 'SIGSTOP')`)
   const [served = ''] = await logged(server, /"pid":\d+,"msg":"a worker serves"/)
   const first = Number(/\d+/.exec(served))
-  await expect.poll(() => childrenOf(server.child.pid as number).length).toBe(2)
+  await expect.poll(() => childrenOf(server.child.pid as number).length, patiently).toBe(2)
   const second = childrenOf(server.child.pid as number).find((pid) => pid !== first) as number
+  // It may be slow to stop itself, and would not be continued then.
+  await expect.poll(() => stateOf(second), patiently).toBe('T')
   await kill(first)
   process.kill(second, 'SIGCONT')
   const url = await server.url
   await logged(server, /"a worker serves"/, 3)
-  await expect.poll(() => fetch(`${url}/health/ready`).then(({ status }) => status, String)).toBe(200)
+  await expect.poll(() => fetch(`${url}/health/ready`).then(({ status }) => status, String), patiently).toBe(200)
   expect(server.log()).not.toContain('before it served')
   server.child.kill('SIGTERM')
   await server.ended
