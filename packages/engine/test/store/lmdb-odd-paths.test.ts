@@ -137,7 +137,8 @@ const oddPaths: readonly OddPath[] = [
 function expectSentence(said: string, use: Use, directory: string, sentence: string | RegExp): void {
   expect(said, use).toContain(`The LMDB store in ${directory} cannot be ${use === 'verified' ? 'checked' : 'opened'}: `)
   expect(said, use).toMatch(sentence)
-  expect(said, use).not.toMatch(/\n|\bE[A-Z]{4,}\b/)
+  // Paths are chosen at random, and may look like one of the system's names of errors.
+  expect(said.replaceAll(/\/\S+/g, ''), use).not.toMatch(/\n|\bE[A-Z]{4,}\b/)
 }
 
 describe.skipIf(isWindows)('lmdb: in place of a store', () => {

@@ -184,6 +184,8 @@ function refuseWaiting(queue: Queue, error: Error): void {
 interface Attempt {
   readonly group: Waiting[]
   readonly outcomes: (CommitOutcome | DamagedEntry)[]
+  /** Ends `Queue.sliced`. */
+  slicesEnd?: () => void
 }
 
 async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<void> {
@@ -206,12 +208,15 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     queue.stuck.end()
     const failure = await storageFailure(error, environment, location)
     if (!sparesInnocent(queue, attempt, failure)) failGroup(queue, group, failure)
+  } finally {
+    attempt.slicesEnd?.()
   }
 }
 
 /** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */
-function applyGroup(environment: Environment, queue: Queue, { group, outcomes }: Attempt): Awaitable<void> {
+function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): Awaitable<void> {
   assertIsSuccessor(environment)
+  const { group, outcomes } = attempt
   const { waiting, again } = queue
   const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.atOnce)
   const end = performance.now() + groupMs
@@ -221,24 +226,21 @@ function applyGroup(environment: Environment, queue: Queue, { group, outcomes }:
       next.isLarge || group.length >= commitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
     if (isFull && group.length > 0) break
     group.push(next)
-    if (next.isLarge) return applyLarge(environment, queue, next.commit, outcomes)
+    if (next.isLarge) return applyLarge(environment, queue, next.commit, attempt)
     bytes += next.bytes
     outcomes.push(applyCommit(environment, next.commit))
   }
 }
 
-async function applyLarge(
-  environment: Environment,
-  queue: Queue,
-  commit: Commit,
-  outcomes: Attempt['outcomes'],
-): Promise<void> {
-  const applied = applyInSlices(environment, commit, limits)
-  const over = (): void => {
-    queue.sliced = undefined
-  }
-  queue.sliced = applied.then(over, over)
-  outcomes.push(await applied)
+async function applyLarge(environment: Environment, queue: Queue, commit: Commit, attempt: Attempt): Promise<void> {
+  // Until the transaction has ended: before that, whoever counts entries would count through it.
+  queue.sliced = new Promise((resolve) => {
+    attempt.slicesEnd = () => {
+      queue.sliced = undefined
+      resolve()
+    }
+  })
+  attempt.outcomes.push(await applyInSlices(environment, commit, limits))
 }
 
 /**
