@@ -113,7 +113,11 @@ function attributeTarget(bound: Bound): AttributeTarget | undefined {
 }
 
 /** The attribute that a field of an embedded object is. */
-function embeddedAttribute({ object, index, type }: Extract<Bound, { kind: 'field' }>): BoundAttribute | undefined {
+export function embeddedAttribute({
+  object,
+  index,
+  type,
+}: Extract<Bound, { kind: 'field' }>): BoundAttribute | undefined {
   if (object.type.kind !== 'embedded') return undefined
   const { cls } = object.type
   const found = cls.attributes[index]

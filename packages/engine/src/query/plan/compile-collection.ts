@@ -96,54 +96,47 @@ function elementTypeOf(type: ValueType): ValueType {
 }
 
 function compileEach(bound: Extract<Bound, { kind: 'each' }>, compiler: Compiler): Evaluate {
-  const collection = compiler.compile(bound.collection)
-  const fill = slotFiller(bound.collection.type, bound.slot)
-  const elements = slotElements(bound.collection.type)
   const flatten = isMany(bound.body.type) ? elementsIn(bound.body.type) : undefined
-  return compileLoop(
-    compiler,
-    () => compiler.compile(bound.body),
-    (body) => ({
-      start(run) {
-        const held = collection(run)
-        if (held === null || held === undefined) return null
-        const values: unknown[] = []
-        return { elements: elements(run, held), state: values }
-      },
-      step(run, values, element) {
-        fill(run, element)
-        const value = body(run) ?? null
-        if (flatten === undefined) values.push(charged(value, run))
-        else if (value !== null) {
-          const inner = flatten(value)
-          run.memory.pass(valueBytes(inner))
-          run.work.spend(inner.length)
-          for (const one of inner) values.push(one)
-        }
-        return false
-      },
-      end: (_run, values) => values,
-    }),
-  )
+  return compileCollecting(bound, bound.body, compiler, (value, run, values) => {
+    if (flatten === undefined) values.push(charged(value, run))
+    else if (value !== null) {
+      const inner = flatten(value)
+      run.memory.pass(valueBytes(inner))
+      run.work.spend(inner.length)
+      for (const one of inner) values.push(one)
+    }
+  })
 }
 
 function compileChoose(bound: Extract<Bound, { kind: 'choose' }>, compiler: Compiler): Evaluate {
-  const collection = compiler.compile(bound.collection)
-  const fill = slotFiller(bound.collection.type, bound.slot)
-  const elements = slotElements(bound.collection.type)
+  return compileCollecting(bound, bound.predicate, compiler, (isChosen, run, values, element) => {
+    if (isChosen === true) values.push(charged(element, run))
+  })
+}
+
+/** The values that `take` adds for what the body is of each element; null where there is no collection. */
+function compileCollecting(
+  { collection, slot }: { readonly collection: Bound; readonly slot: number },
+  body: Bound,
+  compiler: Compiler,
+  take: (value: unknown, run: Run, values: unknown[], element: unknown) => void,
+): Evaluate {
+  const held = compiler.compile(collection)
+  const fill = slotFiller(collection.type, slot)
+  const elements = slotElements(collection.type)
   return compileLoop(
     compiler,
-    () => compiler.compile(bound.predicate),
-    (predicate) => ({
+    () => compiler.compile(body),
+    (evaluate) => ({
       start(run) {
-        const held = collection(run)
-        if (held === null || held === undefined) return null
+        const all = held(run)
+        if (all === null || all === undefined) return null
         const values: unknown[] = []
-        return { elements: elements(run, held), state: values }
+        return { elements: elements(run, all), state: values }
       },
       step(run, values, element) {
         fill(run, element)
-        if (predicate(run) === true) values.push(charged(element, run))
+        take(evaluate(run) ?? null, run, values, element)
         return false
       },
       end: (_run, values) => values,

@@ -1,4 +1,5 @@
 /** What a predicate asks of attributes by values that are known before the rows: what an index can answer. */
+import { embeddedAttribute } from '../bind/bind-target.ts'
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import { isConstant } from '../bind/bound.ts'
 import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
@@ -139,13 +140,4 @@ export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
     default:
       return undefined
   }
-}
-
-function embeddedAttribute({ object, index, type }: Extract<Bound, { kind: 'field' }>): BoundAttribute | undefined {
-  if (object.type.kind !== 'embedded') return undefined
-  const { cls } = object.type
-  const found = cls.attributes[index]
-  return (
-    found && { cls, number: found.number, name: found.outputName, index, spec: found.spec, linkForm: undefined, type }
-  )
 }
