@@ -28,10 +28,11 @@ import { deleteObject } from './objects/delete.ts'
 import { flushObjects } from './objects/flush.ts'
 import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
+import type { Effect } from './query/classify.ts'
 import { type Dialect, dialectDefault } from './query/dialect.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
-import { runQuery } from './query/run-query.ts'
+import { effectOfQuery, runQuery } from './query/run-query.ts'
 import { StatementPlans } from './query/statement-plans.ts'
 import { type Once, Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
@@ -267,6 +268,11 @@ export class FederatedDatabase implements Database {
   /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   query(request: QueryRequest): Promise<QueryReply> {
     return runQuery(request, this.resources())
+  }
+
+  /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
+  classify(request: QueryRequest): Effect {
+    return effectOfQuery(request, this.resources())
   }
 
   /**

@@ -12,7 +12,7 @@ import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './ast.ts'
-import { changesAnything } from './changes-anything.ts'
+import { classify, type Effect } from './classify.ts'
 import type { TextContext } from './execute/statement-context.ts'
 import { valueBytes } from './execute/value-bytes.ts'
 import { noTextFormats } from './functions/text-format.ts'
@@ -49,7 +49,7 @@ async function answer(
   const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
-  if (!statements.some(changesAnything)) {
+  if (classify(statements) === 'read') {
     const options: SnapshotOptions = { purpose: 'reading', onEnded: request.onEnded }
     return read(statements, texts, state, resources, rowSeparator, options)
   }
@@ -58,20 +58,33 @@ async function answer(
   return change(statements, texts, state, resources, rowSeparator, receipt)
 }
 
+/** What the request would do. Throws QuerySyntaxError, LimitExceeded. */
+export function effectOfQuery(request: QueryRequest, resources: QueryResources): Effect {
+  return classify(statementsOf(request, resources))
+}
+
+function statementsOf(
+  { text, explain }: QueryRequest,
+  { limits, plans }: Pick<QueryResources, 'limits' | 'plans'>,
+): readonly Statement[] {
+  if (text.length > limits.queryCharactersMax) {
+    const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
+    throw new AshlarError('LimitExceeded', message, [{ pointer: '/query', message }])
+  }
+  return explained(plans.statements(text), explain === true)
+}
+
 function prepare(
   request: QueryRequest,
   { limits, plans, store, dialect }: QueryResources,
   memory: RequestMemory,
 ): PreparedText {
   const { text, parameters = {} } = request
-  if (text.length > limits.queryCharactersMax) {
-    const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
-    throw new AshlarError('LimitExceeded', message, [{ pointer: '/query', message }])
-  }
+  const statements = statementsOf(request, { limits, plans })
   const given = Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)] as const)
   for (const [, { value }] of given) memory.keep(valueBytes(value))
   return {
-    statements: explained(plans.statements(text), request.explain === true),
+    statements,
     texts: {
       text,
       dialect: request.dialect ?? dialect,

@@ -24,7 +24,7 @@ import type {
 } from './ast.ts'
 import { resolveClass } from './bind/class-names.ts'
 import type { NestedValue } from './bind/scope.ts'
-import { changesAnything } from './changes-anything.ts'
+import { effectOf } from './classify.ts'
 import { constantOf } from './execute/access-oids.ts'
 import { type Changing, createFrom, withoutNewObjects } from './execute/change-values.ts'
 import { importRows } from './execute/import-csv.ts'
@@ -336,7 +336,7 @@ export class TextRun {
     const context = this.context()
     const value = await constantOf(evaluate, await this.valueRun(planned, context), context)
     this.texts.memory.hold(valueBytes(value))
-    if (this.scope === undefined || !changesAnything(asStatement(expression))) return { type, value }
+    if (this.scope === undefined || effectOf(expression) === 'read') return { type, value }
     const changing = this.changing()
     const made =
       value instanceof NewObject ? await createFrom(changing, value) : await withoutNewObjects(changing, value)
@@ -447,7 +447,7 @@ export class TextRun {
 
   private async explain(statement: Statement, isAnalyzed: boolean): Promise<unknown> {
     const { plans } = this.resources
-    if (isAnalyzed && changesAnything(statement)) {
+    if (isAnalyzed && effectOf(statement) !== 'read') {
       throw queryError(
         this.texts.text,
         statement,
@@ -467,7 +467,8 @@ export class TextRun {
       case 'update':
       case 'delete': {
         const planned = plans.change(statement, this.planning())
-        if (planned.nested.some(({ statement: inner }) => changesAnything(inner))) return { operator: statement.kind }
+        if (planned.nested.some(({ statement: inner }) => effectOf(inner) !== 'read'))
+          return { operator: statement.kind }
         return explainChange(statement.kind, planned.plan, await this.inputs(planned), this.context())
       }
       default:
@@ -520,11 +521,6 @@ const nestedExpressions = new WeakMap<CreateStatement, Expression>()
 function depthOf(type: ValueType): number {
   if (isMany(type)) return 1 + depthOf(type.element)
   return type.kind === 'record' ? 1 + Math.max(0, ...type.fields.map((field) => depthOf(field.type))) : 0
-}
-
-/** Expressions are searched for changes as statements are. */
-function asStatement(expression: Expression): Statement {
-  return expression as unknown as Statement
 }
 
 export function newTextState(variables: ReadonlyMap<string, TypedValue>): TextState {

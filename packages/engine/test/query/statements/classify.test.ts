@@ -1,0 +1,73 @@
+/** A text reads, changes objects or changes the schema as the kinds of its statements say. */
+import { describe, expect, it } from 'vitest'
+import type { FederatedDatabase } from '../../../src/federated-database.ts'
+import type { Effect } from '../../../src/query/classify.ts'
+import { openQueryDatabase } from '../query-database.ts'
+
+const texts: Readonly<Record<Effect, readonly string[]>> = {
+  read: [
+    'FROM Car RETURN *',
+    'RETURN km FROM Car WHERE km > 1',
+    'LOOKUP Car WHERE km == 1',
+    'MATCH p = (:Car)-->(:Car) RETURN p',
+    'SHOW CLASSES',
+    'LET a = 1; SHOW $a',
+    'LET a = (LOOKUP Car WHERE km == 1)',
+    "USE DATE FORMAT 'yyyy-MM-dd'",
+    'IF true THEN (SHOW 1)',
+    'FOR EACH a IN LIST{1, 2} => (SHOW $a)',
+    'EXPLAIN DELETE Car',
+    'IF true THEN (EXPLAIN DELETE Car)',
+  ],
+  write: [
+    'CREATE Car {km: 1}',
+    'UPSERT Car {km: 1} ON (km)',
+    'UPDATE Car SET km TO 1',
+    'DELETE Car',
+    'SHOW 1; DELETE Car; SHOW 2',
+    'LET a = CREATE Car {km: 1}',
+    'SHOW LIST{CREATE Car {km: 1}}',
+    'IF false THEN (SHOW 1) ELSE (DELETE Car)',
+    'FOR EACH a IN LIST{1, 2} => (IF true THEN (UPDATE Car SET km TO $a))',
+    'FROM Car WHERE owner == (CREATE Car {km: 1}) RETURN *',
+  ],
+  define: [
+    'UPDATE SCHEMA { DROP CLASS Car }',
+    'CREATE INDEX byKm ON Car(km)',
+    'DROP INDEX byKm',
+    'CREATE Car {km: 1}; DROP INDEX byKm; FROM Car RETURN *',
+    'IF true THEN (UPDATE SCHEMA { DROP CLASS Car })',
+  ],
+}
+
+async function withDatabase(test: (fd: FederatedDatabase) => void): Promise<void> {
+  const { db, close } = await openQueryDatabase([])
+  test(db.fd)
+  await close()
+}
+
+describe('classify', () => {
+  for (const [effect, all] of Object.entries(texts)) {
+    it(`tells which texts ${effect}, without the classes that they name`, async () => {
+      await withDatabase((fd) => {
+        const found = all.map((text) => [text, fd.classify({ text })])
+        expect(found).toEqual(all.map((text) => [text, effect]))
+      })
+    })
+  }
+
+  it('takes the last statement for one that is explained where that is asked for', async () => {
+    await withDatabase((fd) => {
+      expect(fd.classify({ text: 'DELETE Car', explain: true })).toBe('read')
+      expect(fd.classify({ text: 'DELETE Car; SHOW 1', explain: true })).toBe('write')
+    })
+  })
+
+  it('refuses what the query would be refused for before it runs', async () => {
+    await withDatabase((fd) => {
+      expect(() => fd.classify({ text: 'DELETE' })).toThrow(expect.objectContaining({ type: 'QuerySyntaxError' }))
+      const text = `SHOW '${'x'.repeat(fd.limits.queryCharactersMax)}'`
+      expect(() => fd.classify({ text })).toThrow(expect.objectContaining({ type: 'LimitExceeded' }))
+    })
+  })
+})
