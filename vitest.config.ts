@@ -29,7 +29,7 @@ export default defineConfig({
           exclude: ['**/{1.4-damage,1.4-unavailable,2-root,8-configuration}.test.ts', '**/query/parse/**'],
           include: [
             'packages/server/test/contract/*.test.ts',
-            'packages/engine/test/{engine,evolution,model,query,receipts}/**/*.test.ts',
+            'packages/engine/test/{ddl,engine,model,query,receipts}/**/*.test.ts',
           ],
           // Properties get a tenth of their runs: a database beyond the process takes its time.
           env: { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) },

@@ -22,7 +22,7 @@ const ranks: Readonly<Record<string, number>> = {
   links: 6,
   objects: 7,
   verify: 7,
-  evolution: 8,
+  ddl: 8,
   query: 9,
   'database.ts': 10,
   batch: 11,

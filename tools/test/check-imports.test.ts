@@ -22,9 +22,7 @@ describe('ranks of the engine', () => {
   })
 
   it('refuses another room of the same rank', () => {
-    expect(messages(`${engine}/objects/create.ts`, `import '../evolution/alter.ts'`)[0]).toContain(
-      'may not import evolution',
-    )
+    expect(messages(`${engine}/objects/create.ts`, `import '../ddl/alter.ts'`)[0]).toContain('may not import ddl')
   })
 
   it.each([

@@ -1,6 +1,6 @@
 /** The operations of the interface, as a federated database has them, and as a transaction has them. */
-import type { AlterSettings } from './evolution/alterations.ts'
-import type { SchemaReport } from './evolution/schema-report.ts'
+import type { AlterSettings } from './ddl/online-alter.ts'
+import type { SchemaReport } from './ddl/schema-report.ts'
 import type { IndexRecord } from './indexes/index-record.ts'
 import type { Attributes } from './objects/apply-attributes.ts'
 import type { Condition } from './objects/condition.ts'

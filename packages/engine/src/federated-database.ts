@@ -8,16 +8,16 @@ import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
 import { listClasses } from './catalog/list-classes.ts'
 import type { CreateIndexOptions, Database } from './database.ts'
-import { type AlterSettings, strictly } from './evolution/alterations.ts'
-import { CatalogChanges } from './evolution/catalog-changes.ts'
-import { type DetailedStatistics, detailedStatistics } from './evolution/detailed-statistics.ts'
-import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './evolution/dry-run.ts'
-import { IndexBuilds } from './evolution/index-builds.ts'
-import { Recovery } from './evolution/recovery.ts'
-import { SchemaChanges } from './evolution/schema-changes.ts'
-import type { SchemaReport } from './evolution/schema-report.ts'
-import { SignOfLife } from './evolution/sign-of-life.ts'
-import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './evolution/upgrade-objects.ts'
+import { CatalogWriter } from './ddl/catalog-writer.ts'
+import { DdlExecutor } from './ddl/ddl-executor.ts'
+import { type DetailedStatistics, detailedStatistics } from './ddl/detailed-statistics.ts'
+import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
+import { Heartbeat } from './ddl/heartbeat.ts'
+import { IndexBuilds } from './ddl/index-builds.ts'
+import { type AlterSettings, defaultAlterSettings } from './ddl/online-alter.ts'
+import { Recovery } from './ddl/recovery.ts'
+import type { SchemaReport } from './ddl/schema-report.ts'
+import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { ObjectChanges } from './links/object-changes.ts'
@@ -108,13 +108,13 @@ export class FederatedDatabase implements Database {
   private readonly session: Session
   private readonly catalogs: CatalogCache
   private readonly containers: Containers
-  private readonly changes: CatalogChanges
-  private readonly sign: SignOfLife
+  private readonly catalogWriter: CatalogWriter
+  private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
   private readonly receipts: Receipts
   private readonly receiptRemoval: ReceiptRemoval
-  private readonly schema: SchemaChanges
+  private readonly ddl: DdlExecutor
   private readonly plans = new StatementPlans()
   private readonly importDirectory: string | undefined
   private readonly memory: MemoryPool
@@ -129,13 +129,19 @@ export class FederatedDatabase implements Database {
     this.session = session
     this.catalogs = new CatalogCache(formatCheck(options))
     this.containers = new Containers(options.store, session.number)
-    this.changes = new CatalogChanges(options.store, session, this.catalogs, this.limits, options.onFault ?? rethrow)
-    this.sign = new SignOfLife(options.store, session.number, this.limits.signOfLifeMs)
-    this.builds = new IndexBuilds(this.changes, this.sign)
-    this.schema = new SchemaChanges(this.changes, this.containers, this.builds, this.sign)
-    this.recovery = new Recovery(this.changes, this.builds, this.sign)
+    this.catalogWriter = new CatalogWriter(
+      options.store,
+      session,
+      this.catalogs,
+      this.limits,
+      options.onFault ?? rethrow,
+    )
+    this.heartbeat = new Heartbeat(options.store, session.number, this.limits.heartbeatIntervalMs)
+    this.builds = new IndexBuilds(this.catalogWriter, this.heartbeat)
+    this.ddl = new DdlExecutor(this.catalogWriter, this.containers, this.builds, this.heartbeat)
+    this.recovery = new Recovery(this.catalogWriter, this.builds, this.heartbeat)
     this.receipts = new Receipts(this.limits)
-    this.receiptRemoval = new ReceiptRemoval(options.store, this.limits, this.changes.onFault)
+    this.receiptRemoval = new ReceiptRemoval(options.store, this.limits, this.catalogWriter.onFault)
     this.importDirectory = options.importDir
     this.memory = options.memory ?? new MemoryPool()
     this.snapshotAges = watchSnapshotAges(this.store, this.limits)
@@ -160,7 +166,7 @@ export class FederatedDatabase implements Database {
 
   /** POST (`create`) and PUT (`createOrExtend`) /v1/schema: class numbers in request order. */
   async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
-    return (await this.schema.define(descriptions, mode)).map(String)
+    return (await this.ddl.define(descriptions, mode)).map(String)
   }
 
   /** The same with `?dryRun=true`. */
@@ -176,17 +182,19 @@ export class FederatedDatabase implements Database {
     once?: Once<string>,
   ): Promise<string> {
     const receipt = once === undefined ? undefined : this.receipts.of(once).from<ClassNumber>(String)
-    return String(await this.schema.alter(nameOrNumber, body, { ...strictly, ...settings }, receipt))
+    return String(await this.ddl.alter(nameOrNumber, body, { ...defaultAlterSettings, ...settings }, receipt))
   }
 
   /** The same with `?dryRun=true`. */
   planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
-    return this.dryRun((context) => reportAlteration(context, nameOrNumber, body, { ...strictly, ...settings }))
+    return this.dryRun((context) =>
+      reportAlteration(context, nameOrNumber, body, { ...defaultAlterSettings, ...settings }),
+    )
   }
 
   /** DELETE /v1/schema/{class}. */
   deleteClass(nameOrNumber: string): Promise<void> {
-    return this.schema.deleteClass(nameOrNumber)
+    return this.ddl.deleteClass(nameOrNumber)
   }
 
   /** The same with `?dryRun=true`. */
@@ -310,7 +318,7 @@ export class FederatedDatabase implements Database {
   /** POST /v1/index. In the background: its record tells how it goes, also after a restart. */
   async createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
     const receipt = options.once === undefined ? undefined : this.receipts.of(options.once)
-    const { name } = await this.schema.createIndex(body, options.isBackground === true, options.signal, receipt)
+    const { name } = await this.ddl.createIndex(body, options.isBackground === true, options.signal, receipt)
     return { name }
   }
 
@@ -326,12 +334,12 @@ export class FederatedDatabase implements Database {
 
   /** DELETE /v1/index/{name}. */
   deleteIndex(name: string): Promise<void> {
-    return this.schema.deleteIndex(name)
+    return this.ddl.deleteIndex(name)
   }
 
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    await this.changes.settle()
+    await this.catalogWriter.drain()
     return verifyContent(this.store, async (snapshot) => await this.catalogs.at(snapshot), options)
   }
 
@@ -340,7 +348,7 @@ export class FederatedDatabase implements Database {
    * signal, it goes on next time. Returns how many it looked at and rewrote. Throws the signal's reason.
    */
   upgradeObjects(options: UpgradeOptions = {}): Promise<UpgradeProgress> {
-    return upgradeObjects(this.changes, options)
+    return upgradeObjects(this.catalogWriter, options)
   }
 
   /** Reads everything: objects and bytes by class, and the sizes of indexes. */
@@ -364,8 +372,8 @@ export class FederatedDatabase implements Database {
     await this.receiptRemoval.stop()
     await this.recovery.stop()
     await this.builds.stop()
-    await this.changes.settle()
-    await this.sign.end()
+    await this.catalogWriter.drain()
+    await this.heartbeat.end()
     await this.store.close()
   }
 
@@ -418,7 +426,7 @@ export class FederatedDatabase implements Database {
   }
 
   private resources(): QueryResources {
-    const { store, limits, catalogs, containers, session, schema, changes, receipts, plans } = this
+    const { store, limits, catalogs, containers, session, ddl, catalogWriter, receipts, plans } = this
     const { dialect, memory, importDirectory } = this
     this.ofQueries ??= {
       store,
@@ -426,8 +434,8 @@ export class FederatedDatabase implements Database {
       catalogs,
       containers,
       session,
-      schema,
-      changes,
+      ddl,
+      catalogWriter,
       receipts,
       plans,
       dialect,

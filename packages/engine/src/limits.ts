@@ -11,7 +11,7 @@ export interface EngineLimits {
   /** Objects that an index build reads and commits at a time. */
   readonly indexBuildBatchObjects: number
   /** How often a process that builds an index or changes a type shows that it lives; unchanged thrice, it is taken for gone. */
-  readonly signOfLifeMs: number
+  readonly heartbeatIntervalMs: number
   /** How long a snapshot may be held: the data file grows by what is written meanwhile. */
   readonly snapshotMsMax: number
   /** The same for work of operators: Verify, Statistics, changes of the schema that look at all objects. */
@@ -66,7 +66,7 @@ export const defaultEngineLimits: EngineLimits = {
   indexKeyAttributesMax: 16,
   transactionAttemptsMax: 50,
   indexBuildBatchObjects: 500,
-  signOfLifeMs: 2_000,
+  heartbeatIntervalMs: 2_000,
   snapshotMsMax: 900_000,
   longSnapshotMsMax: 86_400_000,
   statementMsMax: 60_000,

@@ -1,10 +1,10 @@
 /** The operations of the interface as steps of one transaction: each sees what those before it did. */
 import { listClasses } from '../catalog/list-classes.ts'
 import type { Database } from '../database.ts'
-import { type AlterSettings, strictly } from '../evolution/alterations.ts'
-import type { ChangeScope } from '../evolution/change-scope.ts'
-import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from '../evolution/dry-run.ts'
-import type { SchemaReport } from '../evolution/schema-report.ts'
+import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from '../ddl/dry-run.ts'
+import { type AlterSettings, defaultAlterSettings } from '../ddl/online-alter.ts'
+import type { SchemaReport } from '../ddl/schema-report.ts'
+import type { WriteSession } from '../ddl/write-session.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from '../indexes/index-record.ts'
 import type { ObjectChanges } from '../links/object-changes.ts'
 import type { Attributes } from '../objects/apply-attributes.ts'
@@ -28,10 +28,10 @@ import {
 import { checkedOid, type Oid } from '../types/oid.ts'
 
 export class DatabaseTransaction implements Database {
-  private readonly scope: ChangeScope
+  private readonly scope: WriteSession
   private readonly resources: QueryResources
 
-  constructor(scope: ChangeScope, resources: QueryResources) {
+  constructor(scope: WriteSession, resources: QueryResources) {
     this.scope = scope
     this.resources = resources
   }
@@ -45,11 +45,11 @@ export class DatabaseTransaction implements Database {
   }
 
   async alterClass(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<string> {
-    return String(await this.scope.alterClass(nameOrNumber, body, { ...strictly, ...settings }))
+    return String(await this.scope.alterClass(nameOrNumber, body, { ...defaultAlterSettings, ...settings }))
   }
 
   planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
-    return reportAlteration(this.dryRun(), nameOrNumber, body, { ...strictly, ...settings })
+    return reportAlteration(this.dryRun(), nameOrNumber, body, { ...defaultAlterSettings, ...settings })
   }
 
   deleteClass(nameOrNumber: string): Promise<void> {

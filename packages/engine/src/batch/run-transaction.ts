@@ -2,9 +2,9 @@
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'
+import { Numbering } from '../ddl/numbering.ts'
+import { WriteSession } from '../ddl/write-session.ts'
 import { AshlarError } from '../errors.ts'
-import { ChangeScope } from '../evolution/change-scope.ts'
-import { Numbering } from '../evolution/numbering.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import type { Once } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
@@ -48,14 +48,14 @@ export async function runTransaction<T>(
   client: TransactionClient,
 ): Promise<T> {
   const { signal } = client
-  const { store, limits, catalogs, changes, session, containers } = resources
-  const scopeResources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
+  const { store, limits, catalogs, catalogWriter, session, containers } = resources
+  const scopeResources = { limits, session, containers, purgeInBackground: () => catalogWriter.purgeInBackground() }
   const between = betweenSteps(limits.transactionMsMax, client)
   const memory = new RequestMemory(resources.memory, limits)
   const attempt = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = async (within: Transaction, isRehearsal: boolean): Promise<Done<T>> => {
-      const scope = new ChangeScope(within, catalog, scopeResources, numbering)
+      const scope = new WriteSession(within, catalog, scopeResources, numbering)
       const database = new DatabaseTransaction(scope, resources)
       const step: TransactionStep = (number) => {
         within.operation = number
@@ -103,7 +103,7 @@ function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): Be
 
 interface Done<T> {
   readonly result: T
-  readonly scope: ChangeScope
+  readonly scope: WriteSession
 }
 
 /** A transaction that is to be made once. */

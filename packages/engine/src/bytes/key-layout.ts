@@ -7,7 +7,7 @@ export const storePart = {
   formatVersion: 0x00,
   session: 0x01,
   upgradePosition: 0x02,
-  signOfLife: 0x03,
+  heartbeat: 0x03,
   unfinishedCopy: 0x04,
   migration: 0x05,
 } as const
@@ -46,7 +46,7 @@ export const keyLayout: readonly KeyPart[] = [
   // A session of the copy must not give a stamp that a record has already.
   { prefix: [store, storePart.session], holds: 'the last session number given', isCopied: true },
   { prefix: [store, storePart.upgradePosition], holds: 'how far UpgradeObjects has come', isCopied: false },
-  { prefix: [store, storePart.signOfLife], rest: 'session (3)', holds: 'the heartbeat of a session', isCopied: false },
+  { prefix: [store, storePart.heartbeat], rest: 'session (3)', holds: 'the heartbeat of a session', isCopied: false },
   { prefix: [store, storePart.unfinishedCopy], holds: 'how far an unfinished copy has come', isCopied: false },
   { prefix: [store, storePart.migration], holds: 'how far a migration of the format has come', isCopied: true },
   { prefix: [catalog, catalogPart.version], holds: 'the version of the catalog', isCopied: true },

@@ -1,8 +1,8 @@
 /** What queries are carried out with: the parts of a federated database that they need. */
 import type { MemoryPool } from '../budget/memory-pool.ts'
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
-import type { CatalogChanges } from '../evolution/catalog-changes.ts'
-import type { SchemaChanges } from '../evolution/schema-changes.ts'
+import type { CatalogWriter } from '../ddl/catalog-writer.ts'
+import type { DdlExecutor } from '../ddl/ddl-executor.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
@@ -17,8 +17,8 @@ export interface QueryResources {
   readonly catalogs: CatalogCache
   readonly containers: Containers
   readonly session: Session
-  readonly schema: SchemaChanges
-  readonly changes: CatalogChanges
+  readonly ddl: DdlExecutor
+  readonly catalogWriter: CatalogWriter
   readonly receipts: Receipts
   readonly plans: StatementPlans
   /** Of statements that ask for none. */

@@ -1,8 +1,8 @@
 /** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
+import { WriteSession, type WriteSessionResources } from '../ddl/write-session.ts'
 import { AshlarError, assert } from '../errors.ts'
-import { ChangeScope, type ScopeResources } from '../evolution/change-scope.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { when } from '../store/awaitable.ts'
 import type { SnapshotOptions } from '../store/store.ts'
@@ -104,7 +104,7 @@ function prepare(
 export async function runQueryWithin(
   request: QueryRequest,
   resources: QueryResources,
-  scope: ChangeScope,
+  scope: WriteSession,
 ): Promise<QueryReply> {
   const { memory } = scope.transaction
   assert(memory !== undefined, 'a transaction of several steps has a budget')
@@ -331,7 +331,7 @@ async function inTransaction<T>(
     await hooks.before?.(transaction)
     return when(catalogs.at(transaction.snapshot), async (catalog) => {
       const ownState: TextState = { ...state, variables: new Map(state.variables) }
-      const scope = new ChangeScope(transaction, catalog, scopeResources(resources))
+      const scope = new WriteSession(transaction, catalog, scopeResources(resources))
       const run = new TextRun(resources, texts, transaction.snapshot, catalog, ownState, scope)
       const result = await body(run)
       await hooks.after?.(transaction, result)
@@ -345,8 +345,8 @@ async function inTransaction<T>(
   return outcome
 }
 
-function scopeResources({ limits, session, containers, changes }: QueryResources): ScopeResources {
-  return { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
+function scopeResources({ limits, session, containers, catalogWriter }: QueryResources): WriteSessionResources {
+  return { limits, session, containers, purgeInBackground: () => catalogWriter.purgeInBackground() }
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */
@@ -389,7 +389,7 @@ async function createIndex(
   const index = await atPlace(
     text,
     (pointer) => indexPlace(statement)(pointer) ?? statement,
-    () => resources.schema.createIndex(body, false, texts.signal, receipt?.from(rowOf)),
+    () => resources.ddl.createIndex(body, false, texts.signal, receipt?.from(rowOf)),
   )
   return chunksOf(rowOf(index), texts.memory)
 }

@@ -1,7 +1,8 @@
 /** UPDATE SCHEMA, CREATE INDEX and DROP INDEX as part of a text's transaction. */
+
+import { defaultAlterSettings } from '../ddl/online-alter.ts'
+import type { WriteSession } from '../ddl/write-session.ts'
 import { AshlarError } from '../errors.ts'
-import { strictly } from '../evolution/alterations.ts'
-import type { ChangeScope } from '../evolution/change-scope.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Statement } from './ast.ts'
 import { type AddingChange, attributeDescription, classDescriptions, inWordsOfDo } from './bind/class-descriptions.ts'
@@ -15,7 +16,7 @@ type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropInd
 export async function changeSchema(
   statement: Alteration,
   newBinding: () => Binding,
-  scope: ChangeScope,
+  scope: WriteSession,
   text: string,
 ): Promise<readonly unknown[]> {
   switch (statement.kind) {
@@ -55,7 +56,7 @@ export function indexRow(name: string): { readonly name: string; readonly uri: s
 async function changeClasses(
   { changes }: SchemaStatement,
   newBinding: () => Binding,
-  scope: ChangeScope,
+  scope: WriteSession,
   text: string,
 ): Promise<readonly unknown[]> {
   const rows: unknown[] = []
@@ -103,17 +104,17 @@ function isAdding(change: SchemaChange): change is AddingChange {
 }
 
 /** What PUT and DELETE /v1/schema/{class} would be sent. A class that is dropped has no row but its number and name. */
-async function changeOne(change: OtherChange, binding: Binding, scope: ChangeScope): Promise<unknown> {
+async function changeOne(change: OtherChange, binding: Binding, scope: WriteSession): Promise<unknown> {
   const { number, name } = refuseRoot(binding, change.className, resolveClass(binding, change.className))
   switch (change.kind) {
     case 'renameClass': {
       const newName = change.newName.text
       // A name without a namespace means the one of the class, as in PUT /v1/schema/{class}.
-      await scope.alterClass(String(number), { classRename: newName }, strictly)
+      await scope.alterClass(String(number), { classRename: newName }, defaultAlterSettings)
       return classRow(scope, number)
     }
     case 'alterClass':
-      await scope.alterClass(String(number), alterBody(change, binding), strictly)
+      await scope.alterClass(String(number), alterBody(change, binding), defaultAlterSettings)
       return classRow(scope, number)
     case 'dropClass':
       await scope.deleteClass(String(number))
@@ -156,7 +157,7 @@ function alterationPlace(change: OtherChange): (pointer: string) => Span | undef
   }
 }
 
-function classRow(scope: ChangeScope, number: ClassNumber): object {
+function classRow(scope: WriteSession, number: ClassNumber): object {
   return { className: scope.catalog.classByNumber(number)?.name, classNumber: String(number) }
 }
 

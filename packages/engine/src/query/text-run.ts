@@ -1,7 +1,7 @@
 /** The statements of one text, one after the other: their variables, and what each sees and changes. */
 
+import type { WriteSession } from '../ddl/write-session.ts'
 import { AshlarError, assert } from '../errors.ts'
-import type { ChangeScope } from '../evolution/change-scope.ts'
 import { variableDepthMax } from '../limits.ts'
 import { flushObjects } from '../objects/flush.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -84,7 +84,7 @@ export class TextRun {
   private readonly texts: TextContext
   private readonly snapshot: Snapshot
   private readonly readCatalog: Catalog
-  private readonly scope: ChangeScope | undefined
+  private readonly scope: WriteSession | undefined
   private readonly state: TextState
 
   constructor(
@@ -93,7 +93,7 @@ export class TextRun {
     snapshot: Snapshot,
     catalog: Catalog,
     state: TextState,
-    scope: ChangeScope | undefined,
+    scope: WriteSession | undefined,
   ) {
     this.resources = resources
     this.texts = texts
@@ -267,7 +267,7 @@ export class TextRun {
     return { text: this.texts.text, changes: scope.objects(), count: (objects) => scope.count(objects) }
   }
 
-  private changeScope(): ChangeScope {
+  private changeScope(): WriteSession {
     assert(this.scope !== undefined, 'a text that changes something has a transaction')
     return this.scope
   }

@@ -101,7 +101,7 @@ it('an index that a stop found building is dropped once its process is known to 
   void stopping.createIndex(index('byYear', 'Car', false, 'year')).catch(() => undefined)
   while ((await first.readIndex('byYear').catch(() => ({ entryCount: 0 }))).entryCount < 40)
     await new Promise(setImmediate)
-  const second = await FederatedDatabase.open({ alias: 'second', store, limits: { signOfLifeMs: 10 } })
+  const second = await FederatedDatabase.open({ alias: 'second', store, limits: { heartbeatIntervalMs: 10 } })
   while ((await second.listIndexes()).length > 0) await new Promise(setImmediate)
   expect(await second.verify()).toMatchObject({ problems: [], indexEntries: 0 })
   await second.createIndex(index('byYear', 'Car', false, 'year'))

@@ -57,7 +57,7 @@ async function withLosses(
 ): Promise<void> {
   const lossy = new LossyStore(await openStoreOfRun())
   const own = importDir === undefined ? {} : { importDir }
-  const limits = { signOfLifeMs: 10 }
+  const limits = { heartbeatIntervalMs: 10 }
   const fd = await FederatedDatabase.open({ alias: 'test', store: lossy.view(), limits, ...own })
   await fd.defineClasses([classOf('Car', { license: 'string', year: 'integer' })], 'create')
   await use(fd, (plan) => lossy.lose(plan))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { soleKey, type storePart } from '../../src/bytes/key-layout.ts'
-import { signKey } from '../../src/evolution/sign-of-life.ts'
+import { heartbeatKey } from '../../src/ddl/heartbeat.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { copyStore } from '../../src/store/copy-store.ts'
 import { copyToLmdb } from '../../src/store/copy-to-lmdb.ts'
@@ -118,12 +118,12 @@ describe('a copy', () => {
       key: soleKey(kind),
       value: Buffer.from('{}'),
     })
-    const heartbeat: Change = { kind: 'put', key: signKey(7), value: Buffer.from('{"beat":1,"pid":1}') }
+    const heartbeat: Change = { kind: 'put', key: heartbeatKey(7), value: Buffer.from('{"beat":1,"pid":1}') }
     await source.commit({ changes: [entry('upgradePosition'), heartbeat], expectations: [] })
     const { entries: copied } = await copyStore(source, target)
     expect(copied).toBe((await source.stats()).entries - 2)
     const found = await target.snapshot()
-    const { values } = await found.read([soleKey('upgradePosition'), signKey(7), soleKey('unfinishedCopy')])
+    const { values } = await found.read([soleKey('upgradePosition'), heartbeatKey(7), soleKey('unfinishedCopy')])
     expect(values).toEqual([undefined, undefined, undefined])
     expect((await found.read([soleKey('session')])).values[0]).toBeDefined()
     found.release()

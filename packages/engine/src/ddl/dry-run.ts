@@ -22,11 +22,11 @@ import type { Session } from '../transaction/session.ts'
 import { Tape, Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
-import { type AlterSettings, valuesWouldBeLost } from './alterations.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
+import { type AlterSettings, valuesWouldBeLost } from './online-alter.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
-import { catalogWithPending, prepareRetypes } from './retype-within.ts'
 import { classChanges, reshapedObjects, type SchemaReport } from './schema-report.ts'
+import { catalogWithPending, prepareRetypes } from './transactional-retype.ts'
 
 export interface DryRunContext {
   readonly snapshot: Snapshot

@@ -12,9 +12,9 @@ import { pendingSessions, withoutPendingOf } from '../schema/pending-retype.ts'
 import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
-import type { CatalogChanges } from './catalog-changes.ts'
+import type { CatalogWriter } from './catalog-writer.ts'
+import { type Heartbeat, heartbeatKey, isProcessDead } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
-import { isGone, type SignOfLife, signKey } from './sign-of-life.ts'
 
 /** So many looks have to find a sign unchanged: two intervals at least lie between the first and the last. */
 const looksMax = 3
@@ -26,19 +26,19 @@ interface Seen {
 }
 
 export class Recovery {
-  private readonly changes: CatalogChanges
+  private readonly writer: CatalogWriter
   private readonly builds: IndexBuilds
-  private readonly sign: SignOfLife
+  private readonly heartbeat: Heartbeat
   private seen = new Map<number, Seen>()
   private timer: NodeJS.Timeout | undefined
   private looking: Promise<void> = Promise.resolve()
   private isLooking = false
   private isStopped = false
 
-  constructor(changes: CatalogChanges, builds: IndexBuilds, sign: SignOfLife) {
-    this.changes = changes
+  constructor(writer: CatalogWriter, builds: IndexBuilds, heartbeat: Heartbeat) {
+    this.writer = writer
     this.builds = builds
-    this.sign = sign
+    this.heartbeat = heartbeat
   }
 
   /**
@@ -46,13 +46,14 @@ export class Recovery {
    * taken over at present, for which a node of the store may be missing, does not prevent the start.
    */
   async start(): Promise<void> {
-    const { store, catalogs } = this.changes
+    const { store, catalogs } = this.writer
     await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
     await this.look().catch((error) => {
       if (!isOutOfReach(error)) throw error
     })
-    this.changes.clearInBackground()
-    if (!this.isStopped) this.timer = setInterval(() => this.lookAgain(), this.changes.limits.signOfLifeMs).unref()
+    this.writer.purgeInBackground()
+    if (!this.isStopped)
+      this.timer = setInterval(() => this.lookAgain(), this.writer.limits.heartbeatIntervalMs).unref()
   }
 
   async stop(): Promise<void> {
@@ -68,7 +69,7 @@ export class Recovery {
     this.looking = this.look()
       .catch((error) => {
         // The next look will tell.
-        if (!isOutOfReach(error)) this.changes.onFault(error)
+        if (!isOutOfReach(error)) this.writer.onFault(error)
       })
       .finally(() => {
         this.isLooking = false
@@ -76,11 +77,11 @@ export class Recovery {
   }
 
   private async look(): Promise<void> {
-    const { catalogs, store } = this.changes
+    const { catalogs, store } = this.writer
     if (this.isStopped || this.others(catalogs.latest).length === 0) return
     const looked = await withSnapshot(store, async (snapshot) => {
       const others = this.others(await catalogs.at(snapshot))
-      const { values } = await snapshot.read(others.map(signKey))
+      const { values } = await snapshot.read(others.map(heartbeatKey))
       return others.map((session, i) => [session, values[i]] as const)
     })
     this.seen = new Map(looked.map(([session, sign]) => [session, { sign, looks: this.looksAt(session, sign) }]))
@@ -94,7 +95,7 @@ export class Recovery {
   }
 
   private isTakenForGone(session: number, sign: Bytes | undefined): boolean {
-    return sign === undefined || isGone(sign) || (this.seen.get(session)?.looks ?? 0) >= looksMax
+    return sign === undefined || isProcessDead(sign) || (this.seen.get(session)?.looks ?? 0) >= looksMax
   }
 
   /**
@@ -105,31 +106,31 @@ export class Recovery {
     if (catalog === undefined) return []
     const building = catalog.indexes.filter(({ state }) => state === 'building').map(({ session = 0 }) => session)
     const others = new Set([...building, ...pendingSessions(catalog.state)])
-    if (this.sign.isShown) others.delete(this.changes.session.number)
+    if (this.heartbeat.isBeating) others.delete(this.writer.session.number)
     return [...others]
   }
 
   /** `gone`: with the signs as they were seen; whoever has shown another meanwhile is left alone. */
   private async takeOver(gone: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
-    const { store, limits, catalogs, session } = this.changes
+    const { store, limits, catalogs, session } = this.writer
     const sessions = [...gone.keys()]
     const state = await transact(store, limits.transactionAttemptsMax, async (transaction) => {
       const catalog = await catalogs.at(transaction.snapshot)
-      const { values } = await transaction.read(sessions.map(signKey))
+      const { values } = await transaction.read(sessions.map(heartbeatKey))
       const stillGone = sessions.filter((other, i) => isSame(values[i], gone.get(other)))
       const next = withoutWorksOf(new Set(stillGone), catalog.state, session.number)
       if (next === catalog.state) return next
       for (const other of stillGone) {
         const sign = gone.get(other)
-        transaction.expectAsRead(signKey(other), sign)
-        if (sign !== undefined) transaction.delete(signKey(other))
+        transaction.expectAsRead(heartbeatKey(other), sign)
+        if (sign !== undefined) transaction.delete(heartbeatKey(other))
       }
       transaction.expectRevision(catalogVersionKey, catalog.version)
       await changeCatalog(transaction, catalog, next, session)
       return next
     })
     for (const index of state.indexes) if (isOwnBuild(index, session.number)) this.builds.startInBackground(index)
-    this.changes.clearInBackground()
+    this.writer.purgeInBackground()
   }
 }
 

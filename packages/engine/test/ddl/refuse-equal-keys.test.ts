@@ -1,7 +1,7 @@
 /** Equal keys are found however many passes it takes to compare them. */
 import { expect, it } from 'vitest'
 import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
-import { refuseEqualKeys } from '../../src/evolution/refuse-equal-keys.ts'
+import { refuseEqualKeys } from '../../src/ddl/refuse-equal-keys.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { buildCatalog } from '../../src/schema/build-catalog.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -21,7 +21,7 @@ import { readBeginning } from '../store/read-range.ts'
 import type { Change, Entry, Expectation } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
-import type { CatalogChanges } from './catalog-changes.ts'
+import type { CatalogWriter } from './catalog-writer.ts'
 
 export interface UpgradeProgress {
   readonly objectsDone: number
@@ -49,13 +49,13 @@ interface Position extends UpgradeProgress {
 const batchObjects = 500
 
 /** Throws the signal's reason. */
-export async function upgradeObjects(changes: CatalogChanges, options: UpgradeOptions): Promise<UpgradeProgress> {
-  let position = await beginning(changes)
+export async function upgradeObjects(writer: CatalogWriter, options: UpgradeOptions): Promise<UpgradeProgress> {
+  let position = await beginning(writer)
   options.onProgress?.(position)
   for (;;) {
     options.signal?.throwIfAborted()
     const startedAt = performance.now()
-    const next = await upgradeBatch(changes, position)
+    const next = await upgradeBatch(writer, position)
     if (next === undefined) break
     if (next === 'again') continue
     const objects = next.objectsDone - position.objectsDone
@@ -63,7 +63,7 @@ export async function upgradeObjects(changes: CatalogChanges, options: UpgradeOp
     options.onProgress?.(position)
     await pause(pauseMs(objects, performance.now() - startedAt, options.objectsPerSecondMax), options.signal)
   }
-  await changes.store.commit({ changes: [{ kind: 'delete', key: positionKey }], expectations: [] })
+  await writer.store.commit({ changes: [{ kind: 'delete', key: positionKey }], expectations: [] })
   const { objectsDone, objectsRewritten } = position
   return { objectsDone, objectsRewritten, objectsTotal: objectsDone }
 }
@@ -81,7 +81,7 @@ function pauseMs(objects: number, tookMs: number, perSecondMax: number | undefin
   return perSecondMax === undefined ? tookMs : Math.max(0, (objects / perSecondMax) * 1_000 - tookMs)
 }
 
-async function beginning({ store, catalogs }: CatalogChanges): Promise<Position> {
+async function beginning({ store, catalogs }: CatalogWriter): Promise<Position> {
   return withSnapshot(
     store,
     async (snapshot) => {
@@ -102,8 +102,8 @@ function referenceable({ classes }: Catalog): Set<Catalog['classes'][number]['nu
 }
 
 /** Undefined at the end; `again` where a writer was there between. */
-async function upgradeBatch(changes: CatalogChanges, position: Position): Promise<Position | 'again' | undefined> {
-  const { store, catalogs, session } = changes
+async function upgradeBatch(writer: CatalogWriter, position: Position): Promise<Position | 'again' | undefined> {
+  const { store, catalogs, session } = writer
   return withSnapshot(store, async (snapshot) => {
     const catalog = await catalogs.at(snapshot)
     const entries: Entry[] = []

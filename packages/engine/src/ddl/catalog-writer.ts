@@ -13,7 +13,7 @@ import type { Session } from '../transaction/session.ts'
 import { transact } from '../transaction/transact.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 
-export class CatalogChanges {
+export class CatalogWriter {
   readonly store: Store
   readonly session: Session
   readonly catalogs: CatalogCache
@@ -58,7 +58,7 @@ export class CatalogChanges {
   }
 
   /** A failure is not lost: the garbage stays listed, and the next start or deletion goes on with it. */
-  clearInBackground(): void {
+  purgeInBackground(): void {
     const clear = async (): Promise<void> => {
       await clearDroppedIndexes(this.store)
       await clearDeletedLinks(this.store)
@@ -67,7 +67,7 @@ export class CatalogChanges {
   }
 
   /** Waits for work in the background. */
-  async settle(): Promise<void> {
+  async drain(): Promise<void> {
     await this.clearing
   }
 }

@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { classOf, index, outcome } from '../engine/open-fd.ts'
 
-const limits = { indexBuildBatchObjects: 20, signOfLifeMs: 5 }
+const limits = { indexBuildBatchObjects: 20, heartbeatIntervalMs: 5 }
 const objects = 60
 
 /** `nth` counts the commits from `begin` on. */

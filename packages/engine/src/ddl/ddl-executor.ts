@@ -13,30 +13,30 @@ import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import { anySize } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import { type AlterSettings, alterOnline } from './alterations.ts'
-import type { CatalogChanges } from './catalog-changes.ts'
-import { ChangeScope } from './change-scope.ts'
+import type { CatalogWriter } from './catalog-writer.ts'
+import type { Heartbeat } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
-import type { SignOfLife } from './sign-of-life.ts'
+import { type AlterSettings, alterOnline } from './online-alter.ts'
+import { WriteSession } from './write-session.ts'
 
-export class SchemaChanges {
-  private readonly changes: CatalogChanges
+export class DdlExecutor {
+  private readonly writer: CatalogWriter
   private readonly containers: Containers
   private readonly builds: IndexBuilds
-  private readonly sign: SignOfLife
+  private readonly heartbeat: Heartbeat
 
-  constructor(changes: CatalogChanges, containers: Containers, builds: IndexBuilds, sign: SignOfLife) {
-    this.changes = changes
+  constructor(writer: CatalogWriter, containers: Containers, builds: IndexBuilds, heartbeat: Heartbeat) {
+    this.writer = writer
     this.builds = builds
     this.containers = containers
-    this.sign = sign
+    this.heartbeat = heartbeat
   }
 
   /** POST and PUT /v1/schema: all classes or none. Returns a class number a description, in request order. */
   async define(body: unknown, mode: DefineMode): Promise<readonly ClassNumber[]> {
     const descriptions = readClassDescriptions(body)
-    const { classAttributesMax } = this.changes.limits
-    return this.changes.change((catalog) => {
+    const { classAttributesMax } = this.writer.limits
+    return this.writer.change((catalog) => {
       const { state, classNumbers } = defineClasses(catalog, descriptions, mode, classAttributesMax)
       return { state, result: classNumbers }
     })
@@ -51,7 +51,7 @@ export class SchemaChanges {
   ): Promise<ClassNumber> {
     await this.checkEarly(receipt)
     try {
-      const done = await alterOnline(this.changes, this.sign, nameOrNumber, body, settings, receipt)
+      const done = await alterOnline(this.writer, this.heartbeat, nameOrNumber, body, settings, receipt)
       return done ?? (await this.within((scope) => scope.alterClass(nameOrNumber, body, settings), receipt))
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
@@ -78,7 +78,7 @@ export class SchemaChanges {
   ): Promise<IndexDefinition> {
     const request = readIndexRequest(body)
     await this.checkEarly(receipt)
-    return this.sign.during(async () => {
+    return this.heartbeat.runWith(async () => {
       const definition = await this.announceIndex(request, isBackground, receipt)
       if (isBackground) this.builds.startInBackground(definition)
       else await this.buildOrDrop(definition, signal, receipt)
@@ -92,14 +92,14 @@ export class SchemaChanges {
     isBackground: boolean,
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<IndexDefinition> {
-    const { limits, session } = this.changes
+    const { limits, session } = this.writer
     const builder = { session: session.number, isBackground }
     const define = (catalog: Catalog): { state: CatalogState; result: IndexDefinition } => {
       const { state, definition } = defineIndex(catalog, request, limits.indexKeyAttributesMax, builder)
       return { state, result: definition }
     }
     try {
-      return await this.changes.change(define, (transaction, definition) => {
+      return await this.writer.change(define, (transaction, definition) => {
         return isBackground ? receipt?.checkAndPut(transaction, definition) : undefined
       })
     } catch (error) {
@@ -111,7 +111,7 @@ export class SchemaChanges {
 
   /** Before the first of several commits. Throws what `Receipt.check` does. */
   private async checkEarly(receipt: Receipt<never> | undefined): Promise<void> {
-    if (receipt !== undefined) await withSnapshot(this.changes.store, (snapshot) => receipt.check(snapshot))
+    if (receipt !== undefined) await withSnapshot(this.writer.store, (snapshot) => receipt.check(snapshot))
   }
 
   /**
@@ -119,7 +119,7 @@ export class SchemaChanges {
    * RequestInProgress then, and what `Receipt.check` does where it has just ended.
    */
   private async refuseWhileUnderWay(receipt: Receipt<never>, isUnderWay: (catalog: Catalog) => boolean): Promise<void> {
-    const { store, catalogs } = this.changes
+    const { store, catalogs } = this.writer
     const isBusy = await withSnapshot(store, async (snapshot) => {
       await receipt.check(snapshot)
       return isUnderWay(await catalogs.at(snapshot))
@@ -154,12 +154,12 @@ export class SchemaChanges {
    */
   private async dropUnlessReady({ number, name }: IndexDefinition): Promise<IndexDefinition['state'] | undefined> {
     try {
-      const state = await this.changes.change((catalog) => {
+      const state = await this.writer.change((catalog) => {
         const found = catalog.indexByNumber(number)?.state
         const isDropped = found !== undefined && found !== 'ready'
         return { state: isDropped ? withoutIndex(catalog.state, number) : catalog.state, result: found }
       })
-      if (state !== 'ready') this.changes.clearInBackground()
+      if (state !== 'ready') this.writer.purgeInBackground()
       return state
     } catch (error) {
       if (!isOutOfReach(error)) throw error
@@ -175,25 +175,25 @@ export class SchemaChanges {
   }
 
   private async drop(isDropped: (index: IndexDefinition) => boolean): Promise<number> {
-    const count = await this.changes.change((catalog) => {
+    const count = await this.writer.change((catalog) => {
       const dropped = catalog.indexes.filter(isDropped)
       let { state } = catalog
       for (const index of dropped) state = withoutIndex(state, index.number)
       return { state, result: dropped.length }
     })
-    if (count > 0) this.changes.clearInBackground()
+    if (count > 0) this.writer.purgeInBackground()
     return count
   }
 
-  private async within<T>(body: (scope: ChangeScope) => Promise<T>, receipt?: Receipt<T>): Promise<T> {
-    const { changes, containers } = this
-    const { store, limits, catalogs, session } = changes
-    const resources = { limits, session, containers, clearInBackground: () => changes.clearInBackground() }
+  private async within<T>(body: (scope: WriteSession) => Promise<T>, receipt?: Receipt<T>): Promise<T> {
+    const { writer, containers } = this
+    const { store, limits, catalogs, session } = writer
+    const resources = { limits, session, containers, purgeInBackground: () => writer.purgeInBackground() }
     const { result, scope } = await transact(
       store,
       limits.transactionAttemptsMax,
       async (transaction) => {
-        const attempt = new ChangeScope(transaction, await catalogs.at(transaction.snapshot), resources)
+        const attempt = new WriteSession(transaction, await catalogs.at(transaction.snapshot), resources)
         await receipt?.check(transaction)
         const done = await body(attempt)
         await receipt?.put(transaction, done)

@@ -21,29 +21,29 @@ import { shownText } from '../schema/request-body.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import { type AlterSettings, valuesWouldBeLost } from './alterations.ts'
 import type { Numbering } from './numbering.ts'
-import { prepareRetypes, putMoved } from './retype-within.ts'
+import { type AlterSettings, valuesWouldBeLost } from './online-alter.ts'
+import { prepareRetypes, putMoved } from './transactional-retype.ts'
 
-export interface ScopeResources {
+export interface WriteSessionResources {
   readonly limits: EngineLimits
   readonly session: Session
   readonly containers: Containers
   /** Clears what a dropped index leaves behind. */
-  clearInBackground(): void
+  purgeInBackground(): void
 }
 
-export class ChangeScope {
+export class WriteSession {
   readonly transaction: Transaction
   /** What is left to do once the transaction is committed. */
   readonly afterCommit: (() => void)[] = []
   private current: Catalog
-  private readonly resources: ScopeResources
+  private readonly resources: WriteSessionResources
   private readonly numbering: Numbering | undefined
   private changedObjects = 0
 
   /** Expects the catalog to be the same at the commit. `numbering`: of a transaction that is rehearsed. */
-  constructor(transaction: Transaction, catalog: Catalog, resources: ScopeResources, numbering?: Numbering) {
+  constructor(transaction: Transaction, catalog: Catalog, resources: WriteSessionResources, numbering?: Numbering) {
     transaction.expectRevision(catalogVersionKey, catalog.version)
     this.transaction = transaction
     this.current = catalog
@@ -148,7 +148,7 @@ export class ChangeScope {
     const index = this.current.indexByName(name)
     if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
     await this.putCatalog(withoutIndex(this.current.state, index.number))
-    this.afterCommit.push(() => this.resources.clearInBackground())
+    this.afterCommit.push(() => this.resources.purgeInBackground())
   }
 
   /** Before what gives out numbers: a step gives those that it gave in the rehearsal, also where others are left out. */
@@ -161,7 +161,7 @@ export class ChangeScope {
 
   private async putAltered(state: CatalogState): Promise<void> {
     await this.putCatalog(state)
-    this.afterCommit.push(() => this.resources.clearInBackground())
+    this.afterCommit.push(() => this.resources.purgeInBackground())
   }
 
   private async putCatalog(state: CatalogState): Promise<void> {

@@ -1,16 +1,16 @@
 /** What one process has begun and another finds: left alone while the first lives, taken over when it is gone. */
 import { expect, it } from 'vitest'
 import { catalogVersionKey, keySpace } from '../../src/bytes/key-space.ts'
+import { heartbeatKey } from '../../src/ddl/heartbeat.ts'
 import { AshlarError } from '../../src/errors.ts'
-import { signKey } from '../../src/evolution/sign-of-life.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
 import { classOf, index, outcome } from '../engine/open-fd.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
 /** A sign is shown far more often than it is looked for: also on a machine with much else to do. */
-const limits = { indexBuildBatchObjects: 20, signOfLifeMs: 10 }
-const limitsOfOther = { ...limits, signOfLifeMs: 100 }
+const limits = { indexBuildBatchObjects: 20, heartbeatIntervalMs: 10 }
+const limitsOfOther = { ...limits, heartbeatIntervalMs: 100 }
 /** So many signs that the other has looked several times. */
 const manySigns = 60
 const objects = 100
@@ -89,7 +89,7 @@ async function signsShown(store: Store, count: number): Promise<void> {
   let last = ''
   for (let seen = 0; seen < count; ) {
     const snapshot = await store.snapshot()
-    const [sign] = (await snapshot.read([signKey(1)])).values
+    const [sign] = (await snapshot.read([heartbeatKey(1)])).values
     snapshot.release()
     const now = Buffer.from(sign ?? []).toString()
     if (now !== last) seen++
@@ -156,7 +156,7 @@ it('a process starts also while it cannot take over what another has left, and d
   const work = outcome(firstFd.createIndex(index('byYear', 'Car', true, 'year')))
   await until(async () => first.isHoldingEntries)
   first.held = 'everything'
-  await store.commit({ changes: [{ kind: 'delete', key: signKey(1) }], expectations: [] })
+  await store.commit({ changes: [{ kind: 'delete', key: heartbeatKey(1) }], expectations: [] })
   let refused = 0
   let isAway = true
   const other = new HeldUp(store)

@@ -11,9 +11,9 @@ import { retypesToPrepare, withoutPending, withPending, withReplacements } from 
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import type { CatalogChanges } from './catalog-changes.ts'
+import type { CatalogWriter } from './catalog-writer.ts'
 import { type AttributeLoss, countLosses } from './count-losses.ts'
-import type { SignOfLife } from './sign-of-life.ts'
+import type { Heartbeat } from './heartbeat.ts'
 
 export interface AlterSettings {
   /** `?cascade=true`: indexes and partners of links go with a deleted attribute. */
@@ -22,7 +22,7 @@ export interface AlterSettings {
   readonly isLossAllowed: boolean
 }
 
-export const strictly: AlterSettings = { isCascading: false, isLossAllowed: false }
+export const defaultAlterSettings: AlterSettings = { isCascading: false, isLossAllowed: false }
 
 /** A change of types that others are told of, and that is being prepared. */
 interface Begun {
@@ -38,8 +38,8 @@ interface Begun {
  * ValuesWouldBeLost, UniqueViolation.
  */
 export async function alterOnline(
-  changes: CatalogChanges,
-  sign: SignOfLife,
+  writer: CatalogWriter,
+  heartbeat: Heartbeat,
   nameOrNumber: string,
   body: unknown,
   settings: AlterSettings,
@@ -47,22 +47,24 @@ export async function alterOnline(
 ): Promise<ClassNumber | undefined> {
   const request = readAlterRequest(body)
   const options: AlterOptions = {
-    attributesMax: changes.limits.classAttributesMax,
+    attributesMax: writer.limits.classAttributesMax,
     isCascading: settings.isCascading,
   }
   const begin = (isShown: boolean): Promise<Beginning> => {
-    return beginning(changes, nameOrNumber, request, options, settings.isLossAllowed, isShown, receipt)
+    return beginning(writer, nameOrNumber, request, options, settings.isLossAllowed, isShown, receipt)
   }
   const begun = await begin(false)
   if (begun === 'online') {
-    return sign.during(async () => prepareAndFinish(changes, request, options, settings, await begin(true), receipt))
+    return heartbeat.runWith(async () =>
+      prepareAndFinish(writer, request, options, settings, await begin(true), receipt),
+    )
   }
-  changes.clearInBackground()
+  writer.purgeInBackground()
   return begun?.cls
 }
 
 async function prepareAndFinish(
-  changes: CatalogChanges,
+  writer: CatalogWriter,
   request: AlterRequest,
   options: AlterOptions,
   { isLossAllowed }: AlterSettings,
@@ -72,14 +74,14 @@ async function prepareAndFinish(
   assert(begun !== 'online', 'a change that others see shows a sign of life')
   try {
     if (begun === undefined || begun.retypes.length === 0) return begun?.cls
-    if (!isLossAllowed) await refuseLosses(changes, begun.retypes)
-    await buildReplacements(changes, begun)
-    await finish(changes, request, options, begun, receipt)
+    if (!isLossAllowed) await refuseLosses(writer, begun.retypes)
+    await buildReplacements(writer, begun)
+    await finish(writer, request, options, begun, receipt)
     return begun.cls
   } catch (error) {
-    throw begun === undefined ? error : await givenUp(changes, begun, error)
+    throw begun === undefined ? error : await givenUp(writer, begun, error)
   } finally {
-    changes.clearInBackground()
+    writer.purgeInBackground()
   }
 }
 
@@ -88,7 +90,7 @@ type Beginning = Begun | 'online' | undefined
 
 /** `isShown`: this process shows a sign of life, so that it may tell others what it prepares. Without retypes: it is done. */
 function beginning(
-  changes: CatalogChanges,
+  writer: CatalogWriter,
   nameOrNumber: string,
   request: AlterRequest,
   options: AlterOptions,
@@ -108,13 +110,13 @@ function beginning(
     }
     if (!isShown) return { state: catalog.state, result: 'online' }
     const prepared = { ...alteration, retypes: preparing }
-    const pending = withPending(catalog, prepared, isLossAllowed, changes.session.number)
+    const pending = withPending(catalog, prepared, isLossAllowed, writer.session.number)
     return {
       state: pending.state,
       result: { cls: cls.number, retypes: preparing, replacements: pending.replacements },
     }
   }
-  return changes.change(begin, (transaction, begun) => {
+  return writer.change(begin, (transaction, begun) => {
     const isDone = begun !== undefined && begun !== 'online' && begun.retypes.length === 0
     return isDone ? receipt?.checkAndPut(transaction, begun.cls) : undefined
   })
@@ -124,7 +126,7 @@ function beginning(
 const longReading = { isLong: true }
 
 /** What was written before the writers were told, and so has to be seen to the last commit. */
-async function refuseLosses({ store, catalogs }: CatalogChanges, retypes: readonly Retype[]): Promise<void> {
+async function refuseLosses({ store, catalogs }: CatalogWriter, retypes: readonly Retype[]): Promise<void> {
   await awaitCommitsUnderWay(store)
   const attributes = retypes.map(({ attribute }) => attribute)
   const losses = await withSnapshot(
@@ -150,9 +152,9 @@ export function valuesWouldBeLost(losses: readonly AttributeLoss[]): AshlarError
 }
 
 /** A replacement is missing only where this process was taken for gone, and its change for given up. */
-async function buildReplacements(changes: CatalogChanges, { retypes, replacements }: Begun): Promise<void> {
+async function buildReplacements(writer: CatalogWriter, { retypes, replacements }: Begun): Promise<void> {
   try {
-    for (const index of replacements) await buildIndexEntries(buildContext(changes), index, undefined)
+    for (const index of replacements) await buildIndexEntries(buildContext(writer), index, undefined)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
     throw changedMeanwhile(retypes[0]?.name)
@@ -165,7 +167,7 @@ function changedMeanwhile(attributeName: string | undefined): AshlarError {
 
 /** Others may have changed the class meanwhile, in what this change does not touch. */
 async function finish(
-  changes: CatalogChanges,
+  writer: CatalogWriter,
   request: AlterRequest,
   options: AlterOptions,
   { cls, retypes, replacements }: Begun,
@@ -179,8 +181,8 @@ async function finish(
     const { state } = alterClass(catalog, classOfPath(catalog, String(cls)), request, { ...options, isPrepared: true })
     return { state: withReplacements(state, replacements), result: undefined }
   }
-  await changes.change(end, async (transaction) => {
-    await refuseDuplicates(transaction, changes, replacements)
+  await writer.change(end, async (transaction) => {
+    await refuseDuplicates(transaction, writer, replacements)
     await receipt?.checkAndPut(transaction, cls)
   })
 }
@@ -188,7 +190,7 @@ async function finish(
 /** What was written meanwhile, and is unique only under the type that the attribute had. Throws UniqueViolation. */
 async function refuseDuplicates(
   transaction: Transaction,
-  { catalogs }: CatalogChanges,
+  { catalogs }: CatalogWriter,
   replacements: readonly IndexNumber[],
 ): Promise<void> {
   for (const index of replacements) {
@@ -201,10 +203,10 @@ async function refuseDuplicates(
 }
 
 /** Removes what was prepared; returns the error to be thrown instead of `error`, which says what is known of the change then. */
-async function givenUp(changes: CatalogChanges, begun: Begun, error: unknown): Promise<unknown> {
+async function givenUp(writer: CatalogWriter, begun: Begun, error: unknown): Promise<unknown> {
   try {
     // A commit that may still be under way fails at the version of the catalog, which this changes.
-    return (await giveUp(changes, begun)) ? withoutEffect(error) : error
+    return (await giveUp(writer, begun)) ? withoutEffect(error) : error
   } catch (giveUpError) {
     if (!isOutOfReach(giveUpError)) throw giveUpError
     const message = 'It is not known whether the type change was made'
@@ -213,15 +215,15 @@ async function givenUp(changes: CatalogChanges, begun: Begun, error: unknown): P
 }
 
 /** True where the change was still being prepared, and so surely was not made. */
-async function giveUp(changes: CatalogChanges, { retypes, replacements }: Begun): Promise<boolean> {
+async function giveUp(writer: CatalogWriter, { retypes, replacements }: Begun): Promise<boolean> {
   const attributes = retypes.map(({ attribute }) => attribute)
-  return changes.change((catalog) => {
+  return writer.change((catalog) => {
     const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
     return { state: withoutPending(catalog.state, attributes, replacements), result: isPending }
   })
 }
 
-export function buildContext({ store, limits, catalogs }: CatalogChanges): Parameters<typeof buildIndexEntries>[0] {
+export function buildContext({ store, limits, catalogs }: CatalogWriter): Parameters<typeof buildIndexEntries>[0] {
   return {
     store,
     batchObjects: limits.indexBuildBatchObjects,

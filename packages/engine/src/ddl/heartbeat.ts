@@ -13,13 +13,13 @@ interface Sign {
   readonly place?: string
 }
 
-export function signKey(session: number): Buffer {
-  const key = Buffer.from([keySpace.store, storePart.signOfLife, 0, 0, 0])
+export function heartbeatKey(session: number): Buffer {
+  const key = Buffer.from([keySpace.store, storePart.heartbeat, 0, 0, 0])
   key.writeUIntBE(session, 2, 3)
   return key
 }
 
-export class SignOfLife {
+export class Heartbeat {
   private readonly store: Store
   private readonly key: Buffer
   private readonly intervalMs: number
@@ -30,17 +30,17 @@ export class SignOfLife {
   /** `intervalMs`: how often the sign changes while there is work. */
   constructor(store: Store, session: number, intervalMs: number) {
     this.store = store
-    this.key = signKey(session)
+    this.key = heartbeatKey(session)
     this.intervalMs = intervalMs
   }
 
   /** Whether this process works on anything that others could take for a leftover. */
-  get isShown(): boolean {
+  get isBeating(): boolean {
     return this.works > 0
   }
 
   /** The sign is there before the work begins, and changes until it ends. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  async runWith<T>(work: () => Promise<T>): Promise<T> {
     this.works++
     try {
       await this.show().catch((error: unknown) => {
@@ -79,7 +79,7 @@ export class SignOfLife {
 function ignoreUntilNextTime(): void {}
 
 /** True where the process certainly is no more, false where that is not known. */
-export function isGone(stored: Bytes): boolean {
+export function isProcessDead(stored: Bytes): boolean {
   const sign = JSON.parse(Buffer.from(stored).toString()) as Sign
   if (place === undefined || sign.place !== place) return false
   try {

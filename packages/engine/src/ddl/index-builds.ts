@@ -11,19 +11,19 @@ import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class
 import { withFailedIndex, withReadyIndex } from '../schema/index-definition.ts'
 import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import { buildContext } from './alterations.ts'
-import type { CatalogChanges } from './catalog-changes.ts'
-import type { SignOfLife } from './sign-of-life.ts'
+import type { CatalogWriter } from './catalog-writer.ts'
+import type { Heartbeat } from './heartbeat.ts'
+import { buildContext } from './online-alter.ts'
 
 export class IndexBuilds {
-  private readonly changes: CatalogChanges
-  private readonly sign: SignOfLife
+  private readonly writer: CatalogWriter
+  private readonly heartbeat: Heartbeat
   private readonly underWay = new Map<IndexNumber, Promise<void>>()
   private readonly stopping = new AbortController()
 
-  constructor(changes: CatalogChanges, sign: SignOfLife) {
-    this.changes = changes
-    this.sign = sign
+  constructor(writer: CatalogWriter, heartbeat: Heartbeat) {
+    this.writer = writer
+    this.heartbeat = heartbeat
   }
 
   /** Throws UniqueViolation, IndexNotFound where the index is deleted meanwhile, and the signal's reason. */
@@ -32,7 +32,7 @@ export class IndexBuilds {
     signal: AbortSignal | undefined,
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<void> {
-    await buildIndexEntries(buildContext(this.changes), number, signal)
+    await buildIndexEntries(buildContext(this.writer), number, signal)
     await this.makeReady(number, name, receipt)
   }
 
@@ -42,10 +42,10 @@ export class IndexBuilds {
    */
   startInBackground(index: IndexDefinition): void {
     if (this.underWay.has(index.number)) return
-    const building = this.sign
-      .during(() => this.buildInBackground(index))
+    const building = this.heartbeat
+      .runWith(() => this.buildInBackground(index))
       .catch((error: unknown) => {
-        if (!isOutOfReach(error)) this.changes.onFault(error)
+        if (!isOutOfReach(error)) this.writer.onFault(error)
       })
       .finally(() => this.underWay.delete(index.number))
     this.underWay.set(index.number, building)
@@ -54,17 +54,17 @@ export class IndexBuilds {
   /** Background builds end where they are, and go on when the federated database is opened again. */
   async stop(): Promise<void> {
     this.stopping.abort(new StoppedError())
-    await this.settle()
+    await this.drain()
   }
 
-  async settle(): Promise<void> {
+  async drain(): Promise<void> {
     await Promise.all(this.underWay.values())
   }
 
   private async buildInBackground(index: IndexDefinition): Promise<void> {
     try {
       const progress = progressOf(index.number, await this.begun(index))
-      const context = { ...buildContext(this.changes), progress }
+      const context = { ...buildContext(this.writer), progress }
       await buildIndexEntries(context, index.number, this.stopping.signal)
       await this.makeReady(index.number, index.name)
     } catch (error) {
@@ -76,7 +76,7 @@ export class IndexBuilds {
 
   /** What is stored of an earlier start, or the first note. */
   private async begun({ number, indexedClass }: IndexDefinition): Promise<StoredProgress> {
-    const { store, catalogs, limits } = this.changes
+    const { store, catalogs, limits } = this.writer
     return transact(store, limits.transactionAttemptsMax, async (transaction) => {
       const { snapshot } = transaction
       const stored = await readProgress(snapshot, number)
@@ -102,7 +102,7 @@ export class IndexBuilds {
       }
       return { state: withReadyIndex(catalog.state, number), result: index }
     }
-    await this.changes.change(makeReady, (transaction, index) => {
+    await this.writer.change(makeReady, (transaction, index) => {
       if (index.isBackground === true) transaction.delete(catalogKey('progress', number))
       return receipt?.checkAndPut(transaction, index)
     })
@@ -110,16 +110,16 @@ export class IndexBuilds {
 
   /** Of an error of ours, what it says is for the log. */
   private async fail(number: IndexNumber, error: unknown): Promise<void> {
-    if (!(error instanceof AshlarError)) this.changes.onFault(error)
+    if (!(error instanceof AshlarError)) this.writer.onFault(error)
     const failure =
       error instanceof AshlarError
         ? { type: error.type, message: error.message }
         : { type: 'SystemError', message: 'The server failed while it built the index.' }
-    await this.changes.change((catalog) => {
+    await this.writer.change((catalog) => {
       const isThere = catalog.indexByNumber(number) !== undefined
       return { state: isThere ? withFailedIndex(catalog.state, number, failure) : catalog.state, result: undefined }
     })
-    this.changes.clearInBackground()
+    this.writer.purgeInBackground()
   }
 }
 
