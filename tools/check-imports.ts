@@ -1,11 +1,14 @@
-/** Checks that the engine's rooms and the four packages import only downwards, type imports included. */
+/** Checks that the packages, and the rooms within each, import only downwards and in no cycle, type imports included. */
 import { posix } from 'node:path'
 import type { CheckResult, Finding } from './finding.ts'
+import { importCycles } from './import-cycles.ts'
 import type { ProjectFiles } from './project-files.ts'
 import { importsOf, nodesOf, parseSource, type Source } from './source.ts'
 
-/** A room is a folder or a single file of packages/engine/src; a file imports from a lower rank or from its own room. */
-const ranks: Readonly<Record<string, number>> = {
+/** A room is a folder or a single file of a package's src; a file imports from a lower rank or from its own room. */
+type Ranks = Readonly<Record<string, number>>
+
+const engineRanks: Ranks = {
   // Below every other: whoever asserts needs it.
   'errors.ts': -1,
   'limits.ts': 0,
@@ -30,6 +33,34 @@ const ranks: Readonly<Record<string, number>> = {
   'index.ts': 13,
 }
 
+const serverRanks: Ranks = {
+  'version.ts': 0,
+  'limits.ts': 0,
+  'dialect.ts': 0,
+  errors: 0,
+  wire: 0,
+  json: 1,
+  browsers: 1,
+  tools: 1,
+  statements: 1,
+  config: 2,
+  'federated-databases.ts': 2,
+  peers: 3,
+  dispatch: 4,
+  operations: 5,
+  openapi: 6,
+  http: 7,
+  'start-server.ts': 8,
+  workers: 9,
+  cli: 10,
+  'index.ts': 11,
+}
+
+const ranksOf: Readonly<Record<string, Ranks>> = { engine: engineRanks, server: serverRanks }
+
+/** The packages in which no files import each other in a circle; within rooms of the engine some still do. */
+const withoutCycles = ['server', 'client']
+
 /** The packages that each package may import. */
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
@@ -46,6 +77,7 @@ const waiting = /^(Promise|PromiseLike|Awaitable|Async(Iterable|Iterator|Iterabl
 
 export function checkImports(files: ProjectFiles): CheckResult {
   const findings: Finding[] = []
+  const targets = new Map<string, string[]>()
   let imports = 0
   for (const [file, text] of files) {
     const name = /^packages\/([^/]+)\/src\/.*\.tsx?$/.exec(file)?.[1]
@@ -53,20 +85,29 @@ export function checkImports(files: ProjectFiles): CheckResult {
     const source = parseSource(file, text)
     for (const { specifier, line } of importsOf(source)) {
       imports++
-      const message = packageRule(name, file, specifier) ?? (name === 'engine' ? rankRule(file, specifier) : undefined)
+      if (specifier.startsWith('.') && withoutCycles.includes(name))
+        targets.set(file, [...(targets.get(file) ?? []), targetOf(file, specifier)])
+      const ranks = ranksOf[name]
+      const message = packageRule(name, file, specifier) ?? (ranks && rankRule(name, ranks, file, specifier))
       if (message !== undefined) findings.push({ file, line, message })
     }
     if (file.startsWith(engine)) findings.push(...waitsIn(file, source))
   }
-  return { findings, summary: `${imports} imports, ${Object.keys(ranks).length} rooms` }
+  for (const cycle of importCycles(targets)) {
+    const [file = ''] = cycle
+    findings.push({ file, message: `a cycle of imports: ${[...cycle, file].join(' → ')}` })
+  }
+  const rooms = Object.values(ranksOf).flatMap((ranks) => Object.keys(ranks))
+  return { findings, summary: `${imports} imports, ${rooms.length} rooms` }
 }
 
 function packageRule(name: string, file: string, specifier: string): string | undefined {
   const below = packagesBelow[name]
   if (below === undefined) return `the package ${name} has no place in the table of tools/check-imports.ts`
   if (specifier.startsWith('.')) {
-    const target = posix.join(posix.dirname(file), specifier)
-    return target.startsWith(`packages/${name}/src/`) ? undefined : `${specifier} leaves the sources of ${name}`
+    return targetOf(file, specifier).startsWith(`packages/${name}/src/`)
+      ? undefined
+      : `${specifier} leaves the sources of ${name}`
   }
   const other = /^@ashlar\/([^/]+)/.exec(specifier)?.[1]
   if (other !== undefined && !below.includes(other)) return `${name} may not import ${other}`
@@ -74,19 +115,23 @@ function packageRule(name: string, file: string, specifier: string): string | un
   return undefined
 }
 
-function rankRule(file: string, specifier: string): string | undefined {
-  const from = roomOf(file)
+function rankRule(name: string, ranks: Ranks, file: string, specifier: string): string | undefined {
+  const from = roomOf(name, file)
   if (ranks[from] === undefined) return `the room ${from} has no rank in the table of tools/check-imports.ts`
   if (!specifier.startsWith('.')) return undefined
-  const to = roomOf(posix.join(posix.dirname(file), specifier))
+  const to = roomOf(name, targetOf(file, specifier))
   const rank = ranks[to]
   if (rank === undefined) return `the room ${to} has no rank in the table of tools/check-imports.ts`
   if (to === from || rank < ranks[from]) return undefined
   return `${from} (rank ${ranks[from]}) may not import ${to} (rank ${rank}): only its own room and lower ranks`
 }
 
-function roomOf(file: string): string {
-  return file.slice(engine.length).split('/')[0] ?? ''
+function roomOf(name: string, file: string): string {
+  return file.slice(`packages/${name}/src/`.length).split('/')[0] ?? ''
+}
+
+function targetOf(file: string, specifier: string): string {
+  return posix.join(posix.dirname(file), specifier)
 }
 
 function waitsIn(file: string, source: Source): Finding[] {

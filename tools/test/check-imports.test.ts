@@ -47,9 +47,35 @@ describe('ranks of the engine', () => {
   })
 })
 
+describe('ranks of the server', () => {
+  const server = 'packages/server/src'
+
+  it('lets routes import the dispatcher, and refuses the reverse', () => {
+    expect(messages(`${server}/http/routes.ts`, `import '../dispatch/operation.ts'`)).toEqual([])
+    expect(messages(`${server}/dispatch/operation.ts`, `import '../http/routes.ts'`)).toEqual([
+      '1: dispatch (rank 4) may not import http (rank 7): only its own room and lower ranks',
+    ])
+  })
+
+  it('asks for the rank of a new room', () => {
+    expect(messages(`${server}/misc/thing.ts`, `import './a.ts'`)[0]).toContain('the room misc has no rank')
+  })
+
+  it('refuses that files import each other in a circle, also by their types', () => {
+    const files = new Map([
+      [`${server}/http/a.ts`, `import './b.ts'`],
+      [`${server}/http/b.ts`, `import type { C } from './c.ts'`],
+      [`${server}/http/c.ts`, `import './b.ts'\nimport '../limits.ts'`],
+    ])
+    expect(checkImports(files).findings.map(({ message }) => message)).toEqual([
+      `a cycle of imports: ${server}/http/b.ts → ${server}/http/c.ts → ${server}/http/b.ts`,
+    ])
+  })
+})
+
 describe('direction of the packages', () => {
   it('lets the server import the engine, and the console the client', () => {
-    expect(messages('packages/server/src/a.ts', `import '@ashlar/engine'\nimport 'fastify'`)).toEqual([])
+    expect(messages('packages/server/src/http/a.ts', `import '@ashlar/engine'\nimport 'fastify'`)).toEqual([])
     expect(messages('packages/console/src/a.tsx', `import '@ashlar/client'`)).toEqual([])
   })
 
@@ -71,7 +97,7 @@ describe('direction of the packages', () => {
   })
 
   it('refuses a path into the sources of another package', () => {
-    expect(messages('packages/server/src/a.ts', `import '../../engine/src/errors.ts'`)[0]).toContain(
+    expect(messages('packages/server/src/http/a.ts', `import '../../../engine/src/errors.ts'`)[0]).toContain(
       'leaves the sources',
     )
   })

@@ -1,6 +1,6 @@
 /** The federated databases of a server, by alias, and by what tools call them. */
 import type { FederatedDatabase } from '@ashlar/engine'
-import { ServerError } from './server-errors.ts'
+import { ServerError } from './errors/server-errors.ts'
 import { bootFileAgrees, type Place, refuseBootFile } from './tools/boot-file.ts'
 
 export class FederatedDatabases {

@@ -12,9 +12,9 @@ import {
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
+import { buildServer } from './http/server.ts'
 import { defaultServerLimits } from './limits.ts'
-import { buildServer } from './server.ts'
-import type { Siblings } from './workers/siblings.ts'
+import type { Peers } from './peers/peers.ts'
 
 export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
@@ -27,10 +27,10 @@ export interface RunningServer {
 }
 
 /**
- * `siblings`: where this process is one of several. Throws an Error that says which federated database cannot be opened, or why it cannot
+ * `peers`: where this process is one of several. Throws an Error that says which federated database cannot be opened, or why it cannot
  * listen.
  */
-export async function startServer(config: Config, logger: Logger, siblings?: Siblings): Promise<RunningServer> {
+export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const fds = await openAll(config, limits, logger)
   let stopping: Promise<void> | undefined
@@ -49,8 +49,8 @@ export async function startServer(config: Config, logger: Logger, siblings?: Sib
       isShutdownAllowed: config.allowShutdown,
       browsers: { host: config.host, hosts: config.hosts, cors: config.cors },
       logger,
-      ...(siblings === undefined ? {} : { siblings }),
-      onStop: () => (siblings?.stopAll === undefined ? setImmediate(() => void stop()) : siblings.stopAll()),
+      ...(peers === undefined ? {} : { peers }),
+      onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),
       isStopping: () => stopping !== undefined,
     })
     // One worker listens itself: connections do not go through the primary.

@@ -1,6 +1,6 @@
 /** Which pages may send requests from a browser, which sends them wherever a page says (contract 1.7). */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ServerError } from '../server-errors.ts'
+import { ServerError } from '../errors/server-errors.ts'
 
 /** What reads or changes anything lies below these. */
 const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/

@@ -1,8 +1,9 @@
 /** What every way to serve has: the line at the start, and signals that stop. */
-import { version } from '../version.ts'
-import type { ServedStore } from '../workers/messages.ts'
 
-export function startLine(url: string, stores: readonly ServedStore[], workers = 1): string {
+import type { StoreSummary } from '../peers/messages.ts'
+import { version } from '../version.ts'
+
+export function startLine(url: string, stores: readonly StoreSummary[], workers = 1): string {
   const fds = stores.map(({ alias, kind, location }) => `${alias} (${kind} ${location})`)
   const by = workers === 1 ? '' : ` · ${workers} workers`
   return `Ashlar ${version} listening on ${url}${by} · FDs: ${fds.join(', ')} · reference: ${url}/docs\n`

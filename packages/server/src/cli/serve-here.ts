@@ -29,7 +29,7 @@ export async function serveAsWorker(): Promise<void> {
     )
     const server = await startServer(config, log.logger, worker)
     stopOnSignals(server.stop)
-    worker.serves(server)
+    worker.reportListening(server)
     await server.stopped
     log.close()
   } finally {

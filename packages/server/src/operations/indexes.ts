@@ -1,9 +1,9 @@
 /** The operations on indexes (interface, 4.1; REST interface, section 6). */
 
-import { onceOf } from '../idempotency/run-once.ts'
-import { Type } from './json-schema.ts'
-import { type FdOperation, type OperationReply, param, wantsAsync } from './operation.ts'
-import { CreateIndex, IndexCreated, IndexRecord } from './wire-schemas.ts'
+import { type FdOperation, type OperationReply, param, wantsAsync } from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/run-once.ts'
+import { Type } from '../wire/json-schema.ts'
+import { CreateIndex, IndexCreated, IndexRecord } from '../wire/wire-schemas.ts'
 
 const nameParam = { name: 'Name of the index.' }
 

@@ -1,8 +1,8 @@
 /** The operations on objects (interface, 4.5; REST interface, section 4). */
 import { AshlarError, type Attributes, entityTagOf } from '@ashlar/engine'
-import { conditionOf, isMatch, isNotModified, matchOf } from '../entity-tags.ts'
-import { type FdOperation, type FdRequest, type OperationReply, param } from './operation.ts'
-import { CreateObject, ObjectCreated, ObjectRepresentation, UpdateObject } from './wire-schemas.ts'
+import { conditionOf, isMatch, isNotModified, matchOf } from '../dispatch/entity-tags.ts'
+import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
+import { CreateObject, ObjectCreated, ObjectRepresentation, UpdateObject } from '../wire/wire-schemas.ts'
 
 interface ObjectBody {
   readonly class: string
@@ -44,7 +44,7 @@ export const objectOperations: readonly FdOperation[] = [
     tag: 'Objects',
     status: 201,
     body: CreateObject,
-    takesObject: true,
+    bodyIsObject: true,
     reply: ObjectCreated,
     errors: [...attributeErrors, 'UnknownClass', 'ClassIsInternal', 'ClassNotReferenceable'],
     async run(database, { body }) {
@@ -81,7 +81,7 @@ export const objectOperations: readonly FdOperation[] = [
     params: oidParam,
     status: 204,
     body: UpdateObject,
-    takesObject: true,
+    bodyIsObject: true,
     errors: [...attributeErrors, 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
     async run(database, request) {
       const { class: className, attributes } = request.body as Partial<ObjectBody>

@@ -1,11 +1,11 @@
 /** The operation of the query language (REST interface, section 2). */
 import { AshlarError, type Dialect, type QueryRequest } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
-import { onceOf } from '../idempotency/run-once.ts'
-import { wholeReply } from '../row-reply.ts'
-import { Type } from './json-schema.ts'
-import { booleanParam, type FdOperation, type OperationReply, type OperationRequest } from './operation.ts'
-import { QueryBody, Row } from './wire-schemas.ts'
+import { booleanParam, type FdOperation, type OperationReply, type OperationRequest } from '../dispatch/operation.ts'
+import { wholeReply } from '../dispatch/row-framing.ts'
+import { onceOf } from '../dispatch/run-once.ts'
+import { Type } from '../wire/json-schema.ts'
+import { QueryBody, Row } from '../wire/wire-schemas.ts'
 
 interface QueryFields {
   readonly query: string
@@ -35,10 +35,10 @@ export const queryOperations: readonly FdOperation[] = [
     },
     status: 200,
     body: QueryBody,
-    takesText: true,
+    acceptsPlainText: true,
     keepsReply: true,
     reply: Type.Array(Row),
-    writesRows: true,
+    streamsRows: true,
     statement: { kind: 'query', text: (body) => (body as QueryFields).query },
     errors: [
       'QuerySyntaxError',

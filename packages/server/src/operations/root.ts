@@ -1,8 +1,9 @@
 /** The operations on the service itself and on a federated database as a whole (REST interface, section 2). */
-import { ServerError } from '../server-errors.ts'
+
+import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from '../dispatch/operation.ts'
+import { ServerError } from '../errors/server-errors.ts'
 import { readersOf, readersTogether } from '../statements/readers.ts'
-import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from './operation.ts'
-import { FederatedDatabaseRecord, Resources, ServiceRoot } from './wire-schemas.ts'
+import { FederatedDatabaseRecord, Resources, ServiceRoot } from '../wire/wire-schemas.ts'
 
 function shutDown({ service }: OperationRequest): OperationReply {
   if (!service.isShutdownAllowed) {
@@ -19,7 +20,7 @@ const shutdown: Omit<ServiceOperation, 'path'> = {
   description: 'Requests under way are finished. Only where the server was started with shutdown allowed.',
   tag: 'Service',
   status: 204,
-  standsAlone: true,
+  isTransactional: false,
   errors: ['ShutdownNotAllowed'],
   run: shutDown,
 }
@@ -69,7 +70,7 @@ export const fdOperations: readonly FdOperation[] = [
       const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
       const { alias, dialect } = fd
       const own = readersOf([fd], service.statements.brokenOff)
-      const readers = readersTogether([...own, ...(await service.siblings.ask({ about: 'readers' }))], alias)
+      const readers = readersTogether([...own, ...(await service.peers.gather({ about: 'readers' }))], alias)
       const store = { kind, isDurable }
       return { body: { bootfile: location, alias, store, dialect, limits, counts, readers, ...told } }
     },

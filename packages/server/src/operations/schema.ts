@@ -1,8 +1,14 @@
 /** The operations of the schema (interface, 4.2 to 4.4). */
 import type { Database } from '@ashlar/engine'
-import { onceOf } from '../idempotency/run-once.ts'
-import { Type } from './json-schema.ts'
-import { booleanParam, type FdOperation, type OperationReply, type OperationRequest, param } from './operation.ts'
+import {
+  booleanParam,
+  type FdOperation,
+  type OperationReply,
+  type OperationRequest,
+  param,
+} from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/run-once.ts'
+import { Type } from '../wire/json-schema.ts'
 import {
   AlterClass,
   ClassDescriptions,
@@ -11,7 +17,7 @@ import {
   NamespaceEntry,
   NamespaceRepresentation,
   SchemaReport,
-} from './wire-schemas.ts'
+} from '../wire/wire-schemas.ts'
 
 const definitionErrors = [
   'MalformedRequest',

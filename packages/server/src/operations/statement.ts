@@ -1,8 +1,9 @@
 /** The operations on statements under way (REST interface, section 9). */
-import { ServerError } from '../server-errors.ts'
-import { Type } from './json-schema.ts'
-import { param, type ServiceOperation } from './operation.ts'
-import { StatementRecord } from './wire-schemas.ts'
+
+import { param, type ServiceOperation } from '../dispatch/operation.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import { Type } from '../wire/json-schema.ts'
+import { StatementRecord } from '../wire/wire-schemas.ts'
 
 export const statementOperations: readonly ServiceOperation[] = [
   {
@@ -14,10 +15,10 @@ export const statementOperations: readonly ServiceOperation[] = [
     tag: 'Statements',
     status: 200,
     reply: Type.Array(StatementRecord),
-    standsAlone: true,
+    isTransactional: false,
     errors: [],
     async run({ service }) {
-      const records = [...service.statements.records(), ...(await service.siblings.ask({ about: 'statements' }))]
+      const records = [...service.statements.records(), ...(await service.peers.gather({ about: 'statements' }))]
       return { body: records.sort((one, other) => one.startedAt.localeCompare(other.startedAt)) }
     },
   },
@@ -31,13 +32,13 @@ export const statementOperations: readonly ServiceOperation[] = [
     tag: 'Statements',
     params: { id: 'The Statement-Id of its reply, or the id of GET /v1/statement.' },
     status: 204,
-    standsAlone: true,
+    isTransactional: false,
     errors: ['StatementNotFound'],
     async run(request) {
       const { service } = request
       const id = param(request, 'id')
       const isHere = service.statements.stop(id)
-      if (!isHere && (await service.siblings.ask({ about: 'stop', statement: id })).length === 0) {
+      if (!isHere && (await service.peers.gather({ about: 'stop', statement: id })).length === 0) {
         throw new ServerError('StatementNotFound', `There is no statement '${id.slice(0, 60)}' in progress.`)
       }
       return {}

@@ -1,7 +1,8 @@
 /** Every operation of the interface. Nothing else is served but health, the reference page and its document. */
+
+import type { Method, Operation } from '../dispatch/operation.ts'
 import { indexOperations } from './indexes.ts'
 import { objectOperations } from './object.ts'
-import type { Method, Operation } from './operation.ts'
 import { queryOperations } from './query.ts'
 import { fdOperations, serviceOperations } from './root.ts'
 import { schemaOperations } from './schema.ts'

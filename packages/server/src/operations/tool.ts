@@ -1,13 +1,13 @@
 /** The operations on administrative tools (REST interface, section 2). */
 
-import { onceOf } from '../idempotency/run-once.ts'
+import { type FdOperation, type OperationReply, type ServiceOperation, wantsAsync } from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/run-once.ts'
 import { bootFileFlag, bootFileNote, takeBootFile } from '../tools/boot-file.ts'
 import { readFlags, type Tool } from '../tools/tool.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 import { toolNamed, tools } from '../tools/tools.ts'
-import { Type } from './json-schema.ts'
-import { type FdOperation, type OperationReply, type ServiceOperation, wantsAsync } from './operation.ts'
-import { ToolBody, ToolRecord, ToolReply } from './wire-schemas.ts'
+import { Type } from '../wire/json-schema.ts'
+import { ToolBody, ToolRecord, ToolReply } from '../wire/wire-schemas.ts'
 
 export const toolServiceOperations: readonly ServiceOperation[] = [
   {
@@ -18,10 +18,10 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
     tag: 'Tools',
     status: 200,
     reply: Type.Array(ToolRecord),
-    standsAlone: true,
+    isTransactional: false,
     errors: [],
     async run({ service }) {
-      const runs = [...service.toolRuns.all(), ...(await service.siblings.ask({ about: 'runs' }))]
+      const runs = [...service.toolRuns.all(), ...(await service.peers.gather({ about: 'runs' }))]
       return { body: tools.map((tool) => describe(tool, runs)) }
     },
   },
@@ -70,7 +70,7 @@ export const toolOperations: readonly FdOperation[] = [
     body: ToolBody,
     reply: ToolReply,
     otherReplies: { 202: { description: 'With Prefer: respond-async' } },
-    standsAlone: true,
+    isTransactional: false,
     statement: { kind: 'tool', text: (body) => (body as ToolRequest).tool },
     keepsReply: true,
     errors: ['MalformedRequest', 'MalformedValue', 'UnknownField'],

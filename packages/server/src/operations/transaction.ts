@@ -1,9 +1,10 @@
 /** The operation that carries out several others as one commit (REST interface, section 7). */
-import { onceOf } from '../idempotency/run-once.ts'
-import { OperationFinder } from '../transaction/find-operation.ts'
-import { runOperations } from '../transaction/run-operations.ts'
-import type { FdOperation, Operation, OperationReply } from './operation.ts'
-import { TransactionBody, TransactionReply } from './wire-schemas.ts'
+
+import { OperationFinder } from '../dispatch/find-operation.ts'
+import type { FdOperation, Operation, OperationReply } from '../dispatch/operation.ts'
+import { onceOf } from '../dispatch/run-once.ts'
+import { runOperations } from '../dispatch/transaction/run-operations.ts'
+import { TransactionBody, TransactionReply } from '../wire/wire-schemas.ts'
 
 /** For people: the body is not checked yet. */
 function operationsOf(body: unknown): string {
@@ -25,7 +26,7 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     body: TransactionBody,
     isBodyCheckedByEngine: true,
     reply: TransactionReply,
-    standsAlone: true,
+    isTransactional: false,
     statement: { kind: 'transaction', text: operationsOf },
     keepsReply: true,
     errors: [

@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { AshlarError } from '@ashlar/engine'
+import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
-import type { StatementKind } from '../operations/operation.ts'
-import { ClientGone } from '../problem.ts'
 import type { Admission } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
+
+export type StatementKind = 'query' | 'transaction' | 'tool'
 
 /** What GET /v1/statement tells. */
 export interface StatementRecord {
@@ -66,7 +67,7 @@ export class Statement {
     const replied = (): void => {
       if (!this.isReplying) return
       this.isReplying = false
-      if (!response.writableFinished) this.controller.abort(new ClientGone())
+      if (!response.writableFinished) this.controller.abort(new ClientDisconnected())
       this.end()
     }
     response.once('finish', replied).once('close', replied)
@@ -120,7 +121,7 @@ export class Statement {
 
   /** The client went away before it began. */
   lost(): void {
-    this.controller.abort(new ClientGone())
+    this.controller.abort(new ClientDisconnected())
     this.isReplying = false
     this.end()
   }

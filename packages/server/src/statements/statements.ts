@@ -1,10 +1,9 @@
 /** The statements under way in this process. */
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { StatementKind } from '../operations/operation.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
-import { Statement, type StatementRecord } from './statement.ts'
+import { Statement, type StatementKind, type StatementRecord } from './statement.ts'
 
 export class Statements {
   readonly brokenOff: BrokenOffReplies

@@ -1,6 +1,6 @@
 /** What an administrative tool is (REST interface, section 2: POST /v1/tool). */
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
-import { listed } from '../problem.ts'
+import { quoteNames } from '../errors/quote-names.ts'
 
 export interface Flag {
   /** Numbers are greater than 0. */
@@ -51,7 +51,7 @@ export function readFlags(tool: Tool, given: unknown): Flags {
   )
   const unknown = Object.keys(given).filter((name) => !names.has(name))
   if (unknown.length > 0) {
-    throw new AshlarError('UnknownField', `The tool ${tool.name} has no flag ${listed(unknown)}.`)
+    throw new AshlarError('UnknownField', `The tool ${tool.name} has no flag ${quoteNames(unknown)}.`)
   }
   const flags: Record<string, string | boolean | number> = {}
   for (const [spelling, value] of Object.entries(given)) {

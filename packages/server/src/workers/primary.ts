@@ -4,22 +4,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import type { ServerLimits } from '../limits.ts'
+import { GatherRequests } from '../peers/gather-requests.ts'
+import { type StoreSummary, sendToWorker, type ToPrimary } from '../peers/messages.ts'
 import { CrashCount, crashOf, crashSentence, lmdbStores } from './crash.ts'
-import { type ServedStore, type ToPrimary, tellWorker } from './messages.ts'
-import { Questions } from './questions.ts'
 import { closeUnacknowledged } from './unacknowledged.ts'
 
 const firstDelayMs = 100
 const delayMsMax = 10_000
 /** After what a worker itself takes to stop. */
-const moreToStopMs = 5_000
+const stopGraceMs = 5_000
 
 /** Of a server that ended because its workers crashed (EX_SOFTWARE): for those who must not start it again by themselves. */
 const crashExitCode = 70
 
 export interface Served {
   readonly url: string
-  readonly stores: readonly ServedStore[]
+  readonly stores: readonly StoreSummary[]
 }
 
 export class Primary {
@@ -31,7 +31,7 @@ export class Primary {
   private readonly crashes: CrashCount<Child>
   private readonly children = new Set<Child>()
   private readonly listening = new Set<Child>()
-  private readonly questions = new Questions()
+  private readonly gatherRequests = new GatherRequests()
   /** Set once all serve: whoever ends from then on is replaced. */
   private served: Served | undefined
   /** Of the first that came to serve, and so of all. */
@@ -41,7 +41,7 @@ export class Primary {
   /** In a row, since the last worker that came to serve. */
   private failures = 0
   private stopping: Promise<void> | undefined
-  private readonly endOfDelays = new AbortController()
+  private readonly abortDelays = new AbortController()
   private hasStopped: (exitCode: number) => void = () => undefined
   private exitCode = 0
 
@@ -88,10 +88,10 @@ export class Primary {
     return new Promise((resolve) => {
       child.on('message', (message: ToPrimary) => {
         if (message.kind === 'ready') this.startWork(child)
-        else if (message.kind === 'listening') resolve(this.serves(child, message))
+        else if (message.kind === 'listening') resolve(this.onWorkerListening(child, message))
         else if (message.kind === 'stopAll') void this.stop()
-        else if (message.kind === 'answer') this.questions.answer(child, message.id, message.answers)
-        else this.questions.ask(child, message.id, message.question, this.othersThan(child))
+        else if (message.kind === 'answer') this.gatherRequests.addAnswers(child, message.id, message.answers)
+        else this.gatherRequests.start(child, message.id, message.question, this.othersThan(child))
       })
       child.on('exit', (code, signal) => {
         resolve(undefined)
@@ -108,10 +108,10 @@ export class Primary {
 
   private startWork(child: Child): void {
     const config = { ...this.config, port: this.port }
-    tellWorker(child, { kind: 'start', config, upSince: Math.round(performance.timeOrigin) })
+    sendToWorker(child, { kind: 'start', config, upSince: Math.round(performance.timeOrigin) })
   }
 
-  private serves(child: Child, { url, stores }: Served): Served {
+  private onWorkerListening(child: Child, { url, stores }: Served): Served {
     const { pid } = child.process
     this.url ??= url
     // It asked for any port while the last that had the right one ended.
@@ -144,7 +144,7 @@ export class Primary {
     const hasServed = this.listening.has(child)
     this.children.delete(child)
     this.listening.delete(child)
-    this.questions.forget(child)
+    this.gatherRequests.removeWorker(child)
     const { pid } = child.process
     const crash = crashOf(code, signal)
     if (crash !== undefined) this.crashed(child, crash, serving)
@@ -174,18 +174,18 @@ export class Primary {
   }
 
   private async replace(): Promise<void> {
-    const { signal } = this.endOfDelays
+    const { signal } = this.abortDelays
     const delayMs = Math.min(delayMsMax, firstDelayMs * 2 ** this.failures++)
     const isTime = await delay(delayMs, true, { signal }).catch(() => false)
     if (isTime) await this.startOne()
   }
 
   private async stopAll(): Promise<void> {
-    this.endOfDelays.abort()
-    const timeout = setTimeout(() => this.killAll(), this.stopMsMax + moreToStopMs)
+    this.abortDelays.abort()
+    const timeout = setTimeout(() => this.killAll(), this.stopMsMax + stopGraceMs)
     const codes = [...this.children].map((child) => {
       const isServing = this.listening.has(child)
-      tellWorker(child, { kind: 'stop' })
+      sendToWorker(child, { kind: 'stop' })
       // One that does not serve yet has nothing to end, and does not listen to its primary.
       if (!isServing) child.process.kill('SIGTERM')
       return new Promise<number | null>((resolve) => {

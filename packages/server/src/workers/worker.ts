@@ -1,12 +1,12 @@
 /** One of several processes that serve the same federated databases on one port; the primary starts and stops it. */
 
 import type { Config } from '../config/config.ts'
+import type { ToPrimary, ToWorker } from '../peers/messages.ts'
+import type { Peers } from '../peers/peers.ts'
+import type { Answer, Answers, Question } from '../peers/question.ts'
 import type { RunningServer } from '../start-server.ts'
-import type { ToPrimary, ToWorker } from './messages.ts'
-import type { Answer, Answers, Question } from './questions.ts'
-import type { Siblings } from './siblings.ts'
 
-export class Worker implements Siblings {
+export class Worker implements Peers {
   private readonly questions = new Map<number, (answers: readonly Answer[]) => void>()
   /** When the server started, in milliseconds of the clock. */
   upSince = performance.timeOrigin
@@ -22,46 +22,48 @@ export class Worker implements Siblings {
           resolve(message.config)
         }
         if (message.kind === 'asked') {
-          tell({ kind: 'answer', id: message.id, answers: this.answer(message.question) })
+          sendToPrimary({ kind: 'answer', id: message.id, answers: this.answer(message.question) })
         }
         if (message.kind !== 'answered') return
         this.questions.get(message.id)?.(message.answers)
         this.questions.delete(message.id)
       })
-      tell({ kind: 'ready' })
+      sendToPrimary({ kind: 'ready' })
     })
   }
 
   /** Tells the primary that it serves; from then on it stops when the primary says so, or is no more. */
-  serves({ url, federatedDatabases, stop }: RunningServer): void {
+  reportListening({ url, federatedDatabases, stop }: RunningServer): void {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void stop()
     })
     const stores = federatedDatabases.map(({ alias, store: { facts } }) => {
       return { alias, kind: facts.kind, location: facts.location }
     })
-    tell({ kind: 'listening', url, stores })
+    sendToPrimary({ kind: 'listening', url, stores })
   }
 
   stopAll(): void {
-    tell({ kind: 'stopAll' })
+    sendToPrimary({ kind: 'stopAll' })
   }
 
-  ask<About extends keyof Answers>(question: Question & { readonly about: About }): Promise<readonly Answers[About][]> {
+  gather<About extends keyof Answers>(
+    question: Question & { readonly about: About },
+  ): Promise<readonly Answers[About][]> {
     const id = ++this.asked
     return new Promise((resolve) => {
       // All answer what was asked.
       this.questions.set(id, (answers) => resolve(answers as readonly Answers[About][]))
-      tell({ kind: 'ask', id, question })
+      sendToPrimary({ kind: 'ask', id, question })
     })
   }
 
-  answerWith(answer: (question: Question) => readonly Answer[]): void {
+  onGather(answer: (question: Question) => readonly Answer[]): void {
     this.answer = answer
   }
 }
 
 /** A primary that is gone takes its workers along: what could not be told does not matter any more. */
-function tell(message: ToPrimary): void {
+function sendToPrimary(message: ToPrimary): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined)
 }

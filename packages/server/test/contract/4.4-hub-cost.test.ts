@@ -2,8 +2,8 @@
 import { defaultEngineLimits, FederatedDatabase, openStore, type Store } from '@ashlar/engine'
 import { pino } from 'pino'
 import { expect } from 'vitest'
+import { buildServer } from '../../src/http/server.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
-import { buildServer } from '../../src/server.ts'
 import { classOf, list, reference, set } from './class-of.ts'
 import { rule } from './rule.ts'
 

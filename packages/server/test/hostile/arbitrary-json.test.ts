@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
+import { problemEntry, problemTypes } from '../../src/errors/server-errors.ts'
 import { operations } from '../../src/operations/table.ts'
-import { problemEntry, problemTypes } from '../../src/server-errors.ts'
 import { defineGadget, openServer } from '../unit/open-server.ts'
 
 const runs = Number(process.env.ASHLAR_RUNS ?? 1)

@@ -1,8 +1,8 @@
 /** The client's wire types are those of the schemas that the server validates and documents by. */
 import type * as wire from '@ashlar/client'
 import { describe, expectTypeOf, it } from 'vitest'
-import type { Static } from '../../src/operations/json-schema.ts'
-import type * as schemas from '../../src/operations/wire-schemas.ts'
+import type { Static } from '../../src/wire/json-schema.ts'
+import type * as schemas from '../../src/wire/wire-schemas.ts'
 
 describe('the wire types of the client', () => {
   it('take every reply of the server', () => {

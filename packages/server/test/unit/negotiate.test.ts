@@ -1,6 +1,6 @@
 /** Content types that requests send and ask for (REST interface, section 1). */
 import { describe, expect, it } from 'vitest'
-import { negotiate, readContentType } from '../../src/negotiate.ts'
+import { negotiate, readContentType } from '../../src/http/negotiate.ts'
 
 const never = () => false
 const always = () => true

@@ -3,8 +3,8 @@ import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engin
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
+import { buildServer } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
-import { buildServer } from '../../src/server.ts'
 
 export interface ServerSetting {
   readonly aliases?: readonly string[]

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { type ErrorType, repeatableTypes } from '@ashlar/client'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { type ProblemType, problemEntry, problemTypes } from '../../src/errors/server-errors.ts'
 import { operations } from '../../src/operations/table.ts'
-import { type ProblemType, problemEntry, problemTypes } from '../../src/server-errors.ts'
 import { openServer } from './open-server.ts'
 
 interface Document {

@@ -1,8 +1,8 @@
 /** Request bodies as JSON: exact numbers, bounded depth, ordinary keys. */
 import fc from 'fast-check'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { JsonLayout } from '../../src/json-layout.ts'
-import { parseJson } from '../../src/parse-json.ts'
+import { JsonLayout } from '../../src/json/json-layout.ts'
+import { parseJson } from '../../src/json/parse-json.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { expect, it } from 'vitest'
-import { noteBody } from '../../src/idempotency/request-id.ts'
+import { noteBody } from '../../src/http/request-id.ts'
 
 const requestWith = (headers: Record<string, string>): FastifyRequest => ({ headers }) as unknown as FastifyRequest
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type QueryRequest } from '@ashlar/engine'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { rowStream } from '../../src/row-reply.ts'
+import { rowStream } from '../../src/http/row-reply.ts'
 import { openServer } from './open-server.ts'
 import { chunksOf, makeGate, stubQuery } from './stub-query.ts'
 

@@ -1,8 +1,8 @@
 /** An operation with an Idempotency-Key that is sent again while it is under way. */
 import type { FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
-import { runOnce } from '../../src/idempotency/run-once.ts'
-import type { FdOperation, FdRequest, OperationReply } from '../../src/operations/operation.ts'
+import type { FdOperation, FdRequest, OperationReply } from '../../src/dispatch/operation.ts'
+import { runOnce } from '../../src/dispatch/run-once.ts'
 
 function requestOf(alias: string, key: string): FdRequest {
   const fd = { alias } as FederatedDatabase

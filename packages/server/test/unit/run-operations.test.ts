@@ -1,11 +1,11 @@
 /** The operations of a transaction, one after the other: the signal of the client, and turns between them. */
 import { type Database, defaultEngineLimits, type FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
+import { OperationFinder } from '../../src/dispatch/find-operation.ts'
+import type { FdRequest } from '../../src/dispatch/operation.ts'
+import { runOperations } from '../../src/dispatch/transaction/run-operations.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
-import type { FdRequest } from '../../src/operations/operation.ts'
 import { operations } from '../../src/operations/table.ts'
-import { OperationFinder } from '../../src/transaction/find-operation.ts'
-import { runOperations } from '../../src/transaction/run-operations.ts'
 
 /** A request of these operations on the database, whose transaction is run once. */
 function requestOf(

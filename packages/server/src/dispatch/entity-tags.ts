@@ -1,0 +1,65 @@
+/** If-Match and If-None-Match (RFC 9110, 13.1): which of an object's versions a request is about. */
+import type { Condition } from '@ashlar/engine'
+import type { OperationRequest } from './operation.ts'
+
+type Headers = OperationRequest['headers']
+
+/** `*`, or entity tags; undefined where the header is not given. */
+type Given = '*' | readonly string[] | undefined
+
+const entityTag = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g
+const entityTagList = new RegExp(`^\\s*${entityTag.source}(?:\\s*,\\s*${entityTag.source})*\\s*$`)
+
+/** True where the client has the representation already: GET then answers 304. */
+export function isNotModified(headers: Headers, current: string): boolean {
+  const given = read(headers['if-none-match'])
+  return given !== undefined && isAny(given, current, weakly)
+}
+
+/** What has to hold for a change; undefined where the request has no condition. */
+export function conditionOf(headers: Headers): Condition | undefined {
+  const match = read(headers['if-match'])
+  const noneMatch = read(headers['if-none-match'])
+  if (match === undefined && noneMatch === undefined) return undefined
+  return (current) => holds(match, noneMatch, current)
+}
+
+/** What a read asks for, as a transaction holds it until its commit. */
+export function matchOf(headers: Headers): Condition | undefined {
+  return headers['if-match'] === undefined ? undefined : (current) => isMatch(headers, current)
+}
+
+/** Whether a text is what the headers hold: `*`, or entity tags in double quotes, with commas between them. */
+export function isEntityTags(text: string): boolean {
+  return text.trim() === '*' || entityTagList.test(text)
+}
+
+/** Whether a read may be answered: If-Match on GET. */
+export function isMatch(headers: Headers, current: string): boolean {
+  const given = read(headers['if-match'])
+  return given === undefined || isAny(given, current, strongly)
+}
+
+function holds(match: Given, noneMatch: Given, current: string): boolean {
+  if (match !== undefined && !isAny(match, current, strongly)) return false
+  return noneMatch === undefined || !isAny(noneMatch, current, weakly)
+}
+
+/** Of an object that there is: `*` is any version of it. */
+function isAny(given: NonNullable<Given>, current: string, isSame: (one: string, other: string) => boolean): boolean {
+  return given === '*' || given.some((tag) => isSame(tag, current))
+}
+
+function strongly(one: string, other: string): boolean {
+  return one === other
+}
+
+function weakly(one: string, other: string): boolean {
+  return one.replace(/^W\//, '') === other
+}
+
+function read(header: Headers[string]): Given {
+  if (header === undefined) return undefined
+  const text = Array.isArray(header) ? header.join(', ') : header
+  return text.trim() === '*' ? '*' : (text.match(entityTag) ?? [])
+}

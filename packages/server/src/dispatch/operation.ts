@@ -1,0 +1,141 @@
+/** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
+import { AshlarError, type Database, type FederatedDatabase, type RequestId } from '@ashlar/engine'
+import type { ProblemType } from '../errors/server-errors.ts'
+import type { FederatedDatabases } from '../federated-databases.ts'
+import type { Limits } from '../limits.ts'
+import type { Peers } from '../peers/peers.ts'
+import type { StatementKind } from '../statements/statement.ts'
+import type { Statements } from '../statements/statements.ts'
+import type { ToolRuns } from '../tools/tool-runs.ts'
+import type { Schema } from '../wire/json-schema.ts'
+
+/** Of a body: JSON, or rows of which each is a line. */
+export type ReplyType = 'json' | 'ndjson'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** What the server offers to every operation. */
+export interface ServiceContext {
+  readonly federatedDatabases: FederatedDatabases
+  readonly limits: Limits
+  readonly startedAt: number
+  readonly isShutdownAllowed: boolean
+  /** The resources of the interface, as GET /v1 lists them. */
+  readonly resources: readonly { readonly uri: string; readonly supportedMethods: readonly Method[] }[]
+  readonly toolRuns: ToolRuns
+  readonly peers: Peers
+  readonly statements: Statements
+  /** Stops the server once the reply is sent. */
+  stop(): void
+}
+
+export interface OperationRequest {
+  readonly params: Readonly<Record<string, string>>
+  /** Parameters of the URL, as they are written there. */
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** What the client prefers of what the operation can write. */
+  readonly replyType: ReplyType
+  readonly service: ServiceContext
+  /** Ends when the client goes away, or its statement is stopped. */
+  readonly signal: AbortSignal
+  /** Of a statement: waited for before it works on for long. Throws ServerBusy, TooManyStatements, and the signal's reason. */
+  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+  /** Of a statement: to be told when what it reads from was ended. */
+  readonly onEnded?: ((error: AshlarError) => void) | undefined
+  /** Throws where a body is not as the schema has it. */
+  readonly check: (schema: Schema, body: unknown) => void
+}
+
+/** Of an operation on a federated database. */
+export interface FdRequest extends OperationRequest {
+  readonly fd: FederatedDatabase
+  /** Of a change with an Idempotency-Key. */
+  readonly requestId?: RequestId | undefined
+}
+
+export interface OperationReply {
+  /** Where it is not the one that the operation's entry names. */
+  readonly status?: number
+  /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
+  readonly body?: unknown
+  /** Instead of a body, where the operation writes rows: JSON texts, joined as the reply's type has it. */
+  readonly rows?: AsyncIterable<Buffer>
+  readonly headers?: Readonly<Record<string, string>>
+  /** The type of the body, where it is not JSON. */
+  readonly type?: ReplyType
+}
+
+interface QueryParameter {
+  readonly description: string
+  readonly schema: Schema
+}
+
+interface OperationEntry {
+  readonly method: Method
+  /** With `:name` for path parameters. */
+  readonly path: string
+  readonly summary: string
+  readonly description?: string
+  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes' | 'Queries' | 'Transactions' | 'Statements' | 'Tools'
+  readonly params?: Readonly<Record<string, string>>
+  /** What the URL may have beside `fdAlias`. */
+  readonly queryParameters?: Readonly<Record<string, QueryParameter>>
+  readonly status: number
+  readonly reply?: Schema
+  /** The reply is rows: a JSON array, or NDJSON where the client prefers that. */
+  readonly streamsRows?: true
+  readonly body?: Schema
+  /** The body may also be text/plain, which is then the field `query` of a body. */
+  readonly acceptsPlainText?: true
+  /** The body is one object: `objectValuesMax` bounds it. */
+  readonly bodyIsObject?: true
+  /** Where the engine checks the body wholly, with better messages than a schema has. */
+  readonly isBodyCheckedByEngine?: true
+  /** What else it may answer with, by status. */
+  readonly otherReplies?: Readonly<Record<number, { readonly description: string; readonly reply?: Schema }>>
+  /** Set for those that cannot be an operation of a transaction. */
+  readonly isTransactional?: false
+  /** Set for those whose work may be long: they are admitted, listed and stopped as statements; with their text, for people. */
+  readonly statement?: { readonly kind: StatementKind; text(body: unknown): string }
+  readonly errors: readonly ProblemType[]
+}
+
+export interface FdOperation extends OperationEntry {
+  readonly scope: 'fd'
+  /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
+  readonly keepsReply?: true
+  /** Which federated database is meant, where more than `fdAlias` says so. */
+  chooseFd?(request: OperationRequest): FederatedDatabase
+  /** `database`: the federated database, or what a transaction sees of it. */
+  run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
+}
+
+/** Independent of a federated database: `fdAlias` is accepted and ignored. */
+export interface ServiceOperation extends OperationEntry {
+  readonly scope: 'service'
+  run(request: OperationRequest): OperationReply | Promise<OperationReply>
+}
+
+export type Operation = FdOperation | ServiceOperation
+
+/** Text parameters of the path, by name. */
+export function param(request: OperationRequest, name: string): string {
+  return request.params[name] ?? ''
+}
+
+/** A parameter of the URL; true and false may be quoted. Throws MalformedValue. */
+export function booleanParam({ query }: OperationRequest, name: string): boolean {
+  const value = query[name]
+  if (value === undefined || value === 'false' || value === '"false"') return false
+  if (value === 'true' || value === '"true"') return true
+  throw new AshlarError('MalformedValue', `The parameter ${name} must be given once, as true or false.`)
+}
+
+/** `Prefer: respond-async` (RFC 7240). */
+export function wantsAsync({ headers }: OperationRequest): boolean {
+  const preferences = [headers.prefer ?? []].flat().join(',').split(',')
+  return preferences.some((preference) => preference.split(';', 1)[0]?.trim().toLowerCase() === 'respond-async')
+}

@@ -1,0 +1,44 @@
+/** Carries out an operation with an `Idempotency-Key`: once, and answers each repetition with the first reply (contract 1.6). */
+import { AlreadyDone, AshlarError, type Once } from '@ashlar/engine'
+import { booleanParam, type FdOperation, type FdRequest, type OperationReply } from './operation.ts'
+import { decodeReply, encodeReply } from './stored-reply.ts'
+
+/** Those of this process; others are met at their commits. */
+const underWay = new Set<string>()
+
+/** Undefined where the request has no key. `toReply`: what the operation replies to a result; its body is no stream. */
+export function onceOf<T>(
+  { requestId }: Pick<FdRequest, 'requestId'>,
+  usualStatus: number,
+  toReply: (result: T) => OperationReply,
+): Once<T> | undefined {
+  if (requestId === undefined) return undefined
+  return { request: requestId, replyOf: (result) => encodeReply(toReply(result), usualStatus) }
+}
+
+/** Throws RequestInProgress, what the engine throws of keys, and what the operation throws: that is not kept. */
+export async function runOnce(operation: FdOperation, request: FdRequest): Promise<OperationReply> {
+  const { fd, requestId } = request
+  const name = JSON.stringify([fd.alias, requestId?.caller, requestId?.key])
+  if (underWay.has(name)) {
+    throw new AshlarError('RequestInProgress', 'A request with this Idempotency-Key is still in progress.')
+  }
+  underWay.add(name)
+  try {
+    return await run(operation, request)
+  } catch (error) {
+    if (error instanceof AlreadyDone) return decodeReply(error.reply)
+    throw error
+  } finally {
+    underWay.delete(name)
+  }
+}
+
+/** Where the operation does not see to it itself, it runs as a transaction of one step, into whose commit the reply goes. */
+async function run(operation: FdOperation, request: FdRequest): Promise<OperationReply> {
+  const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
+  const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
+  if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.fd, request)
+  const { oid } = request.params
+  return request.fd.transaction(async (step) => operation.run(step(1), request), false, once, oid)
+}

@@ -1,0 +1,98 @@
+/** The strict reading of a transaction's body (REST interface, section 7). */
+import { AshlarError } from '@ashlar/engine'
+import { quoteNames } from '../../errors/quote-names.ts'
+import { isEntityTags } from '../entity-tags.ts'
+
+export interface RequestedOperation {
+  /** From 1. */
+  readonly number: number
+  readonly method: string
+  readonly uri: string
+  readonly body: unknown
+  readonly isKept: boolean
+  /** Names the object that the operation creates. */
+  readonly id: string | undefined
+  /** Its conditions, by the names of the headers that single requests have for them. */
+  readonly conditions: Readonly<Record<string, string>>
+}
+
+const conditionHeaders = { ifMatch: 'if-match', ifNoneMatch: 'if-none-match' } as const
+
+const fields = ['method', 'uri', 'body', 'result', 'id', ...Object.keys(conditionHeaders)]
+const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+
+/** Throws MalformedRequest, MalformedValue, UnknownField, LimitExceeded. */
+export function readOperations(body: unknown, operationsMax: number): RequestedOperation[] {
+  if (!Array.isArray(body)) throw malformed('The body is an array of operations.', '')
+  if (body.length > operationsMax) {
+    const message = `A transaction has at most ${operationsMax} operations, not ${body.length} (transactionOperationsMax).`
+    throw new AshlarError('LimitExceeded', message)
+  }
+  const ids = new Set<string>()
+  return body.map((given: unknown, position) => {
+    const operation = readOperation(given, position)
+    const { id } = operation
+    if (id !== undefined && ids.has(id)) throw malformed(`Two operations have the id '${id}'.`, `/${position}/id`)
+    if (id !== undefined) ids.add(id)
+    return operation
+  })
+}
+
+function readOperation(given: unknown, position: number): RequestedOperation {
+  const pointer = `/${position}`
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw malformed(`Operation ${position + 1} is an object with method and uri.`, pointer)
+  }
+  const operation = given as Readonly<Record<string, unknown>>
+  const unknown = Object.keys(operation).filter((name) => !fields.includes(name))
+  if (unknown.length > 0) {
+    const message = `Operation ${position + 1} has no field ${quoteNames(unknown)}.`
+    throw new AshlarError('UnknownField', message, [{ pointer, message }])
+  }
+  return {
+    number: position + 1,
+    method: textOf(operation.method, 'method', position),
+    uri: textOf(operation.uri, 'uri', position),
+    body: operation.body,
+    isKept: resultOf(operation.result, position) === 'keep',
+    id: operation.id === undefined ? undefined : idOf(operation.id, position),
+    conditions: conditionsOf(operation, position),
+  }
+}
+
+function conditionsOf(operation: Readonly<Record<string, unknown>>, position: number): Record<string, string> {
+  const conditions: Record<string, string> = {}
+  for (const [field, header] of Object.entries(conditionHeaders)) {
+    const given = operation[field]
+    if (given === undefined) continue
+    if (typeof given !== 'string' || !isEntityTags(given)) {
+      const message = `Operation ${position + 1}: ${field} is * or entity tags in double quotes, with commas between them.`
+      throw malformed(message, `/${position}/${field}`)
+    }
+    conditions[header] = given
+  }
+  return conditions
+}
+
+function textOf(given: unknown, field: string, position: number): string {
+  if (typeof given === 'string' && given !== '') return given
+  throw malformed(`Operation ${position + 1} needs ${field}, a text.`, `/${position}/${field}`)
+}
+
+function resultOf(given: unknown, position: number): string {
+  const result = given === undefined ? 'keep' : typeof given === 'string' ? given.toLowerCase() : ''
+  if (result === 'keep' || result === 'dispose') return result
+  throw malformed(`Operation ${position + 1}: result is keep or dispose.`, `/${position}/result`)
+}
+
+function idOf(given: unknown, position: number): string {
+  if (typeof given === 'string' && idPattern.test(given)) return given
+  throw malformed(
+    `Operation ${position + 1}: id is a name of letters, digits, _ and -, at most 64 of them.`,
+    `/${position}/id`,
+  )
+}
+
+function malformed(message: string, pointer: string): AshlarError {
+  return new AshlarError('MalformedRequest', message, [{ pointer, message }])
+}

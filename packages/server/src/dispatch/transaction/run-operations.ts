@@ -1,0 +1,171 @@
+/** POST /v1/transaction: operations of the interface, one after the other, as one commit (REST interface, section 7). */
+import { AshlarError, type Database, type Once } from '@ashlar/engine'
+import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
+import { ServerError } from '../../errors/server-errors.ts'
+import type { OperationFinder } from '../find-operation.ts'
+import type { FdRequest, Operation, OperationReply } from '../operation.ts'
+import { requireBody } from '../require-body.ts'
+import { type RequestedOperation, readOperations } from './read-operations.ts'
+import { substituteInBody, substituteInUri } from './substitute-ids.ts'
+
+/**
+ * The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw, LimitExceeded when they take
+ * too long, and ClientDisconnected.
+ */
+export async function runOperations(
+  request: FdRequest,
+  finder: OperationFinder,
+  once: Once<Buffer> | undefined,
+): Promise<Buffer> {
+  const { limits } = request.service
+  const operations = readOperations(request.body, limits.transactionOperationsMax)
+  const isRehearsed = operations.some(({ isKept }) => !isKept)
+  let rehearsal: Run | undefined
+  return request.fd.transaction(
+    async (step, isRehearsal, between) => {
+      // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did there.
+      const earlier = isRehearsal ? undefined : rehearsal
+      const run = new Run(request, finder, limits.changeReplyBytesMax)
+      for (const operation of operations) {
+        await between()
+        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
+        else run.takeOver(operation, earlier)
+      }
+      if (isRehearsal) rehearsal = run
+      return run.reply()
+    },
+    isRehearsed,
+    once,
+    undefined,
+    { signal: request.signal, mayGoOn: request.mayGoOn },
+  )
+}
+
+class Run {
+  private readonly ids = new Map<string, string>()
+  private readonly request: FdRequest
+  private readonly finder: OperationFinder
+  private readonly bytesMax: number
+  /** By the number of the operation. */
+  private readonly replies = new Map<number, Buffer>()
+  private bytes = 0
+
+  constructor(request: FdRequest, finder: OperationFinder, bytesMax: number) {
+    this.request = request
+    this.finder = finder
+    this.bytesMax = bytesMax
+  }
+
+  async one(requested: RequestedOperation, database: Database): Promise<void> {
+    try {
+      const { operation, reply } = await this.carryOut(requested, database)
+      const result = await this.resultOf(reply, requested.isKept)
+      const head = Buffer.from(`{"responseCode":"${reply.status ?? operation.status}","result":`)
+      this.keep(requested, Buffer.concat([head, result, brace]))
+    } catch (error) {
+      if (error instanceof AshlarError || error instanceof ServerError || error instanceof BodyValidationError) {
+        throw new OperationFailure(requested.number, error)
+      }
+      throw error
+    }
+  }
+
+  reply(): Buffer {
+    const texts = [...this.replies.values()].flatMap((reply, i) => (i === 0 ? [reply] : [comma, reply]))
+    return Buffer.concat([Buffer.from('['), ...texts, Buffer.from(']')])
+  }
+
+  /** The reply and the OID that a disposed operation had: what refers to its object is told that there is none. */
+  takeOver(operation: RequestedOperation, rehearsal: Run): void {
+    const { number, id } = operation
+    const oid = id === undefined ? undefined : rehearsal.ids.get(id)
+    if (id !== undefined && oid !== undefined) this.ids.set(id, oid)
+    const reply = rehearsal.replies.get(number)
+    if (reply !== undefined) this.keep(operation, reply)
+  }
+
+  /** In request order. Throws LimitExceeded. */
+  private keep({ number }: RequestedOperation, reply: Buffer): void {
+    this.bytes += reply.length
+    this.checkBytes(this.bytes)
+    this.replies.set(number, reply)
+  }
+
+  /** Rows as an array, no more than may be kept; a query that is disposed of leaves its rows out. Throws LimitExceeded. */
+  private async resultOf({ body, rows }: OperationReply, isKept: boolean): Promise<Buffer> {
+    if (rows !== undefined) {
+      const chunks: Buffer[] = []
+      let bytes = this.bytes
+      for await (const chunk of rows) {
+        if (!isKept) continue
+        bytes += chunk.length
+        this.checkBytes(bytes)
+        chunks.push(chunk)
+      }
+      return Buffer.concat([Buffer.from('['), ...chunks, Buffer.from(']')])
+    }
+    if (Buffer.isBuffer(body)) return body
+    return Buffer.from(body === undefined ? '{}' : JSON.stringify(body))
+  }
+
+  private checkBytes(bytes: number): void {
+    if (bytes <= this.bytesMax) return
+    const message = `The replies of the transaction are larger than ${this.bytesMax} bytes (changeReplyBytesMax).`
+    throw new AshlarError('LimitExceeded', message)
+  }
+
+  private async carryOut(
+    requested: RequestedOperation,
+    database: Database,
+  ): Promise<{ readonly operation: Operation; readonly reply: OperationReply }> {
+    const uri = substituteInUri(requested.uri, this.ids)
+    const { operation, params, query } = this.finder.find(requested.method, uri)
+    if (operation.isTransactional === false) {
+      const message = `${operation.method} ${operation.path} cannot be part of a transaction.`
+      throw new AshlarError('MalformedRequest', message)
+    }
+    this.checkAlias(query.fdAlias)
+    checkConditions(requested, operation)
+    const body = substituteInBody(requested.body, this.ids)
+    if (operation.isBodyCheckedByEngine === true) requireBody(body)
+    else if (operation.body !== undefined) this.request.check(operation.body, body)
+    const request: FdRequest = { ...plainRequest(this.request), headers: requested.conditions, params, query, body }
+    const reply = await (operation.scope === 'service' ? operation.run(request) : operation.run(database, request))
+    if (requested.id !== undefined) this.ids.set(requested.id, createdOid(operation, reply))
+    return { operation, reply }
+  }
+
+  /** One federated database a transaction. */
+  private checkAlias(alias: unknown): void {
+    if (alias === undefined || alias === this.request.fd.alias) return
+    const message = `The transaction uses the federated database '${this.request.fd.alias}'; its operations cannot name another.`
+    throw new AshlarError('MalformedRequest', message)
+  }
+}
+
+const comma = Buffer.from(',')
+const brace = Buffer.from('}')
+
+/** A condition that would not be looked at is refused: whoever gives it relies on it. */
+function checkConditions({ conditions }: RequestedOperation, { method, path }: Operation): void {
+  if (path === '/v1/object/:oid' || Object.keys(conditions).length === 0) return
+  const message = `ifMatch and ifNoneMatch belong to operations on one object, not to ${method} ${path}.`
+  throw new AshlarError('MalformedRequest', message)
+}
+
+/** Spread, the getters of the request would all be asked. */
+function plainRequest({
+  fd,
+  service,
+  check,
+  signal,
+  mayGoOn,
+}: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
+  return { fd, service, check, signal, mayGoOn, replyType: 'json' }
+}
+
+function createdOid(operation: Operation, { body }: OperationReply): string {
+  const oid = (body as { readonly __identifier__?: unknown } | undefined)?.__identifier__
+  if (operation.method === 'POST' && operation.path === '/v1/object' && typeof oid === 'string') return oid
+  throw new AshlarError('MalformedRequest', 'Only an operation that creates an object can have an id.')
+}

@@ -1,0 +1,110 @@
+/** What the bodies of all requests take together while they arrive and are worked on. */
+import type { ServerResponse } from 'node:http'
+import { type Readable, Transform } from 'node:stream'
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import { type ServerLimits, smallBodyBytes } from '../limits.ts'
+import { BodyRoom } from './body-room.ts'
+import { decompress } from './decompress.ts'
+
+type BodyLimits = Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>
+
+const methodsWithBody: readonly string[] = ['POST', 'PUT', 'DELETE']
+
+/** Resolves once there is room for so many values, among those of all bodies. Throws ServerBusy where there is none in time. */
+export type AdmitValues = (values: number) => Promise<void>
+
+/**
+ * Decompresses bodies, and lets them in as long as there is room; the others wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). What
+ * a request has taken it gives back at its end. Small bodies are not counted: as many as there are connections do not matter. Call it
+ * before the routes are there. Returns what admits the values of a request's body; undefined where they are not counted either.
+ */
+export function limitBodies(
+  app: FastifyInstance,
+  { bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: BodyLimits,
+): (request: FastifyRequest) => AdmitValues | undefined {
+  const room = new BodyRoom(
+    bodiesBytesMax,
+    bodyTurnMsMax,
+    `The request bodies in progress already take the maximum of ${bodiesBytesMax} bytes (bodiesBytesMax).`,
+  )
+  const values = new BodyRoom(
+    bodiesValuesMax,
+    bodyTurnMsMax,
+    `The request bodies in progress already have the maximum of ${bodiesValuesMax} values (bodiesValuesMax).`,
+  )
+  const responses = new WeakMap<FastifyRequest, ServerResponse>()
+  const takeIn: preParsingHookHandler = (request, reply, payload, done) => {
+    const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = request.headers
+    const isPlain = transfer === undefined && encoding === undefined
+    if (isPlain && (length === undefined || Number(length) <= smallBodyBytes)) return done(null, payload)
+    responses.set(request, reply.raw)
+    try {
+      const plain = encoding === undefined ? (payload as Readable) : decompress(payload as Readable, encoding)
+      done(null, counted(plain, room, reply.raw))
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+  app.addHook('onRoute', (route) => {
+    if (![route.method].flat().some((method) => methodsWithBody.includes(method))) return
+    route.preParsing = [route.preParsing ?? [], takeIn].flat()
+  })
+  return (request) => {
+    const response = responses.get(request)
+    return response && ((count) => admitValues(values, response, count))
+  }
+}
+
+function admitValues(room: BodyRoom, response: ServerResponse, count: number): Promise<void> {
+  const body = {}
+  let taken = 0
+  let isOver = false
+  return new Promise((resolve, reject) => {
+    room.enter(body)
+    const end = (): void => {
+      if (isOver) return
+      isOver = true
+      room.leave(body, taken)
+    }
+    response.once('finish', end).once('close', end)
+    room.take(body, count, (error) => {
+      if (error !== undefined) return reject(error)
+      if (isOver) room.giveBack(count)
+      else taken = count
+      resolve()
+    })
+  })
+}
+
+/** The same bytes, as there is room for them. */
+function counted(
+  body: Readable & { readonly receivedEncodedLength?: number },
+  room: BodyRoom,
+  response: ServerResponse,
+): Readable {
+  let taken = 0
+  let isOver = false
+  const passed = new Transform({
+    transform(chunk: Buffer, _encoding, pass) {
+      room.take(passed, chunk.length, (error) => {
+        if (error !== undefined) return pass(error)
+        if (isOver) return room.giveBack(chunk.length)
+        taken += chunk.length
+        pass(null, chunk)
+      })
+    },
+  })
+  room.enter(passed)
+  // What the framework compares with Content-Length.
+  Object.defineProperty(passed, 'receivedEncodedLength', { get: () => body.receivedEncodedLength })
+  body.once('error', (error: Error) => passed.destroy(error))
+  const end = (): void => {
+    if (isOver) return
+    isOver = true
+    room.leave(passed, taken)
+    passed.destroy()
+    body.unpipe(passed)
+  }
+  response.once('finish', end).once('close', end)
+  return body.pipe(passed)
+}

@@ -1,0 +1,40 @@
+/** Answers what is no HTTP request at all, has too large headers or does not arrive: no route sees it. */
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { makeProblem, type Problem } from '../errors/problem.ts'
+import type { ServerLimits } from '../limits.ts'
+
+type BrokenRequest = Error & { readonly code?: string }
+
+/** Also where a route began, and is not to see the rest. */
+export function answerBrokenRequest(error: BrokenRequest, socket: Socket, limits: ServerLimits): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  // Within a reply it would be taken for a part of that.
+  if ((socket as { readonly _httpMessage?: ServerResponse })._httpMessage?.headersSent === true) {
+    socket.destroy()
+    return
+  }
+  const problem = problemOfBroken(error, limits)
+  const body = JSON.stringify(problem)
+  const head = [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ]
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
+  socket.destroySoon()
+}
+
+function problemOfBroken({ code }: BrokenRequest, limits: ServerLimits): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const message = `The headers of the request are larger than ${limits.requestHeaderBytesMax} bytes (requestHeaderBytesMax).`
+    return makeProblem('HeadersTooLarge', message)
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    const { headersMsMax, requestMsMax } = limits
+    const message = `The request took too long to arrive: its headers must arrive within ${headersMsMax} ms (headersMsMax), all of it within ${requestMsMax} ms (requestMsMax).`
+    return makeProblem('RequestTimeout', message)
+  }
+  return makeProblem('MalformedRequest', 'The request is not valid HTTP.')
+}

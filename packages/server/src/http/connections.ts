@@ -1,0 +1,59 @@
+/** How many connections there may be, and how long a request may take to arrive on one. */
+import type { Socket } from 'node:net'
+import { AshlarError } from '@ashlar/engine'
+import type { FastifyInstance } from 'fastify'
+import { refusedConnectionsMax, type ServerLimits } from '../limits.ts'
+
+type ConnectionLimits = Pick<
+  ServerLimits,
+  'connectionsMax' | 'connectionsPerAddressMax' | 'headersMsMax' | 'requestMsMax'
+>
+
+/** Settings of node:http: how long headers, and whole requests, may take to arrive (contract 1.5.10). */
+export function arrivalTimes({ headersMsMax, requestMsMax }: ConnectionLimits): {
+  readonly headersTimeout: number
+  readonly requestTimeout: number
+  readonly connectionsCheckingInterval: number
+} {
+  const headersTimeout = Math.min(headersMsMax, requestMsMax)
+  // Node looks after them in turns; by so much more they may take.
+  return { headersTimeout, requestTimeout: requestMsMax, connectionsCheckingInterval: Math.ceil(headersTimeout / 10) }
+}
+
+/**
+ * Connections beyond the limits get a refusal for their first request, which what is returned tells, and end; those far beyond are closed
+ * without a word.
+ */
+export function limitConnections(
+  app: FastifyInstance,
+  limits: ConnectionLimits,
+): (socket: Socket) => AshlarError | undefined {
+  const { connectionsMax, connectionsPerAddressMax } = limits
+  const byAddress = new Map<string, number>()
+  const refused = new Map<Socket, AshlarError>()
+  let served = 0
+  app.server.maxConnections = connectionsMax + refusedConnectionsMax
+  app.server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket
+    const ofAddress = (byAddress.get(remoteAddress) ?? 0) + 1
+    if (served >= connectionsMax) return refuse(socket, 'connectionsMax', connectionsMax)
+    if (ofAddress > connectionsPerAddressMax) {
+      return refuse(socket, 'connectionsPerAddressMax', connectionsPerAddressMax)
+    }
+    served++
+    byAddress.set(remoteAddress, ofAddress)
+    socket.once('close', () => {
+      served--
+      const left = (byAddress.get(remoteAddress) ?? 1) - 1
+      if (left > 0) byAddress.set(remoteAddress, left)
+      else byAddress.delete(remoteAddress)
+    })
+  })
+  return (socket) => (refused.size === 0 ? undefined : refused.get(socket))
+
+  function refuse(socket: Socket, limit: keyof ConnectionLimits, max: number): void {
+    const whose = limit === 'connectionsMax' ? 'The server has' : 'Your address has'
+    refused.set(socket, new AshlarError('ServerBusy', `${whose} ${max} connections, the maximum (${limit}).`))
+    socket.once('close', () => refused.delete(socket))
+  }
+}

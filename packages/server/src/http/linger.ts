@@ -1,0 +1,24 @@
+/** Refusals that are sent before the body has arrived, after which the connection ends. */
+import type { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { lingerMsMax } from '../limits.ts'
+
+/**
+ * Lets the client send for a moment what nobody reads: a connection that is closed with bytes unread is reset, and a client that is still
+ * sending would get the reset instead of the refusal.
+ */
+export function lingerAfter(request: IncomingMessage): void {
+  const { socket } = request
+  // Requests of tests have none.
+  if (request.complete || !(socket instanceof Socket)) return
+  const destroySoon = socket.destroySoon.bind(socket)
+  // Node calls it once a reply with `Connection: close` is sent.
+  socket.destroySoon = () => {
+    if (request.complete || socket.destroyed) return destroySoon()
+    socket.end()
+    request.resume()
+    const timeout = setTimeout(() => socket.destroy(), lingerMsMax)
+    socket.once('close', () => clearTimeout(timeout))
+    request.once('end', destroySoon)
+  }
+}

@@ -1,0 +1,76 @@
+/** Which content types a request may send and ask for (REST interface, section 1). */
+import type { ReplyType } from '../dispatch/operation.ts'
+import { ServerError } from '../errors/server-errors.ts'
+
+export type BodyType = 'json' | 'text'
+
+const jsonType = /^application\/json\s*(;|,|$)/i
+const textType = /^text\/plain\s*(;|$)/i
+const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i
+const utf8Name = /^(utf-?8|us-ascii)$/i
+
+/**
+ * JSON, with any parameters; also the malformed header `application/json,Accept:application/json` that clients in the
+ * field send, and none at all. Text, which is UTF-8, where the operation takes it. Throws UnsupportedMediaType.
+ */
+export function readContentType(contentType: string | undefined, acceptsPlainText: () => boolean): BodyType {
+  if (contentType === undefined || contentType === '' || jsonType.test(contentType.trim())) return 'json'
+  const isText = acceptsPlainText()
+  if (isText && textType.test(contentType.trim())) {
+    if (utf8Name.test(charset.exec(contentType)?.[1] ?? 'utf-8')) return 'text'
+    throw unsupported('Text is in UTF-8', contentType)
+  }
+  throw unsupported(`Bodies are application/json${isText ? ' or text/plain' : ''}`, contentType)
+}
+
+function unsupported(rule: string, contentType: string): ServerError {
+  return new ServerError('UnsupportedMediaType', `${rule}, not '${contentType.slice(0, 60)}'.`)
+}
+
+const nameOf: Record<ReplyType, string> = { json: 'application/json', ndjson: 'application/x-ndjson' }
+
+/** Content types as replies name them. */
+export const contentTypeOf: Record<ReplyType, string> = {
+  json: 'application/json; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+}
+
+interface MediaRange {
+  readonly type: string
+  readonly quality: number
+}
+
+/**
+ * What `accept` prefers of what the operation can write: by quality, then what is named rather than covered by a
+ * wildcard, then JSON. Throws NotAcceptable.
+ */
+export function negotiate(accept: string | undefined, writable: readonly ReplyType[]): ReplyType {
+  if (accept === undefined || accept === '*/*' || accept === 'application/json' || accept.trim() === '') return 'json'
+  const ranges = accept.split(',').map(readRange)
+  const wanted = writable
+    .map((type) => ({ type, ...weigh(nameOf[type], ranges) }))
+    .filter(({ quality }) => quality > 0)
+    // Sorting keeps the order of equals, in which JSON is first.
+    .sort((one, other) => other.quality - one.quality || other.precision - one.precision)
+  if (wanted[0] !== undefined) return wanted[0].type
+  // Whoever asks for problem documents alone means errors; replies are JSON as well.
+  if (ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)) return 'json'
+  const names = writable.map((type) => nameOf[type]).join(' or ')
+  throw new ServerError('NotAcceptable', `Replies are ${names}; Accept asks for '${accept.slice(0, 60)}'.`)
+}
+
+/** The most precise range that covers the type decides, as RFC 9110, 12.5.1, has it. */
+function weigh(name: string, ranges: readonly MediaRange[]): { quality: number; precision: number } {
+  for (const [i, covering] of [name, 'application/*', '*/*'].entries()) {
+    const range = ranges.find(({ type }) => type === covering)
+    if (range !== undefined) return { quality: range.quality, precision: -i }
+  }
+  return { quality: 0, precision: 0 }
+}
+
+function readRange(range: string): MediaRange {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))
+  const quality = weight === undefined ? 1 : Number(weight.slice(2))
+  return { type, quality: Number.isFinite(quality) ? quality : 0 }
+}

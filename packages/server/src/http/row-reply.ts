@@ -1,0 +1,143 @@
+/** Replies of rows as they come: never held whole, no faster than the client reads, ended when it goes away. */
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ReplyType } from '../dispatch/operation.ts'
+import { closing, opening } from '../dispatch/row-framing.ts'
+import { ClientDisconnected } from '../errors/request-errors.ts'
+import { contentTypeOf } from './negotiate.ts'
+import { toProblem } from './send-problem.ts'
+
+type Chunk = IteratorResult<Buffer, unknown>
+
+/** The statement whose rows are sent. */
+export interface Replying {
+  readonly signal: AbortSignal
+  /** Waited for before a reply of many rows begins. */
+  mayGoOn(): Promise<void> | undefined
+  sent(bytes: number): void
+}
+
+const newline = 0x0a
+
+/**
+ * `rows`: JSON texts in UTF-8, joined by commas or, for NDJSON, newlines; chunks end where rows end. What fails before
+ * anything is sent is thrown, and answered as any failure. `statement`: ends the reply where it is stopped.
+ */
+export async function sendRows(
+  rows: AsyncIterable<Buffer>,
+  type: ReplyType,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  statement?: Replying,
+): Promise<FastifyReply> {
+  const iterator = rows[Symbol.asyncIterator]()
+  const first = await nextChunk(iterator)
+  reply.header('content-type', contentTypeOf[type])
+  if (first.done === true) return reply.send(type === 'json' ? '[]' : '')
+  const second = nextChunk(iterator)
+  // Where the rows end with the first chunk, or fail next, that is known within this turn: no stream is needed then.
+  second.catch(() => undefined)
+  const known = await Promise.race([second, nextTurn()])
+  if (known?.done === true) {
+    statement?.sent(first.value.length)
+    return reply.send(Buffer.concat([Buffer.from(opening[type]), first.value, Buffer.from(closing[type])]))
+  }
+  try {
+    // It is refused before the reply begins, or not at all.
+    await statement?.mayGoOn()
+    if (reply.raw.destroyed) throw new ClientDisconnected()
+  } catch (error) {
+    cancelRows(iterator)
+    throw error
+  }
+  // What compression and the framework tell of streams that end early is told below, and by the line of the request.
+  reply.log = request.log.child({}, { level: 'silent' })
+  const stream = rowStream(
+    iterator,
+    [Promise.resolve(first), second],
+    type,
+    (error) => {
+      if (reply.raw.destroyed) return undefined
+      const problem = toProblem(error, request)
+      if (problem.type !== 'SystemError') request.log.info({ problem }, 'reply failed')
+      if (type === 'ndjson') return JSON.stringify({ error: problem })
+      reply.raw.destroy(error as Error)
+      return undefined
+    },
+    statement,
+  )
+  return reply.send(stream)
+}
+
+/**
+ * The bytes of the reply. `ahead`: chunks already asked for. `onFailure` answers with the last line, or undefined where
+ * the reply is to break off. Destroying the stream ends the iteration, and so does the statement's signal, whose reason is the failure.
+ */
+export function rowStream(
+  iterator: AsyncIterator<Buffer>,
+  ahead: Promise<Chunk>[],
+  type: ReplyType,
+  onFailure: (error: unknown) => string | undefined,
+  statement?: Replying,
+): Readable {
+  let prefix = opening[type]
+  let isLineOpen = false
+  const push = (chunk: Buffer): void => {
+    isLineOpen = chunk.at(-1) !== newline
+    statement?.sent(chunk.length)
+    stream.push(prefix === '' ? chunk : Buffer.concat([Buffer.from(prefix), chunk]))
+    prefix = ''
+  }
+  let isEnded = false
+  const fail = (error: unknown): void => {
+    if (isEnded) return
+    isEnded = true
+    cancelRows(iterator)
+    const line = onFailure(error)
+    if (line === undefined) stream.destroy()
+    else {
+      push(Buffer.from(`${isLineOpen ? '\n' : ''}${line}\n`))
+      stream.push(null)
+    }
+  }
+  const advance = async (): Promise<void> => {
+    try {
+      const chunk = await (ahead.shift() ?? nextChunk(iterator))
+      if (stream.destroyed || isEnded) return
+      if (chunk.done !== true) return push(chunk.value)
+      isEnded = true
+      push(Buffer.from(closing[type]))
+      stream.push(null)
+    } catch (error) {
+      if (!stream.destroyed) fail(error)
+    }
+  }
+  const signal = statement?.signal
+  // Also while nobody reads, and so nothing asks for rows.
+  const stop = (): void => fail(signal?.reason)
+  const stream = new Readable({
+    read: () => void advance(),
+    destroy(error, done) {
+      signal?.removeEventListener('abort', stop)
+      cancelRows(iterator)
+      done(error)
+    },
+  })
+  if (signal?.aborted === true) stop()
+  else signal?.addEventListener('abort', stop, { once: true })
+  return stream
+}
+
+/** Empty chunks would end no wait of the stream. */
+async function nextChunk(iterator: AsyncIterator<Buffer>): Promise<Chunk> {
+  for (;;) {
+    const chunk = await iterator.next()
+    if (chunk.done === true || chunk.value.length > 0) return chunk
+  }
+}
+
+/** Not waited for: a step that is under way ends by the request's signal, and nobody needs its outcome. */
+function cancelRows(iterator: AsyncIterator<Buffer>): void {
+  void iterator.return?.().catch(() => undefined)
+}

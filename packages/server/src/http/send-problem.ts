@@ -1,0 +1,92 @@
+/** Whatever fails becomes one body shape (contract 1.4.1). Nothing else writes an error body. */
+import { randomUUID } from 'node:crypto'
+import { AshlarError, type ErrorDetail } from '@ashlar/engine'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { makeProblem, type Problem } from '../errors/problem.ts'
+import { BodyValidationError, ClientDisconnected, OperationFailure } from '../errors/request-errors.ts'
+import { problemEntry, ServerError } from '../errors/server-errors.ts'
+import { lingerAfter } from './linger.ts'
+import { fromValidation } from './validate-body.ts'
+
+/** Told by the log alone, since nobody is there to get it; the number is custom. */
+export const clientDisconnectedStatus = 499
+
+const retryAfterSeconds = '1'
+
+export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  if (error instanceof ClientDisconnected) return void reply.code(clientDisconnectedStatus).send()
+  const problem = toProblem(error, request)
+  lingerAfter(request.raw)
+  const cause = error instanceof OperationFailure ? error.cause : error
+  if (cause instanceof ServerError) reply.headers(cause.headers)
+  const isLasting = cause instanceof AshlarError && cause.isLasting
+  if (problemEntry(problem.type).isRepeatable && !isLasting) reply.header('retry-after', retryAfterSeconds)
+  const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
+  reply
+    .code(problem.status)
+    .header('content-type', asksForProblem ? 'application/problem+json' : 'application/json; charset=utf-8')
+    .send(JSON.stringify(problem))
+}
+
+/** Our own faults are logged here, under the id that the message tells. */
+export function toProblem(error: unknown, request: FastifyRequest): Problem {
+  const problem = problemOf(error, request)
+  // A body that is a text, or missing, has no places that a JSON pointer could name.
+  if (request.body !== undefined && request.headers['content-type'] !== 'text/plain') return problem
+  const { errors: _, ...rest } = problem
+  return rest
+}
+
+function problemOf(error: unknown, request: FastifyRequest): Problem {
+  if (error instanceof AshlarError) {
+    // Nothing that a client did: the operator has to know.
+    if (error.kind === 'fault') request.log.error({ err: error }, 'damaged data')
+    return withExtensions(makeProblem(error.type, error.message, error.errors), error)
+  }
+  if (error instanceof ServerError) return makeProblem(error.type, error.message)
+  if (error instanceof BodyValidationError) return error.problem
+  if (error instanceof OperationFailure) {
+    const { operation, cause } = error
+    const problem = problemOf(cause, request)
+    const { errors } = problem
+    return {
+      ...problem,
+      message: `While executing operation ${operation}, encountered: ${problem.message}`,
+      ...(errors === undefined ? {} : { errors: withinOperation(operation, errors) }),
+      operation,
+    }
+  }
+  const known = fromFastify(error as FastifyError, request)
+  if (known !== undefined) return known
+  const id = randomUUID()
+  request.log.error({ err: error, errorId: id }, 'request failed')
+  return makeProblem('SystemError', `The server failed; its log tells more under the id ${id}.`)
+}
+
+/** Places in the body of an operation are places in the body of the transaction. */
+function withinOperation(operation: number, errors: readonly ErrorDetail[]): ErrorDetail[] {
+  return errors.map(({ pointer, message }) => ({ pointer: `/${operation - 1}/body${pointer}`, message }))
+}
+
+const ownMembers = ['type', 'title', 'status', 'message', 'errors']
+
+function withExtensions(problem: Problem, { extensions }: AshlarError): Problem {
+  const added = Object.entries(extensions).filter(([name]) => !ownMembers.includes(name))
+  return added.length === 0 ? problem : { ...problem, ...Object.fromEntries(added) }
+}
+
+function fromFastify(error: FastifyError, request: FastifyRequest): Problem | undefined {
+  if (error.validation !== undefined) return fromValidation(error, request)
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return makeProblem('BodyTooLarge', 'The body is larger than the server takes.')
+    case 'FST_ERR_BAD_URL':
+      return makeProblem('MalformedUrl', 'The path of the URL cannot be decoded.')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return makeProblem('MalformedUrl', 'A part of the path is longer than any name.')
+    default:
+      // What Fastify finds in a request; a body that breaks off, for one.
+      if (error.statusCode === undefined || error.statusCode < 400 || error.statusCode >= 500) return undefined
+      return makeProblem('MalformedRequest', 'The length or the encoding of the body does not match its headers.')
+  }
+}

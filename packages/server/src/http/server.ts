@@ -1,0 +1,252 @@
+/** The HTTP server over a set of federated databases, not yet listening. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { constants } from 'node:zlib'
+import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
+import compress, { type FastifyCompressOptions } from '@fastify/compress'
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import type { Logger } from 'pino'
+import { HostNames, type Reachability } from '../browsers/host-names.ts'
+import { Origins } from '../browsers/origins.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import { FederatedDatabases } from '../federated-databases.ts'
+import type { JsonLimits } from '../json/json-layout.ts'
+import { decodeText, parseJson } from '../json/parse-json.ts'
+import type { Limits } from '../limits.ts'
+import { registerReferencePage } from '../openapi/reference-page.ts'
+import { resources } from '../operations/table.ts'
+import { noPeers, type Peers } from '../peers/peers.ts'
+import { BrokenOffReplies } from '../statements/broken-off.ts'
+import { readersOf } from '../statements/readers.ts'
+import { watchReplies } from '../statements/stalled-replies.ts'
+import { Statements } from '../statements/statements.ts'
+import type { Place } from '../tools/boot-file.ts'
+import { ToolRuns } from '../tools/tool-runs.ts'
+import { limitBodies } from './bodies-under-way.ts'
+import { answerBrokenRequest } from './broken-request.ts'
+import { arrivalTimes, limitConnections } from './connections.ts'
+import { registerHealth } from './health.ts'
+import { readContentType } from './negotiate.ts'
+import { closeQueuedResponses } from './pipelining.ts'
+import { noteBody } from './request-id.ts'
+import { logRequests, OneLineARequest } from './request-log.ts'
+import { collectPaths, registerOperations } from './routes.ts'
+import { sendProblem } from './send-problem.ts'
+import { stopInOrder } from './stopping.ts'
+
+export interface ServerOptions {
+  readonly federatedDatabases: readonly FederatedDatabase[]
+  readonly defaultAlias: string | undefined
+  /** Where they are, by alias, as the configuration has it; without it their stores tell. */
+  readonly places?: ReadonlyMap<string, Place>
+  readonly limits: Limits
+  readonly isShutdownAllowed: boolean
+  readonly logger: Logger
+  /** Who may ask from a browser; pages of the server itself alone, on loopback, where it is not said. */
+  readonly browsers?: Browsers
+  /** Other processes on the same port, if any. */
+  readonly peers?: Peers
+  /** Asked for by POST /shutdown. */
+  onStop(): void
+  /** From then on new requests are refused. */
+  isStopping(): boolean
+}
+
+export interface Browsers extends Reachability {
+  /** Origins whose pages may do everything. */
+  readonly cors: readonly string[]
+}
+
+const onLoopback: Browsers = { host: '127.0.0.1', hosts: undefined, cors: [] }
+
+const compression: FastifyCompressOptions = {
+  // Of requests: done by decompress.ts.
+  globalDecompression: false,
+  encodings: ['br', 'gzip'],
+  // Shorter replies are not worth it.
+  threshold: 1_024,
+  customTypes: /^text\/|[+/](x-nd)?json(;|$)|[+/]xml(;|$)/,
+  // Rows are on their way when they are there, not when there are enough of them.
+  zlibOptions: { flush: constants.Z_SYNC_FLUSH },
+  brotliOptions: { flush: constants.BROTLI_OPERATION_FLUSH },
+}
+const pathParameterCharactersMax = 4_096
+
+export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
+  const { limits } = options
+  // The general type of loggers, lest this one's type becomes part of the instance's.
+  const loggerInstance: FastifyBaseLogger = options.logger
+  const app = fastify({
+    loggerInstance,
+    // One line a request, written below, instead of Fastify's two.
+    logController: new OneLineARequest(),
+    bodyLimit: limits.bodyBytesMax,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    // A request without Host is refused below, with a body.
+    http: { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) },
+    requestTimeout: limits.requestMsMax,
+    return503OnClosing: false,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits),
+    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
+  })
+  app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
+  app.setNotFoundHandler(collectPaths(app))
+  registerBodyParsers(app, limits, limitBodies(app, limits))
+  logRequests(app, options.logger)
+  closeQueuedResponses(app.server)
+  const connections = stopInOrder(app, limits)
+  const brokenOff = new BrokenOffReplies(options.logger)
+  const fileBytes = (): number => {
+    return options.federatedDatabases.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
+  }
+  const watch = watchReplies(connections, limits, fileBytes, brokenOff.stalled)
+  app.addHook('onClose', async () => clearInterval(watch))
+  addHooks(app, options, limitConnections(app, limits))
+  refuseExpectations(app)
+  await app.register(compress, compression)
+  const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
+  app.addHook('onClose', () => toolRuns.stop())
+  const { peers = noPeers } = options
+  const statements = new Statements(limits, brokenOff)
+  peers.onGather((question) => {
+    if (question.about === 'runs') return toolRuns.all()
+    if (question.about === 'statements') return statements.records()
+    if (question.about === 'readers') return readersOf(options.federatedDatabases, brokenOff)
+    return statements.stop(question.statement) ? [true] : []
+  })
+  const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
+  registerOperations(app, fds, {
+    federatedDatabases: fds,
+    limits,
+    startedAt: (peers.upSince ?? Date.now()) - performance.timeOrigin,
+    isShutdownAllowed: options.isShutdownAllowed,
+    resources,
+    toolRuns,
+    peers,
+    statements,
+    stop: options.onStop,
+  })
+  registerHealth(app, fds, options.isStopping)
+  await registerReferencePage(app)
+  return app
+}
+
+function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: ReturnType<typeof limitBodies>): void {
+  app.removeAllContentTypeParsers()
+  const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
+    return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
+  }
+  const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    // What is checked here is checked for every route: a body that none asked for is not looked at.
+    if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
+    // Each value takes a byte: most bodies are too short for a look at what they are.
+    const isObject = body.length > limits.objectValuesMax && request.routeOptions.config.bodyIsObject === true
+    takeBody(
+      request,
+      body as Buffer,
+      (bytes) => parseJson(bytes, isObject ? ofObject : ofAny, undefined, admission(request)),
+      done,
+    )
+  })
+  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
+    const parse = (bytes: Buffer): unknown => (bytes.length === 0 ? undefined : { query: decodeText(bytes) })
+    takeBody(request, body as Buffer, parse, done)
+  })
+}
+
+/** `done` gets what `parse` makes of the body, now or later, or throws. */
+function takeBody(
+  request: FastifyRequest,
+  body: Buffer,
+  parse: (body: Buffer) => unknown,
+  done: (error: Error | null, parsed?: unknown) => void,
+): void {
+  const end = (): void => {
+    let parsed: unknown
+    try {
+      parsed = parse(body)
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    if (parsed instanceof Promise) parsed.then((value) => done(null, value), done)
+    else done(null, parsed)
+  }
+  const noted = noteBody(request, body)
+  if (noted === undefined) end()
+  else void noted.then(end)
+}
+
+function addHooks(
+  app: FastifyInstance,
+  { isStopping, browsers = onLoopback }: ServerOptions,
+  refusalOf: (connection: Socket) => AshlarError | undefined,
+): void {
+  const hostNames = new HostNames(browsers)
+  const origins = new Origins(browsers.cors)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-content-type-options', 'nosniff')
+    try {
+      const refusal = refusalOf(request.raw.socket)
+      if (refusal !== undefined) throw refusal
+      checkHost(request, hostNames)
+      if (origins.check(request, reply)) return
+    } catch (error) {
+      // Its body was not read, and need not be sent.
+      reply.header('connection', 'close')
+      return done(error as AshlarError | ServerError)
+    }
+    if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
+      reply.header('connection', 'close')
+      return done(new AshlarError('ShuttingDown', 'The server is stopping and accepts no further requests.'))
+    }
+    try {
+      normalizeHeaders(request)
+    } catch (error) {
+      return done(error as ServerError)
+    }
+    done()
+  })
+}
+
+/** Throws MalformedRequest, UnknownHost. */
+function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNames): void {
+  if (host === undefined) {
+    if (raw.httpVersion !== '1.1') return
+    throw new AshlarError('MalformedRequest', 'An HTTP/1.1 request must have a Host header.')
+  }
+  if (hostNames.take(host, raw.socket)) return
+  throw new ServerError(
+    'UnknownHost',
+    `The server does not accept the host name '${host.slice(0, 100)}'; its operator can allow it with --host-name.`,
+  )
+}
+
+/** Node answers them itself, without a body, unless somebody listens. */
+const unmetExpectations = new WeakSet<IncomingMessage>()
+
+function refuseExpectations(app: FastifyInstance): void {
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    unmetExpectations.add(request)
+    app.server.emit('request', request, response)
+  })
+}
+
+/** Leaves the framework headers that it reads as we do. Throws ExpectationFailed, UnsupportedMediaType. */
+function normalizeHeaders(request: FastifyRequest): void {
+  const { headers, method } = request.raw
+  if (headers.expect !== undefined && unmetExpectations.has(request.raw)) {
+    throw new ServerError('ExpectationFailed', `The server does not support 'Expect: ${headers.expect.slice(0, 60)}'.`)
+  }
+  const takesBody = (method === 'POST' || method === 'PUT') && !request.is404
+  const acceptsPlainText = (): boolean => request.routeOptions.config.acceptsPlainText === true
+  const type = takesBody ? readContentType(headers['content-type'], acceptsPlainText) : 'json'
+  // Its own reading of a malformed one would refuse what is fine.
+  if (headers['content-type'] !== undefined)
+    headers['content-type'] = type === 'text' ? 'text/plain' : 'application/json'
+  // Names of encodings are the same in any case (RFC 9110, 8.4.1).
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined) headers['content-encoding'] = encoding.trim().toLowerCase()
+}

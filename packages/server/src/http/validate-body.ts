@@ -1,0 +1,50 @@
+/** Bodies of requests against the schemas of their operations, and the problem that Ajv's errors become. */
+import type { FastifyError, FastifyRequest } from 'fastify'
+import { makeProblem, missingBody, type Problem } from '../errors/problem.ts'
+import { nameCharactersMax, namesListedMax, quoteNames } from '../errors/quote-names.ts'
+import { BodyValidationError } from '../errors/request-errors.ts'
+import type { Schema } from '../wire/json-schema.ts'
+
+/** Throws BodyValidationError. */
+export function validateBody(schema: Schema, body: unknown, request: FastifyRequest): void {
+  const validate = request.getValidationFunction(schema) ?? request.compileValidationSchema(schema)
+  if (validate(body)) return
+  const found = (validate as { readonly errors?: readonly AjvError[] }).errors ?? []
+  throw new BodyValidationError(fromAjvErrors(found, body, schema))
+}
+
+interface AjvError {
+  readonly keyword?: string
+  readonly instancePath?: string
+  readonly message?: string
+  readonly params?: Readonly<Record<string, unknown>>
+}
+
+export function fromValidation({ validation }: FastifyError, { body, routeOptions }: FastifyRequest): Problem {
+  return fromAjvErrors(validation ?? [], body, routeOptions.schema?.body)
+}
+
+/** The first error found, named by its place; unknown fields by their names. */
+function fromAjvErrors(errors: readonly AjvError[], body: unknown, schema: unknown): Problem {
+  const [error] = errors
+  const pointer = error?.instancePath ?? ''
+  const where = pointer === '' ? 'The body' : pointer
+  if (body === undefined) return missingBody()
+  if (error?.keyword === 'additionalProperties') return fromUnknownFields(body, schema)
+  const missing = error?.keyword === 'required' ? error.params?.missingProperty : undefined
+  const message =
+    missing === undefined ? `${where} ${error?.message ?? 'is malformed'}.` : `${where} needs the field '${missing}'.`
+  return makeProblem('MalformedRequest', message, [{ pointer, message }])
+}
+
+function fromUnknownFields(body: unknown, schema: unknown): Problem {
+  const known = Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
+  const names = Object.keys(body as object).filter((name) => !known.includes(name))
+  const message = `The body has no field ${quoteNames(names)}.`
+  const details = names.slice(0, namesListedMax).map((name) => {
+    // Not repeated in full, and a part of it is no place.
+    const pointer = name.length > nameCharactersMax ? '' : `/${name.replace(/~/g, '~0').replace(/\//g, '~1')}`
+    return { pointer, message: 'is not a field of the operation' }
+  })
+  return makeProblem('UnknownField', message, details)
+}

@@ -1,0 +1,194 @@
+/** Where the large arrays and objects of a JSON text lie and can be cut, found byte by byte before anything is built of it. */
+import { AshlarError } from '@ashlar/engine'
+import { ServerError } from '../errors/server-errors.ts'
+
+export interface JsonLimits {
+  readonly depthMax: number
+  /** Values of the text: numbers, texts, literals, arrays, objects, and names of fields. */
+  readonly valuesMax: number
+  /** What configures `valuesMax`, for the error. */
+  readonly valuesLimit: string
+}
+
+/**
+ * A part of a large container: whole elements in a row with the commas between them, what stands before the opening of a large child
+ * (blanks, or its name and a colon), or what stands behind its end up to the next comma. `from` ≤ bytes < `to`.
+ */
+export type Piece =
+  | { readonly kind: 'elements' | 'blank'; readonly from: number; readonly to: number }
+  | { readonly kind: 'child'; readonly from: number; readonly to: number; readonly child: LargeContainer }
+
+/** One that has several pieces; those of its children that do too are pieces of their own. */
+export interface LargeContainer {
+  readonly isArray: boolean
+  readonly from: number
+  /** Behind its end. */
+  readonly to: number
+  readonly pieces: readonly Piece[]
+}
+
+/** What is parsed at once, but for a single text that is longer. */
+export interface PieceSizes {
+  readonly valuesMax: number
+  readonly bytesMax: number
+}
+
+interface Frame {
+  readonly isArray: boolean
+  readonly from: number
+  readonly pieces: Piece[]
+  /** Where the present piece begins, and the values that there were before it. */
+  pieceFrom: number
+  valuesBefore: number
+  elementFrom: number
+  /** The present piece stands behind a large child. */
+  isBlank: boolean
+}
+
+export const quote = 0x22
+export const backslash = 0x5c
+const comma = 0x2c
+const colon = 0x3a
+export const openBracket = 0x5b
+export const closeBracket = 0x5d
+export const openBrace = 0x7b
+export const closeBrace = 0x7d
+
+export class JsonLayout {
+  /** Undefined where the text is small enough to be parsed at once. */
+  root: LargeContainer | undefined
+  private values = 0
+  private readonly frames: Frame[] = []
+  private isInText = false
+  private isEscaped = false
+  private isInWord = false
+  private readonly limits: JsonLimits
+  private readonly sizes: PieceSizes
+
+  constructor(limits: JsonLimits, sizes: PieceSizes) {
+    this.limits = limits
+    this.sizes = sizes
+  }
+
+  /** So far. */
+  get valuesCount(): number {
+    return this.values
+  }
+
+  /** Goes on with bytes[from, to) of the text. Throws MalformedRequest for brackets that do not match, and BodyTooLarge. */
+  scan(bytes: Uint8Array, from: number, to: number): void {
+    for (let at = from; at < to; at++) {
+      if (this.isInText) at = this.skipText(bytes, at, to)
+      else this.take(bytes[at] as number, at)
+    }
+  }
+
+  /** At the end of the text. Throws MalformedRequest where a bracket is open. */
+  end(): void {
+    if (this.frames.length > 0) throw mismatched()
+  }
+
+  /** At a byte within a text: the last of its bytes that there are. */
+  private skipText(bytes: Uint8Array, start: number, to: number): number {
+    for (let at = start; at < to; at++) {
+      const byte = bytes[at]
+      if (this.isEscaped) this.isEscaped = false
+      else if (byte === backslash) this.isEscaped = true
+      else if (byte === quote) {
+        this.isInText = false
+        return at
+      }
+    }
+    return to
+  }
+
+  private take(byte: number, at: number): void {
+    // A number or literal ends at whatever cannot be part of one; whether it is one the parser sees.
+    const isWord = byte > 0x20 && byte !== comma && byte !== colon && !isBracket(byte) && byte !== quote
+    if (isWord && !this.isInWord) this.countValue()
+    this.isInWord = isWord
+    if (isWord) return
+    if (byte === quote) {
+      this.countValue()
+      this.isInText = true
+    } else if (byte === comma) this.takeComma(at)
+    else if (byte === openBrace || byte === openBracket) this.open(byte === openBracket, at)
+    else if (byte === closeBrace || byte === closeBracket) this.close(byte === closeBracket, at)
+  }
+
+  private countValue(): void {
+    this.values += 1
+    const { valuesMax, valuesLimit } = this.limits
+    if (this.values > valuesMax) {
+      throw new ServerError('BodyTooLarge', `The body has more than ${valuesMax} values (${valuesLimit}).`)
+    }
+  }
+
+  private open(isArray: boolean, at: number): void {
+    this.countValue()
+    const { depthMax } = this.limits
+    if (this.frames.length >= depthMax) throw tooDeep(depthMax)
+    const inside = at + 1
+    this.frames.push({
+      isArray,
+      from: at,
+      pieces: [],
+      pieceFrom: inside,
+      valuesBefore: this.values,
+      elementFrom: inside,
+      isBlank: false,
+    })
+  }
+
+  private takeComma(at: number): void {
+    const frame = this.frames.at(-1)
+    if (frame === undefined) return
+    const { bytesMax, valuesMax } = this.sizes
+    const isFull = at - frame.pieceFrom > bytesMax || this.values - frame.valuesBefore > valuesMax
+    if (isFull || frame.isBlank) this.cut(frame, at)
+    frame.elementFrom = at + 1
+  }
+
+  private cut(frame: Frame, at: number): void {
+    frame.pieces.push({ kind: frame.isBlank ? 'blank' : 'elements', from: frame.pieceFrom, to: at })
+    frame.pieceFrom = at + 1
+    frame.valuesBefore = this.values
+    frame.isBlank = false
+  }
+
+  private close(isArray: boolean, at: number): void {
+    const frame = this.frames.pop()
+    if (frame === undefined || frame.isArray !== isArray) throw mismatched()
+    if (frame.pieces.length === 0) return
+    this.cut(frame, at)
+    const child: LargeContainer = { isArray, from: frame.from, to: at + 1, pieces: frame.pieces }
+    const parent = this.frames.at(-1)
+    if (parent === undefined) this.root ??= child
+    else this.enter(child, parent)
+  }
+
+  private enter(child: LargeContainer, parent: Frame): void {
+    const { pieceFrom, elementFrom } = parent
+    if (elementFrom > pieceFrom) parent.pieces.push({ kind: 'elements', from: pieceFrom, to: elementFrom - 1 })
+    parent.pieces.push({ kind: 'child', from: elementFrom, to: child.from, child })
+    parent.pieceFrom = child.to
+    parent.valuesBefore = this.values
+    parent.isBlank = true
+  }
+}
+
+function isBracket(byte: number): boolean {
+  return byte === openBrace || byte === closeBrace || byte === openBracket || byte === closeBracket
+}
+
+function mismatched(): AshlarError {
+  return malformed('The body is not JSON: its brackets do not match.')
+}
+
+export function malformed(message: string): AshlarError {
+  return new AshlarError('MalformedRequest', message)
+}
+
+export function tooDeep(depthMax: number): AshlarError {
+  return malformed(`The body is nested deeper than ${depthMax} levels.`)
+}

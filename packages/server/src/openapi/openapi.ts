@@ -1,0 +1,222 @@
+/** The OpenAPI 3.1 document, made from the table of operations and the schemas that validate. */
+import type { Operation } from '../dispatch/operation.ts'
+import { type ProblemType, problemEntry, problemTypes } from '../errors/server-errors.ts'
+import { operations } from '../operations/table.ts'
+import { version } from '../version.ts'
+import { ProblemBody } from '../wire/wire-schemas.ts'
+
+/** Errors that any operation may answer with. */
+const commonErrors: readonly ProblemType[] = [
+  'UnknownParameter',
+  'NotAcceptable',
+  'ForbiddenOrigin',
+  'UnknownHost',
+  'ServerBusy',
+  'ShuttingDown',
+  'DataCorruption',
+  'SystemError',
+]
+const fdErrors: readonly ProblemType[] = [
+  'FederatedDatabaseRequired',
+  'MalformedAlias',
+  'FederatedDatabaseNotFound',
+  'StoreUnavailable',
+]
+/** Errors that any operation on a federated database may answer with that is not a GET. */
+const changeErrors: readonly ProblemType[] = [
+  'OutcomeUnknown',
+  'MalformedRequest',
+  'RequestInProgress',
+  'ReplyNotKept',
+  'IdempotencyKeyReused',
+]
+/** Of queries, transactions and tools. */
+const statementErrors: readonly ProblemType[] = ['TooManyStatements', 'StatementStopped']
+const bodyErrors: readonly ProblemType[] = ['MalformedRequest', 'UnknownField', 'BodyTooLarge', 'UnsupportedMediaType']
+
+const fdAlias = {
+  name: 'fdAlias',
+  in: 'query',
+  required: false,
+  description: 'Alias of the federated database; may be left out where there is a default one.',
+  schema: { type: 'string' },
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Names the request: sent again with the same key within 24 hours, it is not carried out again, and gets the first reply.',
+  schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+}
+
+const statementHeaders = {
+  'Statement-Id': {
+    description: 'By which the statement is listed, and can be stopped, while it is under way.',
+    schema: { type: 'string' },
+  },
+}
+
+const plainReply = (description: string): object => ({
+  description,
+  content: jsonOf({ type: 'object' }),
+})
+
+/** What is there beside the operations of the interface: for whoever runs the server, and for tools that read this. */
+const monitoringPaths = {
+  '/health/live': {
+    get: {
+      operationId: 'getHealthLive',
+      summary: 'Whether the process answers',
+      tags: ['Service'],
+      responses: { 200: plainReply('It does') },
+    },
+  },
+  '/health/ready': {
+    get: {
+      operationId: 'getHealthReady',
+      summary: 'Whether the server takes requests and each federated database can be read',
+      tags: ['Service'],
+      responses: { 200: plainReply('Ready'), ...errorResponses(['ShuttingDown', 'StoreUnavailable']) },
+    },
+  },
+  '/openapi.json': {
+    get: {
+      operationId: 'getOpenapi',
+      summary: 'This document',
+      tags: ['Service'],
+      responses: { 200: plainReply('An OpenAPI document of version 3.1') },
+    },
+  },
+}
+
+export function openApiDocument(): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const operation of operations) {
+    const uri = operation.path.replace(/:(\w+)/g, '{$1}')
+    paths[uri] = { ...paths[uri], [operation.method.toLowerCase()]: describe(operation) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Ashlar',
+      version,
+      description: 'A federated object database behind plain REST.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [
+      { name: 'Service' },
+      { name: 'Schema' },
+      { name: 'Objects' },
+      { name: 'Indexes' },
+      { name: 'Queries' },
+      { name: 'Transactions' },
+      { name: 'Statements' },
+      { name: 'Tools' },
+    ],
+    paths: { ...paths, ...monitoringPaths },
+    components: { schemas: { Problem: problemSchema() } },
+  }
+}
+
+function describe(operation: Operation): object {
+  const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope, statement } =
+    operation
+  const others = Object.entries(operation.otherReplies ?? {}).map(([code, other]) => {
+    return [
+      code,
+      { description: other.description, ...(other.reply === undefined ? {} : { content: jsonOf(other.reply) }) },
+    ]
+  })
+  const isChange = scope === 'fd' && operation.method !== 'GET'
+  const possible = new Set([
+    ...errors,
+    ...commonErrors,
+    ...(scope === 'fd' ? fdErrors : []),
+    ...(isChange ? changeErrors : []),
+    ...(statement === undefined ? [] : statementErrors),
+    ...(body === undefined ? [] : bodyErrors),
+  ])
+  const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
+    return { name, in: 'path', required: true, description: text, schema: { type: 'string' } }
+  })
+  const ownParameters = Object.entries(queryParameters ?? {}).map(([name, { description, schema }]) => {
+    return { name, in: 'query', required: false, description, schema }
+  })
+  return {
+    operationId: operationId(operation),
+    summary,
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    parameters: [...pathParameters, fdAlias, ...ownParameters, ...(isChange ? [idempotencyKey] : [])],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { ...jsonOf(body), ...textOf(operation) } } }),
+    responses: {
+      [status]: {
+        description: summary,
+        ...(statement === undefined ? {} : { headers: statementHeaders }),
+        ...(reply === undefined ? {} : { content: { ...jsonOf(reply), ...linesOf(operation) } }),
+      },
+      ...Object.fromEntries(others),
+      ...errorResponses([...possible]),
+    },
+  }
+}
+
+function operationId({ method, path }: Operation): string {
+  const words = path.split('/').filter((part) => part !== '' && part !== 'v1')
+  const parts = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
+  const version = path.startsWith('/v1') ? 'V1' : ''
+  return `${method.toLowerCase()}${version}${parts.join('')}`
+}
+
+function capital(word: string): string {
+  return `${word.charAt(0).toUpperCase()}${word.slice(1)}`
+}
+
+function errorResponses(types: readonly ProblemType[]): Record<string, object> {
+  const byStatus = new Map<number, ProblemType[]>()
+  for (const type of types) {
+    const { status } = problemEntry(type)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), type])
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, words]) => [
+      status,
+      { description: words.join(', '), content: jsonOf({ $ref: '#/components/schemas/Problem' }) },
+    ]),
+  )
+}
+
+function jsonOf(schema: object): object {
+  return { 'application/json': { schema } }
+}
+
+function textOf({ acceptsPlainText }: Operation): object {
+  if (acceptsPlainText !== true) return {}
+  return { 'text/plain': { schema: { type: 'string', description: 'The field `query` alone.' } } }
+}
+
+function linesOf({ streamsRows }: Operation): object {
+  if (streamsRows !== true) return {}
+  return { 'application/x-ndjson': { schema: { type: 'string', description: 'One row a line, each a JSON text.' } } }
+}
+
+function problemSchema(): object {
+  const type = { ...ProblemBody.properties.type, enum: problemTypes }
+  return { ...ProblemBody, description: catalogueText(), properties: { ...ProblemBody.properties, type } }
+}
+
+function catalogueText(): string {
+  const lines = problemTypes.map((type) => {
+    const { status, title, isRepeatable } = problemEntry(type)
+    return `- \`${type}\` (${status}${isRepeatable ? ', with Retry-After' : ''}): ${title}`
+  })
+  const repetition =
+    'A reply with `Retry-After` says that nothing was done, and that the same request may be sent again unchanged. A `StoreUnavailable` ' +
+    'without it lasts until the operator has mended what the message tells.'
+  return `Every error has this form. ${repetition} The types:\n${lines.join('\n')}`
+}

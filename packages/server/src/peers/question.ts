@@ -1,0 +1,23 @@
+/** What one process asks of all others that serve with it. */
+import type { ReadersRecord } from '../statements/readers.ts'
+import type { StatementRecord } from '../statements/statement.ts'
+import type { RunRecord } from '../tools/tool-runs.ts'
+
+/** A question, and what one worker answers: any number of these. */
+export interface Answers {
+  /** The runs of tools that it knows of. */
+  readonly runs: RunRecord
+  /** The statements under way. */
+  readonly statements: StatementRecord
+  readonly readers: ReadersRecord
+  /** The statement that is to be stopped, where it has it. */
+  readonly stop: true
+}
+
+export type Question =
+  | { readonly about: 'runs' }
+  | { readonly about: 'statements' }
+  | { readonly about: 'readers' }
+  | { readonly about: 'stop'; readonly statement: string }
+
+export type Answer = Answers[keyof Answers]
