@@ -2,7 +2,6 @@
 
 import { runTransaction, type TransactionBody, type TransactionClient } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
-import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
@@ -20,12 +19,10 @@ import type { SchemaReport } from './ddl/schema-report.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
-import { ObjectChanges } from './links/object-changes.ts'
 import type { Attributes } from './objects/apply-attributes.ts'
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject } from './objects/delete.ts'
-import { flushObjects } from './objects/flush.ts'
 import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { Effect } from './query/classify.ts'
@@ -49,7 +46,6 @@ import {
 } from './schema/representation.ts'
 import { when } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-claim.ts'
-import { MomentPassed } from './store/moment-passed.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import {
   claimFormat,
@@ -70,6 +66,8 @@ import type { ClassNumber } from './types/type-spec.ts'
 import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
+import { changeObjects } from './write/change-objects.ts'
+import type { UnitOfWork } from './write/unit-of-work.ts'
 
 export interface OpenOptions {
   readonly alias: string
@@ -229,14 +227,14 @@ export class FederatedDatabase implements Database {
 
   /** POST /v1/object. */
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.write((changes) => createObject(changes, className, attributes))
+    return this.write((unit) => createObject(unit, className, attributes))
   }
 
   /** Several creations in one commit: all or none. */
   createObjects(requests: readonly { class: string; attributes: Attributes }[]): Promise<Oid[]> {
-    return this.write(async (changes) => {
+    return this.write(async (unit) => {
       const oids: Oid[] = []
-      for (const request of requests) oids.push(await createObject(changes, request.class, request.attributes))
+      for (const request of requests) oids.push(await createObject(unit, request.class, request.attributes))
       return oids
     })
   }
@@ -258,18 +256,18 @@ export class FederatedDatabase implements Database {
   /** PUT /v1/object/{oid}. */
   async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.write(async (changes) => {
-      if (condition !== undefined) await checkCondition(changes, parsed, condition)
-      await updateObject(changes, parsed, attributes, className)
+    await this.write(async (unit) => {
+      if (condition !== undefined) await checkCondition(unit, parsed, condition)
+      await updateObject(unit, parsed, attributes, className)
     }, parsed)
   }
 
   /** DELETE /v1/object/{oid}. */
   async deleteObject(oid: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.write(async (changes) => {
-      if (condition !== undefined) await checkCondition(changes, parsed, condition)
-      await deleteObject(changes, parsed)
+    await this.write(async (unit) => {
+      if (condition !== undefined) await checkCondition(unit, parsed, condition)
+      await deleteObject(unit, parsed)
     }, parsed)
   }
 
@@ -378,32 +376,8 @@ export class FederatedDatabase implements Database {
   }
 
   /** `oid`: the object that is read in any case. */
-  private write<T>(body: (changes: ObjectChanges) => Promise<T>, oid?: Oid): Promise<T> {
-    const first = oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)]
-    const attempt = async (transaction: Transaction): Promise<T> => {
-      const assumed = oid === undefined && !transaction.isCareful ? this.assumedCatalog() : undefined
-      const catalog = assumed ?? (await this.catalogs.at(transaction.snapshot))
-      transaction.expectRevision(catalogVersionKey, catalog.version)
-      const changes = new ObjectChanges(transaction, catalog, this.containers, this.session)
-      try {
-        const result = await body(changes)
-        await flushObjects(changes)
-        return result
-      } catch (error) {
-        // What contradicts an earlier catalog may be right by the one that there is.
-        if (assumed !== undefined && (await this.catalogs.at(transaction.snapshot)) !== assumed)
-          throw new MomentPassed()
-        throw error
-      }
-    }
-    const memory = new RequestMemory(this.memory, this.limits)
-    const options = { first, memory, size: this.limits }
-    return transact(this.store, this.limits.transactionAttemptsMax, attempt, options).finally(() => memory.release())
-  }
-
-  /** Where reading the version would be a trip of its own, a first attempt takes the catalog as it was last: its commit expects the version. */
-  private assumedCatalog(): Catalog | undefined {
-    return this.store.facts.readsAreImmediate ? undefined : this.catalogs.latest
+  private write<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T> {
+    return changeObjects(this.resources(), body, oid)
   }
 
   private async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {

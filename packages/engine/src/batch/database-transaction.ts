@@ -6,12 +6,10 @@ import { type AlterSettings, defaultAlterSettings } from '../ddl/online-alter.ts
 import type { SchemaReport } from '../ddl/schema-report.ts'
 import type { WriteSession } from '../ddl/write-session.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from '../indexes/index-record.ts'
-import type { ObjectChanges } from '../links/object-changes.ts'
 import type { Attributes } from '../objects/apply-attributes.ts'
 import { type Condition, checkCondition } from '../objects/condition.ts'
 import { createObject } from '../objects/create.ts'
 import { deleteObject } from '../objects/delete.ts'
-import { flushObjects } from '../objects/flush.ts'
 import { readObject } from '../objects/read.ts'
 import { updateObject } from '../objects/update.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
@@ -26,6 +24,8 @@ import {
   readNamespace,
 } from '../schema/representation.ts'
 import { checkedOid, type Oid } from '../types/oid.ts'
+import { flushObjects } from '../write/flush.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
 
 export class DatabaseTransaction implements Database {
   private readonly scope: WriteSession
@@ -81,28 +81,28 @@ export class DatabaseTransaction implements Database {
   }
 
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.change((changes) => createObject(changes, className, attributes))
+    return this.change((unit) => createObject(unit, className, attributes))
   }
 
   async readObject(oid: string, condition?: Condition): Promise<Buffer> {
     const parsed = checkedOid(oid)
-    if (condition !== undefined) await this.change((changes) => checkCondition(changes, parsed, condition))
+    if (condition !== undefined) await this.change((unit) => checkCondition(unit, parsed, condition))
     return readObject(this.scope.transaction.overlay(), this.scope.catalog, parsed)
   }
 
   updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    return this.change(async (changes) => {
-      if (condition !== undefined) await checkCondition(changes, parsed, condition)
-      await updateObject(changes, parsed, attributes, className)
+    return this.change(async (unit) => {
+      if (condition !== undefined) await checkCondition(unit, parsed, condition)
+      await updateObject(unit, parsed, attributes, className)
     })
   }
 
   deleteObject(oid: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    return this.change(async (changes) => {
-      if (condition !== undefined) await checkCondition(changes, parsed, condition)
-      await deleteObject(changes, parsed)
+    return this.change(async (unit) => {
+      if (condition !== undefined) await checkCondition(unit, parsed, condition)
+      await deleteObject(unit, parsed)
     })
   }
 
@@ -132,13 +132,13 @@ export class DatabaseTransaction implements Database {
     return { snapshot: transaction.overlay(), catalog, limits, containers, session, isWithin: true }
   }
 
-  private async change<T>(body: (changes: ObjectChanges) => Promise<T>): Promise<T> {
+  private async change<T>(body: (changes: UnitOfWork) => Promise<T>): Promise<T> {
     this.scope.count(1)
     const { memory } = this.scope.transaction
     const held = memory?.heldBytes ?? 0
-    const changes = this.scope.objects()
-    const result = await body(changes)
-    await flushObjects(changes)
+    const unit = this.scope.objects()
+    const result = await body(unit)
+    await flushObjects(unit)
     memory?.holdAgain(held)
     return result
   }

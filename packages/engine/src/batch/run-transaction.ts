@@ -9,11 +9,10 @@ import type { QueryResources } from '../query/query-resources.ts'
 import type { Once } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { MomentPassed } from '../store/moment-passed.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
-import { type TransactOptions, transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
+import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { DatabaseTransaction } from './database-transaction.ts'
 
 /** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
@@ -48,7 +47,7 @@ export async function runTransaction<T>(
   client: TransactionClient,
 ): Promise<T> {
   const { signal } = client
-  const { store, limits, catalogs, catalogWriter, session, containers } = resources
+  const { limits, catalogWriter, session, containers } = resources
   const scopeResources = { limits, session, containers, purgeInBackground: () => catalogWriter.purgeInBackground() }
   const between = betweenSteps(limits.transactionMsMax, client)
   const memory = new RequestMemory(resources.memory, limits)
@@ -71,15 +70,11 @@ export async function runTransaction<T>(
     return runIn(transaction, false)
   }
   try {
-    const { scope, result } =
-      asked === undefined
-        ? await transact(
-            store,
-            limits.transactionAttemptsMax,
-            async (transaction) => attempt(transaction, await catalogs.at(transaction.snapshot)),
-            { signal, memory, size: limits },
-          )
-        : await runOnce(attempt, asked, resources, { signal, memory })
+    const { scope, result } = await transactWithCatalog(resources, attempt, {
+      signal,
+      memory,
+      ...(asked === undefined ? {} : onceOptions(asked, resources)),
+    })
     for (const then of scope.afterCommit) then()
     return result
   } finally {
@@ -113,41 +108,14 @@ export interface OnceAsked<T> {
   readonly oid?: Oid | undefined
 }
 
-/**
- * Where reading is a trip of its own, a first attempt takes the receipt for absent and the catalog as it was last: its commit
- * expects both. What fails under these assumptions may be right without them.
- */
-function runOnce<T>(
-  attempt: (transaction: Transaction, catalog: Catalog) => Promise<Done<T>>,
+function onceOptions<T>(
   { once, oid }: OnceAsked<T>,
-  { store, limits, catalogs, receipts }: QueryResources,
-  options: Pick<TransactOptions, 'signal' | 'memory'>,
-): Promise<Done<T>> {
-  const receipt = receipts.of(once)
-  const first = [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])]
-  const checked = async (transaction: Transaction): Promise<Done<T>> => {
-    await receipt.check(transaction)
-    return attempt(transaction, await catalogs.at(transaction.snapshot))
+  { receipts }: QueryResources,
+): Pick<CatalogTransactOptions<Done<T>>, 'first' | 'mayAssume' | 'receipt'> {
+  const receipt = receipts.of(once).from<Done<T>>(({ result }) => result)
+  return {
+    first: [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])],
+    mayAssume: true,
+    receipt,
   }
-  const assuming = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
-    receipt.assumeAbsent()
-    try {
-      return await attempt(transaction, catalog)
-    } catch (error) {
-      await receipt.check(transaction.snapshot)
-      if ((await catalogs.at(transaction.snapshot)) !== catalog) throw new MomentPassed()
-      throw error
-    }
-  }
-  return transact(
-    store,
-    limits.transactionAttemptsMax,
-    async (transaction) => {
-      const assumed = store.facts.readsAreImmediate || transaction.isCareful ? undefined : catalogs.latest
-      const done = await (assumed === undefined ? checked(transaction) : assuming(transaction, assumed))
-      await receipt.put(transaction, done.result)
-      return done
-    },
-    { first, ...options, size: limits },
-  )
 }

@@ -5,7 +5,7 @@ import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { clearDroppedIndexes } from '../indexes/clear-entries.ts'
 import type { EngineLimits } from '../limits.ts'
-import { clearDeletedLinks } from '../links/clear-links.ts'
+import { purgeDroppedAttributeLinks } from '../links/purge-dropped-attribute-links.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
@@ -61,7 +61,7 @@ export class CatalogWriter {
   purgeInBackground(): void {
     const clear = async (): Promise<void> => {
       await clearDroppedIndexes(this.store)
-      await clearDeletedLinks(this.store)
+      await purgeDroppedAttributeLinks(this.store)
     }
     this.clearing = this.clearing.then(clear).catch(this.onFault)
   }

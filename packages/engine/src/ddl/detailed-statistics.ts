@@ -1,9 +1,9 @@
 /** Objects and bytes by class, and the sizes of indexes: what an operator asks when a store grows. */
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { indexRange } from '../indexes/index-key.ts'
-import { containerLinksRange } from '../links/link-keys.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
 import { listContainers } from '../records/containers.ts'
+import { containerLinksRange } from '../records/link-keys.ts'
 import { containerExtent } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
 import type { Catalog } from '../schema/catalog.ts'

@@ -1,8 +1,7 @@
 /** Counts what a change of the schema would touch and lose, on one snapshot, and changes nothing. */
 import type { EngineLimits } from '../limits.ts'
-import { attributeOfKey, containerLinksRange, kindOfKey, linkKind } from '../links/link-keys.ts'
-import { ObjectChanges } from '../links/object-changes.ts'
 import { type Container, type Containers, listContainers } from '../records/containers.ts'
+import { attributeOfKey, containerLinksRange, kindOfKey, linkKind } from '../records/link-keys.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { countObjects, scanObjects } from '../records/scan-objects.ts'
@@ -22,6 +21,7 @@ import type { Session } from '../transaction/session.ts'
 import { Tape, Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
+import { UnitOfWork } from '../write/unit-of-work.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
 import { type AlterSettings, valuesWouldBeLost } from './online-alter.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
@@ -84,7 +84,7 @@ async function prepareWithin(
 ): Promise<Prepared> {
   const transaction = new Transaction(snapshot, true, new Tape())
   const objectsMax = limits.transactionIndexObjectsMax
-  const objects = (): ObjectChanges => new ObjectChanges(transaction, catalog, containers, session)
+  const objects = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session)
   const context = { transaction, catalog, containers, session, objectsMax, objects }
   const { losses } = await prepareRetypes(context, cls, retypes, isLossAllowed)
   return { losses, snapshot: transaction.overlay() }

@@ -7,8 +7,6 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import { readAndExpectLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
-import type { ObjectChanges } from '../links/object-changes.ts'
-import { flushObjects } from '../objects/flush.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { MapPair } from '../records/collection-change.ts'
 import type { Container, Containers } from '../records/containers.ts'
@@ -16,7 +14,6 @@ import { readAndExpectObjects } from '../records/expect-objects.ts'
 import { objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mapValues, visitValues } from '../records/visit-values.ts'
-import type { ObjectState } from '../records/working-set.ts'
 import type { Retype } from '../schema/alter-class.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
@@ -26,6 +23,9 @@ import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
+import { flushObjects } from '../write/flush.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
 
 export interface RetypeContext {
@@ -35,7 +35,7 @@ export interface RetypeContext {
   readonly session: Session
   readonly objectsMax: number
   /** A working set under the catalog as it is. */
-  objects(): ObjectChanges
+  objects(): UnitOfWork
 }
 
 /** What is to be written once the catalog is changed. */
@@ -72,10 +72,10 @@ export async function prepareRetypes(
   }
   const narrowed = retypes.filter(({ work }) => work.kind === 'narrow')
   const moving = retypes.filter(({ work }) => work.kind === 'move')
-  const changes = context.objects()
+  const unit = context.objects()
   const isLoaded = narrowed.length > 0 || moving.length > 0
-  if (isLoaded) await changes.objects.loadAll(oids)
-  const states = isLoaded ? oids.map((oid) => stateOf(changes, oid)) : []
+  if (isLoaded) await unit.objects.loadAll(oids)
+  const states = isLoaded ? oids.map((oid) => stateOf(unit, oid)) : []
   for (const retype of narrowed) {
     const misfits = await narrow(context, states, retype, isApplied)
     losses.add(cls.name, retype.name, misfits)
@@ -86,27 +86,27 @@ export async function prepareRetypes(
     moved.push(...elements)
     losses.add(cls.name, retype.name, lost)
   }
-  if (isApplied && narrowed.length > 0) await flushObjects(changes)
+  if (isApplied && narrowed.length > 0) await flushObjects(unit)
   return { losses: losses.all(), objects: oids.length, moved }
 }
 
 /** Under the catalog that has the new attributes. */
-export async function putMoved(changes: ObjectChanges, moved: readonly MovedElements[]): Promise<void> {
-  await changes.objects.loadAll(moved.map(({ oid }) => oid))
+export async function putMoved(unit: UnitOfWork, moved: readonly MovedElements[]): Promise<void> {
+  await unit.objects.loadAll(moved.map(({ oid }) => oid))
   for (const { oid, attribute, elements } of moved) {
-    const state = changes.objects.known(oid)
+    const state = unit.objects.known(oid)
     assert(state !== undefined, 'an object whose elements are moved is there')
     const format = state.format.attribute(attribute)
     state.isChanged = true
     if (format.linkForm === undefined) state.values[format.index] = elements
-    else await changeElements(changes, state, format, 'override', elements)
+    else await changeElements(unit, state, format, 'override', elements)
   }
-  await flushObjects(changes)
+  await flushObjects(unit)
 }
 
 /** Of an object that is expected to be as it was read. */
-function stateOf(changes: ObjectChanges, oid: Oid): ObjectState {
-  const state = changes.objects.known(oid)
+function stateOf(unit: UnitOfWork, oid: Oid): ObjectState {
+  const state = unit.objects.known(oid)
   assert(state !== undefined, 'an object that was found is there')
   return state
 }

@@ -4,7 +4,6 @@ import { changeCatalog } from '../catalog/change-catalog.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { buildIndexWithin } from '../indexes/build-within.ts'
 import type { EngineLimits } from '../limits.ts'
-import { ObjectChanges } from '../links/object-changes.ts'
 import type { Containers } from '../records/containers.ts'
 import { hasObjects } from '../records/expect-objects.ts'
 import { alterClass, classOfPath } from '../schema/alter-class.ts'
@@ -21,6 +20,7 @@ import { shownText } from '../schema/request-body.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import { UnitOfWork } from '../write/unit-of-work.ts'
 import type { Numbering } from './numbering.ts'
 import { type AlterSettings, valuesWouldBeLost } from './online-alter.ts'
 import { prepareRetypes, putMoved } from './transactional-retype.ts'
@@ -57,9 +57,9 @@ export class WriteSession {
   }
 
   /** A step's objects. They are read through what the steps before it wrote. */
-  objects(): ObjectChanges {
+  objects(): UnitOfWork {
     const { containers, session } = this.resources
-    return new ObjectChanges(this.transaction, this.current, containers, session)
+    return new UnitOfWork(this.transaction, this.current, containers, session)
   }
 
   /** All objects that are changed are held until the commit. Throws LimitExceeded. */
@@ -102,7 +102,7 @@ export class WriteSession {
       containers,
       session,
       objectsMax: limits.transactionIndexObjectsMax,
-      objects: () => new ObjectChanges(this.transaction, catalog, containers, session),
+      objects: () => new UnitOfWork(this.transaction, catalog, containers, session),
     }
     const { losses, moved } = await prepareRetypes(context, cls, retypes, settings.isLossAllowed)
     if (losses.length > 0 && !settings.isLossAllowed) throw valuesWouldBeLost(losses)

@@ -1,9 +1,9 @@
 /** The link entries of one attribute of an object, as a transaction sees them. */
 import type { AttributeFormat } from '../records/class-format.ts'
+import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
-import { linkKind, linkRange, targetOfKey } from './link-keys.ts'
 
 export interface AttributeLink {
   readonly key: Uint8Array

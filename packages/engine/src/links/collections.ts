@@ -1,34 +1,34 @@
-/** Changes of to-many attributes that are kept as link entries: override, add and remove (REST interface, section 4). */
+/** Changes of to-many attributes that are kept as link entries: override, add and remove (contract 4.3, 4.4). */
 import { AshlarError, assert } from '../errors.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { CollectionAction, MapPair } from '../records/collection-change.ts'
+import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
-import type { ObjectState } from '../records/working-set.ts'
 import type { Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
+import { mapEntryKey, mapEntryValue } from './map-entries.ts'
 import {
   addToMany,
   inverseOf,
   moveToEnd,
   placeOf,
+  type RelationshipEnd,
   referenceSpecOf,
   removeFromMany,
-  type Side,
-} from './bidirectional.ts'
-import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from './link-keys.ts'
-import { mapEntryKey, mapEntryValue } from './map-entries.ts'
-import type { ObjectChanges } from './object-changes.ts'
+} from './relationships.ts'
 
 /** Carries out a change of a list or set of references that is kept as links. Throws InvalidReference. */
 export async function changeElements(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   action: CollectionAction,
   elements: readonly Oid[],
 ): Promise<void> {
-  const owner: Side = { oid: state.oid, attribute }
+  const owner: RelationshipEnd = { oid: state.oid, attribute }
   const place = placeOf(state.format, attribute)
   const isPaired = inverseOf(attribute) !== null
   if (isPaired && elements.includes(noOid)) {
@@ -39,19 +39,19 @@ export async function changeElements(
   }
   switch (action) {
     case 'add':
-      return isPaired ? addToMany(changes, owner, elements, place) : addUnpaired(changes, state, attribute, elements)
+      return isPaired ? addToMany(unit, owner, elements, place) : addUnpaired(unit, state, attribute, elements)
     case 'remove':
-      return isPaired ? removeFromMany(changes, owner, elements) : remove(changes, state, attribute, elements)
+      return isPaired ? removeFromMany(unit, owner, elements) : remove(unit, state, attribute, elements)
     case 'override':
       return isPaired
-        ? overridePaired(changes, state, attribute, elements)
-        : overrideUnpaired(changes, state, attribute, elements)
+        ? overridePaired(unit, state, attribute, elements)
+        : overrideUnpaired(unit, state, attribute, elements)
   }
 }
 
 /** Carries out an `override` or `add` of a map. Throws InvalidReference. */
-export async function putPairs(
-  changes: ObjectChanges,
+export async function putMapEntries(
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   action: 'override' | 'add',
@@ -59,11 +59,11 @@ export async function putPairs(
 ): Promise<void> {
   const { spec } = attribute.attribute
   assert(spec.logicalType === 'map', 'pairs are of a map')
-  const present = await presentPairs(changes, state, attribute, action, pairs)
+  const present = await presentPairs(unit, state, attribute, action, pairs)
   // What a key holds decides about which references are checked.
-  await inSlices(present, ({ key, value }) => changes.transaction.expectRevision(key, value))
-  if (action === 'override') await inSlices(present, ({ key }) => changes.transaction.delete(key))
-  changes.expectObject(state.oid)
+  await inSlices(present, ({ key, value }) => unit.transaction.expectRevision(key, value))
+  if (action === 'override') await inSlices(present, ({ key }) => unit.transaction.delete(key))
+  unit.expectObject(state.oid)
   // Only references that change are checked: what was read can be sent back, dangling ones included.
   const known = new Map(present.map(({ key, value }) => [Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)]))
   const place = placeOf(state.format, attribute)
@@ -72,27 +72,27 @@ export async function putPairs(
     const entryKey = mapEntryKey(state.oid, attribute, key)
     const held = known.get(entryKey.toString('latin1'))
     if (target !== noOid && held !== target) {
-      await changes.checkReference(target, spec.element.referencedClass, place)
+      await unit.checkReference(target, spec.element.referencedClass, place)
     }
     if (spec.key.logicalType === 'reference' && held === undefined) {
-      await changes.checkReference(key as Oid, spec.key.referencedClass, place)
+      await unit.checkReference(key as Oid, spec.key.referencedClass, place)
     }
-    changes.transaction.put(entryKey, mapEntryValue(attribute, key, target))
+    unit.transaction.put(entryKey, mapEntryValue(attribute, key, target))
   })
 }
 
 /** The entries that an override replaces, or those whose keys an addition names. */
 async function presentPairs(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   action: 'override' | 'add',
   pairs: readonly MapPair[],
 ): Promise<readonly Entry[]> {
-  if (action === 'override') return presentEntries(changes, state, attribute, linkKind.name)
+  if (action === 'override') return presentEntries(unit, state, attribute, linkKind.name)
   if (state.stored === undefined) return []
   const keys = pairs.map(({ key }) => mapEntryKey(state.oid, attribute, key))
-  const values = await changes.transaction.readAndExpect(keys)
+  const values = await unit.transaction.readAndExpect(keys)
   return keys.flatMap((key, position) => {
     const value = values[position]
     return value === undefined ? [] : [{ key, value }]
@@ -101,31 +101,31 @@ async function presentPairs(
 
 /** Removes keys from a map; absent ones are no error. */
 export function removeKeys(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   keys: readonly unknown[],
 ): Promise<void> {
-  changes.expectObject(state.oid)
-  return inSlices(keys, (key) => changes.transaction.delete(mapEntryKey(state.oid, attribute, key)))
+  unit.expectObject(state.oid)
+  return inSlices(keys, (key) => unit.transaction.delete(mapEntryKey(state.oid, attribute, key)))
 }
 
 /** What the collection holds now, expected to hold the same when the operation commits; a new object has nothing. */
 async function presentEntries(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   kind: number,
 ): Promise<readonly Entry[]> {
   if (state.stored === undefined) return []
-  changes.transaction.expectRevision(state.key, revisionPrefixOf(state.stored))
+  unit.transaction.expectRevision(state.key, revisionPrefixOf(state.stored))
   const range = linkRange(state.oid, attribute.attribute.number, kind)
-  return changes.transaction.readAndExpectRange(range, state.key)
+  return unit.transaction.readAndExpectRange(range, state.key)
 }
 
 /** `known`: targets that the collection held before, dangling ones perhaps: only references that change are checked. */
 async function append(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   elements: readonly Oid[],
@@ -134,33 +134,33 @@ async function append(
   if (elements.length === 0) return
   const { number } = attribute.attribute
   const { referencedClass } = referenceSpecOf(attribute)
-  changes.expectObject(state.oid)
-  if (attribute.linkForm === 'list') await changes.readListEnds([{ owner: state.oid, attribute: number }])
+  unit.expectObject(state.oid)
+  if (attribute.linkForm === 'list') await unit.listEnds.read([{ owner: state.oid, attribute: number }])
   await inSlices(elements, async (target) => {
     if (target !== noOid && !known.has(target))
-      await changes.checkReference(target, referencedClass, placeOf(state.format, attribute))
-    if (attribute.linkForm === 'set') changes.transaction.put(targetKey(state.oid, number, target), Buffer.alloc(0))
+      await unit.checkReference(target, referencedClass, placeOf(state.format, attribute))
+    if (attribute.linkForm === 'set') unit.transaction.put(targetKey(state.oid, number, target), Buffer.alloc(0))
     else {
-      const position = changes.nextPosition(state.oid, attribute)
-      changes.transaction.put(positionKey(state.oid, number, position), oidBytes(target))
+      const position = unit.listEnds.next({ owner: state.oid, attribute: number })
+      unit.transaction.put(positionKey(state.oid, number, position), oidBytes(target))
     }
   })
 }
 
 async function remove(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   elements: readonly Oid[],
 ): Promise<void> {
   const { number } = attribute.attribute
-  changes.expectObject(state.oid)
+  unit.expectObject(state.oid)
   if (attribute.linkForm === 'set') {
-    return inSlices(elements, (target) => changes.transaction.delete(targetKey(state.oid, number, target)))
+    return inSlices(elements, (target) => unit.transaction.delete(targetKey(state.oid, number, target)))
   }
   const removed = new Set(elements)
-  await inSlices(await presentEntries(changes, state, attribute, linkKind.position), ({ key, value }) => {
-    if (removed.has(oidFromBytes(value, 0))) changes.transaction.delete(key)
+  await inSlices(await presentEntries(unit, state, attribute, linkKind.position), ({ key, value }) => {
+    if (removed.has(oidFromBytes(value, 0))) unit.transaction.delete(key)
   })
 }
 
@@ -168,75 +168,73 @@ const noTargets: ReadonlySet<Oid> = new Set()
 
 /** What a set has already is left alone. */
 async function addUnpaired(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   elements: readonly Oid[],
 ): Promise<void> {
   if (attribute.linkForm === 'list' || state.stored === undefined) {
-    return append(changes, state, attribute, elements, noTargets)
+    return append(unit, state, attribute, elements, noTargets)
   }
   const keys = elements.map((target) => targetKey(state.oid, attribute.attribute.number, target))
-  const values = await changes.transaction.readAndExpect(keys)
+  const values = await unit.transaction.readAndExpect(keys)
   const added = elements.filter((_target, position) => values[position] === undefined)
-  return append(changes, state, attribute, added, noTargets)
+  return append(unit, state, attribute, added, noTargets)
 }
 
 /** The elements that stand already where they shall stand are left alone; what follows them is written anew. */
 async function overrideUnpaired(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   elements: readonly Oid[],
 ): Promise<void> {
   if (attribute.linkForm === 'set') {
     const wanted = new Set(elements)
-    const present = await presentEntries(changes, state, attribute, linkKind.target)
+    const present = await presentEntries(unit, state, attribute, linkKind.target)
     await inSlices(present, ({ key }) => {
-      if (!wanted.delete(targetOfKey(key))) changes.transaction.delete(key)
+      if (!wanted.delete(targetOfKey(key))) unit.transaction.delete(key)
     })
-    return append(changes, state, attribute, [...wanted], noTargets)
+    return append(unit, state, attribute, [...wanted], noTargets)
   }
-  const present = await presentEntries(changes, state, attribute, linkKind.position)
+  const present = await presentEntries(unit, state, attribute, linkKind.position)
   const kept = commonPrefix(present, elements)
-  await inSlices(present.slice(kept), ({ key }) => changes.transaction.delete(key))
+  await inSlices(present.slice(kept), ({ key }) => unit.transaction.delete(key))
   const known = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
-  return append(changes, state, attribute, elements.slice(kept), known)
+  return append(unit, state, attribute, elements.slice(kept), known)
 }
 
 async function overridePaired(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   elements: readonly Oid[],
 ): Promise<void> {
-  const owner: Side = { oid: state.oid, attribute }
+  const owner: RelationshipEnd = { oid: state.oid, attribute }
   const wanted = [...new Set(elements)]
   if (attribute.linkForm === 'set') {
-    const present = (await presentEntries(changes, state, attribute, linkKind.target)).map(({ key }) =>
-      targetOfKey(key),
-    )
+    const present = (await presentEntries(unit, state, attribute, linkKind.target)).map(({ key }) => targetOfKey(key))
     const wantedSet = new Set(wanted)
     await removeFromMany(
-      changes,
+      unit,
       owner,
       present.filter((target) => !wantedSet.has(target)),
     )
-    return addToMany(changes, owner, wanted, placeOf(state.format, attribute))
+    return addToMany(unit, owner, wanted, placeOf(state.format, attribute))
   }
-  const present = await presentEntries(changes, state, attribute, linkKind.position)
+  const present = await presentEntries(unit, state, attribute, linkKind.position)
   const kept = commonPrefix(present, wanted)
   const following = new Map(present.slice(kept).map(({ key, value }) => [oidFromBytes(value, 0), positionOfKey(key)]))
   const rest = wanted.slice(kept)
   const restSet = new Set(rest)
   await removeFromMany(
-    changes,
+    unit,
     owner,
     [...following.keys()].filter((target) => !restSet.has(target)),
   )
-  await changes.readListEnds([{ owner: state.oid, attribute: attribute.attribute.number }])
+  await unit.listEnds.read([{ owner: state.oid, attribute: attribute.attribute.number }])
   const inverse = inverseOf(attribute)
-  if (inverse !== null && changes.linkFormOf(inverse) === undefined) await changes.objects.loadAll(rest)
+  if (inverse !== null && unit.linkFormOf(inverse) === undefined) await unit.objects.loadAll(rest)
   let added: Oid[] = []
   await inSlices(rest, async (target) => {
     const position = following.get(target)
@@ -244,11 +242,11 @@ async function overridePaired(
       added.push(target)
       return
     }
-    await addToMany(changes, owner, added, placeOf(state.format, attribute))
+    await addToMany(unit, owner, added, placeOf(state.format, attribute))
     added = []
-    await moveToEnd(changes, owner, target, position)
+    await moveToEnd(unit, owner, target, position)
   })
-  await addToMany(changes, owner, added, placeOf(state.format, attribute))
+  await addToMany(unit, owner, added, placeOf(state.format, attribute))
 }
 
 function commonPrefix(present: readonly Entry[], elements: readonly Oid[]): number {

@@ -5,11 +5,11 @@ import { KeyWriter } from '../bytes/key-writer.ts'
 import { assert, unreachable } from '../errors.ts'
 import { keyBytesMax, keyDigestBytes } from '../limits.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
+import { linkHeaderBytes, nameKey } from '../records/link-keys.ts'
 import type { Entry } from '../store/store.ts'
 import { codecFor } from '../types/index.ts'
 import type { Codec, CodecContext } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
-import { linkHeaderBytes, nameKey } from './link-keys.ts'
 
 const oidLength = 8
 const keyCodecs = new WeakMap<AttributeFormat, Codec>()

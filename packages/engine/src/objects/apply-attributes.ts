@@ -1,28 +1,24 @@
-/** Gives an object the attributes of a request body (REST interface, section 4). */
+/** Gives an object the attributes of a request body (contract 4.1.4 to 4.1.8, 4.3). */
 import { AshlarError } from '../errors.ts'
-import { setToOne } from '../links/bidirectional.ts'
-import { changeElements, putPairs, removeKeys } from '../links/collections.ts'
+import { changeElements, putMapEntries, removeKeys } from '../links/collections.ts'
 import { mapKeyCodec } from '../links/map-entries.ts'
-import type { ObjectChanges } from '../links/object-changes.ts'
+import { setReference } from '../links/relationships.ts'
 import { applyJson } from '../records/apply-json.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import { type MapPair, parseGiven, readCollectionChange } from '../records/collection-change.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
-import type { ObjectState } from '../records/working-set.ts'
 import { nearNames } from '../schema/names.ts'
 import { shownText } from '../schema/request-body.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
 import { toAshlarError } from './value-error.ts'
 
 export type Attributes = { readonly [name: string]: unknown }
 
 /** Attributes not named stay as they are. Throws UnknownAttribute, MalformedValue, ValueNotAllowed, InvalidReference. */
-export async function applyAttributes(
-  changes: ObjectChanges,
-  state: ObjectState,
-  attributes: Attributes,
-): Promise<void> {
+export async function applyAttributes(unit: UnitOfWork, state: ObjectState, attributes: Attributes): Promise<void> {
   const given = new Set<AttributeFormat>()
   for (const [name, json] of Object.entries(attributes)) {
     const attribute = findAttribute(state, name, json)
@@ -30,11 +26,11 @@ export async function applyAttributes(
     if (given.has(attribute)) throw givenTwice(state, name)
     given.add(attribute)
     try {
-      const applied = applyAttribute(changes, state, attribute, json)
+      const applied = applyAttribute(unit, state, attribute, json)
       if (applied !== undefined) await applied
     } catch (error) {
       // What was refused may be a conclusion from what the object held: a reference that it holds already is not checked.
-      changes.expectUnchanged(state)
+      unit.expectUnchanged(state)
       throw toAshlarError(error, state.format.cls.name, name)
     }
   }
@@ -82,15 +78,15 @@ function findAttribute(state: ObjectState, name: string, json: unknown): Attribu
 
 /** At once where nothing has to be read, as for most attributes. */
 function applyAttribute(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   json: unknown,
 ): Promise<void> | undefined {
   const { spec } = attribute.attribute
-  if (attribute.linkForm !== undefined) return applyLinks(changes, state, attribute, json)
+  if (attribute.linkForm !== undefined) return applyLinks(unit, state, attribute, json)
   if (spec.logicalType === 'reference' && spec.inverseAttribute !== null) {
-    return setToOne(changes, state, attribute, attribute.codec.parse(json) as Oid)
+    return setReference(unit, state, attribute, attribute.codec.parse(json) as Oid)
   }
   const before = state.values[attribute.index]
   const after = applyJson(attribute, before, json)
@@ -98,13 +94,13 @@ function applyAttribute(
     state.values[attribute.index] = after
     state.isChanged = true
   }
-  if (mayHoldReferences(spec)) return checkNewReferences(changes, state, attribute, before, after).then(set)
+  if (mayHoldReferences(spec)) return checkNewReferences(unit, state, attribute, before, after).then(set)
   set()
   return undefined
 }
 
 async function applyLinks(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   json: unknown,
@@ -116,16 +112,16 @@ async function applyLinks(
   if (spec.logicalType === 'map' && action === 'remove') {
     const codec = mapKeyCodec(attribute)
     const keys = parseGiven(change, (given) => (given as unknown[]).map((key) => codec.parse(key)))
-    return removeKeys(changes, state, attribute, keys)
+    return removeKeys(unit, state, attribute, keys)
   }
   const given = parseGiven(change, (value) => attribute.codec.parse(value))
-  if (spec.logicalType !== 'map') return changeElements(changes, state, attribute, action, given as Oid[])
-  if (action !== 'remove') await putPairs(changes, state, attribute, action, given as MapPair[])
+  if (spec.logicalType !== 'map') return changeElements(unit, state, attribute, action, given as Oid[])
+  if (action !== 'remove') await putMapEntries(unit, state, attribute, action, given as MapPair[])
 }
 
 /** Only references that change are checked: what was read can be sent back, dangling ones included. */
 async function checkNewReferences(
-  changes: ObjectChanges,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   before: unknown,
@@ -133,8 +129,8 @@ async function checkNewReferences(
 ): Promise<void> {
   const { spec, name } = attribute.attribute
   const place = { className: state.format.cls.name, attributeName: name }
-  await inSlices(newReferences(spec, before, after, changes.objects.formats), (reference) => {
+  await inSlices(newReferences(spec, before, after, unit.objects.formats), (reference) => {
     if (reference === undefined) return undefined
-    return changes.checkReference(reference.target, reference.referencedClass, place)
+    return unit.checkReference(reference.target, reference.referencedClass, place)
   })
 }

@@ -1,10 +1,10 @@
-/** Entity tags of objects, and changes that depend on them (REST interface, section 2: If-Match, If-None-Match). */
+/** Entity tags of objects, and changes that depend on them (contract 4.1.13, 4.1.17, 4.1.18). */
 import { hash } from 'node:crypto'
 import { AshlarError } from '../errors.ts'
 import { readAndExpectLinks } from '../links/attribute-links.ts'
-import type { ObjectChanges } from '../links/object-changes.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { readObject } from './read.ts'
 import { loadExisting } from './update.ts'
 
@@ -17,9 +17,9 @@ export function entityTagOf(representation: Uint8Array): string {
 }
 
 /** Throws ObjectNotFound, PreconditionFailed. What was looked at is expected to be the same at the commit. */
-export async function checkCondition(changes: ObjectChanges, oid: Oid, condition: Condition): Promise<void> {
-  const { transaction, catalog } = changes
-  const { stored, key, format } = await loadExisting(changes, oid)
+export async function checkCondition(unit: UnitOfWork, oid: Oid, condition: Condition): Promise<void> {
+  const { transaction, catalog } = unit
+  const { stored, key, format } = await loadExisting(unit, oid)
   if (stored !== undefined) transaction.expectRevision(key, revisionPrefixOf(stored))
   for (const attribute of format.linkAttributes) await readAndExpectLinks(transaction, oid, attribute)
   const entityTag = entityTagOf(await readObject(transaction.overlay(), catalog, oid))

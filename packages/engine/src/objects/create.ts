@@ -1,15 +1,15 @@
-/** POST /v1/object: creates an object (REST interface, section 4). */
+/** Creates an object (contract 4.1.1 to 4.1.4). */
 import { AshlarError } from '../errors.ts'
-import type { ObjectChanges } from '../links/object-changes.ts'
 import { nearNames } from '../schema/names.ts'
 import { shownText } from '../schema/request-body.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
 import type { Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type Attributes, applyAttributes } from './apply-attributes.ts'
 
 /** `className`: full name or class number. Throws UnknownClass, ClassIsInternal, ClassNotReferenceable and what attributes can throw. */
-export async function createObject(changes: ObjectChanges, className: string, attributes: Attributes): Promise<Oid> {
-  const { catalog } = changes
+export async function createObject(unit: UnitOfWork, className: string, attributes: Attributes): Promise<Oid> {
+  const { catalog } = unit
   const cls = catalog.findClass(className)
   if (cls === undefined && className === rootClassName) {
     throw rootClassRefusal('/class', 'an object is created in one of the classes below it')
@@ -31,7 +31,7 @@ export async function createObject(changes: ObjectChanges, className: string, at
       [{ pointer: '/class', message: 'is embeddable' }],
     )
   }
-  const state = await changes.create(changes.objects.formats.of(cls))
-  await applyAttributes(changes, state, attributes)
+  const state = await unit.create(unit.objects.formats.of(cls))
+  await applyAttributes(unit, state, attributes)
   return state.oid
 }

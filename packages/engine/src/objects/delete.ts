@@ -1,12 +1,12 @@
-/** DELETE /v1/object/{oid}: deletes an object for good and takes it out of its links (interface, 4.5). */
-import { cleanUpLinks } from '../links/clean-up.ts'
-import type { ObjectChanges } from '../links/object-changes.ts'
+/** Deletes an object for good and takes it out of its links (contract 4.1.9, 4.4.6). */
+import { deleteObjectLinks } from '../links/delete-object-links.ts'
 import type { Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { loadExisting } from './update.ts'
 
 /** Throws ObjectNotFound. */
-export async function deleteObject(changes: ObjectChanges, oid: Oid): Promise<void> {
-  const state = await loadExisting(changes, oid)
-  await cleanUpLinks(changes, state)
+export async function deleteObject(unit: UnitOfWork, oid: Oid): Promise<void> {
+  const state = await loadExisting(unit, oid)
+  await deleteObjectLinks(unit, state)
   state.isDeleted = true
 }

@@ -1,7 +1,7 @@
 /** GET /v1/object/{oid}: an object as JSON text, from its record and its link entries. */
 import { JsonWriter } from '../bytes/json-writer.ts'
-import { linkKind, linkRange } from '../links/link-keys.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { linkKind, linkRange } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'

@@ -2,10 +2,10 @@
 
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
-import { linkHeaderBytes } from '../links/link-keys.ts'
 import type { MapEntry } from '../links/map-entries.ts'
 import { mapKeyCodec, readMapEntries } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { linkHeaderBytes } from '../records/link-keys.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'

@@ -3,13 +3,13 @@
 import type { WriteSession } from '../ddl/write-session.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { variableDepthMax } from '../limits.ts'
-import { flushObjects } from '../objects/flush.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { representClass } from '../schema/representation.ts'
 import type { Snapshot } from '../store/store.ts'
 import { ValueError } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
+import { flushObjects } from '../write/flush.ts'
 import type {
   CreateStatement,
   DeleteStatement,
@@ -264,7 +264,7 @@ export class TextRun {
 
   private changing(): Changing {
     const scope = this.changeScope()
-    return { text: this.texts.text, changes: scope.objects(), count: (objects) => scope.count(objects) }
+    return { text: this.texts.text, unit: scope.objects(), count: (objects) => scope.count(objects) }
   }
 
   private changeScope(): WriteSession {
@@ -340,7 +340,7 @@ export class TextRun {
     const changing = this.changing()
     const made =
       value instanceof NewObject ? await createFrom(changing, value) : await withoutNewObjects(changing, value)
-    await flushObjects(changing.changes)
+    await flushObjects(changing.unit)
     return { type, value: made }
   }
 

@@ -1,5 +1,6 @@
 /** What a link entry asks: its owner, and for bidirectional links the other side. */
-import { inverseOf } from '../links/bidirectional.ts'
+import { inverseOf } from '../links/relationships.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
 import {
   attributeOfKey,
   kindOfKey,
@@ -9,8 +10,7 @@ import {
   positionOfKey,
   targetKey,
   targetOfKey,
-} from '../links/link-keys.ts'
-import type { AttributeFormat } from '../records/class-format.ts'
+} from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'

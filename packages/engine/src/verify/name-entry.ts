@@ -2,7 +2,7 @@
 import { keyLayout } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { indexKeyHeaderBytes } from '../indexes/index-key.ts'
-import { attributeOfKey, linkHeaderBytes, ownerOfKey } from '../links/link-keys.ts'
+import { attributeOfKey, linkHeaderBytes, ownerOfKey } from '../records/link-keys.ts'
 import { containerKey, oidOfObjectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'

@@ -2,8 +2,8 @@
 
 import { makeIndexKey } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
-import { positionKey, targetKey } from '../links/link-keys.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { positionKey, targetKey } from '../records/link-keys.ts'
 import { containerKey, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'

@@ -1,5 +1,5 @@
 /**
- * The consistency check of a whole federated database: every object has its index entries and its links' mirrors, and
+ * The consistency check of a whole federated database: every object has its index entries and its links' inverse entries, and
  * every entry has its object, and no entry is damaged. Reads only; memory stays flat whatever the size.
  */
 

@@ -3,7 +3,7 @@
 import { assert } from '../../errors.ts'
 import { type IndexKeyFormat, type KeyConditionRange, keyConditionRange } from '../../indexes/index-key.ts'
 import { countLimited, readIndexOidsOf } from '../../indexes/lookup.ts'
-import { linkKind, linkRange, targetOfKey } from '../../links/link-keys.ts'
+import { linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { Access, IndexAccess, KeyRangeEnd, ReverseAccess } from '../plan/access.ts'

@@ -1,6 +1,6 @@
 /** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as PUT /v1/object. */
 import { applyAttributes } from '../../objects/apply-attributes.ts'
-import type { ObjectState } from '../../records/working-set.ts'
+import type { ObjectState } from '../../write/working-set.ts'
 import type { ActionPlan } from '../plan/plan-change.ts'
 import { atPlace } from '../query-error.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
@@ -26,16 +26,16 @@ export async function applyActions(
   const edits = new ElementEdits(changing)
   for (const [i, action] of actions.entries()) {
     const values = worked[i] as ActionValues
-    const { changes, text } = changing
-    await changes.objects.loadAll(values.owners)
+    const { unit, text } = changing
+    await unit.objects.loadAll(values.owners)
     const given = once(() => givenJson(changing, action, values))
     await atPlace(
       text,
       () => action.target.span,
       async () => {
         for (const oid of values.owners) {
-          const state = changes.objects.known(oid)
-          if (state === undefined) changes.expectNoObject(oid)
+          const state = unit.objects.known(oid)
+          if (state === undefined) unit.expectNoObject(oid)
           else await applyTo(changing, edits, action, values, given, state)
         }
       },
@@ -60,11 +60,11 @@ async function applyTo(
   given: Given,
   state: ObjectState,
 ): Promise<void> {
-  const { changes } = changing
+  const { unit } = changing
   const json = await jsonFor(edits, action, values, given, state, changing)
   if (json === undefined) return
   const { attribute, inner } = action.target
-  await applyAttributes(changes, state, bodyFor([attribute, ...inner], json))
+  await applyAttributes(unit, state, bodyFor([attribute, ...inner], json))
 }
 
 /** What a request body would say for the attribute; undefined where there is nothing to change, or elements only. */
@@ -74,7 +74,7 @@ async function jsonFor(
   { elements: choice }: ActionValues,
   given: Given,
   state: ObjectState,
-  { changes: { catalog } }: Changing,
+  { unit: { catalog } }: Changing,
 ): Promise<unknown> {
   const { target } = action
   switch (action.kind) {

@@ -1,8 +1,9 @@
 /** What expressions give, as a request body would: new objects get their OIDs, everything else becomes JSON. */
-import type { ObjectChanges } from '../../links/object-changes.ts'
+
 import { createObject } from '../../objects/create.ts'
 import type { MapPair } from '../../records/collection-change.ts'
 import type { Oid } from '../../types/oid.ts'
+import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { Span } from '../ast.ts'
 import type { BoundAssignment, BoundAttribute } from '../bind/bound.ts'
 import { atPlace } from '../query-error.ts'
@@ -13,7 +14,7 @@ import { NewObject } from './new-object.ts'
 export interface Changing {
   /** Of the statements, for errors. */
   readonly text: string
-  readonly changes: ObjectChanges
+  readonly unit: UnitOfWork
   /** Counts objects that are changed; throws LimitExceeded. */
   count(objects: number): void
 }
@@ -21,16 +22,16 @@ export interface Changing {
 /** JSON for an attribute of any type. */
 export async function attributeJson(changing: Changing, type: ValueType, value: unknown): Promise<unknown> {
   const plain = await withoutNewObjects(changing, value)
-  if (type.kind !== 'map' || plain === null) return toJson(type, plain, changing.changes.catalog)
+  if (type.kind !== 'map' || plain === null) return toJson(type, plain, changing.unit.catalog)
   return { action: 'override', pairs: pairsJson(changing, type, plain as readonly MapPair[]) }
 }
 
 function pairsJson(
-  { changes }: Changing,
+  { unit }: Changing,
   type: Extract<ValueType, { kind: 'map' }>,
   pairs: readonly MapPair[],
 ): unknown[] {
-  const { catalog } = changes
+  const { catalog } = unit
   return pairs.map(({ key, value }) => ({
     key: toJson(type.key, key, catalog),
     value: toJson(type.element, value, catalog),
@@ -40,7 +41,7 @@ function pairsJson(
 /** The elements of one value, or of a collection of them, as JSON. */
 export async function elementsJson(changing: Changing, type: ValueType, value: unknown): Promise<unknown[]> {
   const plain = await withoutNewObjects(changing, value)
-  const { catalog } = changing.changes
+  const { catalog } = changing.unit
   if (!isMany(type)) return [toJson(type, plain, catalog)]
   return ((plain ?? []) as readonly unknown[]).map((element) => toJson(elementType(type), element, catalog))
 }
@@ -86,7 +87,7 @@ function isPair(value: unknown): value is MapPair {
 export async function createFrom(changing: Changing, object: NewObject): Promise<Oid> {
   changing.count(1)
   return assigning(changing, object, async () => {
-    return createObject(changing.changes, object.cls.name, await attributesOf(changing, object))
+    return createObject(changing.unit, object.cls.name, await attributesOf(changing, object))
   })
 }
 

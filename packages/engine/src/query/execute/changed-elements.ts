@@ -1,8 +1,8 @@
 /** Elements of a collection that are set, cleared, added or removed (DO, section 4). */
 import { AshlarError, assert } from '../../errors.ts'
-import type { ObjectState } from '../../records/working-set.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { noOid } from '../../types/oid.ts'
+import type { ObjectState } from '../../write/working-set.ts'
 import type { ActionPlan, TargetPlan } from '../plan/plan-change.ts'
 import { scalarCodec, toJson } from '../values/value-json.ts'
 import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'

@@ -5,8 +5,8 @@
 import { assert, unreachable } from '../../errors.ts'
 import { readAndExpectLinks } from '../../links/attribute-links.ts'
 import { applyAttributes } from '../../objects/apply-attributes.ts'
-import type { ObjectState } from '../../records/working-set.ts'
 import { noOid } from '../../types/oid.ts'
+import type { ObjectState } from '../../write/working-set.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { collectionKey, type TargetPlan } from '../plan/plan-change.ts'
 import { atPlace } from '../query-error.ts'
@@ -35,14 +35,14 @@ export class ElementEdits {
 
   /** Throws what PUT /v1/object does. */
   async apply(): Promise<void> {
-    const { changes, text } = this.changing
+    const { unit, text } = this.changing
     for (const { target, state, isChanged, elements } of this.collections.values()) {
       if (!isChanged) continue
       const body = bodyFor([target.attribute, ...target.inner], elements())
       await atPlace(
         text,
         () => target.span,
-        () => applyAttributes(changes, state, body),
+        () => applyAttributes(unit, state, body),
       )
     }
   }
@@ -190,15 +190,15 @@ function formOf(json: unknown): string {
 }
 
 /** The elements that the collection has now, as JSON. */
-async function presentElements({ changes }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
+async function presentElements({ unit }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
   const { type } = collectionOf(target)
   assert(type.kind === 'collection', 'elements are of a list or set')
   const format = state.format.attribute(target.attribute.number)
   if (format.linkForm !== undefined) {
-    changes.expectUnchanged(state)
-    return (await readAndExpectLinks(changes.transaction, state.oid, format)).map(({ target: element }) => element)
+    unit.expectUnchanged(state)
+    return (await readAndExpectLinks(unit.transaction, state.oid, format)).map(({ target: element }) => element)
   }
   let held: unknown = state.values[format.index]
   for (const { index } of target.inner) held = (held as readonly unknown[])[index]
-  return ((held ?? []) as readonly unknown[]).map((element) => toJson(type.element, element, changes.catalog))
+  return ((held ?? []) as readonly unknown[]).map((element) => toJson(type.element, element, unit.catalog))
 }

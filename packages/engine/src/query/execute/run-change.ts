@@ -5,12 +5,12 @@ import { indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
 import { applyAttributes } from '../../objects/apply-attributes.ts'
 import { deleteObject } from '../../objects/delete.ts'
-import { flushObjects } from '../../objects/flush.ts'
 import { toAshlarError } from '../../objects/value-error.ts'
 import { revisionPrefixOf } from '../../records/record-format.ts'
 import { isSameValue } from '../../records/same-value.ts'
-import type { ObjectState } from '../../records/working-set.ts'
 import type { Oid } from '../../types/oid.ts'
+import { flushObjects } from '../../write/flush.ts'
+import type { ObjectState } from '../../write/working-set.ts'
 import type { BoundUpsert } from '../bind/bind-change.ts'
 import type { BoundAssignment, BoundAttribute } from '../bind/bound.ts'
 import { operatorPlan } from '../plan/operator-plan.ts'
@@ -50,7 +50,7 @@ export async function runUpdate(
         return values
       })
     })
-    await changing.changes.objects.loadAll(views.map(({ oid }) => oid))
+    await changing.unit.objects.loadAll(views.map(({ oid }) => oid))
     for (const [i, view] of views.entries()) {
       const { oid } = view
       expectSeen(changing, view)
@@ -62,7 +62,7 @@ export async function runUpdate(
     const breath = before.breathe()
     if (breath !== undefined) await breath
   }
-  await flushObjects(changing.changes)
+  await flushObjects(changing.unit)
   return changed
 }
 
@@ -70,13 +70,13 @@ export async function runUpdate(
  * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
  * Throws AssertionFailed where they are not, which is read skew.
  */
-function expectSeen({ changes }: Changing, { oid, record }: ObjectView): void {
-  const state = changes.objects.known(oid)
+function expectSeen({ unit }: Changing, { oid, record }: ObjectView): void {
+  const state = unit.objects.known(oid)
   const stored = state?.stored
   const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
-  assert(isSeen || changes.objects.isDeleted(oid), `object ${oid} is changed as it was seen`)
+  assert(isSeen || unit.objects.isDeleted(oid), `object ${oid} is changed as it was seen`)
   // Also where the statement changes not the object itself, but one that it refers to.
-  if (state !== undefined) changes.expectUnchanged(state)
+  if (state !== undefined) unit.expectUnchanged(state)
 }
 
 export async function runDelete(
@@ -90,16 +90,16 @@ export async function runDelete(
   for await (const views of await qualifying(plan, run, before)) {
     changing.count(views.length)
     const oids = views.map(({ oid }) => oid)
-    await changing.changes.objects.loadAll(oids)
+    await changing.unit.objects.loadAll(oids)
     for (const view of views) {
       expectSeen(changing, view)
-      await deleteObject(changing.changes, view.oid)
+      await deleteObject(changing.unit, view.oid)
     }
     deleted.push(...oids)
     const breath = before.breathe()
     if (breath !== undefined) await breath
   }
-  await flushObjects(changing.changes)
+  await flushObjects(changing.unit)
   return deleted
 }
 
@@ -150,19 +150,19 @@ export async function runUpsert(
   context: StatementContext,
   changing: Changing,
 ): Promise<{ readonly oid: Oid; readonly className: string }> {
-  const { changes } = changing
+  const { unit } = changing
   const { cls, assignments } = bound
   changing.count(1)
   const attributes = await assigning(changing, bound, () => attributesOf(changing, { assignments, values }))
   const found = await findByKey(bound, attributes, context, changing)
   if (found !== undefined) {
-    await assigning(changing, bound, () => applyAttributes(changes, found, attributes))
-    await flushObjects(changes)
+    await assigning(changing, bound, () => applyAttributes(unit, found, attributes))
+    await flushObjects(unit)
     return { oid: found.oid, className: found.format.cls.name }
   }
-  const state = await changes.create(changes.objects.formats.of(cls))
-  await assigning(changing, bound, () => applyAttributes(changes, state, attributes))
-  await flushObjects(changes)
+  const state = await unit.create(unit.objects.formats.of(cls))
+  await assigning(changing, bound, () => applyAttributes(unit, state, attributes))
+  await flushObjects(unit)
   return { oid: state.oid, className: cls.name }
 }
 
@@ -172,7 +172,7 @@ async function findByKey(
   context: StatementContext,
   changing: Changing,
 ): Promise<ObjectState | undefined> {
-  const { objects, transaction } = changing.changes
+  const { objects, transaction } = changing.unit
   const format = indexKeyFormat(index, objects.formats.of(cls))
   const equal = keys.map((key, i) => {
     const codec = format.parts[i]?.format.codec

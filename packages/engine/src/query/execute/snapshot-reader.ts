@@ -1,8 +1,8 @@
 /** Reads objects and links of one snapshot for expressions: at once where the store answers at once, else many in one trip. */
 import { assert } from '../../errors.ts'
-import { linkHeaderBytes, linkKind, linkRange } from '../../links/link-keys.ts'
 import { readMapEntries } from '../../links/map-entries.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
+import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
 import { objectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'

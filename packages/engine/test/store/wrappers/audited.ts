@@ -12,7 +12,7 @@
  * - the record of an object whose link entries the commit changes: its class never changes, and it is expected to be there.
  */
 import { catalogVersionKey, keySpace } from '../../../src/bytes/key-space.ts'
-import { kindOfKey, linkKind, ownerOfKey } from '../../../src/links/link-keys.ts'
+import { kindOfKey, linkKind, ownerOfKey } from '../../../src/records/link-keys.ts'
 import { nextContainerKey, objectKey } from '../../../src/records/object-key.ts'
 import { formatVersionKey } from '../../../src/store/storage-format.ts'
 import type {

@@ -1,13 +1,13 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
 import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
-import type { ObjectChanges } from '../links/object-changes.ts'
 import { checkChangingValues } from '../records/changing-values.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** Of many objects it writes some at a time, with turns for others in between. Throws UniqueViolation. */
-export async function flushObjects(changes: ObjectChanges): Promise<void> {
-  const { transaction, objects } = changes
+export async function flushObjects(unit: UnitOfWork): Promise<void> {
+  const { transaction, objects } = unit
   const slice = openTimeSlice()
   const indexed: IndexedChange[] = []
   let seen = 0
@@ -19,7 +19,7 @@ export async function flushObjects(changes: ObjectChanges): Promise<void> {
     if (++seen % objectsBetweenLooks === 0) await slice.breath()
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed)
-  const stamp = changes.nextStamp()
+  const stamp = unit.nextStamp()
   let written = 0
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)

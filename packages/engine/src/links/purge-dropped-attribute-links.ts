@@ -2,10 +2,10 @@
 import { prefixEnd } from '../bytes/key-space.ts'
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import { type Container, listContainers } from '../records/containers.ts'
+import { attributeOfKey, containerLinksRange } from '../records/link-keys.ts'
 import type { Bytes, Change, Store } from '../store/store.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
-import { attributeOfKey, containerLinksRange } from './link-keys.ts'
 
 const batchEntries = 2_000
 
@@ -16,7 +16,7 @@ interface Garbage {
 }
 
 /** Clears whatever is on the list; begun again after a stop, it goes on. */
-export async function clearDeletedLinks(store: Store): Promise<void> {
+export async function purgeDroppedAttributeLinks(store: Store): Promise<void> {
   const garbage = await listGarbage(store)
   if (garbage.length === 0) return
   // Of writers that still knew of the attribute, no entry may come after it is cleared.

@@ -1,19 +1,18 @@
-/** What an operation that changes objects and links works with. */
+/** One step of a change: the objects it has read and changed, what its commit expects, and what is allocated for it. */
 import { AshlarError, assert } from '../errors.ts'
-import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import type { ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/containers.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
-import { type ObjectState, objectsAtOnce, WorkingSet } from '../records/working-set.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import type { Bytes } from '../store/store.ts'
 import { inParts, inSlices } from '../store/time-slice.ts'
 import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
-import { linkKind, linkRange, positionOfKey } from './link-keys.ts'
+import { ListEnds } from './list-ends.ts'
+import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
 /** Where a reference stands in the request, for messages. */
 export interface ReferencePlace {
@@ -21,14 +20,13 @@ export interface ReferencePlace {
   readonly attributeName: string
 }
 
-export class ObjectChanges {
+export class UnitOfWork {
   readonly transaction: Transaction
   readonly catalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: Containers
   private readonly session: Session
-  /** The lists whose present end was read, and where it is: read once, since every position given is greater. */
-  private readonly listEnds = new Map<string, Bytes | undefined>()
+  readonly listEnds: ListEnds
 
   constructor(transaction: Transaction, catalog: Catalog, containers: Containers, session: Session) {
     this.transaction = transaction
@@ -36,6 +34,7 @@ export class ObjectChanges {
     this.objects = new WorkingSet(transaction, catalog)
     this.containers = containers
     this.session = session
+    this.listEnds = new ListEnds(transaction, session)
   }
 
   nextStamp(): Buffer {
@@ -147,26 +146,5 @@ export class ObjectChanges {
       'InvalidReference',
       `Attribute ${place.attributeName} of class ${place.className} refers to ${target}, but there is no such object.`,
     )
-  }
-
-  /** Reads where the given lists end, in one trip, so that `nextPosition` can be asked for them. */
-  async readListEnds(lists: readonly { readonly owner: Oid; readonly attribute: AttributeNumber }[]): Promise<void> {
-    const missing = lists.filter(({ owner, attribute }) => !this.listEnds.has(`${owner} ${attribute}`))
-    if (missing.length === 0) return
-    await inParts(missing, objectsAtOnce, async (part) => {
-      const ranges = part.map(({ owner, attribute }) => {
-        return { ...linkRange(owner, attribute, linkKind.position), reverse: true, limit: 1 }
-      })
-      const answer = await this.transaction.read([], ranges)
-      for (const [index, { owner, attribute }] of part.entries()) {
-        const last = answer.ranges[index]?.[0]
-        this.listEnds.set(`${owner} ${attribute}`, last === undefined ? undefined : positionOfKey(last.key))
-      }
-    })
-  }
-
-  /** A position after all others of the list, whose end was read before. */
-  nextPosition(owner: Oid, attribute: AttributeFormat): Buffer {
-    return this.session.nextPosition(this.listEnds.get(`${owner} ${attribute.attribute.number}`), Date.now())
   }
 }

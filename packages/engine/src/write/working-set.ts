@@ -1,16 +1,16 @@
 /** The objects that one operation reads and changes, until they are written together. */
 
+import type { ClassFormat } from '../records/class-format.ts'
+import { objectKey } from '../records/object-key.ts'
+import { PartSizes } from '../records/part-sizes.ts'
+import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
+import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes } from '../store/store.ts'
 import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
-import type { ClassFormat } from './class-format.ts'
-import { objectKey } from './object-key.ts'
-import { PartSizes } from './part-sizes.ts'
-import { decodeRecord, shapeNumberOf } from './record-format.ts'
-import { type RecordFormats, recordFormats } from './record-formats.ts'
-import type { RecordValues } from './record-values.ts'
 
 /** Objects that are read or written before other requests get their turn. */
 export const objectsAtOnce = 1_000

@@ -1,0 +1,62 @@
+/** What a deleted object leaves behind: its link entries, and what its partners hold of it. */
+import type { AttributeFormat } from '../records/class-format.ts'
+import { attributeOfKey, kindOfKey, linkKind, objectLinksRange, targetOfKey } from '../records/link-keys.ts'
+import type { Entry } from '../store/store.ts'
+import { inSlices } from '../store/time-slice.ts'
+import { type Oid, oidFromBytes } from '../types/oid.ts'
+import type { AttributeNumber } from '../types/type-spec.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
+import {
+  clearReference,
+  clearReferencesTo,
+  deletePairedEntries,
+  inverseOf,
+  type PairedEntry,
+  pairedEntry,
+} from './relationships.ts'
+
+/**
+ * Takes the object out of every bidirectional link and deletes its link entries (contract 4.4.6).
+ * The commit expects its entries, and what its partners hold of it or do not, as they were read: a concurrent link to it makes the
+ * deletion run again.
+ */
+export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
+  for (const attribute of state.format.attributes) {
+    if (attribute.attribute.spec.logicalType === 'reference') await clearReference(unit, state, attribute)
+  }
+  if (state.format.linkAttributes.length === 0) return
+  const entries = await unit.transaction.readAndExpectRange(objectLinksRange(state.oid), state.key)
+  for (const attribute of state.format.linkAttributes) {
+    if (attribute.linkForm === 'map') continue
+    const inverse = inverseOf(attribute)
+    if (inverse !== null) await leavePartners(unit, state, await targetsOf(entries, attribute), inverse)
+  }
+  await inSlices(entries, ({ key }) => unit.transaction.delete(key))
+}
+
+async function targetsOf(entries: readonly Entry[], attribute: AttributeFormat): Promise<Oid[]> {
+  const targets: Oid[] = []
+  const isSet = attribute.linkForm === 'set'
+  await inSlices(entries, ({ key, value }) => {
+    if (attributeOfKey(key) !== attribute.attribute.number) return
+    if (isSet) targets.push(targetOfKey(key))
+    else if (kindOfKey(key) === linkKind.position) targets.push(oidFromBytes(value, 0))
+  })
+  return targets
+}
+
+async function leavePartners(
+  unit: UnitOfWork,
+  state: ObjectState,
+  partners: readonly Oid[],
+  inverse: AttributeNumber,
+): Promise<void> {
+  if (unit.linkFormOf(inverse) === undefined) return clearReferencesTo(unit, partners, inverse, state.oid)
+  const formats = await unit.formatsOf(partners)
+  const inverseEntries: PairedEntry[] = []
+  await inSlices(formats, ([oid, format]) => {
+    inverseEntries.push(pairedEntry({ oid, attribute: format.attribute(inverse) }, state.oid))
+  })
+  await deletePairedEntries(unit, inverseEntries)
+}

@@ -1,0 +1,295 @@
+/**
+ * Bidirectional links: whatever changes one side changes the other in the same commit (contract 4.4). A to-one side is a value in the object's record; a to-many side is a link entry of its own, so that
+ * linking to an object neither rewrites it nor conflicts with others who do.
+ */
+import { assert } from '../errors.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { positionKey, targetKey } from '../records/link-keys.ts'
+import { inSlices } from '../store/time-slice.ts'
+import { noOid, type Oid, oidBytes } from '../types/oid.ts'
+import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
+import type { ReferencePlace, UnitOfWork } from '../write/unit-of-work.ts'
+import type { ObjectState } from '../write/working-set.ts'
+
+/** One side of a pair: an object and its attribute. */
+export interface RelationshipEnd {
+  readonly oid: Oid
+  readonly attribute: AttributeFormat
+}
+
+export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
+  const { spec } = attribute.attribute
+  const reference = spec.logicalType === 'list' || spec.logicalType === 'set' ? spec.element : spec
+  assert(reference.logicalType === 'reference', 'a link attribute holds references')
+  return reference
+}
+
+export function inverseOf(attribute: AttributeFormat): AttributeNumber | null {
+  return referenceSpecOf(attribute).inverseAttribute
+}
+
+export function placeOf(format: ClassFormat, attribute: AttributeFormat): ReferencePlace {
+  return { className: format.cls.name, attributeName: attribute.attribute.name }
+}
+
+/** Sets a to-one side, and clears what its previous partner holds of it, and what the new partner's previous one holds of that. */
+export async function setReference(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  target: Oid,
+): Promise<void> {
+  const old = state.values[attribute.index] as Oid
+  // That there is nothing to change is a conclusion from what it held.
+  if (old === target) return unit.expectUnchanged(state)
+  const inverse = inverseOf(attribute)
+  assert(inverse !== null, 'a bidirectional link has an inverse')
+  let partner: ClassFormat | undefined
+  if (target !== noOid) {
+    const { referencedClass } = referenceSpecOf(attribute)
+    partner = await unit.checkReference(target, referencedClass, placeOf(state.format, attribute))
+  }
+  if (old !== noOid) await clearReference(unit, state, attribute)
+  if (partner === undefined) return
+  state.values[attribute.index] = target
+  state.isChanged = true
+  const far = { oid: target, attribute: partner.attribute(inverse) }
+  if (far.attribute.linkForm === undefined) await stealPartner(unit, state, attribute, far)
+  else state.positions[attribute.index] = await putEntry(unit, far, state.oid)
+}
+
+/** Clears a to-one side and what its partner holds of it. */
+export async function clearReference(unit: UnitOfWork, state: ObjectState, attribute: AttributeFormat): Promise<void> {
+  const old = state.values[attribute.index] as Oid
+  const inverse = inverseOf(attribute)
+  if (old === noOid || inverse === null) return
+  const position = state.positions[attribute.index]
+  state.values[attribute.index] = noOid
+  state.positions[attribute.index] = undefined
+  state.isChanged = true
+  const form = unit.linkFormOf(inverse)
+  if (form === undefined) return clearReferenceTo(unit, old, inverse, state.oid)
+  if ((await unit.formatsOf([old])).size === 0) return
+  if (form === 'list') {
+    assert(position !== undefined, 'a reference into a list knows its position')
+    unit.transaction.delete(positionKey(old, inverse, position))
+  } else unit.transaction.delete(targetKey(old, inverse, state.oid))
+}
+
+/** Clears the partner's to-one side if it refers to `target`; if not, or if there is no partner, the commit expects that. */
+async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: AttributeNumber, target: Oid): Promise<void> {
+  const state = await unit.objects.load(oid)
+  if (state === undefined) return unit.expectNoObject(oid)
+  const { index } = state.format.attribute(attribute)
+  if (state.values[index] !== target) return unit.expectUnchanged(state)
+  state.values[index] = noOid
+  state.positions[index] = undefined
+  state.isChanged = true
+}
+
+/** The same for the to-one sides of several objects, read in one trip. */
+export async function clearReferencesTo(
+  unit: UnitOfWork,
+  oids: readonly Oid[],
+  attribute: AttributeNumber,
+  target: Oid,
+): Promise<void> {
+  await unit.objects.loadAll(oids)
+  await inSlices(oids, (oid) => clearReferenceTo(unit, oid, attribute, target))
+}
+
+/** 1–1: the partner leaves the object that it has, and points back (contract 4.4.3). */
+async function stealPartner(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  far: RelationshipEnd,
+): Promise<void> {
+  const partner = await unit.objects.load(far.oid)
+  if (partner === undefined) throw unit.noSuchObject(far.oid, placeOf(state.format, attribute))
+  // Its own partner, through an attribute that is its own inverse: set already.
+  if (partner.oid === state.oid && far.attribute.index === attribute.index) return
+  const taken = partner.values[far.attribute.index] as Oid
+  if (taken !== noOid && taken !== state.oid)
+    await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
+  partner.values[far.attribute.index] = state.oid
+  partner.isChanged = true
+}
+
+/** Adds the targets, in order, to a to-many side; those that are in it already stay where they are. */
+export async function addToMany(
+  unit: UnitOfWork,
+  owner: RelationshipEnd,
+  targets: readonly Oid[],
+  place: ReferencePlace,
+): Promise<void> {
+  const { referencedClass, inverseAttribute } = referenceSpecOf(owner.attribute)
+  assert(inverseAttribute !== null, 'a bidirectional link has an inverse')
+  const sides: RelationshipEnd[] = []
+  await inSlices(new Set(targets), async (target) => {
+    const format = await unit.checkReference(target, referencedClass, place)
+    sides.push({ oid: target, attribute: format.attribute(inverseAttribute) })
+  })
+  if (sides.length === 0) return
+  unit.expectObject(owner.oid)
+  await unit.listEnds.read([{ owner: owner.oid, attribute: owner.attribute.attribute.number }])
+  if (sides[0]?.attribute.linkForm === undefined) await addToOneToMany(unit, owner, sides, place)
+  else await addToManyToMany(unit, owner, sides)
+}
+
+/** 1–n from its to-many side: each target leaves its previous owner and points to this one. */
+async function addToOneToMany(
+  unit: UnitOfWork,
+  owner: RelationshipEnd,
+  targets: readonly RelationshipEnd[],
+  place: ReferencePlace,
+): Promise<void> {
+  await unit.objects.loadAll(targets.map(({ oid }) => oid))
+  await inSlices(targets, async (target) => {
+    const state = unit.objects.known(target.oid)
+    if (state === undefined) throw unit.noSuchObject(target.oid, place)
+    if (state.values[target.attribute.index] === owner.oid) return unit.expectUnchanged(state)
+    await clearReference(unit, state, target.attribute)
+    state.values[target.attribute.index] = owner.oid
+    state.positions[target.attribute.index] = await putEntry(unit, owner, target.oid)
+    state.isChanged = true
+  })
+}
+
+/** n–n: entries on both sides, found by value on both. */
+async function addToManyToMany(
+  unit: UnitOfWork,
+  owner: RelationshipEnd,
+  targets: readonly RelationshipEnd[],
+): Promise<void> {
+  const number = owner.attribute.attribute.number
+  const values = await unit.transaction.readAndExpect(targets.map(({ oid }) => targetKey(owner.oid, number, oid)))
+  await unit.listEnds.read(targets.map(({ oid, attribute }) => ({ owner: oid, attribute: attribute.attribute.number })))
+  await inSlices(targets.entries(), async ([index, target]) => {
+    if (values[index] !== undefined) return
+    await putPairedEntry(unit, owner, target.oid)
+    // An object linked with itself through an attribute that is its own inverse has one entry, not two.
+    if (target.oid !== owner.oid || target.attribute.attribute.number !== number) {
+      await putPairedEntry(unit, target, owner.oid)
+    }
+  })
+}
+
+/** Removes the targets from a to-many side; those that are not in it are no error, and expected not to be. */
+export async function removeFromMany(unit: UnitOfWork, owner: RelationshipEnd, targets: readonly Oid[]): Promise<void> {
+  const { inverseAttribute: inverse, referencedClass } = referenceSpecOf(owner.attribute)
+  assert(inverse !== null, 'a bidirectional link has an inverse')
+  const removed: Oid[] = []
+  await inSlices(new Set(targets), async (oid) => {
+    // What is of another class has never been in it.
+    if ((await unit.classOf(oid))?.isOrInherits(referencedClass) === true) removed.push(oid)
+  })
+  if (unit.linkFormOf(inverse) !== undefined) {
+    const formats = await unit.formatsOf(removed)
+    const sides = [...formats].map(([oid, format]) => ({ oid, attribute: format.attribute(inverse) }))
+    return deletePairs(unit, owner, sides)
+  }
+  await unit.objects.loadAll(removed)
+  await inSlices(removed, (oid) => {
+    const state = unit.objects.known(oid)
+    return state === undefined ? unit.expectNoObject(oid) : removeToOne(unit, owner, state, inverse)
+  })
+}
+
+async function removeToOne(
+  unit: UnitOfWork,
+  owner: RelationshipEnd,
+  state: ObjectState,
+  inverse: AttributeNumber,
+): Promise<void> {
+  const far = state.format.attribute(inverse)
+  if (state.values[far.index] === owner.oid) await clearReference(unit, state, far)
+  else unit.expectUnchanged(state)
+}
+
+async function deletePairs(
+  unit: UnitOfWork,
+  owner: RelationshipEnd,
+  targets: readonly RelationshipEnd[],
+): Promise<void> {
+  if (targets.length === 0) return
+  unit.expectObject(owner.oid)
+  const entries = targets.flatMap((target) => [pairedEntry(owner, target.oid), pairedEntry(target, owner.oid)])
+  await deletePairedEntries(unit, entries)
+}
+
+/** One side's entry of an n–n pair, found by value. */
+export interface PairedEntry {
+  readonly side: RelationshipEnd
+  readonly key: Buffer
+}
+
+export function pairedEntry(side: RelationshipEnd, target: Oid): PairedEntry {
+  return { side, key: targetKey(side.oid, side.attribute.attribute.number, target) }
+}
+
+/** Deletes those that there are, under what was read of them; the others are expected not to be there. */
+export async function deletePairedEntries(unit: UnitOfWork, entries: readonly PairedEntry[]): Promise<void> {
+  const { transaction } = unit
+  const values = await transaction.readAndExpect(entries.map(({ key }) => key))
+  await inSlices(entries.entries(), ([i, { side, key }]) => {
+    const position = values[i]
+    if (position === undefined) return
+    transaction.delete(key)
+    const { linkForm, attribute } = side.attribute
+    if (linkForm === 'list') transaction.delete(positionKey(side.oid, attribute.number, position))
+  })
+}
+
+/** Puts the entry of one side whose partner is to-one; returns its position where that side is a list. */
+async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<Buffer | undefined> {
+  const { number } = side.attribute.attribute
+  if (side.attribute.linkForm === 'set') {
+    unit.transaction.put(targetKey(side.oid, number, target), Buffer.alloc(0))
+    return undefined
+  }
+  await unit.listEnds.read([{ owner: side.oid, attribute: number }])
+  const position = unit.listEnds.next({ owner: side.oid, attribute: side.attribute.attribute.number })
+  unit.transaction.put(positionKey(side.oid, number, position), oidBytes(target))
+  return position
+}
+
+/** Puts the entries of one side of an n–n pair. Expected absent by value: else a pair could be linked twice. */
+async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<void> {
+  const { number } = side.attribute.attribute
+  const byTarget = targetKey(side.oid, number, target)
+  unit.transaction.expectAbsent(byTarget)
+  if (side.attribute.linkForm === 'set') {
+    unit.transaction.put(byTarget, Buffer.alloc(0))
+    return
+  }
+  const position = unit.listEnds.next({ owner: side.oid, attribute: side.attribute.attribute.number })
+  unit.transaction.put(byTarget, position)
+  unit.transaction.put(positionKey(side.oid, number, position), oidBytes(target))
+}
+
+/** Gives a target of a list a new position, at the end. */
+export async function moveToEnd(
+  unit: UnitOfWork,
+  owner: RelationshipEnd,
+  target: Oid,
+  position: Buffer,
+): Promise<void> {
+  const { number } = owner.attribute.attribute
+  const inverse = inverseOf(owner.attribute)
+  if (inverse === null) return
+  const isToOne = unit.linkFormOf(inverse) === undefined
+  const state = isToOne ? await unit.objects.load(target) : undefined
+  if (isToOne && state === undefined) return unit.expectNoObject(target)
+  const moved = unit.listEnds.next({ owner: owner.oid, attribute: owner.attribute.attribute.number })
+  unit.transaction.delete(positionKey(owner.oid, number, position))
+  unit.transaction.put(positionKey(owner.oid, number, moved), oidBytes(target))
+  if (state !== undefined) {
+    state.positions[state.format.attribute(inverse).index] = moved
+    state.isChanged = true
+  } else {
+    const byTarget = targetKey(owner.oid, number, target)
+    unit.transaction.expectRevision(byTarget, position)
+    unit.transaction.put(byTarget, moved)
+  }
+}

@@ -1,0 +1,56 @@
+/** A transaction under the catalog of its snapshot, or under the one last known, which its commit then expects. */
+import type { CatalogCache } from '../catalog/catalog-cache.ts'
+import type { EngineLimits } from '../limits.ts'
+import type { Receipt } from '../receipts/receipt.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { MomentPassed } from '../store/moment-passed.ts'
+import type { Store } from '../store/store.ts'
+import { type TransactOptions, transact } from '../transaction/transact.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+
+export interface CatalogSource {
+  readonly store: Store
+  readonly limits: EngineLimits
+  readonly catalogs: CatalogCache
+}
+
+export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'size'> {
+  /**
+   * The body reads nothing before its commit that makes up for another trip: where reading the catalog's version is one, the
+   * first attempt takes the catalog as it was last, and the receipt for absent. What fails under these assumptions may be right
+   * without them, and is then tried again.
+   */
+  readonly mayAssume?: boolean
+  /** Of a request that is carried out once; put into the commit. */
+  readonly receipt?: Receipt<T> | undefined
+}
+
+/** Throws what `transact`, `body` and `Receipt.check` throw. `body` expects the catalog's version if it changes anything by it. */
+export function transactWithCatalog<T>(
+  { store, limits, catalogs }: CatalogSource,
+  body: (transaction: Transaction, catalog: Catalog) => Promise<T>,
+  { mayAssume = false, receipt, ...options }: CatalogTransactOptions<T>,
+): Promise<T> {
+  const checked = async (transaction: Transaction): Promise<T> => {
+    await receipt?.check(transaction)
+    return body(transaction, await catalogs.at(transaction.snapshot))
+  }
+  const assuming = async (transaction: Transaction, catalog: Catalog): Promise<T> => {
+    receipt?.assumeAbsent()
+    try {
+      return await body(transaction, catalog)
+    } catch (error) {
+      await receipt?.check(transaction.snapshot)
+      if ((await catalogs.at(transaction.snapshot)) !== catalog) throw new MomentPassed()
+      throw error
+    }
+  }
+  const attempt = async (transaction: Transaction): Promise<T> => {
+    const isAssuming = mayAssume && !store.facts.readsAreImmediate && !transaction.isCareful
+    const assumed = isAssuming ? catalogs.latest : undefined
+    const result = await (assumed === undefined ? checked(transaction) : assuming(transaction, assumed))
+    await receipt?.put(transaction, result)
+    return result
+  }
+  return transact(store, limits.transactionAttemptsMax, attempt, { ...options, size: limits })
+}
