@@ -139,6 +139,13 @@ export const smallReplyBytes = 4_096
 /** By how much a clock may be set forward, or a process sleep, before the time that has passed counts instead, for receipts. */
 export const clockStepMsMax = 60_000
 
+/** What the values of one batch of a scan take, the last one aside, in every store; whoever reads objects one part after another holds a batch. */
+export const scanBatchBytes = 2 ** 20
+/** What the objects of one commit of an index build take as they are read. Only their keys are held. */
+export const indexBuildBatchBytes = 128 * 2 ** 20
+/** What the objects take that UpgradeObjects reads for one commit, the last one aside. */
+export const upgradeBatchBytes = 32 * 2 ** 20
+
 /** Keys that a dry run compares at a time, in about 30 MiB; it reads the objects once for each so many of them. */
 export const comparedKeysMax = 500_000
 

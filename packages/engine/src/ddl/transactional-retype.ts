@@ -11,7 +11,7 @@ import type { AttributeFormat } from '../records/class-format.ts'
 import type { MapPair } from '../records/collection-change.ts'
 import type { Container, Containers } from '../records/containers.ts'
 import { readAndExpectObjects } from '../records/expect-objects.ts'
-import { objectKey, oidOfObjectKey } from '../records/object-key.ts'
+import { objectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mapValues, visitValues } from '../records/visit-values.ts'
 import type { Retype } from '../schema/alter-class.ts'
@@ -64,8 +64,12 @@ export async function prepareRetypes(
   const { transaction, catalog, containers } = context
   const young = containers.known()
   const holding = new Set(classesHolding(cls, catalog.classes).map(({ number }) => number))
-  const entries = await readAndExpectObjects(transaction, holding, young, catalogVersionKey, context.objectsMax)
-  const oids = entries.map(({ key }) => oidOfObjectKey(key))
+  const { objectsMax } = context
+  const oids: Oid[] = []
+  const oidOf = (oid: Oid): Oid => oid
+  for await (const part of readAndExpectObjects(transaction, holding, young, catalogVersionKey, objectsMax, oidOf)) {
+    for (const oid of part) oids.push(oid)
+  }
   const losses = new Losses()
   for (const { className, attributeName, values } of await countConversions(context, retypes, young)) {
     losses.add(className, attributeName, values)

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import { upgradeBatchBytes } from '../limits.ts'
 import { listContainers } from '../records/containers.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import {
@@ -17,8 +18,8 @@ import {
 import { recordFormats } from '../records/record-formats.ts'
 import { countObjects } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { readBeginning } from '../store/read-range.ts'
-import type { Change, Entry, Expectation } from '../store/store.ts'
+import { readPart } from '../store/read-range.ts'
+import type { Bytes, Change, Expectation } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
@@ -106,49 +107,57 @@ async function upgradeBatch(writer: CatalogWriter, position: Position): Promise<
   const { store, catalogs, session } = writer
   return withSnapshot(store, async (snapshot) => {
     const catalog = await catalogs.at(snapshot)
-    const entries: Entry[] = []
+    const stamp = session.nextStamp()
+    const rewritten: Rewritten[] = []
+    let [entries, bytes] = [0, 0]
+    let lastKey: Buffer | undefined
     for (const { database, container } of await listContainers(snapshot, referenceable(catalog))) {
       const { from, to } = containerExtent(database, container)
       const after = position.last === undefined ? from : Buffer.concat([objectKey(position.last), Buffer.from([0])])
       if (Buffer.compare(after, to) >= 0) continue
       const start = Buffer.compare(after, from) > 0 ? after : from
-      const beginning = await readBeginning(snapshot, { from: start, to }, batchObjects - entries.length)
-      entries.push(...beginning.entries)
-      if (!beginning.isWhole || entries.length >= batchObjects) break
+      const use = (key: Bytes, record: Bytes): Rewritten | undefined => rewrite(catalog, key, record, stamp)
+      const bounds = { entriesMax: batchObjects - entries, bytesMax: upgradeBatchBytes - bytes }
+      const part = await readPart(snapshot, { from: start, to }, use, bounds)
+      for (const one of part.results) rewritten.push(one)
+      entries += part.entries
+      bytes += part.bytes
+      lastKey = part.last ?? lastKey
+      if (!part.isWhole || entries >= batchObjects || bytes >= upgradeBatchBytes) break
     }
-    const lastEntry = entries.at(-1)
-    if (lastEntry === undefined) return undefined
-    const stamp = session.nextStamp()
-    const rewritten = entries.flatMap((entry) => rewrite(catalog, entry, stamp) ?? [])
+    if (lastKey === undefined) return undefined
     const next: Position = {
       ...position,
-      objectsDone: position.objectsDone + entries.length,
-      objectsTotal: Math.max(position.objectsTotal, position.objectsDone + entries.length),
+      objectsDone: position.objectsDone + entries,
+      objectsTotal: Math.max(position.objectsTotal, position.objectsDone + entries),
       objectsRewritten: position.objectsRewritten + rewritten.length,
-      last: oidOfObjectKey(lastEntry.key),
+      last: oidOfObjectKey(lastKey),
     }
     const noted: Change = { kind: 'put', key: positionKey, value: Buffer.from(JSON.stringify(next)) }
-    const expectations: Expectation[] = rewritten.map(({ before }) => {
-      return { kind: 'revision', key: before.key, prefix: revisionPrefixOf(before.value) }
+    const expectations: Expectation[] = rewritten.map(({ key, revision }) => {
+      return { kind: 'revision', key, prefix: revision }
     })
     // A writer under a later schema may have made a shape that this one does not know.
     expectations.push({ kind: 'revision', key: catalogVersionKey, prefix: catalog.version })
-    const puts = rewritten.map(({ before, record }): Change => ({ kind: 'put', key: before.key, value: record }))
+    const puts = rewritten.map(({ key, record }): Change => ({ kind: 'put', key, value: record }))
     const outcome = await store.commit({ changes: [...puts, noted], expectations })
     return outcome.isCommitted ? next : 'again'
   })
 }
 
+interface Rewritten {
+  readonly key: Buffer
+  /** Before. */
+  readonly revision: Buffer
+  readonly record: Buffer
+}
+
 /** Undefined where the record has its present form already: whatever it embeds, the bytes tell. */
-function rewrite(
-  catalog: Catalog,
-  before: Entry,
-  stamp: Buffer,
-): { readonly before: Entry; readonly record: Buffer } | undefined {
-  const format = recordFormats(catalog).ofShape(shapeNumberOf(before.value))
-  const record = encodeRecord(format, stamp, decodeRecord(format, before.value))
-  const isSameShape = shapeNumberOf(before.value) === format.cls.shape.number
+function rewrite(catalog: Catalog, key: Bytes, before: Bytes, stamp: Buffer): Rewritten | undefined {
+  const format = recordFormats(catalog).ofShape(shapeNumberOf(before))
+  const record = encodeRecord(format, stamp, decodeRecord(format, before))
+  const isSameShape = shapeNumberOf(before) === format.cls.shape.number
   const isSame =
-    isSameShape && Buffer.compare(record.subarray(recordHeaderBytes), before.value.subarray(recordHeaderBytes)) === 0
-  return isSame ? undefined : { before, record }
+    isSameShape && Buffer.compare(record.subarray(recordHeaderBytes), before.subarray(recordHeaderBytes)) === 0
+  return isSame ? undefined : { key: Buffer.from(key), revision: Buffer.from(revisionPrefixOf(before)), record }
 }

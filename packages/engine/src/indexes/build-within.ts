@@ -7,11 +7,11 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import type { Container } from '../records/containers.ts'
 import { readAndExpectObjects } from '../records/expect-objects.ts'
-import { oidOfObjectKey } from '../records/object-key.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
+import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -31,15 +31,7 @@ export async function buildIndexWithin(
 ): Promise<void> {
   const formats = recordFormats(catalog)
   const holders = new Map<string, Oid>()
-  const entries = await readAndExpectObjects(
-    transaction,
-    coveredClasses(catalog, index),
-    young,
-    catalogVersionKey,
-    objectsMax,
-  )
-  for (const { key: recordKey, value: record } of entries) {
-    const oid = oidOfObjectKey(recordKey)
+  const build = (oid: Oid, record: Bytes): void => {
     const format = formats.ofShape(shapeNumberOf(record))
     const keyFormat = indexFormatsOf(format).find((candidate) => candidate.index.number === index.number)
     assert(keyFormat !== undefined, `index ${index.name} covers object ${oid}`)
@@ -51,6 +43,8 @@ export async function buildIndexWithin(
     holders.set(text, oid)
     transaction.put(key, oidBytes(oid))
   }
+  const classes = coveredClasses(catalog, index)
+  for await (const _ of readAndExpectObjects(transaction, classes, young, catalogVersionKey, objectsMax, build));
 }
 
 function coveredClasses(catalog: Catalog, { indexedClass }: IndexDefinition): Set<ClassNumber> {

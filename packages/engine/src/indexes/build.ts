@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { AshlarError, assert } from '../errors.ts'
+import { indexBuildBatchBytes } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import { listContainers } from '../records/containers.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
@@ -12,9 +13,9 @@ import { decodeRecord, revisionPrefixOf, shapeNumberOf } from '../records/record
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
-import { readBeginning } from '../store/read-range.ts'
-import type { Awaitable, Bytes, Change, Expectation, Snapshot, Store } from '../store/store.ts'
-import { awaitCommitsUnderWay } from '../store/with-snapshot.ts'
+import { readPart } from '../store/read-range.ts'
+import type { Awaitable, Bytes, Change, Expectation, KeyRange, Snapshot, Store } from '../store/store.ts'
+import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
@@ -40,10 +41,19 @@ export interface BuildProgress {
   readonly last: Oid | undefined
 }
 
-/** An object as one snapshot had it. */
+/** What the index needs of an object as one snapshot had it. The record is not held: many objects, however large, go into one commit. */
 interface SeenObject {
   readonly oid: Oid
-  readonly record: Bytes
+  readonly revision: Buffer
+  readonly key: Buffer
+  readonly isExclusive: boolean
+}
+
+/** Objects that one commit is to index, as one snapshot had them. */
+interface SeenObjects {
+  readonly objects: readonly SeenObject[]
+  /** Of the catalog by which their keys were made. */
+  readonly version: Bytes
 }
 
 /**
@@ -59,9 +69,9 @@ export async function buildIndexEntries(
     let next: Buffer | undefined = laterOf(from, context.progress?.last)
     while (next !== undefined) {
       signal?.throwIfAborted()
-      const seen: readonly SeenObject[] = await readBatch(context, next, to)
-      if (seen.length > 0 && !(await putEntries(context, index, seen))) await putOneByOne(context, index, seen)
-      const last = seen.at(-1)
+      const seen: SeenObjects = await readBatch(context, index, { from: next, to })
+      const last = seen.objects.at(-1)
+      if (last !== undefined && !(await putEntries(context, seen))) await putOneByOne(context, index, seen.objects)
       next = last === undefined ? undefined : keyAfter(last.oid)
       await nextTurn()
     }
@@ -107,58 +117,56 @@ async function coveredRanges(context: BuildContext, index: IndexNumber): Promise
   }
 }
 
-async function readBatch(context: BuildContext, from: Buffer, to: Buffer): Promise<SeenObject[]> {
-  const snapshot = await context.store.snapshot()
-  try {
-    const { entries } = await readBeginning(snapshot, { from, to }, context.batchObjects)
-    return entries.map(({ key, value }) => ({ oid: oidOfObjectKey(key), record: value }))
-  } finally {
-    snapshot.release()
+/** A catalog that is older than one of the records, as read skew can show, does not know the shape of that: then it is all read again. */
+async function readBatch(context: BuildContext, index: IndexNumber, range: KeyRange): Promise<SeenObjects> {
+  const read = async (snapshot: Snapshot): Promise<SeenObjects> => {
+    const catalog = await context.catalogAt(snapshot)
+    const definition = existing(catalog, index)
+    const seen = (key: Bytes, record: Bytes): SeenObject => {
+      const oid = oidOfObjectKey(key)
+      const entry = entryOf(catalog, definition, oid, record)
+      return { oid, revision: Buffer.from(revisionPrefixOf(record)), key: entry.key, isExclusive: entry.isExclusive }
+    }
+    const bounds = { entriesMax: context.batchObjects, bytesMax: indexBuildBatchBytes }
+    const { results } = await readPart(snapshot, range, seen, bounds)
+    return { objects: results, version: catalog.version }
   }
+  return withSnapshot(context.store, read, { purpose: 'reading' })
 }
 
 /**
- * One commit for the whole batch, which expects every record as it was read: else the entry of an old value could
+ * One commit for the whole batch, which expects every record, and the catalog, as they were read: else the entry of an old value could
  * be written beside a writer's new one. False when one of them has changed, or a key of a unique index is taken; nothing was
  * written then. Whoever holds the key may have got it after the record was read: each object by itself tells.
  */
-async function putEntries(context: BuildContext, index: IndexNumber, seen: readonly SeenObject[]): Promise<boolean> {
-  const snapshot = await context.store.snapshot()
-  try {
-    const catalog = await context.catalogAt(snapshot)
-    const definition = existing(catalog, index)
-    const entries = seen.map(({ oid, record }) => entryOf(catalog, definition, oid, record))
-    const holders = await holdersOf(snapshot, entries)
-    const own = new Set<string>()
-    const changes: Change[] = []
-    const expectations: Expectation[] = [{ kind: 'revision', key: catalogVersionKey, prefix: catalog.version }]
-    for (const [position, { oid, record }] of seen.entries()) {
-      const { key, isExclusive } = entries[position] as IndexEntry
-      const holder = holders[position]
-      // Put by a writer, and kept by all writers since.
-      if (holder === oid) continue
-      if (holder !== undefined || own.has(key.toString('latin1'))) return false
-      if (isExclusive) {
-        expectations.push({ kind: 'absent', key })
-        own.add(key.toString('latin1'))
-      }
-      expectations.push({ kind: 'revision', key: objectKey(oid), prefix: revisionPrefixOf(record) })
-      changes.push({ kind: 'put', key, value: oidBytes(oid) })
+async function putEntries(context: BuildContext, { objects, version }: SeenObjects): Promise<boolean> {
+  const holders = await withSnapshot(context.store, (snapshot) => holdersOf(snapshot, objects))
+  const own = new Set<string>()
+  const changes: Change[] = []
+  const expectations: Expectation[] = [{ kind: 'revision', key: catalogVersionKey, prefix: version }]
+  for (const [position, { oid, revision, key, isExclusive }] of objects.entries()) {
+    const holder = holders[position]
+    // Put by a writer, and kept by all writers since.
+    if (holder === oid) continue
+    if (holder !== undefined || own.has(key.toString('latin1'))) return false
+    if (isExclusive) {
+      expectations.push({ kind: 'absent', key })
+      own.add(key.toString('latin1'))
     }
-    if (changes.length === 0) return true
-    const last = seen.at(-1)
-    const { progress } = context
-    if (progress !== undefined && last !== undefined) {
-      changes.push({ kind: 'put', key: progress.key, value: progress.after(last.oid, seen.length) })
-    }
-    return (await context.store.commit({ changes, expectations })).isCommitted
-  } finally {
-    snapshot.release()
+    expectations.push({ kind: 'revision', key: objectKey(oid), prefix: revision })
+    changes.push({ kind: 'put', key, value: oidBytes(oid) })
   }
+  if (changes.length === 0) return true
+  const last = objects.at(-1)
+  const { progress } = context
+  if (progress !== undefined && last !== undefined) {
+    changes.push({ kind: 'put', key: progress.key, value: progress.after(last.oid, objects.length) })
+  }
+  return (await context.store.commit({ changes, expectations })).isCommitted
 }
 
 /** Who holds the keys of a unique index; an entry that names its object in its key can be put whether it is there or not. */
-async function holdersOf(snapshot: Snapshot, entries: readonly IndexEntry[]): Promise<(Oid | undefined)[]> {
+async function holdersOf(snapshot: Snapshot, entries: readonly SeenObject[]): Promise<(Oid | undefined)[]> {
   const { values } = await snapshot.read(entries.filter(({ isExclusive }) => isExclusive).map(({ key }) => key))
   let read = 0
   return entries.map(({ isExclusive }) => {

@@ -1,39 +1,41 @@
 /** All objects of some classes, read by a transaction that nothing may come in between of. */
 import { AshlarError } from '../errors.ts'
-import type { Entry } from '../store/store.ts'
+import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { type Container, listContainers } from './containers.ts'
-import { containerExtent, nextContainerKey } from './object-key.ts'
+import { containerExtent, nextContainerKey, oidOfObjectKey } from './object-key.ts'
 import { revisionPrefixOf } from './record-format.ts'
 
 /**
- * Expects the objects to be as they were read, and no others to be added. `young`: containers that may be younger than
+ * Expects the objects to be as they were read, and no others to be added. Lends the record of each to `use`, and gives in parts what that
+ * gives: records themselves are not held. `young`: containers that may be younger than
  * the transaction's snapshot; `guard`: see `Expectation`. Throws LimitExceeded for more than `objectsMax`.
  */
-export async function readAndExpectObjects(
+export async function* readAndExpectObjects<T>(
   transaction: Transaction,
   classes: ReadonlySet<ClassNumber>,
   young: readonly Container[],
   guard: Uint8Array,
   objectsMax: number,
-): Promise<Entry[]> {
+  use: (oid: Oid, record: Bytes) => T,
+): AsyncGenerator<readonly T[]> {
   await expectNoNewContainers(transaction)
-  const found: Entry[] = []
-  for (const { database, container } of await listContainers(transaction.overlay(), classes, young)) {
-    const entries = await transaction.readAndExpectRange(containerExtent(database, container), guard)
-    if (found.length + entries.length > objectsMax) {
+  let count = 0
+  const expected = (key: Bytes, record: Bytes): T => {
+    if (++count > objectsMax) {
       throw new AshlarError(
         'LimitExceeded',
         `More than ${objectsMax} objects would have to be looked at within one transaction (transactionIndexObjectsMax).`,
       )
     }
-    for (const entry of entries) {
-      transaction.expectRevision(entry.key, revisionPrefixOf(entry.value))
-      found.push(entry)
-    }
+    transaction.expectRevision(Buffer.from(key), Buffer.from(revisionPrefixOf(record)))
+    return use(oidOfObjectKey(key), record)
   }
-  return found
+  for (const { database, container } of await listContainers(transaction.overlay(), classes, young)) {
+    yield* transaction.scanAndExpectRange(containerExtent(database, container), guard, expected)
+  }
 }
 
 /** Whether there is an object of one of the classes; where there is none, none may be added before the commit. */

@@ -27,27 +27,46 @@ export async function withRest(
   return all
 }
 
-/** What the beginning of a range may take in memory, its last entry aside. */
-const beginningBytesMax = 4 * 2 ** 20
+/** Of how much a part of a range, or of several, may consist. */
+export interface PartBounds {
+  readonly entriesMax: number
+  /** Of values as they are read, the last batch of the scan aside; what is kept of them is for `use` to say. */
+  readonly bytesMax: number
+}
+
+export interface RangePart<T> {
+  readonly results: T[]
+  /** The key of the last entry; undefined where the range has none. */
+  readonly last: Buffer | undefined
+  /** How large it is; for bounds that several ranges share. */
+  readonly entries: number
+  readonly bytes: number
+  /** There are no further entries. */
+  readonly isWhole: boolean
+}
 
 /**
- * The first entries of a range, at most `entriesMax`, and fewer where they are large; `isWhole` where there are no others. The bytes belong to
- * the caller. A store that takes a trip for each page reads `entriesMax` of any size.
+ * Lends the first entries of a range to `use`, up to the bounds. One batch of the scan is in memory at a time, beside what `use` gives; what
+ * that is undefined for is left out.
  */
-export async function readBeginning(
+export async function readPart<T>(
   snapshot: Snapshot,
   range: KeyRange,
-  entriesMax: number,
-): Promise<{ readonly entries: readonly Entry[]; readonly isWhole: boolean }> {
-  const entries: Entry[] = []
-  let bytes = 0
-  const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
-  for await (const batch of snapshot.scan(range, copy, { limit: entriesMax, batch: entriesMax })) {
-    for (const entry of batch) {
-      entries.push(entry)
-      bytes += entry.value.length
-    }
-    if (bytes >= beginningBytesMax) return { entries, isWhole: false }
+  use: (key: Bytes, value: Bytes) => T | undefined,
+  { entriesMax, bytesMax }: PartBounds,
+): Promise<RangePart<T>> {
+  const results: T[] = []
+  let [entries, bytes] = [0, 0]
+  let last: Buffer | undefined
+  const counted = (key: Bytes, value: Bytes): T | undefined => {
+    entries++
+    bytes += value.length
+    last = Buffer.from(key)
+    return use(key, value)
   }
-  return { entries, isWhole: entries.length < entriesMax }
+  for await (const batch of snapshot.scan(range, counted, { limit: entriesMax, batch: entriesMax })) {
+    for (const result of batch) if (result !== undefined) results.push(result)
+    if (bytes >= bytesMax) return { results, last, entries, bytes, isWhole: false }
+  }
+  return { results, last, entries, bytes, isWhole: entries < entriesMax }
 }

@@ -34,7 +34,7 @@ export interface ScanOptions {
   readonly limit?: number
   /** The value handed to `use` is then empty. */
   readonly keysOnly?: boolean
-  /** How many results one batch holds at most; the driver's choice when absent. */
+  /** How many results one batch holds at most; the driver's choice when absent. Fewer where values are large: see `scanBatchBytes`. */
   readonly batch?: number
   /** Told of damaged entries, which are then left out; without it they end the scan with DataCorruption. */
   readonly onDamage?: (error: AshlarError) => void

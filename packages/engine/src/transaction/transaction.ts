@@ -203,8 +203,7 @@ export class Transaction {
     return all
   }
 
-  private expectRange(range: KeyRange, stored: readonly Entry[], guard: Bytes): void {
-    const holds = stored.map((entry) => entry.key)
+  private expectRange(range: KeyRange, holds: readonly Bytes[], guard: Bytes): void {
     const bounds = `${keyText(range.from ?? guard)} ${keyText(range.to ?? guard)}`
     this.expect(bounds, { kind: 'range', range, holds, guard })
     this.guards.add(keyText(guard))
@@ -216,8 +215,33 @@ export class Transaction {
    */
   async readAndExpectRange(range: KeyRange, guard: Bytes): Promise<readonly Entry[]> {
     const stored = await readWholeRange(this.snapshot, range)
-    this.expectRange(range, stored, guard)
+    this.expectRange(
+      range,
+      stored.map(({ key }) => key),
+      guard,
+    )
     return this.written.size === 0 ? stored : this.overlay().overlaidRange(stored, range)
+  }
+
+  /**
+   * The same for values of any size: each entry is lent to `use`, the stored ones first, and only keys are held. Gives what `use` gives,
+   * in parts.
+   */
+  async *scanAndExpectRange<T>(
+    range: KeyRange,
+    guard: Bytes,
+    use: (key: Bytes, value: Bytes) => T,
+  ): AsyncGenerator<readonly T[]> {
+    const holds: Buffer[] = []
+    this.sortSome(this.unsorted.length)
+    const own = this.sorted
+    const unwritten = (key: Bytes, value: Bytes): readonly T[] => {
+      holds.push(Buffer.from(key))
+      return own.find(key) === undefined ? [use(key, value)] : []
+    }
+    for await (const batch of this.snapshot.scan(range, unwritten)) yield batch.flat(1) as T[]
+    this.expectRange(range, holds, guard)
+    yield Array.from(own.putsIn(range), ({ key, value }) => use(key, value))
   }
 
   /**

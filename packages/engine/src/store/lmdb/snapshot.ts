@@ -1,5 +1,6 @@
 /** A snapshot of an LMDB store: one pinned read transaction. */
 import type { AshlarError } from '../../errors.ts'
+import { scanBatchBytes } from '../../limits.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
@@ -8,7 +9,6 @@ import type { Environment, ReadTransaction } from './environment.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
 const batchEntriesDefault = 256
-const batchBytesMax = 1_048_576
 const nothing = Buffer.alloc(0)
 
 interface Pin {
@@ -124,7 +124,7 @@ export class LmdbSnapshot implements Snapshot {
     const visit = (key: Buffer, lent: Buffer, length: number): boolean => {
       results.push(use(key, keysOnly ? nothing : lent.subarray(0, length)))
       bytes += length
-      return bytes < batchBytesMax
+      return bytes < scanBatchBytes
     }
     return visitEntries(this.environment, range, this.checks, transaction, visit, onDamage)
   }

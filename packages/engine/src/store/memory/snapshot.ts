@@ -1,6 +1,7 @@
 /** A snapshot of a store in memory: one version of the sorted tree. */
 
 import type { AshlarError } from '../../errors.ts'
+import { scanBatchBytes } from '../../limits.ts'
 import { type SortedTree, treeEntries, treeGet } from '../sorted-tree.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
@@ -36,15 +37,18 @@ export function openMemorySnapshot(
     const slice = openTimeSlice()
     let taken = 0
     let results: T[] = []
+    let bytes = 0
     if (limit <= 0) return
     for (const entry of treeEntries(openVersion(), range, options.reverse === true)) {
       openVersion()
       results.push(lender.lend(entry.key, options.keysOnly === true ? nothing : entry.value, use))
       taken += 1
+      bytes += entry.value.length
       if (taken >= limit) break
-      if (results.length < batch) continue
+      if (results.length < batch && bytes < scanBatchBytes) continue
       yield results
       results = []
+      bytes = 0
       const breath = slice.breath()
       if (breath !== undefined) await breath
     }

@@ -55,6 +55,11 @@ const noKey = Buffer.alloc(0)
 /** The first keys of these spaces, and of what follows them. */
 const edges = [...new Set(spread.flatMap((space) => [space, space + 1]))].map((space) => Buffer.from([space]))
 
+/** Whether values may be: links and index entries hold an OID. */
+export function mayBeLarge({ from }: Segment): boolean {
+  return from[0] !== keySpace.link && from[0] !== keySpace.index
+}
+
 /** The segments of a range in key order; none where it is empty. */
 export function segmentsOf({ from = noKey, to }: KeyRange): Segment[] {
   const isWithinSpace = from.length > 0 && to !== undefined && to[0] === from[0]

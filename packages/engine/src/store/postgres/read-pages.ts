@@ -10,6 +10,8 @@ export interface Page {
   readonly isReverse: boolean
   /** Entries, at most. */
   readonly limit: number | undefined
+  /** What the values take, the last one aside; undefined where they are known to be short. */
+  readonly bytesMax?: number | undefined
   readonly keysOnly: boolean
 }
 
@@ -19,24 +21,46 @@ export interface PlainPage extends Page {
 }
 
 /** Others go in statements of their own. */
-export function isPlain({ segment, isReverse, keysOnly }: Page): boolean {
+export function isPlain({ segment, isReverse, keysOnly, bytesMax }: Page): boolean {
+  if (bytesMax !== undefined) return false
   return segment.firstPlacement === segment.lastPlacement && segment.to !== undefined && !isReverse && !keysOnly
 }
 
 /** Gives rows of key and, unless only keys are asked for, value. */
-export function readPage(tables: Tables, { segment, isReverse, limit, keysOnly }: Page): QueryArrayConfig<unknown[]> {
+export function readPage(tables: Tables, page: Page): QueryArrayConfig<unknown[]> {
+  const { segment, isReverse, limit, keysOnly, bytesMax } = page
   const { firstPlacement, lastPlacement, from, to } = segment
   const isOne = firstPlacement === lastPlacement
   const table = tableOf(tables, firstPlacement)
   const placement = isOne ? 'placement = $1 AND $1 = $2' : '(placement, key) >= ($1, $3) AND placement <= $2'
-  const order = isReverse ? 'DESC' : 'ASC'
+  const direction = isReverse ? 'DESC' : 'ASC'
+  const order = `ORDER BY placement ${direction}, key ${direction}`
+  // With the placement in it, PostgreSQL would sort what comes in this order.
+  const pageOrder = isOne ? `ORDER BY key ${direction}` : order
+  const isMeasured = bytesMax !== undefined
+  const columns = isMeasured ? 'placement, key, value' : keysOnly ? 'key' : 'key, value'
+  const rows = `SELECT ${columns} FROM ${table}
+      WHERE ${placement} AND key >= $3${to === undefined ? '' : ` AND key < $${isMeasured ? 6 : 5}`}
+      ${order} LIMIT $4`
+  // The length is known without reading the value, which may lie outside the row.
+  const measured = `SELECT key, value FROM (
+      SELECT placement, key, value, sum(octet_length(value)) OVER (${pageOrder} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+      FROM (${rows}) AS read
+    ) AS summed WHERE before IS NULL OR before < $5 ${pageOrder}`
+  const kinds = `${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''}`
   return {
-    name: `page in ${table}${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''} ${order}`,
+    // Without the schema, of which a connection knows one: a name has 63 characters at most.
+    name: `page in ${table.slice(table.indexOf('.') + 1)}${kinds}${isMeasured ? ' measured' : ''} ${direction}`,
     rowMode: 'array',
-    text: `SELECT key${keysOnly ? '' : ', value'} FROM ${table}
-      WHERE ${placement} AND key >= $3${to === undefined ? '' : ' AND key < $5'}
-      ORDER BY placement ${order}, key ${order} LIMIT $4`,
-    values: [firstPlacement, lastPlacement, from, limit ?? null, ...(to === undefined ? [] : [to])],
+    text: isMeasured ? measured : rows,
+    values: [
+      firstPlacement,
+      lastPlacement,
+      from,
+      limit ?? null,
+      ...(isMeasured ? [bytesMax] : []),
+      ...(to === undefined ? [] : [to]),
+    ],
   }
 }
 

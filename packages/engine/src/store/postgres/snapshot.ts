@@ -1,11 +1,12 @@
 /** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
 import type { AshlarError } from '../../errors.ts'
+import { scanBatchBytes } from '../../limits.ts'
 import { MomentPassed } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { failureOf, thrownFor } from './failures.ts'
 import type { KeyReads } from './group-reads.ts'
-import { placementOf, type Segment, segmentsOf } from './placement.ts'
+import { mayBeLarge, placementOf, type Segment, segmentsOf } from './placement.ts'
 import type { Page } from './read-pages.ts'
 import type { ReadTransaction, ReadTransactions, Row } from './read-transaction.ts'
 
@@ -84,23 +85,32 @@ export class PostgresSnapshot implements Snapshot {
     let left = limit
     let size = Math.min(batch ?? firstPageEntries, left)
     let results: T[] = []
+    let bytes = 0
     let isFirst = true
+    const pageOf = (segment: Segment, limit: number, bytesMax: number): Promise<readonly Row[]> => {
+      const isMeasured = !keysOnly && mayBeLarge(segment)
+      return this.readPage({ segment, isReverse: reverse, limit, keysOnly, ...(isMeasured ? { bytesMax } : {}) })
+    }
     for await (const segment of this.placedSegments(range, reverse)) {
       let rest: Segment | undefined = segment
       let ahead: Promise<readonly Row[]> | undefined
       while (rest !== undefined && left > 0) {
         const wanted = size - results.length
-        const rows: readonly Row[] = await (ahead ??
-          this.readPage({ segment: rest, isReverse: reverse, limit: wanted, keysOnly }))
+        const rows: readonly Row[] = await (ahead ?? pageOf(rest, wanted, scanBatchBytes - bytes))
         ahead = undefined
-        for (const [key, value] of rows) results.push(use(key as Buffer, keysOnly ? nothing : (value as Buffer)))
+        for (const [key, value] of rows) {
+          results.push(use(key as Buffer, keysOnly ? nothing : (value as Buffer)))
+          bytes += value?.length ?? 0
+        }
         left -= rows.length
-        rest = rows.length < wanted ? undefined : segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
-        if (results.length < size) continue
+        const isFull = results.length >= size || bytes >= scanBatchBytes
+        rest = rows.length < wanted && !isFull ? undefined : segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
+        if (!isFull) continue
         size = Math.min(batch ?? batchEntriesDefault, left)
+        bytes = 0
         // The next page is on its way while this one is used, except at the beginning: many look at the first entries only.
         if (!isFirst && rest !== undefined && left > 0) {
-          ahead = this.readPage({ segment: rest, isReverse: reverse, limit: size, keysOnly })
+          ahead = pageOf(rest, size, scanBatchBytes)
           // Whoever asks for no more does not hear of it.
           ahead.catch(() => undefined)
         }

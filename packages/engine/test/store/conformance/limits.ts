@@ -1,5 +1,6 @@
 /** Keys and values at their limits, and beyond. */
 import { describe, expect, it } from 'vitest'
+import { scanBatchBytes } from '../../../src/limits.ts'
 import type { Bytes, Store } from '../../../src/store/store.ts'
 import { bytes, commitOf, entriesIn, put, withSnapshot } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
@@ -91,6 +92,30 @@ export function limitRules(driver: Driver): void {
           const describeEntry = (key: Bytes, value: Bytes) => `${key[0]} ${value.length} ${value[0]} ${value.at(-1)}`
           for await (const batch of snapshot.scan({}, describeEntry)) seen.push(...batch)
           expect(seen).toEqual(keys.map((_, position) => `${97 + position} ${largeValueBytes} ${position} ${position}`))
+        })
+      }))
+
+    it('batches of a scan that hold some large values, not all, in both directions', () =>
+      useStore(driver, async (store) => {
+        const keys = Array.from({ length: 12 }, (_, position) => `k${String(position).padStart(2, '0')}`)
+        // Where objects lie, and where all else does.
+        const all = [...keys, ...keys.map((key) => `\x03\x00\x03\x00\x03${key}`)].map(bytes).toSorted(Buffer.compare)
+        const valueBytes = scanBatchBytes / 3
+        for (const key of all) {
+          await store.commit({ changes: [{ kind: 'put', key, value: Buffer.alloc(valueBytes) }], expectations: [] })
+        }
+        await withSnapshot(store, async (snapshot) => {
+          for (const reverse of [false, true]) {
+            const seen: Buffer[] = []
+            for await (const batch of snapshot.scan({}, (key) => Buffer.from(key), { reverse, batch: 1_000 })) {
+              expect(batch.length).toBeLessThanOrEqual(4)
+              seen.push(...batch)
+            }
+            expect(seen).toEqual((reverse ? all.toReversed() : all).map((key) => Buffer.from(key)))
+          }
+          let limited = 0
+          for await (const batch of snapshot.scan({}, () => 1, { limit: 7 })) limited += batch.length
+          expect(limited).toBe(7)
         })
       }))
 
