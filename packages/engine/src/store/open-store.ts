@@ -1,7 +1,5 @@
 /** Opens a store by its address, the one form in which configuration names stores. */
-import { openLmdbStore } from './lmdb/lmdb-store.ts'
 import { openMemoryStore } from './memory/memory-store.ts'
-import { openPostgresStore } from './postgres/postgres-store.ts'
 import type { Store, StoreOptions } from './store.ts'
 
 const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
@@ -11,7 +9,11 @@ export interface OpenStoreOptions extends StoreOptions {
   readonly isReadOnly?: boolean
 }
 
-/** Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator. */
+/**
+ * A driver is loaded when its first store is opened: no process waits for one that it does not use.
+ *
+ * Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator.
+ */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<Store> {
   const colon = address.indexOf(':')
   if (colon < 0) throw new Error(`The store address '${address}' names no kind of store; use ${knownAddresses}.`)
@@ -20,7 +22,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
   switch (kind) {
     case 'lmdb':
       if (location === '') throw new Error(`The store address '${address}' names no directory; use lmdb:<directory>.`)
-      return openLmdbStore(location, options)
+      return (await import('./lmdb/lmdb-store.ts')).openLmdbStore(location, options)
     case 'memory':
       if (location !== '')
         throw new Error(
@@ -29,7 +31,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
       return openMemoryStore()
     case 'postgres':
     case 'postgresql':
-      return openPostgresStore(address, options)
+      return (await import('./postgres/postgres-store.ts')).openPostgresStore(address, options)
     default:
       // What follows the kind could hold a password.
       throw new Error(`The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`)

@@ -4,7 +4,7 @@ import { CatalogCache } from '../catalog/catalog-cache.ts'
 import { AshlarError, AssertionFailed } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { unfinishedCopyProblem } from '../store/copy-claim.ts'
-import { type FileReport, verifyLmdbFile } from '../store/lmdb/verify-lmdb-file.ts'
+import type { FileReport } from '../store/lmdb/verify-data-file.ts'
 import { openStore } from '../store/open-store.ts'
 import { decodeFormatVersion, earliestAlike, storageFormat } from '../store/storage-format.ts'
 import type { Snapshot, Store } from '../store/store.ts'
@@ -31,7 +31,7 @@ export interface StoreCheck {
  */
 export async function checkStore(address: string, options: VerifyOptions = {}): Promise<StoreCheck> {
   const directory = /^lmdb:(.+)$/.exec(address)?.[1]
-  const file = directory === undefined ? undefined : await verifyLmdbFile(resolve(directory), nameWithoutCatalog)
+  const file = directory === undefined ? undefined : await checkFile(directory)
   const checkedFile = file !== undefined && 'problems' in file ? file : undefined
   const lacking = checkedFile?.hasChecksums === false ? ({ lacksChecksums: true } as const) : {}
   if (checkedFile?.isReadable === false) return { ...lacking, file: checkedFile, problems: checkedFile.problems }
@@ -47,6 +47,11 @@ export async function checkStore(address: string, options: VerifyOptions = {}): 
     ...(found.lacksChecksums && { lacksChecksums: true }),
     problems,
   }
+}
+
+async function checkFile(directory: string): Promise<NonNullable<StoreCheck['file']>> {
+  const { verifyLmdbFile } = await import('../store/lmdb/verify-lmdb-file.ts')
+  return verifyLmdbFile(resolve(directory), nameWithoutCatalog)
 }
 
 async function checkContent(address: string, options: VerifyOptions): Promise<Omit<StoreCheck, 'file'>> {

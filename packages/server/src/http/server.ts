@@ -26,6 +26,7 @@ import { limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
+import { lazyValidators } from './lazy-validators.ts'
 import { readContentType } from './negotiate.ts'
 import { closeQueuedResponses } from './pipelining.ts'
 import { noteBody } from './request-id.ts'
@@ -82,6 +83,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     logController: new OneLineARequest(),
     bodyLimit: limits.bodyBytesMax,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
+    schemaController: lazyValidators,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
     // A request without Host is refused below, with a body.
     http: { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) },
@@ -128,7 +130,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     stop: options.onStop,
   })
   registerHealth(app, fds, options.isStopping)
-  await registerReferencePage(app)
+  registerReferencePage(app)
   return app
 }
 

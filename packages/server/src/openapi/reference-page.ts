@@ -1,10 +1,39 @@
 /** /docs: the API reference as a page that loads nothing from elsewhere, and /openapi.json behind it. */
-import scalar from '@scalar/fastify-api-reference'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { openApiDocument } from './openapi.ts'
 
-/** Assistants that would send the document to a service elsewhere; the type of the settings does not know them yet. */
+const page = '/docs'
+const script = 'js/scalar.js'
+
+/** Assistants would send the document to a service elsewhere. */
 const outsideServices = { agent: { disabled: true }, mcp: { disabled: true } }
+
+const settings = {
+  url: '/openapi.json',
+  title: 'Ashlar',
+  withDefaultFonts: false,
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  telemetry: false,
+  ...outsideServices,
+}
+
+const html = `<!doctype html>
+<html>
+  <head>
+    <title>Ashlar: the REST interface</title>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+  </head>
+  <body>
+    <div id="app"></div>
+    <script src="${script}"></script>
+    <script>Scalar.createApiReference('#app', ${JSON.stringify(settings)})</script>
+  </body>
+</html>
+`
 
 /** Holds the browser to it: whatever the page might ask for elsewhere is not loaded. */
 const onlyFromHere = [
@@ -17,44 +46,40 @@ const onlyFromHere = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const page = '/docs'
-
-export async function registerReferencePage(app: FastifyInstance): Promise<void> {
-  const document = JSON.stringify(openApiDocument())
-  const sendDocument = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    reply.type('application/json; charset=utf-8').send(document)
-  app.get('/openapi.json', sendDocument)
-  await app.register(scalar, {
-    routePrefix: page,
-    hooks: {
-      onRequest: (request, reply, done) => {
-        reply.header('content-security-policy', onlyFromHere)
-        const answer = ownAnswers[request.routeOptions.url ?? '']
-        if (answer?.(request, reply) === undefined) done()
-      },
-    },
-    configuration: {
-      url: '/openapi.json',
-      title: 'Ashlar',
-      pageTitle: 'Ashlar: the REST interface',
-      withDefaultFonts: false,
-      showDeveloperTools: 'never',
-      hideClientButton: true,
-      telemetry: false,
-      ...outsideServices,
-    },
-  })
-
-  /** The package's own answers fail: it takes the document's address for its text, and a request without Host for a fault. */
-  const ownAnswers: Record<string, (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined> = {
-    [`${page}/openapi.json`]: sendDocument,
-    // A JSON text is one in YAML too.
-    [`${page}/openapi.yaml`]: (_request, reply) => reply.type('application/yaml; charset=utf-8').send(document),
-    [`${page}/`]: ({ url, raw }, reply) => {
-      if (url.split('?', 1)[0] === page) return reply.redirect(`${page}/`, 301)
-      // It reads the path of its address only.
-      raw.headers.host = 'localhost'
-      return undefined
-    },
+/** Document and script are made, or read, when they are asked for: most servers are never asked. */
+export function registerReferencePage(app: FastifyInstance): void {
+  let made: string | undefined
+  const document = (): string => {
+    made ??= JSON.stringify(openApiDocument())
+    return made
   }
+  const sendJson = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    reply.type('application/json; charset=utf-8').send(document())
+  app.get('/openapi.json', sendJson)
+
+  const onPage = { onRequest: restrict }
+  app.get(`${page}/openapi.json`, onPage, sendJson)
+  // A JSON text is one in YAML too.
+  app.get(`${page}/openapi.yaml`, onPage, (_request, reply) =>
+    reply.type('application/yaml; charset=utf-8').send(document()),
+  )
+  app.get(`${page}/`, onPage, (request, reply) => {
+    // The script's address is relative to the folder.
+    if (request.url.split('?', 1)[0] === page) return reply.redirect(`${page}/`, 301)
+    return reply.type('text/html; charset=utf-8').send(html)
+  })
+  app.get(`${page}/${script}`, onPage, async (_request, reply) => {
+    return reply.type('application/javascript; charset=utf-8').send(await readScript())
+  })
+}
+
+function restrict(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  reply.header('content-security-policy', onlyFromHere)
+  done()
+}
+
+/** The package is not imported: its code renders documents in other ways too, and takes longer to load than this server. */
+function readScript(): Promise<Buffer> {
+  const main = import.meta.resolve('@scalar/fastify-api-reference')
+  return readFile(fileURLToPath(new URL('js/standalone.js', main)))
 }

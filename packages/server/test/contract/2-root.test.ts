@@ -66,6 +66,11 @@ rule(
     const page = await server.get('/docs/')
     expect(page.headers['content-type']).toMatch(/html/)
     expect(page.text).not.toMatch(/(src|href)="https?:/)
+    expect(page.headers['content-security-policy']).toContain("default-src 'self'")
+    const script = /<script src="(.+?)">/.exec(page.text)?.[1] ?? ''
+    const loaded = await server.get(new URL(script, 'http://localhost/docs/').pathname)
+    expect([loaded.status, loaded.headers['content-type']]).toEqual([200, 'application/javascript; charset=utf-8'])
+    expect(loaded.text).toContain('createApiReference')
     for (const path of ['/docs/openapi.json', '/docs/openapi.yaml']) {
       const beside = await server.get(path)
       expect([path, beside.status, JSON.parse(beside.text)]).toEqual([path, 200, json])

@@ -2,7 +2,6 @@
 import { createReadStream } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { parse } from 'csv-parse'
 import type { ImportStatement } from '../ast.ts'
 import { queryError } from '../query-error.ts'
 import { stringType, type ValueType } from '../values/value-type.ts'
@@ -44,6 +43,7 @@ async function* padded(records: AsyncIterable<unknown[]>, length: number): Async
 }
 
 async function* readRecords(path: string, statement: ImportStatement, text: string): AsyncGenerator<unknown[]> {
+  const { parse } = await import('csv-parse')
   const input = createReadStream(path)
   const parser = input.pipe(
     parse({ bom: true, relax_column_count: true, skip_empty_lines: true, max_record_size: fieldBytesMax }),

@@ -7,8 +7,6 @@ import type { Gate } from './gate.ts'
 import { checkIsStore, gateOf, joinOthers } from './open-environment.ts'
 import { type FileReport, verifyDataFile } from './verify-data-file.ts'
 
-export type { FileReport }
-
 /**
  * `nameOf`: what the entry under a key is to people. Throws an `Error` for the operator where there is no such file, or it cannot be
  * looked at.
