@@ -1,5 +1,6 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
 import type { RequestMemory } from '../budget/request-memory.ts'
+import { SteadyMap, SteadySet } from '../budget/steady-map.ts'
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
 import { readWholeRange } from '../store/read-range.ts'
@@ -65,7 +66,10 @@ export class Transaction {
   private readonly tape: Tape
   private readonly size: CommitSize
   private writtenBytes = 0
-  private readonly written = new Map<string, Change>()
+  /** The last of each key, in the order of the first. */
+  private readonly changes: Change[] = []
+  /** By key: where in `changes`. */
+  private readonly written = new SteadyMap<string, number>()
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
   private sorted = OwnWrites.none
   private unsorted: Change[] = []
@@ -73,11 +77,11 @@ export class Transaction {
   private sortedCount = 0
   private readonly expectations: Expectation[] = []
   /** The keys, and for ranges the bounds, of `expectations`. */
-  private readonly expected: Record<Expectation['kind'], Set<string>> = {
-    revision: new Set(),
-    absent: new Set(),
-    present: new Set(),
-    range: new Set(),
+  private readonly expected: Record<Expectation['kind'], SteadySet<string>> = {
+    revision: new SteadySet(),
+    absent: new SteadySet(),
+    present: new SteadySet(),
+    range: new SteadySet(),
   }
   /** Of the ranges that are expected. */
   private readonly guards = new Set<string>()
@@ -116,12 +120,12 @@ export class Transaction {
   }
 
   get hasChanges(): boolean {
-    return this.written.size > 0
+    return this.changes.length > 0
   }
 
   /** Reads through the transaction's own writes. The bytes belong to the caller. */
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
-    if (this.written.size === 0) return this.snapshot.read(keys, ranges)
+    if (this.changes.length === 0) return this.snapshot.read(keys, ranges)
     return this.overlay().read(keys, ranges)
   }
 
@@ -160,7 +164,7 @@ export class Transaction {
   /** Expects that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
   expectAbsent(key: Bytes): void {
     const text = keyText(key)
-    const own = this.written.get(text)
+    const own = this.ownChange(text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     // A key that this transaction deletes was there, under an expectation of its own.
     if (own === undefined) this.expect(text, { kind: 'absent', key })
@@ -169,7 +173,7 @@ export class Transaction {
   /** Expects the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
   expectPresent(key: Bytes): void {
     const text = keyText(key)
-    const own = this.written.get(text)
+    const own = this.ownChange(text)
     if (own?.kind === 'delete') throw new OwnWriteConflict(key)
     if (own === undefined) this.expect(text, { kind: 'present', key })
   }
@@ -220,7 +224,7 @@ export class Transaction {
       stored.map(({ key }) => key),
       guard,
     )
-    return this.written.size === 0 ? stored : this.overlay().overlaidRange(stored, range)
+    return this.changes.length === 0 ? stored : this.overlay().overlaidRange(stored, range)
   }
 
   /**
@@ -253,18 +257,23 @@ export class Transaction {
   }
 
   /** Searches the smaller of the two sets. */
-  private keyWrittenBy({ written }: Transaction): string | undefined {
+  private keyWrittenBy(other: Transaction): string | undefined {
     const { expectations, expected } = this
-    if (Math.min(written.size, expectations.length) > searchedKeysMax) return written.keys().next().value
-    if (written.size <= expectations.length) {
-      for (const text of written.keys()) {
+    const { changes } = other
+    if (Math.min(changes.length, expectations.length) > searchedKeysMax) {
+      const [first] = changes
+      return first && keyText(first.key)
+    }
+    if (changes.length <= expectations.length) {
+      for (const { key } of changes) {
+        const text = keyText(key)
         if (expected.revision.has(text) || expected.absent.has(text) || expected.present.has(text)) return text
       }
       return undefined
     }
     for (const expectation of expectations) {
       const text = expectation.kind === 'range' ? undefined : keyText(expectation.key)
-      if (text !== undefined && written.has(text)) return text
+      if (text !== undefined && other.written.has(text)) return text
     }
     return undefined
   }
@@ -276,7 +285,7 @@ export class Transaction {
   }
 
   commit(): Commit {
-    return { changes: [...this.written.values()], expectations: this.expectations }
+    return { changes: this.changes, expectations: this.expectations }
   }
 
   /** `text`: of its key or its bounds. */
@@ -288,13 +297,28 @@ export class Transaction {
     this.expectations.push(expectation)
   }
 
+  private ownChange(text: string): Change | undefined {
+    const at = this.written.get(text)
+    return at === undefined ? undefined : this.changes[at]
+  }
+
+  private keep(text: string, change: Change): void {
+    const at = this.written.get(text)
+    if (at !== undefined) {
+      this.changes[at] = change
+      return
+    }
+    this.written.set(text, this.changes.length)
+    this.changes.push(change)
+  }
+
   private write(change: Change): void {
     this.memory?.change(changeBytes + change.key.length + (change.kind === 'put' ? change.value.length : 0))
-    this.written.set(keyText(change.key), change)
+    this.keep(keyText(change.key), change)
     this.unsorted.push(change)
     this.writtenBytes += change.key.length
     const { commitEntriesMax, commitBytesMax } = this.size
-    if (this.written.size > commitEntriesMax) throw tooLarge(`${commitEntriesMax} entries`, 'commitEntriesMax')
+    if (this.changes.length > commitEntriesMax) throw tooLarge(`${commitEntriesMax} entries`, 'commitEntriesMax')
     if (this.writtenBytes > commitBytesMax) throw tooLarge(`${commitBytesMax} bytes`, 'commitBytesMax')
   }
 }

@@ -1,5 +1,6 @@
 /** The objects that one operation reads and changes, until they are written together. */
 
+import { SteadyMap } from '../budget/steady-map.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
 import { PartSizes } from '../records/part-sizes.ts'
@@ -33,7 +34,8 @@ export interface ObjectState extends RecordValues {
 export class WorkingSet {
   readonly transaction: Transaction
   readonly formats: RecordFormats
-  private readonly states = new Map<Oid, ObjectState>()
+  private readonly states: ObjectState[] = []
+  private readonly byOid = new SteadyMap<Oid, ObjectState>()
   private readonly sizes = new PartSizes(objectsAtOnce)
 
   constructor(transaction: Transaction, catalog: Catalog) {
@@ -42,23 +44,23 @@ export class WorkingSet {
   }
 
   all(): Iterable<ObjectState> {
-    return this.states.values()
+    return this.states
   }
 
   /** An object loaded or created before, if it still exists. */
   known(oid: Oid): ObjectState | undefined {
-    const state = this.states.get(oid)
+    const state = this.byOid.get(oid)
     return state === undefined || state.isDeleted ? undefined : state
   }
 
   /** True once the operation has deleted the object. */
   isDeleted(oid: Oid): boolean {
-    return this.states.get(oid)?.isDeleted === true
+    return this.byOid.get(oid)?.isDeleted === true
   }
 
   /** Undefined where there is no such object. */
   async load(oid: Oid): Promise<ObjectState | undefined> {
-    if (!this.states.has(oid)) await this.loadAll([oid])
+    if (!this.byOid.has(oid)) await this.loadAll([oid])
     return this.known(oid)
   }
 
@@ -67,7 +69,7 @@ export class WorkingSet {
     const slice = openTimeSlice()
     for (let at = 0; at < oids.length; at += objectsAtOnce) {
       const part = new Set(oids.length <= objectsAtOnce ? oids : oids.slice(at, at + objectsAtOnce))
-      const missing = [...part].filter((oid) => !this.states.has(oid))
+      const missing = [...part].filter((oid) => !this.byOid.has(oid))
       if (missing.length === 0) continue
       await this.loadPart(missing, slice)
     }
@@ -87,7 +89,7 @@ export class WorkingSet {
       isDeleted: false,
     }
     this.transaction.memory?.load(stateBytes)
-    this.states.set(oid, state)
+    this.keep(state)
     return state
   }
 
@@ -97,11 +99,17 @@ export class WorkingSet {
       this.sizes.note(values, part.length)
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
-        if (stored !== undefined) this.states.set(oid, this.decode(oid, stored))
+        if (stored !== undefined && !this.byOid.has(oid)) this.keep(this.decode(oid, stored))
       }
       const breath = slice.breath()
       if (breath !== undefined) await breath
     }
+  }
+
+  /** One that was not known. */
+  private keep(state: ObjectState): void {
+    this.states.push(state)
+    this.byOid.set(state.oid, state)
   }
 
   private decode(oid: Oid, stored: Bytes): ObjectState {

@@ -1,5 +1,7 @@
 /** GROUP BY, and aggregates over all rows: one row a group, kept in memory until all are seen. */
 
+import { SteadyMap } from '../../budget/steady-map.ts'
+import { inSlices } from '../../store/time-slice.ts'
 import type { AggregatePlan, GroupPlan } from '../plan/plan-select.ts'
 import { queryError } from '../query-error.ts'
 import { isNullOf } from '../values/compare.ts'
@@ -28,7 +30,8 @@ export async function groupRows<R>(
   const { keys, aggregates } = plan
   const { memory } = run
   const types = keys.map(({ type }) => type)
-  const groups = new Map<string, Group<R>>()
+  const groups: Group<R>[] = []
+  const byKey = new SteadyMap<string, Group<R>>()
   for await (const rows of batches) {
     const before = memory.heldBytes
     const seen = evaluateRows(context, rows, (row) => {
@@ -42,11 +45,12 @@ export async function groupRows<R>(
     const evaluated = seen instanceof Promise ? await seen : seen
     memory.hold(before - memory.heldBytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
-      let group = groups.get(key)
+      let group = byKey.get(key)
       if (group === undefined) {
         group = newGroup<R>(plan, rows[i] as R)
         context.hold(1, groupBytes + textBytes(key.length) + kind.bytesOf(rows[i] as R))
-        groups.set(key, group)
+        groups.push(group)
+        byKey.set(key, group)
       }
       accumulate(group, aggregates, operands, run, context)
     }
@@ -54,10 +58,15 @@ export async function groupRows<R>(
     if (breath !== undefined) await breath
   }
   // Aggregates over nothing are still a row; groups of nothing are none.
-  if (groups.size === 0 && keys.length === 0) groups.set('', newGroup<R>(plan, undefined))
-  const rows = [...groups.values()].map(({ row, accumulators }) => {
-    return { row, aggregates: accumulators.map((accumulator) => accumulator.result()) }
-  })
+  if (groups.length === 0 && keys.length === 0) groups.push(newGroup<R>(plan, undefined))
+  const rows: OutputRow<R>[] = []
+  await inSlices(
+    groups,
+    ({ row, accumulators }) => {
+      rows.push({ row, aggregates: accumulators.map((accumulator) => accumulator.result()) })
+    },
+    context.texts.slice,
+  )
   return plan.having === undefined ? rows : having(rows, plan.having, kind, run, context)
 }
 

@@ -1,5 +1,6 @@
 /** The edges at a vertex: what an object refers to, and what refers to it (DO, section 4, Graph patterns). */
 
+import { SteadyMap } from '../../budget/steady-map.ts'
 import { indexKeyFormat } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
@@ -64,7 +65,7 @@ export class Neighbours {
   private readonly labels: Labels
   private readonly forwardOf = new Map<ClassNumber, readonly Outgoing[]>()
   private readonly backwardOf = new Map<string, readonly ReferenceAttribute[]>()
-  private readonly scanned = new Map<AttributeNumber, ReadonlyMap<Oid, readonly Oid[]>>()
+  private readonly scanned = new Map<AttributeNumber, SteadyMap<Oid, Oid[]>>()
 
   constructor(
     context: StatementContext,
@@ -220,17 +221,18 @@ export class Neighbours {
   }
 
   /** Once a statement: everybody who refers to anybody by the attribute. */
-  private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<ReadonlyMap<Oid, readonly Oid[]>> {
+  private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<SteadyMap<Oid, Oid[]>> {
     const known = this.scanned.get(attribute.number)
     if (known !== undefined) return known
     const { context } = this
-    const owners = new Map<Oid, Oid[]>()
+    const owners = new SteadyMap<Oid, Oid[]>()
     const classes = new Set([declaringClass.number, ...declaringClass.subclasses.map(({ number }) => number)])
     const use = (key: Uint8Array, record: Uint8Array): ObjectView => context.reader.view(undefined, key, record).copy()
     const containers = await context.containersOf(classes)
     const extents = containers.map(({ database, container }) => containerExtent(database, container))
     for await (const batch of context.scanAll(extents, use)) {
-      context.check()
+      const breath = context.breathe()
+      if (breath !== undefined) await breath
       for (const owner of batch) {
         const format = owner.format?.attribute(attribute.number)
         if (format === undefined) continue

@@ -1,5 +1,6 @@
 /** The objects of a source that qualify, by the access path that is cheapest for the data that there is. */
 
+import { SteadySet } from '../../budget/steady-map.ts'
 import { cutPrefixLength } from '../../indexes/key-parts.ts'
 import type { IndexEntry } from '../../indexes/lookup.ts'
 import { readIndexEntries } from '../../indexes/lookup.ts'
@@ -213,7 +214,7 @@ async function* fetchObjects(
   // Where each batch is a trip, a few entries too many cost less than one too few.
   const entries = context.isFar ? undefined : entriesAtOnce(work, wanted)
   const mayRepeat = access.kind === 'union' || access.kind === 'reverse'
-  const seen = new Set<Oid>()
+  const seen = new SteadySet<Oid>()
   for await (const batch of oidsOf(access, run, context, source, entries)) {
     const oids = mayRepeat ? batch.filter((oid) => !seen.has(oid)) : batch
     if (mayRepeat) {

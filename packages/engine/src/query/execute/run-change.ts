@@ -94,6 +94,8 @@ export async function runDelete(
     for (const view of views) {
       expectSeen(changing, view)
       await deleteObject(changing.unit, view.oid)
+      const turn = before.breathe()
+      if (turn !== undefined) await turn
     }
     deleted.push(...oids)
     const breath = before.breathe()

@@ -1,4 +1,5 @@
 /** ORDER BY: all rows in memory, or only the first of them where so many are taken. */
+import { inSlices } from '../../store/time-slice.ts'
 import type { OrderPlan } from '../plan/plan-select.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
@@ -16,8 +17,8 @@ interface Keyed<R> {
 }
 
 const rowBytes = 150
-/** Among so many more than are taken, the best are picked out from time to time. */
-const spareRows = 1_024
+/** Among so many more than are taken, the best are picked out from time to time: in all, each row is sorted a few times. */
+const spareRows = (wanted: number): number => Math.max(1_024, wanted >> 1)
 /** And where they take so much. */
 const spareBytes = 16 * 2 ** 20
 
@@ -44,9 +45,14 @@ export async function sortRows<R>(
       return { key, row, bytes }
     })
     for (const one of added instanceof Promise ? await added : added) kept.push(one)
-    if (wanted !== undefined && kept.length > wanted && (kept.length > wanted + spareRows || addedBytes > spareBytes)) {
-      kept = sorted(kept).slice(0, wanted)
-      const bytes = kept.reduce((sum, one) => sum + one.bytes, 0)
+    if (
+      wanted !== undefined &&
+      kept.length > wanted &&
+      (kept.length - wanted > spareRows(wanted) || addedBytes > spareBytes)
+    ) {
+      kept = await firstOf(kept, wanted, context)
+      let bytes = 0
+      for (const one of kept) bytes += one.bytes
       run.memory.hold(bytes - keptBytes - addedBytes)
       keptBytes = bytes
       addedBytes = 0
@@ -58,12 +64,20 @@ export async function sortRows<R>(
     const breath = context.breathe()
     if (breath !== undefined) await breath
   }
-  const all = await sortInTurns(kept, byKey, () => context.breathe())
-  return (wanted === undefined ? all : all.slice(0, wanted)).map(({ row }) => row)
+  const all = await firstOf(kept, wanted, context)
+  const sorted: OutputRow<R>[] = []
+  await inSlices(all, ({ row }) => void sorted.push(row), context.texts.slice)
+  return sorted
 }
 
-function sorted<R>(rows: Keyed<R>[]): Keyed<R>[] {
-  return rows.sort(byKey)
+/** In their order. */
+async function firstOf<R>(
+  rows: readonly Keyed<R>[],
+  wanted: number | undefined,
+  context: StatementContext,
+): Promise<Keyed<R>[]> {
+  const sorted = await sortInTurns(rows, byKey, () => context.breathe())
+  return wanted === undefined || sorted.length <= wanted ? sorted : sorted.slice(0, wanted)
 }
 
 function byKey(one: Keyed<unknown>, other: Keyed<unknown>): number {

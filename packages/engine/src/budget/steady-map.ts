@@ -1,0 +1,63 @@
+/** Maps and sets of any number of texts that grow without a pause: a `Map` copies all of its entries at once whenever it is full. */
+
+/** Entries of one `Map` before others are opened: at the copying of so many, about a millisecond passes. */
+export const entriesOfOneMap = 16_384
+/** A power of two; so many together hold a million entries before one of them copies more than `entriesOfOneMap`. */
+const shardCount = 64
+
+/**
+ * A `Map` of a million texts takes 50 to 200 ms at a time to double. This one keeps its first entries in one `Map`, at no cost over that, and
+ * spreads the others over many, each of which copies its few at a time of its own.
+ */
+export class SteadyMap<K extends string, V> {
+  private readonly first = new Map<K, V>()
+  private shards: readonly Map<K, V>[] | undefined
+
+  get size(): number {
+    let size = this.first.size
+    for (const shard of this.shards ?? []) size += shard.size
+    return size
+  }
+
+  get(key: K): V | undefined {
+    const value = this.first.get(key)
+    return value !== undefined || this.shards === undefined ? value : shardOf(this.shards, key).get(key)
+  }
+
+  has(key: K): boolean {
+    return this.first.has(key) || (this.shards !== undefined && shardOf(this.shards, key).has(key))
+  }
+
+  set(key: K, value: V): void {
+    if (this.first.size < entriesOfOneMap || this.first.has(key)) this.first.set(key, value)
+    else {
+      this.shards ??= Array.from({ length: shardCount }, () => new Map<K, V>())
+      shardOf(this.shards, key).set(key, value)
+    }
+  }
+}
+
+/** The same of keys alone. */
+export class SteadySet<K extends string> {
+  private readonly first = new Set<K>()
+  private shards: readonly Set<K>[] | undefined
+
+  has(key: K): boolean {
+    return this.first.has(key) || (this.shards !== undefined && shardOf(this.shards, key).has(key))
+  }
+
+  add(key: K): void {
+    if (this.first.size < entriesOfOneMap) this.first.add(key)
+    else if (!this.first.has(key)) {
+      this.shards ??= Array.from({ length: shardCount }, () => new Set<K>())
+      shardOf(this.shards, key).add(key)
+    }
+  }
+}
+
+/** By an FNV-1a digest of the whole key: keys mostly differ in few places only. */
+function shardOf<T>(shards: readonly T[], key: string): T {
+  let digest = 0x811c9dc5
+  for (let i = 0; i < key.length; i++) digest = Math.imul(digest ^ key.charCodeAt(i), 0x01000193)
+  return shards[(digest ^ (digest >>> 15)) & (shardCount - 1)] as T
+}

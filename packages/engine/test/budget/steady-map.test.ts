@@ -1,0 +1,30 @@
+/** Maps and sets that grow without a pause hold what a `Map` and a `Set` would. */
+import { expect, it } from 'vitest'
+import { entriesOfOneMap, SteadyMap, SteadySet } from '../../src/budget/steady-map.ts'
+
+/** Each of them comes twice. */
+const keys = Array.from({ length: 5 * entriesOfOneMap }, (_, i) => `key ${(i * 7) % (2.5 * entriesOfOneMap)}`)
+
+it('a map gives the last value of each key, whether it is among the first or behind them', () => {
+  const map = new SteadyMap<string, number>()
+  const plain = new Map<string, number>()
+  const wrong: string[] = []
+  for (const [i, key] of keys.entries()) {
+    if (map.has(key) !== plain.has(key)) wrong.push(key)
+    map.set(key, i)
+    plain.set(key, i)
+  }
+  expect(map.size).toBe(plain.size)
+  for (const [key, value] of plain) if (map.get(key) !== value) wrong.push(key)
+  expect(wrong).toEqual([])
+  expect(map.get('another')).toBeUndefined()
+  expect(map.has('another')).toBe(false)
+})
+
+it('a set has what was added', () => {
+  const set = new SteadySet<string>()
+  expect(set.has('key 0')).toBe(false)
+  for (const key of keys) set.add(key)
+  expect(keys.every((key) => set.has(key))).toBe(true)
+  expect(set.has('another')).toBe(false)
+})
