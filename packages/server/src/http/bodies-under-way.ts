@@ -69,8 +69,7 @@ function admitValues(room: BodyRoom, response: ServerResponse, count: number): P
     response.once('finish', end).once('close', end)
     room.take(body, count, (error) => {
       if (error !== undefined) return reject(error)
-      if (isOver) room.giveBack(count)
-      else taken = count
+      taken = count
       resolve()
     })
   })
@@ -87,8 +86,9 @@ function counted(
   const passed = new Transform({
     transform(chunk: Buffer, _encoding, pass) {
       room.take(passed, chunk.length, (error) => {
+        // Destroyed just now: nobody waits for what passes.
+        if (isOver) return
         if (error !== undefined) return pass(error)
-        if (isOver) return room.giveBack(chunk.length)
         taken += chunk.length
         pass(null, chunk)
       })

@@ -1,5 +1,6 @@
 /** Room for what the bodies of all requests under way take together; those for which there is none wait for their turn. */
 import { AshlarError } from '@ashlar/engine'
+import { ClientDisconnected } from '../errors/request-errors.ts'
 
 interface Waiting {
   readonly body: object
@@ -53,14 +54,12 @@ export class BodyRoom {
     this.waiting = [...this.waiting, entry]
   }
 
-  /** `amount`: all that it has taken; what it still waits for is not let in any more. */
+  /** `amount`: all that it has taken; what it still waits for ends at once with ClientDisconnected, and those behind it go on. */
   leave(body: object, amount: number): void {
     this.bodies.delete(body)
-    this.held -= amount
-    this.admit()
-  }
-
-  giveBack(amount: number): void {
+    const left = this.waiting.filter((one) => one.body === body)
+    if (left.length > 0) this.waiting = this.waiting.filter((one) => one.body !== body)
+    for (const { go } of left) go(new ClientDisconnected())
     this.held -= amount
     this.admit()
   }

@@ -79,7 +79,10 @@ function fromFastify(error: FastifyError, request: FastifyRequest): Problem | un
   if (error.validation !== undefined) return fromValidation(error, request)
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return makeProblem('BodyTooLarge', 'The body is larger than the server takes.')
+      return makeProblem(
+        'BodyTooLarge',
+        `The body is larger than ${request.server.initialConfig.bodyLimit} bytes (bodyBytesMax).`,
+      )
     case 'FST_ERR_BAD_URL':
       return makeProblem('MalformedUrl', 'The path of the URL cannot be decoded.')
     case 'FST_ERR_MAX_PARAM_LENGTH':

@@ -120,7 +120,7 @@ export class JsonLayout {
     this.values += 1
     const { valuesMax, valuesLimit } = this.limits
     if (this.values > valuesMax) {
-      throw new ServerError('BodyTooLarge', `The body has more than ${valuesMax} values (${valuesLimit}).`)
+      throw new ServerError('BodyTooLarge', tooManyValues(valuesMax, valuesLimit))
     }
   }
 
@@ -179,6 +179,10 @@ export class JsonLayout {
 
 function isBracket(byte: number): boolean {
   return byte === openBrace || byte === closeBrace || byte === openBracket || byte === closeBracket
+}
+
+export function tooManyValues(valuesMax: number, limit: string): string {
+  return `The body has more than ${valuesMax} values (${limit}).`
 }
 
 function mismatched(): AshlarError {

@@ -86,6 +86,34 @@ rule('1.5.13', 'values of a body, compressed or not, and of one object', async (
   }
 })
 
+rule(
+  ['1.5.13', '7.1.13'],
+  'what the bodies of single requests may have, those of a transaction may have each',
+  async () => {
+    const object = (values: number) => ({ class: 'Nothing', attributes: { list: Array(values - 7).fill(1) } })
+    const read = { method: 'get', uri: '/v1/schema/namespace' }
+    const send = (operation: object) => narrow.send('POST', '/v1/transaction', { body: [read, operation] })
+    expectProblem(await send({ method: 'post', uri: '/v1/object', body: object(100) }), 422, 'UnknownClass')
+    for (const [method, uri] of [
+      ['post', '/v1/object'],
+      ['put', '/v1/object/3-3-1-1'],
+    ]) {
+      const over = await send({ method, uri, body: object(101) })
+      expect(expectProblem(over, 413, 'BodyTooLarge')).toContain('100 values (objectValuesMax)')
+      expect(over.json).toMatchObject({ operation: 2, errors: [{ pointer: '/1/body' }] })
+    }
+    const deep = { method: 'post', uri: '/v1/object', body: [[[[[1]]]]] }
+    expect(expectProblem(await send(deep), 400, 'MalformedRequest')).toContain('5 levels')
+    const long = await server.send('POST', '/v1/transaction', {
+      body: [read, { method: 'get', uri: `/v1/schema/${'x'.repeat(17_000)}` }],
+    })
+    expect(expectProblem(long, 431, 'HeadersTooLarge')).toContain('16384 bytes (requestHeaderBytesMax)')
+    expect(long.json.errors).toMatchObject([{ pointer: '/1' }])
+    const tagged = { method: 'get', uri: '/v1/object/3-3-1-1', ifNoneMatch: `"${'x'.repeat(17_000)}"` }
+    expectProblem(await server.send('POST', '/v1/transaction', { body: [tagged] }), 431, 'HeadersTooLarge')
+  },
+)
+
 rule('1.5.13', 'a body of 8 kB that is 8 MiB of empty objects is refused for its values', async () => {
   const bomb = gzipSync(Buffer.concat([Buffer.from('['), Buffer.alloc(8 * 2 ** 20, '{},')]))
   expect(bomb.length).toBeLessThan(10_000)

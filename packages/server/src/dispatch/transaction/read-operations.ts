@@ -1,7 +1,12 @@
 /** The strict reading of a transaction's body (REST interface, section 7). */
 import { AshlarError } from '@ashlar/engine'
+import { makeProblem } from '../../errors/problem.ts'
 import { quoteNames } from '../../errors/quote-names.ts'
+import { BodyValidationError } from '../../errors/request-errors.ts'
+import type { Limits } from '../../limits.ts'
 import { isEntityTags } from '../entity-tags.ts'
+
+type OperationLimits = Pick<Limits, 'transactionOperationsMax' | 'requestHeaderBytesMax'>
 
 export interface RequestedOperation {
   /** From 1. */
@@ -21,8 +26,11 @@ const conditionHeaders = { ifMatch: 'if-match', ifNoneMatch: 'if-none-match' } a
 const fields = ['method', 'uri', 'body', 'result', 'id', ...Object.keys(conditionHeaders)]
 const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
-/** Throws MalformedRequest, MalformedValue, UnknownField, LimitExceeded. */
-export function readOperations(body: unknown, operationsMax: number): RequestedOperation[] {
+/** Throws MalformedRequest, MalformedValue, UnknownField, LimitExceeded, and BodyValidationError with HeadersTooLarge. */
+export function readOperations(
+  body: unknown,
+  { transactionOperationsMax: operationsMax, requestHeaderBytesMax }: OperationLimits,
+): RequestedOperation[] {
   if (!Array.isArray(body)) throw malformed('The body is an array of operations.', '')
   if (body.length > operationsMax) {
     const message = `A transaction has at most ${operationsMax} operations, not ${body.length} (transactionOperationsMax).`
@@ -32,10 +40,19 @@ export function readOperations(body: unknown, operationsMax: number): RequestedO
   return body.map((given: unknown, position) => {
     const operation = readOperation(given, position)
     const { id } = operation
+    checkHead(operation, requestHeaderBytesMax)
     if (id !== undefined && ids.has(id)) throw malformed(`Two operations have the id '${id}'.`, `/${position}/id`)
     if (id !== undefined) ids.add(id)
     return operation
   })
+}
+
+/** What a single request would have in its head. */
+function checkHead({ number, uri, conditions }: RequestedOperation, bytesMax: number): void {
+  const texts = [uri, ...Object.values(conditions)]
+  if (texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0) <= bytesMax) return
+  const message = `Operation ${number}: uri and conditions take more than ${bytesMax} bytes (requestHeaderBytesMax).`
+  throw new BodyValidationError(makeProblem('HeadersTooLarge', message, [{ pointer: `/${number - 1}`, message }]))
 }
 
 function readOperation(given: unknown, position: number): RequestedOperation {

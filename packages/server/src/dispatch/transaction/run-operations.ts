@@ -1,7 +1,10 @@
 /** POST /v1/transaction: operations of the interface, one after the other, as one commit (REST interface, section 7). */
 import { AshlarError, type Database, type Once } from '@ashlar/engine'
+import { makeProblem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
+import { hasMoreValuesThan } from '../../json/count-values.ts'
+import { tooManyValues } from '../../json/json-layout.ts'
 import type { OperationFinder } from '../find-operation.ts'
 import type { FdRequest, Operation, OperationReply } from '../operation.ts'
 import { requireBody } from '../require-body.ts'
@@ -18,7 +21,7 @@ export async function runOperations(
   once: Once<Buffer> | undefined,
 ): Promise<Buffer> {
   const { limits } = request.service
-  const operations = readOperations(request.body, limits.transactionOperationsMax)
+  const operations = readOperations(request.body, limits)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
   let rehearsal: Run | undefined
   return request.fd.transaction(
@@ -126,6 +129,7 @@ class Run {
     }
     this.checkAlias(query.fdAlias)
     checkConditions(requested, operation)
+    this.checkValues(requested.body, operation)
     const body = substituteInBody(requested.body, this.ids)
     if (operation.isBodyCheckedByEngine === true) requireBody(body)
     else if (operation.body !== undefined) this.request.check(operation.body, body)
@@ -133,6 +137,14 @@ class Run {
     const reply = await (operation.scope === 'service' ? operation.run(request) : operation.run(database, request))
     if (requested.id !== undefined) this.ids.set(requested.id, createdOid(operation, reply))
     return { operation, reply }
+  }
+
+  /** As of a single request: `bodyValuesMax` bounds all operations together. */
+  private checkValues(body: unknown, { bodyIsObject }: Operation): void {
+    const { objectValuesMax } = this.request.service.limits
+    if (bodyIsObject !== true || !hasMoreValuesThan(objectValuesMax, body)) return
+    const message = tooManyValues(objectValuesMax, 'objectValuesMax')
+    throw new BodyValidationError(makeProblem('BodyTooLarge', message, [{ pointer: '', message }]))
   }
 
   /** One federated database a transaction. */
