@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     // Many tests wait for other processes, or for a database: the core that vitest would keep for itself is not idle.
     maxWorkers: availableParallelism(),
-    globalSetup: ['tools/postgres-for-tests.ts'],
+    globalSetup: ['tools/postgres-for-tests.ts', 'tools/children-for-tests.ts'],
     runner: './tools/test-runner.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -3,16 +3,16 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { AshlarClient } from '@ashlar/client'
 import { expect, it, onTestFinished } from 'vitest'
+import { builtChild } from '../../../engine/test/store/children/child.ts'
 import { start, temporaryDirectory } from './process.ts'
 
 const holdWrites = new URL('../../../engine/test/store/children/hold-writes.ts', import.meta.url)
 
 /** Resolves once another process holds LMDB's write lock, and is not going to release it. */
 async function holdWriteLock(directory: string): Promise<void> {
-  const holder = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(holdWrites), directory])
+  const holder = spawn(process.execPath, [builtChild(holdWrites), directory])
   onTestFinished(() => void holder.kill('SIGKILL'))
   expect(String((await once(holder.stdout, 'data'))[0])).toBe('open\n')
   holder.stdin.write('\n')

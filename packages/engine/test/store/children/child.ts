@@ -1,9 +1,10 @@
-/** Starts a child script in TypeScript and reads its lines; what is still running after a test is ended. */
+/** Starts a child script and reads its lines; what is still running after a test is ended. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterEach } from 'vitest'
+import { afterEach, inject } from 'vitest'
 
 const running = new Set<ChildProcessWithoutNullStreams>()
 
@@ -19,10 +20,16 @@ export interface Child {
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; errors: string }>
 }
 
+const tests = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The program that was built of a script in TypeScript: see `tools/children-for-tests.ts`. */
+export function builtChild(script: URL): string {
+  return join(inject('children'), relative(tests, fileURLToPath(script))).replace(/\.ts$/, '.mjs')
+}
+
 /** `limit` is a shell command that runs before the child, in its process. */
 export function startChild(script: URL, args: readonly string[], limit?: string): Child {
-  const file = fileURLToPath(script)
-  const command = [process.execPath, '--import', 'tsx', file, ...args]
+  const command = [process.execPath, builtChild(script), ...args]
   const child =
     limit === undefined
       ? spawn(command[0]!, command.slice(1))

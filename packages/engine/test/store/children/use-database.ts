@@ -9,7 +9,9 @@ import { FederatedDatabase } from '../../../src/federated-database.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 
 const [address = '', name = '', clients = '0', operations = '0', ...hubs] = process.argv.slice(2)
-const fd = await FederatedDatabase.open({ alias: 'shared', store: await openStore(address) })
+// On a busy machine a statement may wait long for all the others; how long is not what is tested.
+const limits = { statementMsMax: 3_600_000 }
+const fd = await FederatedDatabase.open({ alias: 'shared', store: await openStore(address), limits })
 
 const outOfReach = new Set(['StoreUnavailable', 'OutcomeUnknown'])
 
