@@ -25,7 +25,7 @@ import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import type { ObjectState } from '../write/working-set.ts'
+import { type ObjectState, setValue, touch } from '../write/working-set.ts'
 import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
 
 export interface RetypeContext {
@@ -101,8 +101,8 @@ export async function putMoved(unit: UnitOfWork, moved: readonly MovedElements[]
     const state = unit.objects.known(oid)
     assert(state !== undefined, 'an object whose elements are moved is there')
     const format = state.format.attribute(attribute)
-    state.isChanged = true
-    if (format.linkForm === undefined) state.values[format.index] = elements
+    touch(state)
+    if (format.linkForm === undefined) setValue(state, format, elements)
     else await changeElements(unit, state, format, 'override', elements)
   }
   await flushObjects(unit)
@@ -170,8 +170,8 @@ async function narrow(
       if (Array.isArray(value)) return value.filter(isKept)
       return isKept(value) ? value : noOid
     })
-    for (const [i, value] of cleared.entries()) state.values[i] = value
-    state.isChanged = true
+    touch(state)
+    for (const [index, value] of cleared.entries()) if (value !== state.values[index]) setValue(state, { index }, value)
   }
   return misfits
 }
@@ -190,7 +190,7 @@ async function narrowLinks(
     misfits++
     if (!isApplied) continue
     transaction.delete(key)
-    state.isChanged = true
+    touch(state)
   }
   return misfits
 }

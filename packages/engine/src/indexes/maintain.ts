@@ -15,6 +15,8 @@ export interface IndexedChange {
   readonly format: ClassFormat
   readonly before: readonly unknown[] | undefined
   readonly after: readonly unknown[] | undefined
+  /** The attributes that may have changed, by their index in the class; asked where there is a before and an after. */
+  readonly changed: ReadonlySet<number> | undefined
 }
 
 interface EntryChange {
@@ -61,11 +63,17 @@ function collect(
   removals: EntryChange[],
   additions: EntryChange[],
 ): void {
+  if (change.before !== undefined && change.after !== undefined && !concerns(format, change)) return
   const before = change.before === undefined ? undefined : makeIndexKey(format, change.before, change.oid)
   const after = change.after === undefined ? undefined : makeIndexKey(format, change.after, change.oid)
   if (before !== undefined && after !== undefined && before.key.equals(after.key)) return
   if (before !== undefined) removals.push({ change, format, entry: before })
   if (after !== undefined) additions.push({ change, format, entry: after })
+}
+
+/** Whether an attribute has changed of which the key is made, or in which the embedded object stands that has it. */
+function concerns({ parts }: IndexKeyFormat, { changed }: IndexedChange): boolean {
+  return changed !== undefined && parts.some(({ path }) => changed.has(path[0] as number))
 }
 
 /**

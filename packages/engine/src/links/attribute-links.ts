@@ -2,6 +2,7 @@
 import type { AttributeFormat } from '../records/class-format.ts'
 import { linkKind, linkRange, targetOfKey } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
+import type { Entry } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 
@@ -14,14 +15,24 @@ export interface AttributeLink {
 export async function readAndExpectLinks(
   transaction: Transaction,
   owner: Oid,
-  { attribute, linkForm }: AttributeFormat,
+  attribute: AttributeFormat,
 ): Promise<AttributeLink[]> {
+  const entries = await readAndExpectLinkEntries(transaction, owner, attribute)
+  return entries.map(({ key, value }) => {
+    return { key, target: attribute.linkForm === 'set' ? targetOfKey(key) : oidFromBytes(value, 0) }
+  })
+}
+
+/** The same as they are stored. */
+export async function readAndExpectLinkEntries(
+  transaction: Transaction,
+  owner: Oid,
+  { attribute, linkForm }: AttributeFormat,
+): Promise<readonly Entry[]> {
   const kind = linkForm === 'set' ? linkKind.target : linkForm === 'map' ? linkKind.name : linkKind.position
   const range = linkRange(owner, attribute.number, kind)
   const entries = await transaction.readAndExpectRange(range, objectKey(owner))
   // Elements of lists and sets come and go with their entries; that of a map's key changes in place.
   if (linkForm === 'map') for (const { key, value } of entries) transaction.expectRevision(key, value)
-  return entries.map(({ key, value }) => {
-    return { key, target: linkForm === 'set' ? targetOfKey(key) : oidFromBytes(value, 0) }
-  })
+  return entries
 }

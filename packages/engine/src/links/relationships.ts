@@ -9,7 +9,7 @@ import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid, oidBytes } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 import type { ReferencePlace, UnitOfWork } from '../write/unit-of-work.ts'
-import type { ObjectState } from '../write/working-set.ts'
+import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
 
 /** One side of a pair: an object and its attribute. */
 export interface RelationshipEnd {
@@ -51,11 +51,10 @@ export async function setReference(
   }
   if (old !== noOid) await clearReference(unit, state, attribute)
   if (partner === undefined) return
-  state.values[attribute.index] = target
-  state.isChanged = true
+  setValue(state, attribute, target)
   const far = { oid: target, attribute: partner.attribute(inverse) }
   if (far.attribute.linkForm === undefined) await stealPartner(unit, state, attribute, far)
-  else state.positions[attribute.index] = await putEntry(unit, far, state.oid)
+  else setPosition(state, attribute, await putEntry(unit, far, state.oid))
 }
 
 /** Clears a to-one side and what its partner holds of it. */
@@ -64,9 +63,8 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   const inverse = inverseOf(attribute)
   if (old === noOid || inverse === null) return
   const position = state.positions[attribute.index]
-  state.values[attribute.index] = noOid
-  state.positions[attribute.index] = undefined
-  state.isChanged = true
+  setValue(state, attribute, noOid)
+  setPosition(state, attribute, undefined)
   const form = unit.linkFormOf(inverse)
   if (form === undefined) return clearReferenceTo(unit, old, inverse, state.oid)
   if ((await unit.formatsOf([old])).size === 0) return
@@ -80,11 +78,10 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
 async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: AttributeNumber, target: Oid): Promise<void> {
   const state = await unit.objects.load(oid)
   if (state === undefined) return unit.expectNoObject(oid)
-  const { index } = state.format.attribute(attribute)
-  if (state.values[index] !== target) return unit.expectUnchanged(state)
-  state.values[index] = noOid
-  state.positions[index] = undefined
-  state.isChanged = true
+  const format = state.format.attribute(attribute)
+  if (state.values[format.index] !== target) return unit.expectUnchanged(state)
+  setValue(state, format, noOid)
+  setPosition(state, format, undefined)
 }
 
 /** The same for the to-one sides of several objects, read in one trip. */
@@ -112,8 +109,7 @@ async function stealPartner(
   const taken = partner.values[far.attribute.index] as Oid
   if (taken !== noOid && taken !== state.oid)
     await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
-  partner.values[far.attribute.index] = state.oid
-  partner.isChanged = true
+  setValue(partner, far.attribute, state.oid)
 }
 
 /** Adds the targets, in order, to a to-many side; those that are in it already stay where they are. */
@@ -150,9 +146,8 @@ async function addToOneToMany(
     if (state === undefined) throw unit.noSuchObject(target.oid, place)
     if (state.values[target.attribute.index] === owner.oid) return unit.expectUnchanged(state)
     await clearReference(unit, state, target.attribute)
-    state.values[target.attribute.index] = owner.oid
-    state.positions[target.attribute.index] = await putEntry(unit, owner, target.oid)
-    state.isChanged = true
+    setValue(state, target.attribute, owner.oid)
+    setPosition(state, target.attribute, await putEntry(unit, owner, target.oid))
   })
 }
 
@@ -285,8 +280,7 @@ export async function moveToEnd(
   unit.transaction.delete(positionKey(owner.oid, number, position))
   unit.transaction.put(positionKey(owner.oid, number, moved), oidBytes(target))
   if (state !== undefined) {
-    state.positions[state.format.attribute(inverse).index] = moved
-    state.isChanged = true
+    setPosition(state, state.format.attribute(inverse), moved)
   } else {
     const byTarget = targetKey(owner.oid, number, target)
     unit.transaction.expectRevision(byTarget, position)

@@ -12,7 +12,7 @@ import { shownText } from '../schema/request-body.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import type { ObjectState } from '../write/working-set.ts'
+import { type ObjectState, setValue } from '../write/working-set.ts'
 import { toAshlarError } from './value-error.ts'
 
 export type Attributes = { readonly [name: string]: unknown }
@@ -90,10 +90,7 @@ function applyAttribute(
   }
   const before = state.values[attribute.index]
   const after = applyJson(attribute, before, json)
-  const set = (): void => {
-    state.values[attribute.index] = after
-    state.isChanged = true
-  }
+  const set = (): void => setValue(state, attribute, after)
   if (mayHoldReferences(spec)) return checkNewReferences(unit, state, attribute, before, after).then(set)
   set()
   return undefined

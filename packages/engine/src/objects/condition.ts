@@ -1,11 +1,12 @@
 /** Entity tags of objects, and changes that depend on them (contract 4.1.13, 4.1.17, 4.1.18). */
 import { hash } from 'node:crypto'
-import { AshlarError } from '../errors.ts'
-import { readAndExpectLinks } from '../links/attribute-links.ts'
+import { AshlarError, assert } from '../errors.ts'
+import { readAndExpectLinkEntries } from '../links/attribute-links.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
+import type { Entry } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { readObject } from './read.ts'
+import { objectJson, shownLinks } from './read.ts'
 import { loadExisting } from './update.ts'
 
 /** Asked for the object's entity tag as it is when the change is committed. */
@@ -18,11 +19,16 @@ export function entityTagOf(representation: Uint8Array): string {
 
 /** Throws ObjectNotFound, PreconditionFailed. What was looked at is expected to be the same at the commit. */
 export async function checkCondition(unit: UnitOfWork, oid: Oid, condition: Condition): Promise<void> {
-  const { transaction, catalog } = unit
+  const { transaction } = unit
   const { stored, key, format } = await loadExisting(unit, oid)
-  if (stored !== undefined) transaction.expectRevision(key, revisionPrefixOf(stored))
-  for (const attribute of format.linkAttributes) await readAndExpectLinks(transaction, oid, attribute)
-  const entityTag = entityTagOf(await readObject(transaction.overlay(), catalog, oid))
+  assert(stored !== undefined, 'the entity tag is that of an object as it is stored')
+  transaction.expectRevision(key, revisionPrefixOf(stored))
+  const links = new Map<number, readonly Entry[] | Buffer>()
+  for (const attribute of format.linkAttributes) {
+    const entries = await readAndExpectLinkEntries(transaction, oid, attribute)
+    links.set(attribute.index, await shownLinks(attribute, entries))
+  }
+  const entityTag = entityTagOf(objectJson(format, oid, stored, links))
   if (condition(entityTag)) return
   throw new AshlarError('PreconditionFailed', `Object ${oid} does not meet the condition: its ETag is ${entityTag}.`)
 }

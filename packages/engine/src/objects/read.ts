@@ -25,7 +25,7 @@ export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Awai
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record) => {
     const format = formats.ofShape(shapeNumberOf(record))
-    if (format.linkAttributes.length === 0) return toJson(format, oid, record, noLinks)
+    if (format.linkAttributes.length === 0) return objectJson(format, oid, record, noLinks)
     return { format, record: Buffer.from(record) }
   })
   return when(found, (seen) => {
@@ -35,10 +35,11 @@ export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Awai
 }
 
 async function readWithLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid, record: Bytes): Promise<Buffer> {
-  return toJson(format, oid, record, await readLinks(snapshot, format, oid))
+  return objectJson(format, oid, record, await readLinks(snapshot, format, oid))
 }
 
-function toJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
+/** The representation, from a record under the format of its class. */
+export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
   writer.to.reset()
   writeObjectJson(writer, format, oid, record, links)
   return writer.to.copy()
@@ -53,9 +54,17 @@ async function readLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Pro
   for (const [position, attribute] of format.linkAttributes.entries()) {
     const first = answer.ranges[position] ?? []
     const entries = await withRest(snapshot, ranges[position] ?? {}, first, linksReadAtOnce)
-    links.set(attribute.index, entries.length < linksReadAtOnce ? entries : await manyLinksJson(attribute, entries))
+    links.set(attribute.index, await shownLinks(attribute, entries))
   }
   return links
+}
+
+/** What `objectJson` takes for a link attribute: of very many entries, their text. */
+export function shownLinks(
+  attribute: AttributeFormat,
+  entries: readonly Entry[],
+): Awaitable<readonly Entry[] | Buffer> {
+  return entries.length < linksReadAtOnce ? entries : manyLinksJson(attribute, entries)
 }
 
 function shownKind(attribute: AttributeFormat): number {

@@ -3,7 +3,7 @@ import { AshlarError } from '../errors.ts'
 import { shownText } from '../schema/request-body.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import type { ObjectState } from '../write/working-set.ts'
+import { isChanged, type ObjectState } from '../write/working-set.ts'
 import { type Attributes, applyAttributes } from './apply-attributes.ts'
 
 /** `className`, where given, must be the object's. Throws ObjectNotFound and what attributes can throw. */
@@ -22,7 +22,7 @@ export async function updateObject(
     )
   }
   await applyAttributes(unit, state, attributes)
-  if (!state.isChanged) unit.expectObject(oid)
+  if (!isChanged(state)) unit.expectObject(oid)
 }
 
 /** Throws ObjectNotFound. */

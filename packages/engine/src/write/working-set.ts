@@ -1,7 +1,7 @@
 /** The objects that one operation reads and changes, until they are written together. */
 
 import { SteadyMap } from '../budget/steady-map.ts'
-import type { ClassFormat } from '../records/class-format.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
 import { PartSizes } from '../records/part-sizes.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
@@ -27,8 +27,42 @@ export interface ObjectState extends RecordValues {
   readonly stored: Bytes | undefined
   /** The values as they were read, by the same order; undefined for a new object. */
   readonly before: readonly unknown[] | undefined
-  isChanged: boolean
+  /**
+   * The attributes that were given a value, or whose place in a partner's list changed, by their index in the class; undefined if none
+   * was. Of a new object all are.
+   */
+  changed: Set<number> | undefined
   isDeleted: boolean
+}
+
+/** True for what is written when the operation ends: objects that it creates, and those of which it has changed an attribute. */
+export function isChanged({ stored, changed }: ObjectState): boolean {
+  return stored === undefined || changed !== undefined
+}
+
+export function setValue(state: ObjectState, { index }: Pick<AttributeFormat, 'index'>, value: unknown): void {
+  state.values[index] = value
+  markChanged(state, index)
+}
+
+/** `position`: where the object stands in its partner's list. */
+export function setPosition(
+  state: ObjectState,
+  { index }: Pick<AttributeFormat, 'index'>,
+  position: Bytes | undefined,
+): void {
+  state.positions[index] = position
+  markChanged(state, index)
+}
+
+/** The record is written anew, under a new revision, though none of its attributes has changed. */
+export function touch(state: ObjectState): void {
+  state.changed ??= new Set()
+}
+
+function markChanged(state: ObjectState, index: number): void {
+  state.changed ??= new Set()
+  state.changed.add(index)
 }
 
 export class WorkingSet {
@@ -85,7 +119,7 @@ export class WorkingSet {
       before: undefined,
       values,
       positions,
-      isChanged: true,
+      changed: undefined,
       isDeleted: false,
     }
     this.transaction.memory?.load(stateBytes)
@@ -124,7 +158,7 @@ export class WorkingSet {
       before: [...values],
       values,
       positions,
-      isChanged: false,
+      changed: undefined,
       isDeleted: false,
     }
   }

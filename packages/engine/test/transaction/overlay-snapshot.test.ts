@@ -92,7 +92,7 @@ it('ranges, limits, directions and keys are those of the store with the writes m
 /** `n` stored entries under an overlay of `own`: the work of reading one entry of the range. */
 async function workOfOneEntry(n: number, own: readonly Change[], reverse: boolean): Promise<number> {
   const stored = Array.from({ length: n }, (_, number) => put(number, 'stored'))
-  const counts = { copies: 0, copiedBytes: 0, trips: 0 }
+  const counts = { copies: 0, copiedBytes: 0, trips: 0, views: 0 }
   const seen = overlay(countingSnapshot(await snapshotOf(stored), counts), own)
   const comparisons = await comparisonsOf(async () => {
     const { ranges } = await seen.read([], [{ from: key(0), limit: 1, reverse }])
@@ -119,7 +119,7 @@ it('one entry of a range costs the same search, whatever else the transaction ha
 })
 
 it('stored entries that are deleted are passed once, in trips whose number grows with the logarithm', async () => {
-  const counts = { copies: 0, copiedBytes: 0, trips: 0 }
+  const counts = { copies: 0, copiedBytes: 0, trips: 0, views: 0 }
   const below = countingSnapshot(await snapshotOf(many(1_000, (i) => put(i, 'stored'))), counts)
   const seen = overlay(below, many(900, remove))
   const { ranges } = await seen.read([], [{ limit: 1 }])

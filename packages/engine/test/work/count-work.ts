@@ -65,11 +65,13 @@ export interface ReadCounts {
   copiedBytes: number
   /** Calls of `read`. */
   trips: number
+  /** Calls of `view`. */
+  views: number
 }
 
 /** The store, and what is read of it. */
 export function countingStore(store: Store): { readonly store: Store; readonly counts: ReadCounts } {
-  const counts: ReadCounts = { copies: 0, copiedBytes: 0, trips: 0 }
+  const counts: ReadCounts = { copies: 0, copiedBytes: 0, trips: 0, views: 0 }
   return {
     counts,
     store: {
@@ -88,7 +90,10 @@ export function countingSnapshot(snapshot: Snapshot, counts: ReadCounts): Snapsh
   }
   return {
     ...(snapshot.entryCount === undefined ? {} : { entryCount: snapshot.entryCount }),
-    view: (key, use) => snapshot.view(key, use),
+    view(key, use) {
+      counts.views += 1
+      return snapshot.view(key, use)
+    },
     async read(keys, ranges) {
       counts.trips += 1
       const answer = await snapshot.read(keys, ranges)
