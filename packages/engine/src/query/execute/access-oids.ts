@@ -5,12 +5,14 @@ import { type IndexKeyFormat, type KeyConditionRange, keyConditionRange } from '
 import { countLimited, readIndexOidsOf } from '../../indexes/lookup.ts'
 import { linkKind, linkRange, targetOfKey } from '../../records/link-keys.ts'
 import type { KeyRange } from '../../store/store.ts'
+import { inSlices } from '../../store/time-slice.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { Access, IndexAccess, KeyRangeEnd, ReverseAccess } from '../plan/access.ts'
 import { noKeyValue } from '../plan/key-value.ts'
 import type { OperatorPlan } from '../plan/operator-plan.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import type { Run } from './run.ts'
+import { sortInTurns } from './sort-in-turns.ts'
 import type { StatementContext } from './statement-context.ts'
 
 type OidAccess = Exclude<Access, { kind: 'extent' }>
@@ -79,19 +81,55 @@ export async function indexRanges(
     }
     const { evaluate } = equality.kind === 'value' ? equality.value : equality.values
     const value = await constantOf(evaluate, run, context)
-    const values = equality.kind === 'value' ? [value] : [...new Set((value ?? []) as unknown[])]
-    const usable = values.filter((one) => one !== null && one !== undefined && one !== noKeyValue)
-    prefixes = prefixes.flatMap((prefix) => usable.map((one) => [...prefix, one]))
+    const usable = await keyValues(equality.kind === 'value' ? [value] : ((value ?? []) as unknown[]), context)
+    const longer: unknown[][] = []
+    for (const prefix of prefixes) await eachInTurns(usable, context, (one) => longer.push([...prefix, one]))
+    prefixes = longer
   }
   const lower = await boundOf(access.lower, run, context)
   const upper = await boundOf(access.upper, run, context)
   if (lower === null || upper === null) return []
-  const ranges = prefixes.map((equal) => keyConditionRange(access.format, { equal, lower, upper }))
-  const sound = ranges.filter(({ from, to }) => Buffer.compare(from, to) < 0)
-  sound.sort((one, other) => Buffer.compare(one.from, other.from))
-  // Long texts that are cut to the same key give the same range.
-  return sound.filter(({ from }, i) => sound[i - 1]?.from.equals(from) !== true)
+  const sound: KeyConditionRange[] = []
+  await eachInTurns(prefixes, context, (equal) => {
+    const range = keyConditionRange(access.format, { equal, lower, upper })
+    if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
+  })
+  const sorted = await sortInTurns(sound, byBeginning, () => context.texts.slice.breath())
+  const ranges: KeyConditionRange[] = []
+  await eachInTurns(sorted, context, (range) => {
+    // Long texts that are cut to the same key give the same range.
+    if (ranges.at(-1)?.from.equals(range.from) !== true) ranges.push(range)
+  })
+  return ranges
 }
+
+function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {
+  return Buffer.compare(one.from, other.from)
+}
+
+/** Each once; those that no key has are left out. */
+async function keyValues(values: readonly unknown[], context: StatementContext): Promise<unknown[]> {
+  const usable = new Set<unknown>()
+  await eachInTurns(values, context, (one) => {
+    if (one !== null && one !== undefined && one !== noKeyValue) usable.add(one)
+  })
+  return [...usable]
+}
+
+/** Lists of values may be long: others have their turn in between. */
+async function eachInTurns<T>(all: readonly T[], { texts }: StatementContext, use: (one: T) => unknown): Promise<void> {
+  if (all.length <= atOnce) for (const one of all) use(one)
+  else
+    await inSlices(
+      all,
+      (one) => {
+        use(one)
+      },
+      texts.slice,
+    )
+}
+
+const atOnce = 256
 
 /** Undefined: no bound. Null: compared with null, nothing is true. */
 async function boundOf(
@@ -114,7 +152,10 @@ async function* indexedOids(
   batch: number | undefined,
 ): AsyncGenerator<Oid[]> {
   if (!ranges.every(({ isOneKey }) => isOneKey)) {
-    for (const range of ranges) yield* entriesOf(range, context, plan, batch)
+    for (const [i, range] of ranges.entries()) {
+      if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
+      yield* entriesOf(range, context, plan, batch)
+    }
     return
   }
   for (let at = 0; at < ranges.length; at += keysAtOnce) {
@@ -122,7 +163,8 @@ async function* indexedOids(
     const found = readIndexOidsOf(context.snapshot, keys)
     const oids = found instanceof Promise ? await found : found
     plan.examined += oids.length
-    context.check()
+    const breath = context.breathe()
+    if (breath !== undefined) await breath
     if (oids.length > 0) yield oids
   }
 }
@@ -199,6 +241,9 @@ function inverseRange({ way }: ReverseAccess, far: Oid): KeyRange | undefined {
 /** Objects found first whose owners are counted, where there are more of them the estimate grows with their number. */
 const countedObjectsMax = 16
 
+/** Ranges that are counted before the next look at the clock. */
+const rangesBetweenLooks = 64
+
 /** How many OIDs the access gives, counted up to `max`; beyond the answer is `max`. */
 export async function estimate(access: Access, run: Run, context: StatementContext, max: number): Promise<number> {
   switch (access.kind) {
@@ -210,7 +255,8 @@ export async function estimate(access: Access, run: Run, context: StatementConte
     }
     case 'index': {
       let count = 0
-      for (const range of await indexRanges(access, run, context)) {
+      for (const [i, range] of (await indexRanges(access, run, context)).entries()) {
+        if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
         // Whoever wants it finds it sooner than it is counted.
         if (range.isOneKey) count++
         else count += await context.countEntries(range, max - count)

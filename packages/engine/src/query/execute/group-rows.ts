@@ -19,6 +19,8 @@ interface Group<R> {
 }
 
 const groupBytes = 200
+/** Rows that are added to their groups before the next look at the clock, less one; all its bits are ones. */
+const rowsBetweenLooks = 7
 
 export async function groupRows<R>(
   batches: RowBatches<R>,
@@ -53,6 +55,7 @@ export async function groupRows<R>(
         byKey.set(key, group)
       }
       accumulate(group, aggregates, operands, run, context)
+      if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
     }
     const breath = context.breathe()
     if (breath !== undefined) await breath

@@ -14,6 +14,7 @@ import type { BoundAttribute } from '../bind/bound.ts'
 import { isNothing } from '../values/compare.ts'
 import { ObjectView } from './object-view.ts'
 import { type ObjectReader, pending } from './run.ts'
+import type { Work } from './work.ts'
 
 /** What is kept of objects and links read before, from one batch of rows to the next. */
 const keptObjectsMax = 20_000
@@ -22,6 +23,11 @@ const keptEntriesMax = 200_000
 const keptBytesMax = 16 * 2 ** 20
 /** Objects that are loaded in one trip. */
 const loadedAtOnce = 1_000
+
+/** Steps that an object takes to be read, and of which its bytes take one for so many (as a power of two): they are copied and checked. */
+const objectSteps = 100
+const byteStepsShift = 3
+const entrySteps = 50
 
 const noRecord = Buffer.alloc(0)
 
@@ -33,6 +39,7 @@ export class SnapshotReader implements ObjectReader {
   /** Link entries that were read. */
   linksRead = 0
   private readonly isImmediate: boolean
+  private readonly work: Work
   private readonly views = new Map<Oid, ObjectView>()
   private readonly entries = new Map<string, readonly Entry[]>()
   private entriesKept = 0
@@ -41,8 +48,10 @@ export class SnapshotReader implements ObjectReader {
   private readonly wantedObjects = new Set<Oid>()
   private readonly wantedLinks = new Map<string, RangeRead>()
 
-  constructor(snapshot: Snapshot, catalog: Catalog, isImmediate: boolean) {
+  /** `work`: spends what is read for expressions. */
+  constructor(snapshot: Snapshot, catalog: Catalog, isImmediate: boolean, work: Work) {
     this.snapshot = snapshot
+    this.work = work
     this.formats = recordFormats(catalog)
     this.isImmediate = isImmediate
     // Where each part is a trip, of small objects all come in one.
@@ -145,6 +154,7 @@ export class SnapshotReader implements ObjectReader {
   private keepObject(oid: Oid, record: Bytes | undefined): ObjectView {
     this.objectsRead++
     const { length } = record ?? noRecord
+    this.work.spend(objectSteps + (length >> byteStepsShift))
     // What is wanted again is read again; where that takes a trip, whatever a batch has asked for is kept until its end.
     if (this.isImmediate && this.bytesKept + length > keptBytesMax) this.forgetObjects()
     this.bytesKept += length
@@ -161,6 +171,7 @@ export class SnapshotReader implements ObjectReader {
 
   private keepEntries(name: string, entries: readonly Entry[]): readonly Entry[] {
     this.linksRead += entries.length
+    this.work.spend(entries.length * entrySteps)
     this.entriesKept += entries.length + 1
     this.entries.set(name, entries)
     return entries

@@ -63,3 +63,32 @@ export class Work {
     this.kept = undefined
   }
 }
+
+/** Work on long values that is done a piece at a time; see `inParts`. */
+export class LongWork {
+  private readonly pieces: Pieces
+  private readonly finish: (result: unknown) => unknown
+  private end: { readonly value: unknown } | undefined
+
+  constructor(pieces: Pieces, finish: (result: unknown) => unknown = (result) => result) {
+    this.pieces = pieces
+    this.finish = finish
+  }
+
+  /** The same work with something done at its end. */
+  followedBy(finish: (result: unknown) => unknown): LongWork {
+    return new LongWork(this.pieces, (result) => finish(this.finish(result)))
+  }
+
+  /** Does a piece. Undefined while there are more, else the result, however often it is asked for. */
+  next(work: Work): { readonly value: unknown } | undefined {
+    if (this.end !== undefined) return this.end
+    const piece = this.pieces.next()
+    if (piece.done === true) this.end = { value: this.finish(piece.value) }
+    else work.spend(piece.value)
+    return this.end
+  }
+}
+
+/** Yields the steps that each piece took, and returns the result. */
+export type Pieces = Iterator<number, unknown>

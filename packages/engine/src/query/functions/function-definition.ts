@@ -11,7 +11,7 @@ export interface FunctionDefinition {
   readonly result: ScalarType | ((operand: ValueType) => ValueType)
   /**
    * Works on values that are not null; a null operand gives null. `day` arrives as days since 0001-01-01, `clock` as
-   * ticks since midnight. Undefined = beyond what the type holds.
+   * ticks since midnight. Undefined = beyond what the type holds; of texts, `LongWork` where they are long.
    */
   readonly calculate: (...values: never[]) => unknown
   /** True where equal operands may give other results. */

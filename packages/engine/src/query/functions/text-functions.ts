@@ -1,6 +1,16 @@
 /** SUBSTRING, UPPER and the like; positions and lengths count characters (code points). */
-import { integerType, stringType } from '../values/value-type.ts'
+import { LongWork, type Pieces } from '../execute/work.ts'
+import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
 import type { FunctionDefinition } from './function-definition.ts'
+import {
+  characterCount,
+  countInPieces,
+  indexBehind,
+  indexInPieces,
+  lowerInPieces,
+  textAtOnce,
+  upperInPieces,
+} from './long-texts.ts'
 import type { Whole } from './whole-number.ts'
 
 const substring: FunctionDefinition = {
@@ -10,39 +20,38 @@ const substring: FunctionDefinition = {
   calculate: (text: string, start: Whole, length?: Whole) => {
     const first = Math.max(0, Number(start))
     const end = length === undefined ? Number.POSITIVE_INFINITY : Number(start) + Math.max(0, Number(length))
-    const from = unitsOf(text, first, 0)
-    return unshared(text, text.slice(from, unitsOf(text, Math.max(first, end) - first, from)))
+    const characters = Math.max(first, end) - first
+    if (text.length > textAtOnce) return new LongWork(longSubstring(text, first, characters))
+    const from = indexBehind(text, first, 0)
+    return unshared(text, text.slice(from, indexBehind(text, characters, from)))
   },
+}
+
+function* longSubstring(text: string, first: number, characters: number): Pieces {
+  const from = yield* indexInPieces(text, first, 0)
+  const isToEnd = characters === Number.POSITIVE_INFINITY
+  return unshared(text, text.slice(from, isToEnd ? text.length : yield* indexInPieces(text, characters, from)))
 }
 
 export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   SUBSTRING: substring,
   SUBSTR: substring,
-  UPPER: { operands: ['text'], result: stringType, calculate: (text: string) => text.toUpperCase() },
-  LOWER: { operands: ['text'], result: stringType, calculate: (text: string) => text.toLowerCase() },
-  LENGTH: { operands: ['text'], result: integerType, calculate: characterCount },
+  UPPER: textFunction(stringType, (text) => text.toUpperCase(), upperInPieces),
+  LOWER: textFunction(stringType, (text) => text.toLowerCase(), lowerInPieces),
+  LENGTH: textFunction(integerType, (text) => characterCount(text, 0, text.length), countInPieces),
 }
 
-function characterCount(text: string): number {
-  let count = text.length
-  for (let at = 0; at < text.length; at++) if (isPair(text, at)) count--
-  return count
-}
-
-/** The index behind so many characters from `from` on, where a character begins. */
-function unitsOf(text: string, characters: number, from: number): number {
-  let at = from
-  for (let left = characters; left > 0 && at < text.length; left--) at += isPair(text, at) ? 2 : 1
-  return at
-}
-
-const [leadFirst, leadLast, trailFirst, trailLast] = [0xd800, 0xdbff, 0xdc00, 0xdfff]
-
-function isPair(text: string, at: number): boolean {
-  const unit = text.charCodeAt(at)
-  if (unit < leadFirst || unit > leadLast) return false
-  const next = text.charCodeAt(at + 1)
-  return next >= trailFirst && next <= trailLast
+/** Of one text; `inPieces` comes to the same. */
+function textFunction(
+  result: ScalarType,
+  atOnce: (text: string) => unknown,
+  inPieces: (text: string) => Pieces,
+): FunctionDefinition {
+  return {
+    operands: ['text'],
+    result,
+    calculate: (text: string) => (text.length > textAtOnce ? new LongWork(inPieces(text)) : atOnce(text)),
+  }
 }
 
 const sharedCharactersMax = 4_096

@@ -6,10 +6,10 @@ import type { Evaluate, Run } from '../execute/run.ts'
 import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
 import { queryError } from '../query-error.ts'
 import { isNullOf } from '../values/compare.ts'
-import { isMany, type ValueType } from '../values/value-type.ts'
+import { isLong, isMany, type ValueType } from '../values/value-type.ts'
 import type { Compiler } from './compile-expression.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
-import { compileLoop } from './in-parts.ts'
+import { compileLoop, valueSteps } from './in-parts.ts'
 
 type CollectionNode = Extract<
   Bound,
@@ -83,6 +83,7 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Compiler
       step(run, accumulator, element) {
         if (isNullOf(elementType, element)) return false
         if (name === 'COLLECT') charged(element, run)
+        else if (isLong(elementType)) run.work.spend(valueSteps(element))
         if (!accumulator.add(element)) throw queryError(run.text, bound, 'the sum is beyond what an integer holds')
         return false
       },

@@ -9,13 +9,15 @@ import { NewObject } from '../execute/new-object.ts'
 import type { ObjectView } from '../execute/object-view.ts'
 import type { Evaluate, Run } from '../execute/run.ts'
 import { textBytes, valueBytes } from '../execute/value-bytes.ts'
+import { LongWork } from '../execute/work.ts'
+import { canSearchAtOnce, searchBytes, searchInPieces } from '../functions/long-texts.ts'
 import { placed, queryError } from '../query-error.ts'
 import { isNothing, isNullOf } from '../values/compare.ts'
 import type { Edge } from '../values/edge.ts'
-import { aTypeName, isText } from '../values/value-type.ts'
+import { aTypeName, isLong, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
-import { inParts, type Places, textSteps } from './in-parts.ts'
+import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 
 /** Gives out places for values that are the same for all rows of a run. */
 export class Compiler {
@@ -77,9 +79,9 @@ function compileNode(bound: Bound, compiler: Compiler): Evaluate {
       return ({ slots }) => slots[slot] ?? null
     }
     case 'attribute':
-      return compileAttribute(bound.slot, bound.attribute)
+      return compileAttribute(bound.slot, bound.attribute, bound.type, compiler)
     case 'follow':
-      return compileFollow(compiler.compile(bound.object), bound.attribute)
+      return compileFollow(compiler.compile(bound.object), bound.attribute, bound.type, compiler)
     case 'field': {
       const object = compiler.compile(bound.object)
       const { index } = bound
@@ -144,10 +146,14 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
     case 'contains': {
       const [text, part] = [compiler.compile(bound.text), compiler.compile(bound.part)]
       return inParts(compiler, (run) => {
-        const [whole, wanted] = [text(run), part(run)]
+        const [whole, wanted] = [text(run), part(run)] as [string | null, string | null]
         if (whole === null || wanted === null) return null
-        run.work.spend(textSteps((whole as string).length))
-        return (whole as string).includes(wanted as string)
+        if (canSearchAtOnce(whole, wanted)) {
+          run.work.spend(textSteps(whole.length))
+          return whole.includes(wanted)
+        }
+        run.memory.pass(searchBytes(wanted))
+        return new LongWork(searchInPieces(whole, wanted))
       })
     }
     case 'coalesce': {
@@ -217,45 +223,56 @@ function compileReferenceTest(
       return (run) => isNullOf(type, operand(run))
     }
     case 'isValid':
-      return (run) => {
+      return inParts(compiler, (run) => {
         const oid = operand(run)
         return !isNothing(oid) && run.reader.object(oid as Oid).format !== undefined
-      }
+      })
     case 'instanceOf': {
       const { number } = bound.cls
-      return (run) => {
+      return inParts(compiler, (run) => {
         const oid = operand(run)
         if (isNothing(oid)) return null
         return run.reader.object(oid as Oid).format?.cls.isOrInherits(number) === true ? oid : null
-      }
+      })
     }
   }
 }
 
 /** Of the object in a slot. */
-function compileAttribute(slot: number, attribute: BoundAttribute): Evaluate {
+function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
   const { index, linkForm } = attribute
-  if (linkForm === undefined) {
-    return ({ slots }) => {
+  if (linkForm !== undefined) {
+    return ({ slots, reader }) => {
       const view = slots[slot] as ObjectView | undefined
-      return view === undefined ? null : view.value(index)
+      return view?.format === undefined ? null : reader.links(view, attribute)
     }
   }
-  return ({ slots, reader }) => {
+  const evaluate: Evaluate = ({ slots }) => {
     const view = slots[slot] as ObjectView | undefined
-    return view?.format === undefined ? null : reader.links(view, attribute)
+    return view === undefined ? null : view.value(index)
   }
+  return isLong(type) ? inParts(places, spending(evaluate)) : evaluate
 }
 
-/** Null for null, for a reference that dangles, and for an object that does not have the attribute. */
-function compileFollow(object: Evaluate, attribute: BoundAttribute): Evaluate {
+/** Null for null, for a reference that dangles, and for an object that does not have the attribute. The reader spends what it reads. */
+function compileFollow(object: Evaluate, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
   const { index, linkForm, cls } = attribute
-  return (run) => {
+  const evaluate: Evaluate = (run) => {
     const oid = object(run)
     if (isNothing(oid)) return null
     const view = run.reader.object(oid as Oid)
     if (view.format === undefined || !view.format.cls.isOrInherits(cls.number)) return null
     return linkForm === undefined ? view.value(index) : run.reader.links(view, attribute)
+  }
+  return inParts(places, isLong(type) ? spending(evaluate) : evaluate)
+}
+
+/** What it takes to read a long value from its bytes. */
+function spending(read: Evaluate): Evaluate {
+  return (run) => {
+    const value = read(run)
+    run.work.spend(valueSteps(value))
+    return value
   }
 }
 
@@ -305,15 +322,22 @@ function compileTextCalculation(
       if (typeof value === 'string') characters += value.length
       values.push(value)
     }
-    const { memory, work } = run
-    work.spend(textSteps(characters))
     if (bound.kind === 'arithmetic') checkLength(characters, bound, run)
-    memory.pass(textBytes(characters))
+    run.memory.pass(textBytes(characters))
     const result = calculate(...values)
-    if (typeof result === 'string') checkLength(result.length, bound, run)
-    memory.pass(textBytes((typeof result === 'string' ? result.length : 0) - characters))
-    return result
+    if (result instanceof LongWork) {
+      return result.followedBy((value) => checked(value, characters, bound, run))
+    }
+    run.work.spend(textSteps(characters))
+    return checked(result, characters, bound, run)
   }
+}
+
+/** `characters`: those that its memory is charged for already. */
+function checked(result: unknown, characters: number, bound: Calculated, run: Run): unknown {
+  if (typeof result === 'string') checkLength(result.length, bound, run)
+  run.memory.pass(textBytes((typeof result === 'string' ? result.length : 0) - characters))
+  return result
 }
 
 function checkLength(characters: number, bound: Calculated, run: Run): void {

@@ -4,13 +4,14 @@ import { matchedCharactersMax } from '../../limits.ts'
 import type { Bound } from '../bind/bound.ts'
 import { isConstant } from '../bind/bound.ts'
 import type { Evaluate, Run } from '../execute/run.ts'
-import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
+import { elementBytes } from '../execute/value-bytes.ts'
+import { LongWork, type Pieces } from '../execute/work.ts'
 import { compileRegularExpression, type RegularExpression } from '../functions/regular-expression.ts'
 import { placed, queryError } from '../query-error.ts'
-import { isText, type ValueType } from '../values/value-type.ts'
+import { isLong } from '../values/value-type.ts'
 import type { Compiler } from './compile-expression.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
-import { compileLoop, inParts, type Places, textSteps } from './in-parts.ts'
+import { compileLoop, inParts, type Places, valueSteps } from './in-parts.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>
 
@@ -30,19 +31,13 @@ export function compileComparison(
   }
 }
 
-/** Texts and collections. */
-function isLong(type: ValueType): boolean {
-  return type.kind === 'collection' || type.kind === 'embedded' || isText(type)
-}
-
 function compileLongComparison(left: Evaluate, right: Evaluate, test: Test): Evaluate {
   return (run) => {
     const one = left(run)
     if (one === null || one === undefined) return null
     const other = right(run)
     if (other === null || other === undefined) return null
-    if (typeof one === 'string') run.work.spend(textSteps(one.length))
-    else run.work.spend(valueBytes(one) / elementBytes)
+    run.work.spend(valueSteps(one))
     return test(one, other)
   }
 }
@@ -150,7 +145,7 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Compiler)
   const plainElements = elementsIn(bound.collection.type)
   const { mode } = bound
   const isSet = bound.test.kind === 'equal' && mode === 'any' && isConstant(bound.collection)
-  const asSet = isSet ? membership(collection, plainElements) : undefined
+  const asSet = isSet ? membership(collection, plainElements, compiler) : undefined
   return compileLoop<Tally, ElementTest>(
     compiler,
     () => compileElementTest(bound, compiler),
@@ -214,10 +209,13 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: Compiler): Elem
   }
   const value = compiler.compile(test.value)
   const { equals } = test
+  const isLongValue = isLong(test.value.type)
   return {
     test(run, element) {
       const wanted = value(run)
-      return element === null || wanted === null ? null : equals(element, wanted)
+      if (element === null || wanted === null) return null
+      if (isLongValue) run.work.spend(valueSteps(element))
+      return equals(element, wanted)
     },
     wanted: value,
   }
@@ -225,34 +223,63 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: Compiler): Elem
 
 /** Long lists of plain values that are the same for all rows: whether a value is among them, without going through them. */
 const membersMin = 8
+/** Members that are added without a turn for others. */
+const membersAtOnce = 4_096
+
+interface Members {
+  set: ReadonlySet<unknown> | undefined
+  /** Until it is there. Other rows go on with it. */
+  making: LongWork | undefined
+}
 
 function membership(
   collection: Evaluate,
   elements: (held: unknown) => readonly unknown[],
+  places: Places,
 ): { isOutside(run: Run, value: unknown): boolean } {
-  const sets = new WeakMap<object, ReadonlySet<unknown> | undefined>()
-  const setOf = (run: Run): ReadonlySet<unknown> | undefined => {
+  const known = new WeakMap<object, Members>()
+  const setOf = inParts(places, (run) => {
     const held = collection(run) as object
-    if (!sets.has(held)) {
-      const all = elements(held)
-      run.memory.hold(all.length * elementBytes)
-      sets.set(held, makeSet(all))
+    let members = known.get(held)
+    if (members === undefined) {
+      members = beginSet(elements(held), run)
+      known.set(held, members)
     }
-    return sets.get(held)
-  }
+    return members.making ?? members.set
+  })
   return {
     isOutside(run, value) {
       if (typeof value !== 'string' && typeof value !== 'number') return false
-      const set = setOf(run)
+      const set = setOf(run) as ReadonlySet<unknown> | undefined
       return set !== undefined && !set.has(value)
     },
   }
 }
 
-/** Undefined where the elements are few, or such that equal ones are not identical. */
-function makeSet(elements: readonly unknown[]): ReadonlySet<unknown> | undefined {
-  const [first] = elements
+/** No set where the elements are few, or such that equal ones are not identical. */
+function beginSet(all: readonly unknown[], { memory }: Run): Members {
+  const [first] = all
   const isPlain = typeof first === 'string' || typeof first === 'number'
-  if (elements.length < membersMin || !isPlain) return undefined
-  return elements.every((element) => typeof element === typeof first) ? new Set(elements) : undefined
+  if (all.length < membersMin || !isPlain) return { set: undefined, making: undefined }
+  memory.hold(all.length * elementBytes)
+  const members: Members = { set: undefined, making: undefined }
+  members.making = new LongWork(setInPieces(all), (set) => {
+    members.set = set as ReadonlySet<unknown> | undefined
+    members.making = undefined
+    return set
+  })
+  return members
 }
+
+function* setInPieces(all: readonly unknown[]): Pieces {
+  const set = new Set<unknown>()
+  const kind = typeof all[0]
+  for (const [i, element] of all.entries()) {
+    if (typeof element !== kind) return undefined
+    set.add(element)
+    if (i % membersAtOnce === membersAtOnce - 1) yield membersAtOnce * memberSteps
+  }
+  return set
+}
+
+const memberSteps = 16

@@ -1,6 +1,7 @@
 /** The elements of a collection, and how each becomes the context that an expression sees. */
 import type { MapPair } from '../../records/collection-change.ts'
-import { noOid, type Oid } from '../../types/oid.ts'
+import type { Oid } from '../../types/oid.ts'
+import type { ObjectView } from '../execute/object-view.ts'
 import type { Run } from '../execute/run.ts'
 import { isReference, type ValueType } from '../values/value-type.ts'
 
@@ -31,6 +32,8 @@ export function slotFiller(collection: ValueType, slot: number): (run: Run, elem
     }
   }
   return ({ slots, reader }, value) => {
-    slots[slot] = value === null || value === undefined ? undefined : reader.object((value ?? noOid) as Oid)
+    if (value === null || value === undefined) slots[slot] = undefined
+    // Where a row goes on after it was broken off, the object is there still.
+    else if ((slots[slot] as ObjectView | undefined)?.oid !== value) slots[slot] = reader.object(value as Oid)
   }
 }

@@ -1,6 +1,7 @@
 /** Expressions that may take long: they are done in parts, between which others have their turn. */
 import type { Evaluate, Run } from '../execute/run.ts'
-import { type Kept, turnDue } from '../execute/work.ts'
+import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
+import { type Kept, LongWork, turnDue, type Work } from '../execute/work.ts'
 
 /** Gives out the places under which results are kept; see `Work`. */
 export interface Places {
@@ -13,20 +14,45 @@ export function textSteps(characters: number): number {
 }
 const elementSteps = 16
 
-/** An expression that says what it spends, and whose result is kept when that was much. */
+/** Of a value that is read, compared or passed on. */
+export function valueSteps(value: unknown): number {
+  if (typeof value === 'string') return textSteps(value.length)
+  return typeof value === 'object' && value !== null ? valueBytes(value) / elementBytes : 0
+}
+
+/** Work that was begun under a place. */
+interface Begun extends Kept {
+  readonly job: LongWork
+}
+
+/** An expression that says what it spends, or gives work that is done a piece at a time; its result is kept when that was much. */
 export function inParts(places: Places, evaluate: Evaluate): Evaluate {
   const place = places.places++
   return (run) => {
     const { work } = run
+    let value: unknown
     if (work.isInterrupted) {
       const kept = work.of(place)
-      if (kept !== undefined) return kept.value
-    }
-    const value = evaluate(run)
+      if (kept !== undefined && !('job' in kept)) return kept.value
+      value = kept === undefined ? evaluate(run) : (kept as Begun).job
+    } else value = evaluate(run)
+    if (value instanceof LongWork) value = goOnWith(value, work, place)
     if (!work.isDue && !work.isInterrupted) return value
     work.keep(place, { value })
     if (work.isDue) throw turnDue
     return value
+  }
+}
+
+function goOnWith(job: LongWork, work: Work, place: number): unknown {
+  for (;;) {
+    const end = job.next(work)
+    if (end !== undefined) return end.value
+    // Afterwards, so that each part comes further by one piece at least.
+    if (!work.isDue) continue
+    const begun: Begun = { value: undefined, job }
+    work.keep(place, begun)
+    throw turnDue
   }
 }
 

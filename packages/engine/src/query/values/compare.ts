@@ -57,7 +57,7 @@ const surrogateLast = 0xdfff
 function compareTexts(one: string, other: string): number {
   if (one === other) return 0
   const length = Math.min(one.length, other.length)
-  for (let i = 0; i < length; i++) {
+  for (let i = length > shortCharacters ? equalCharacters(one, other, length) : 0; i < length; i++) {
     const [a, b] = [one.charCodeAt(i), other.charCodeAt(i)]
     if (a === b) continue
     const isPair = a >= surrogateFirst && a <= surrogateLast
@@ -66,6 +66,17 @@ function compareTexts(one: string, other: string): number {
     return isPair ? 1 : -1
   }
   return one.length - other.length
+}
+
+const shortCharacters = 256
+const comparedAtOnce = 8_192
+
+/** Some of the first characters that are equal: the engine compares pieces faster than a loop does characters. */
+function equalCharacters(one: string, other: string, length: number): number {
+  let at = 0
+  while (at < length && one.slice(at, at + comparedAtOnce) === other.slice(at, at + comparedAtOnce))
+    at += comparedAtOnce
+  return Math.min(at, length)
 }
 
 function isMoment(type: ValueType): boolean {
