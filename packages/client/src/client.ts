@@ -235,13 +235,14 @@ export class AshlarClient {
     if (response.body !== null) yield* readRows<Row>(response.body)
   }
 
-  /** How the query would be carried out: nothing is. */
+  /** The plan of each statement. Nothing is carried out; with `isAnalyzed` all are, and what they change is undone. */
   async explain(
     text: string,
     parameters?: QueryParameters,
-    options: QueryOptions = {},
+    options: QueryOptions & { readonly isAnalyzed?: boolean } = {},
   ): Promise<Record<string, unknown>[]> {
-    const sending = { body: queryBody(text, parameters, options), parameters: { explain: 'true' } }
+    const explain = options.isAnalyzed === true ? 'analyze' : 'true'
+    const sending = { body: queryBody(text, parameters, options), parameters: { explain } }
     return this.respond('POST', '/v1/query', sending, jsonOf<Record<string, unknown>[]>)
   }
 

@@ -29,7 +29,7 @@ describe('query', () => {
     const rows = await client.query<{ n: number }>('FROM A RETURN n', { a: 2n ** 60n, b: [1] })
     expect(rows.map(({ n }) => n)).toEqual([1, 2])
     expect(asked[0]).toMatchObject({ text: 'FROM A RETURN n', parameters: { a: String(2n ** 60n), b: [1] } })
-    expect(asked[0]).toMatchObject({ explain: false, rowSeparator: ',' })
+    expect(asked[0]).toMatchObject({ explain: undefined, rowSeparator: ',' })
   })
 
   it('may ask for a dialect', async () => {
@@ -64,7 +64,9 @@ describe('explain', () => {
   it('asks for the plan', async () => {
     const { client, asked } = await connect(() => chunksOf('{"plan":"scan"}'))
     expect(await client.explain('FROM A RETURN *', { a: 1 })).toEqual([{ plan: 'scan' }])
-    expect(asked[0]).toMatchObject({ explain: true, parameters: { a: 1 } })
+    expect(asked[0]).toMatchObject({ explain: { isAnalyzed: false, format: 'json' }, parameters: { a: 1 } })
+    await client.explain('FROM A RETURN *', {}, { isAnalyzed: true })
+    expect(asked[1]).toMatchObject({ explain: { isAnalyzed: true, format: 'json' } })
   })
 })
 

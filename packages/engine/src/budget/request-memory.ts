@@ -23,8 +23,11 @@ const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
 class Account {
   private bytes = 0
   private taken = 0
-  /** Up to where nothing has to be asked. */
+  /** Up to where the pool has not to be asked. */
+  private granted: number
+  /** The same; while the peak is watched, the peak so far: more than that is noted. */
   private allowed: number
+  private peak: number | undefined
   private readonly pool: MemoryPool
   private readonly bytesMax: number
   private readonly poolBytesMax: number
@@ -35,7 +38,8 @@ class Account {
     this.bytesMax = bytesMax
     this.poolBytesMax = poolBytesMax
     this.limit = limit
-    this.allowed = Math.min(ownBytes, bytesMax)
+    this.granted = Math.min(ownBytes, bytesMax)
+    this.allowed = this.granted
   }
 
   /** Fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
@@ -48,16 +52,37 @@ class Account {
     if (this.taken > 0) this.pool.giveBack(this.taken)
     this.taken = 0
     this.bytes = 0
-    this.allowed = Math.min(ownBytes, this.bytesMax)
+    this.granted = Math.min(ownBytes, this.bytesMax)
+    this.allowed = this.peak === undefined ? this.granted : 0
+  }
+
+  get bytesNow(): number {
+    return this.bytes
+  }
+
+  /** From now on: accounts that nobody watches have no cost of it. */
+  watchPeak(): void {
+    this.peak = this.bytes
+    this.allowed = Math.min(this.bytes, this.granted)
+  }
+
+  get peakBytes(): number {
+    return this.peak ?? this.bytes
   }
 
   private grow(): void {
-    const { bytes, bytesMax } = this
+    const { bytes, bytesMax, peak } = this
+    if (peak !== undefined) {
+      this.peak = Math.max(peak, bytes)
+      this.allowed = bytes
+      if (bytes <= this.granted) return
+    }
     if (bytes > bytesMax) throw new AshlarError('LimitExceeded', refusalOf[this.limit](bytesMax))
     const taken = Math.ceil(bytes / stepBytes) * stepBytes
     this.pool.take(taken - this.taken, this.poolBytesMax)
     this.taken = taken
-    this.allowed = Math.min(taken, bytesMax)
+    this.granted = Math.min(taken, bytesMax)
+    this.allowed = peak === undefined ? this.granted : bytes
   }
 }
 
@@ -142,6 +167,22 @@ export class RequestMemory {
   change(bytes: number): void {
     this.changed += bytes
     this.transaction.add(bytes)
+  }
+
+  /** What the request is charged with at the moment, its transaction included. */
+  get bytes(): number {
+    return this.statements.bytesNow + this.transaction.bytesNow
+  }
+
+  /** From now on, `peaks` tells what was held at most. */
+  watchPeaks(): void {
+    this.statements.watchPeak()
+    this.transaction.watchPeak()
+  }
+
+  /** In bytes: by statements, and by the transaction until its commit; each at its own peak. */
+  get peaks(): { readonly held: number; readonly changed: number } {
+    return { held: this.statements.peakBytes, changed: this.transaction.peakBytes }
   }
 
   /** When the request has ended. May be called again. */

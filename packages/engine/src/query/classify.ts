@@ -1,5 +1,14 @@
 /** Whether a text of DO reads, changes objects, or changes the schema: told by the kinds of its statements, before anything runs. */
-import type { Action, Alteration, Expression, Limiter, SchemaChange, Source, Statement } from './ast.ts'
+import type {
+  Action,
+  Alteration,
+  ExplainStatement,
+  Expression,
+  Limiter,
+  SchemaChange,
+  Source,
+  Statement,
+} from './ast.ts'
 
 /** In rising order: who may `define` may also `write`, and who may `write` may also `read`. */
 export type Effect = 'read' | 'write' | 'define'
@@ -52,8 +61,9 @@ function effectWithin(node: unknown): Effect {
   if (Array.isArray(node)) return highest(node.map(effectWithin))
   const { kind } = node as { readonly kind?: unknown }
   const own = isStatementKind(kind) ? effects[kind] : 'read'
-  // What is explained is not carried out.
-  return kind === 'explain' ? own : highest([own, ...Object.values(node).map(effectWithin)])
+  // What is explained is not carried out, unless it is analyzed.
+  const isPlanned = kind === 'explain' && !(node as ExplainStatement).isAnalyze
+  return isPlanned ? own : highest([own, ...Object.values(node).map(effectWithin)])
 }
 
 function isStatementKind(kind: unknown): kind is Statement['kind'] {

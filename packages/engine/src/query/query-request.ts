@@ -10,8 +10,8 @@ export interface QueryRequest {
   readonly parameters?: Readonly<Record<string, unknown>>
   /** That of the federated database where it is left out. */
   readonly dialect?: Dialect
-  /** As if the text began with EXPLAIN. */
-  readonly explain?: boolean
+  /** Instead of rows, the plans of all statements; nothing is changed. */
+  readonly explain?: ExplainRequest | undefined
   /** What stands between two rows of the reply. */
   readonly rowSeparator?: ',' | '\n'
   /** Where the text changes something, it is carried out once, and its rows are kept. */
@@ -25,6 +25,13 @@ export interface QueryRequest {
    * ends the query.
    */
   readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+}
+
+export interface ExplainRequest {
+  /** The statements are carried out, and what they change is undone; else they are only planned. */
+  readonly isAnalyzed: boolean
+  /** A JSON text for each statement, or one indented text. */
+  readonly format: 'json' | 'text'
 }
 
 export interface QueryReply {

@@ -5,19 +5,21 @@ import { WriteSession, type WriteSessionResources } from '../ddl/write-session.t
 import { AshlarError, assert } from '../errors.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { when } from '../store/awaitable.ts'
-import type { SnapshotOptions } from '../store/store.ts'
+import type { Snapshot, SnapshotOptions } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { snapshotToReadAgain, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './ast.ts'
-import { classify, type Effect } from './classify.ts'
+import { classify, type Effect, effectOf } from './classify.ts'
 import type { TextContext } from './execute/statement-context.ts'
 import { valueBytes } from './execute/value-bytes.ts'
+import type { DescribedPlan } from './explain/describe-statement.ts'
+import { plansText } from './explain/plan-text.ts'
 import { noTextFormats } from './functions/text-format.ts'
 import { atPlace, queryError } from './query-error.ts'
-import type { QueryReply, QueryRequest } from './query-request.ts'
+import type { ExplainRequest, QueryReply, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { indexBody, indexPlace, indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
@@ -45,7 +47,11 @@ async function answer(
   memory: RequestMemory,
 ): Promise<AsyncIterable<Buffer>> {
   const { statements, texts, state } = prepare(request, resources, memory)
-  const { rowSeparator = ',' } = request
+  const { rowSeparator = ',', explain } = request
+  if (explain !== undefined || isAnalyzedChange(statements)) {
+    const rows = await explained({ statements, texts, state }, request, resources)
+    return chunksOf(rows, memory)
+  }
   const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
@@ -58,20 +64,21 @@ async function answer(
   return change(statements, texts, state, resources, rowSeparator, receipt)
 }
 
-/** What the request would do. Throws QuerySyntaxError, LimitExceeded. */
+/** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded. */
 export function effectOfQuery(request: QueryRequest, resources: QueryResources): Effect {
-  return classify(statementsOf(request, resources))
+  const isPlanned = request.explain?.isAnalyzed === false
+  return isPlanned ? 'read' : classify(statementsOf(request, resources))
 }
 
 function statementsOf(
-  { text, explain }: QueryRequest,
+  { text }: QueryRequest,
   { limits, plans }: Pick<QueryResources, 'limits' | 'plans'>,
 ): readonly Statement[] {
   if (text.length > limits.queryCharactersMax) {
     const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
     throw new AshlarError('LimitExceeded', message, [{ pointer: '/query', message }])
   }
-  return explained(plans.statements(text), explain === true)
+  return plans.statements(text)
 }
 
 function prepare(
@@ -110,16 +117,35 @@ export async function runQueryWithin(
   assert(memory !== undefined, 'a transaction of several steps has a budget')
   const [kept, held] = [memory.keptBytes, memory.heldBytes]
   const { statements, texts, state } = prepare(request, resources, memory)
-  const stepwise = statements.find(isStepwise)
+  const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined
   if (stepwise !== undefined) {
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
   }
   const run = new TextRun(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
-  const rows = await rowsOf(run, statements, texts, request.rowSeparator ?? ',')
+  const rows =
+    request.explain === undefined
+      ? await rowsOf(run, statements, texts, request.rowSeparator ?? ',')
+      : await plansWithin(run, statements, texts, request, request.explain)
   // Its variables are gone; the reply stays until the commit.
   memory.holdAgain(held)
   memory.keep(kept + bytesOf(rows) - memory.keptBytes)
   return { chunks: chunksOf(rows) }
+}
+
+/** Throws QueryError for what is analyzed and changes something: the transaction has other changes, which stay. */
+async function plansWithin(
+  run: TextRun,
+  statements: readonly Statement[],
+  { text }: TextContext,
+  request: QueryRequest,
+  { isAnalyzed }: ExplainRequest,
+): Promise<Buffer[]> {
+  const wanted = statements.map(withoutExplain)
+  const changing = wanted.find((statement) => effectOf(statement) !== 'read')
+  if (isAnalyzed && changing !== undefined) {
+    throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
+  }
+  return plansRows(await run.explainAll(wanted, isAnalyzed), request)
 }
 
 interface PreparedText {
@@ -128,12 +154,72 @@ interface PreparedText {
   readonly state: TextState
 }
 
-/** `?explain=true`: the last statement, whose reply the text's is. */
-function explained(statements: readonly Statement[], isAsked: boolean): readonly Statement[] {
+/**
+ * The plans of the statements. What is analyzed and changes something runs in a transaction that is never committed, and that reads
+ * what others would only expect: so it fails as it would if it were committed. Throws QueryError for what cannot be undone.
+ */
+async function explained(
+  { statements, texts, state }: PreparedText,
+  request: QueryRequest,
+  resources: QueryResources,
+): Promise<Buffer[]> {
+  const { explain, onEnded } = request
+  const wanted = explain === undefined ? statements : statements.map(withoutExplain)
+  const rowsOfRun = async (run: TextRun): Promise<Buffer[]> => {
+    if (explain === undefined) return rowsOf(run, wanted, texts, ',')
+    return plansRows(await run.explainAll(wanted, explain.isAnalyzed), request)
+  }
+  if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
+    const use = async (snapshot: Snapshot): Promise<Buffer[]> => {
+      const catalog = await resources.catalogs.at(snapshot)
+      const own = { ...state, variables: new Map(state.variables) }
+      return rowsOfRun(new TextRun(resources, texts, snapshot, catalog, own, undefined))
+    }
+    return withSnapshot(resources.store, use, { purpose: 'reading', onEnded })
+  }
+  checkCanBeUndone(wanted, texts)
+  const { store, limits, catalogs } = resources
+  const attempt = async (transaction: Transaction): Promise<Buffer[]> => {
+    const undone = transaction.rehearsal()
+    const catalog = await catalogs.at(undone.snapshot)
+    const scope = new WriteSession(undone, catalog, scopeResources(resources))
+    const own = { ...state, variables: new Map(state.variables) }
+    return rowsOfRun(new TextRun(resources, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
+  }
+  const { signal, memory } = texts
+  return transact(store, limits.transactionAttemptsMax, attempt, { signal, memory, size: limits })
+}
+
+/** Throws QueryError. */
+function checkCanBeUndone(statements: readonly Statement[], { text }: TextContext): void {
+  const [only] = statements
+  if (only?.kind === 'createIndex' && statements.length === 1) {
+    throw queryError(
+      text,
+      only,
+      'an index that is built while others go on working cannot be undone, and so not analyzed',
+    )
+  }
+  const stepwise = statements.find(isStepwise)
+  if (stepwise !== undefined)
+    throw queryError(text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be analyzed')
+}
+
+/** One `EXPLAIN ANALYZE` of a change, at the end of a text that changes nothing else. */
+function isAnalyzedChange(statements: readonly Statement[]): boolean {
   const last = statements.at(-1)
-  if (!isAsked || last === undefined || last.kind === 'explain') return statements
-  const { start, end } = last
-  return [...statements.slice(0, -1), { kind: 'explain', isAnalyze: false, statement: last, start, end }]
+  if (last?.kind !== 'explain' || !last.isAnalyze || effectOf(last) === 'read') return false
+  return classify(statements.slice(0, -1)) === 'read'
+}
+
+/** The parameter says what is done with the statement. */
+function withoutExplain(statement: Statement): Statement {
+  return statement.kind === 'explain' ? statement.statement : statement
+}
+
+function plansRows(plans: readonly DescribedPlan[], { explain, rowSeparator = ',' }: QueryRequest): Buffer[] {
+  if (explain?.format === 'text') return [Buffer.from(plansText(plans))]
+  return plans.map((plan, i) => Buffer.from(`${i === 0 ? '' : rowSeparator}${JSON.stringify(plan)}`))
 }
 
 const dayOfEpoch = parseDay('1970-01-01') as number

@@ -2,6 +2,7 @@
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type {
+  CreateStatement,
   DeleteStatement,
   Expression,
   LookupStatement,
@@ -161,6 +162,18 @@ function signatureOf(variables: ReadonlyMap<string, TypedValue>): string {
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {
   return JSON.stringify([date?.written, time?.written, datetime?.written])
+}
+
+const createExpressions = new WeakMap<CreateStatement, Expression>()
+
+/** One node a statement, so that its plan is found again. */
+export function createExpression(statement: CreateStatement): Expression {
+  let expression = createExpressions.get(statement)
+  if (expression === undefined) {
+    expression = { kind: 'nested', statement, start: statement.start, end: statement.end }
+    createExpressions.set(statement, expression)
+  }
+  return expression
 }
 
 export function newBinding(context: PlanningContext): Binding {

@@ -13,6 +13,7 @@ import { flushObjects } from '../write/flush.ts'
 import type {
   CreateStatement,
   DeleteStatement,
+  ExplainStatement,
   Expression,
   ForEachStatement,
   FormatStatement,
@@ -30,25 +31,20 @@ import { type Changing, createFrom, withoutNewObjects } from './execute/change-v
 import { importRows } from './execute/import-csv.ts'
 import { NewObject } from './execute/new-object.ts'
 import { changedChunks, identifierRow, runDelete, runUpdate, runUpsert } from './execute/run-change.ts'
-import { explainMatch, matchChunks, matchValues } from './execute/run-match.ts'
-import {
-  explainChange,
-  explainSelect,
-  type Inputs,
-  lookUp,
-  newRun,
-  selectChunks,
-  selectValues,
-} from './execute/run-select.ts'
+import { matchChunks, matchValues } from './execute/run-match.ts'
+import { type Inputs, lookUp, newRun, selectChunks, selectValues } from './execute/run-select.ts'
 import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
 import { elementBytes, valueBytes } from './execute/value-bytes.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
+import { Analysis, MeasuredSlice } from './explain/analysis.ts'
+import { type DescribedPlan, describeAnalyzed, describePlanned } from './explain/describe-statement.ts'
+import { type PlannedText, StatementPlanner } from './explain/statement-planner.ts'
 import { noTextFormats, type TextFormats, textFormat } from './functions/text-format.ts'
 import type { ChangePlan } from './plan/plan-change.ts'
 import { placed, queryError } from './query-error.ts'
 import type { QueryResources } from './query-resources.ts'
 import { changeSchema } from './schema-statement.ts'
-import { newBinding, type Planned, type PlanningContext, type ValuePlan } from './statement-plans.ts'
+import { createExpression, newBinding, type Planned, type PlanningContext, type ValuePlan } from './statement-plans.ts'
 import type { TypedValue } from './values/given-value.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
 
@@ -86,6 +82,8 @@ export class TextRun {
   private readonly readCatalog: Catalog
   private readonly scope: WriteSession | undefined
   private readonly state: TextState
+  /** Where the text is analyzed: what its statements take is noted. */
+  private readonly analysis: Analysis | undefined
 
   constructor(
     resources: QueryResources,
@@ -94,7 +92,9 @@ export class TextRun {
     catalog: Catalog,
     state: TextState,
     scope: WriteSession | undefined,
+    analysis?: Analysis,
   ) {
+    this.analysis = analysis
     this.resources = resources
     this.texts = texts
     this.snapshot = snapshot
@@ -120,7 +120,21 @@ export class TextRun {
   }
 
   /** What fails, now or while its rows are taken, is told with the place of the statement, or of the part of it that is to blame. */
-  private async run(statement: Statement, isAnswer: boolean): Promise<Answer> {
+  private run(statement: Statement, isAnswer: boolean): Promise<Answer> {
+    const { analysis } = this
+    return analysis === undefined
+      ? this.placedRun(statement, isAnswer)
+      : analysis.within(statement, () => this.runWhole(statement))
+  }
+
+  /** The rows are made as for a reply, and let go of. */
+  private async runWhole(statement: Statement): Promise<Answer> {
+    const answer = await this.placedRun(statement, true)
+    for await (const _chunk of answer(',')) checkText(this.texts)
+    return noRows
+  }
+
+  private async placedRun(statement: Statement, isAnswer: boolean): Promise<Answer> {
     const { text } = this.texts
     try {
       const answer = await this.carryOut(statement, isAnswer)
@@ -177,7 +191,7 @@ export class TextRun {
         this.useFormat(statement)
         return noRows
       case 'explain':
-        return oneRow(Buffer.from(JSON.stringify(await this.explain(statement.statement, statement.isAnalyze))))
+        return oneRow(Buffer.from(JSON.stringify(await this.explain(statement))))
     }
   }
 
@@ -220,18 +234,24 @@ export class TextRun {
   }
 
   /** What the statements so far have left: what a statement changes itself, it does not see. */
-  private context(): StatementContext {
-    if (this.scope === undefined) return new StatementContext(this.texts, this.snapshot, this.catalog)
+  private context(probe = this.analysis?.current): StatementContext {
+    if (this.scope === undefined) return new StatementContext(this.texts, this.snapshot, this.catalog, [], probe)
     const snapshot = this.scope.transaction.overlay()
-    return new StatementContext(this.texts, snapshot, this.catalog, this.resources.containers.known())
+    return new StatementContext(this.texts, snapshot, this.catalog, this.resources.containers.known(), probe)
   }
 
   /** The values of nested statements come before the statement's own rows. */
   private async inputs({ nested }: { readonly nested: readonly NestedValue[] }): Promise<Inputs> {
     const values: unknown[] = []
-    for (const { statement } of nested) values.push((await this.valueOf(statement)).value)
+    for (const { statement } of nested) values.push((await this.partValue(statement)).value)
     const variables = new Map([...this.state.variables].map(([name, { value }]) => [name, value]))
     return { variables, nested: values }
+  }
+
+  /** The value of a statement within the one under way. */
+  private partValue(statement: Statement): Promise<TypedValue> {
+    const { analysis } = this
+    return analysis === undefined ? this.valueOf(statement) : analysis.within(statement, () => this.valueOf(statement))
   }
 
   private async change(
@@ -315,18 +335,7 @@ export class TextRun {
   }
 
   private async create(statement: CreateStatement): Promise<TypedValue> {
-    const expression: Expression = this.nestedExpression(statement)
-    return this.value(expression)
-  }
-
-  /** One node a statement, so that its plan is found again. */
-  private nestedExpression(statement: CreateStatement): Expression {
-    let expression = nestedExpressions.get(statement)
-    if (expression === undefined) {
-      expression = { kind: 'nested', statement, start: statement.start, end: statement.end }
-      nestedExpressions.set(statement, expression)
-    }
-    return expression
+    return this.value(createExpression(statement))
   }
 
   /** The value of an expression that needs no row; objects that it makes are made now. */
@@ -355,7 +364,7 @@ export class TextRun {
   private async letValue(statement: LetStatement): Promise<TypedValue> {
     const { value, isStatement } = statement
     if (!isStatement) return this.value(value as Expression)
-    if (value.kind !== 'import') return this.valueOf(value as Statement)
+    if (value.kind !== 'import') return this.partValue(value as Statement)
     if (value.commitEvery !== undefined) throw queryError(this.texts.text, value, 'COMMIT EVERY belongs to FOR EACH')
     const { type, rows } = await importRows(value, this.texts.text, this.resources.importDirectory)
     const context = this.context()
@@ -445,35 +454,44 @@ export class TextRun {
     yield* inBatches(type.element, value as readonly unknown[], elementsAtOnce)
   }
 
-  private async explain(statement: Statement, isAnalyzed: boolean): Promise<unknown> {
-    const { plans } = this.resources
-    if (isAnalyzed && effectOf(statement) !== 'read') {
+  /** The plans of the statements; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
+  async explainAll(statements: readonly Statement[], isAnalyzed: boolean): Promise<readonly DescribedPlan[]> {
+    const { resources, texts, snapshot, readCatalog, scope } = this
+    const state: TextState = { ...this.state, variables: new Map(this.state.variables) }
+    const { text, memory } = texts
+    if (!isAnalyzed) {
+      const run = new TextRun(resources, texts, snapshot, readCatalog, state, scope)
+      const probes = await new StatementPlanner(run.planned()).all(statements)
+      return probes.map((probe) => describePlanned(probe, text))
+    }
+    const slice = new MeasuredSlice(texts.slice)
+    const analysis = new Analysis(slice, memory)
+    await new TextRun(resources, { ...texts, slice }, snapshot, readCatalog, state, scope, analysis).runAll(statements)
+    return analysis.statements.map((analyzed) => describeAnalyzed(analyzed, text))
+  }
+
+  private planned(): PlannedText {
+    const { resources, texts, state } = this
+    return {
+      text: texts.text,
+      plans: resources.plans,
+      importDirectory: resources.importDirectory,
+      variables: state.variables,
+      planning: () => this.planning(),
+      context: (probe) => this.context(probe),
+      useFormat: (statement) => this.useFormat(statement),
+    }
+  }
+
+  private async explain({ statement, isAnalyze }: ExplainStatement): Promise<DescribedPlan | undefined> {
+    if (isAnalyze && effectOf(statement) !== 'read' && this.texts.isUndone !== true) {
       throw queryError(
         this.texts.text,
         statement,
-        'ANALYZE carries the statement out, and so stands before reading ones only',
+        'what ANALYZE changes is undone, and so it ends a text that changes nothing else; or the whole text is analyzed by ?explain=analyze',
       )
     }
-    switch (statement.kind) {
-      case 'select':
-      case 'lookup': {
-        const planned = plans.select(statement, this.planning())
-        return explainSelect(planned.plan, await this.inputs(planned), this.context(), isAnalyzed)
-      }
-      case 'match': {
-        const planned = plans.match(statement, this.planning())
-        return explainMatch(planned.plan, await this.inputs(planned), this.context(), isAnalyzed)
-      }
-      case 'update':
-      case 'delete': {
-        const planned = plans.change(statement, this.planning())
-        if (planned.nested.some(({ statement: inner }) => effectOf(inner) !== 'read'))
-          return { operator: statement.kind }
-        return explainChange(statement.kind, planned.plan, await this.inputs(planned), this.context())
-      }
-      default:
-        return { operator: statement.kind }
-    }
+    return (await this.explainAll([statement], isAnalyze))[0]
   }
 }
 
@@ -514,8 +532,6 @@ function rowsValue({ rowType, isSingle }: { rowType: ValueType; isSingle: boolea
   if (isSingle) return { type: rowType, value: values[0] ?? null }
   return { type: { kind: 'collection', form: 'list', element: rowType }, value: values }
 }
-
-const nestedExpressions = new WeakMap<CreateStatement, Expression>()
 
 /** Collections and records within each other. */
 function depthOf(type: ValueType): number {

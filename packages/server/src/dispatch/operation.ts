@@ -9,8 +9,8 @@ import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
-/** Of a body: JSON, or rows of which each is a line. */
-export type ReplyType = 'json' | 'ndjson'
+/** Of a body: JSON, rows of which each is a line, or text for people. */
+export type ReplyType = 'json' | 'ndjson' | 'text'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -87,6 +87,8 @@ interface OperationEntry {
   readonly reply?: Schema
   /** The reply is rows: a JSON array, or NDJSON where the client prefers that. */
   readonly streamsRows?: true
+  /** Whether parameters of the URL ask for a reply that is text/plain instead. */
+  asksForText?(query: Readonly<Record<string, unknown>>): boolean
   readonly body?: Schema
   /** The body may also be text/plain, which is then the field `query` of a body. */
   readonly acceptsPlainText?: true

@@ -1,8 +1,8 @@
 /** What stands around the rows of a reply: the brackets of a JSON array, or the end of the last line. */
 import type { ReplyType } from './operation.ts'
 
-export const opening: Record<ReplyType, string> = { json: '[', ndjson: '' }
-export const closing: Record<ReplyType, string> = { json: ']', ndjson: '\n' }
+export const opening: Record<ReplyType, string> = { json: '[', ndjson: '', text: '' }
+export const closing: Record<ReplyType, string> = { json: ']', ndjson: '\n', text: '' }
 
 /** The reply at once, where all of its rows are there. */
 export function wholeReply(chunks: readonly Buffer[], type: ReplyType): Buffer {

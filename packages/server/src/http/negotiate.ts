@@ -27,12 +27,17 @@ function unsupported(rule: string, contentType: string): ServerError {
   return new ServerError('UnsupportedMediaType', `${rule}, not '${contentType.slice(0, 60)}'.`)
 }
 
-const nameOf: Record<ReplyType, string> = { json: 'application/json', ndjson: 'application/x-ndjson' }
+const nameOf: Record<ReplyType, string> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  text: 'text/plain',
+}
 
 /** Content types as replies name them. */
 export const contentTypeOf: Record<ReplyType, string> = {
   json: 'application/json; charset=utf-8',
   ndjson: 'application/x-ndjson; charset=utf-8',
+  text: 'text/plain; charset=utf-8',
 }
 
 interface MediaRange {
@@ -42,26 +47,30 @@ interface MediaRange {
 
 /**
  * What `accept` prefers of what the operation can write: by quality, then what is named rather than covered by a
- * wildcard, then JSON. Throws NotAcceptable.
+ * wildcard, then the first. Throws NotAcceptable.
  */
-export function negotiate(accept: string | undefined, writable: readonly ReplyType[]): ReplyType {
-  if (accept === undefined || accept === '*/*' || accept === 'application/json' || accept.trim() === '') return 'json'
+export function negotiate(accept: string | undefined, writable: readonly [ReplyType, ...ReplyType[]]): ReplyType {
+  const [usual] = writable
+  if (accept === undefined || accept === '*/*' || accept.trim() === '') return usual
+  if (accept === 'application/json' && usual === 'json') return usual
   const ranges = accept.split(',').map(readRange)
   const wanted = writable
     .map((type) => ({ type, ...weigh(nameOf[type], ranges) }))
     .filter(({ quality }) => quality > 0)
-    // Sorting keeps the order of equals, in which JSON is first.
+    // Sorting keeps the order of equals.
     .sort((one, other) => other.quality - one.quality || other.precision - one.precision)
   if (wanted[0] !== undefined) return wanted[0].type
-  // Whoever asks for problem documents alone means errors; replies are JSON as well.
-  if (ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)) return 'json'
+  // Whoever asks for problem documents alone means errors; replies are JSON as well, where they can be.
+  const isOfProblems = ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
+  if (isOfProblems && usual === 'json') return usual
   const names = writable.map((type) => nameOf[type]).join(' or ')
   throw new ServerError('NotAcceptable', `Replies are ${names}; Accept asks for '${accept.slice(0, 60)}'.`)
 }
 
 /** The most precise range that covers the type decides, as RFC 9110, 12.5.1, has it. */
 function weigh(name: string, ranges: readonly MediaRange[]): { quality: number; precision: number } {
-  for (const [i, covering] of [name, 'application/*', '*/*'].entries()) {
+  const family = `${name.split('/', 1)[0]}/*`
+  for (const [i, covering] of [name, family, '*/*'].entries()) {
     const range = ranges.find(({ type }) => type === covering)
     if (range !== undefined) return { quality: range.quality, precision: -i }
   }

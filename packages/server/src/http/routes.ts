@@ -86,8 +86,16 @@ function allowedBy(methods: readonly string[]): Set<string> {
   return new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])
 }
 
-const jsonOnly: readonly ReplyType[] = ['json']
-const rowTypes: readonly ReplyType[] = ['json', 'ndjson']
+type Writable = readonly [ReplyType, ...ReplyType[]]
+
+const jsonOnly: Writable = ['json']
+const rowTypes: Writable = ['json', 'ndjson']
+const textOnly: Writable = ['text']
+
+function writableBy(operation: Operation, query: Query): Writable {
+  if (operation.asksForText?.(query) === true) return textOnly
+  return operation.streamsRows === true ? rowTypes : jsonOnly
+}
 
 /** Answers at once where the operation does: a read by OID then needs no promise at all. */
 function handle(
@@ -97,8 +105,8 @@ function handle(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> | undefined {
-  const replyType = negotiate(request.headers.accept, operation.streamsRows === true ? rowTypes : jsonOnly)
   const query = request.query as Query
+  const replyType = negotiate(request.headers.accept, writableBy(operation, query))
   for (const name in query) if (name !== 'fdAlias') checkParameters(query, operation)
   if (operation.isBodyCheckedByEngine === true) requireBody(request.body)
   let statement: Statement | undefined

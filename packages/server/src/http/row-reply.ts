@@ -21,7 +21,7 @@ export interface Replying {
 const newline = 0x0a
 
 /**
- * `rows`: JSON texts in UTF-8, joined by commas or, for NDJSON, newlines; chunks end where rows end. What fails before
+ * `rows`: JSON texts in UTF-8, joined by commas or, for NDJSON, newlines, or text as it is; chunks end where rows end. What fails before
  * anything is sent is thrown, and answered as any failure. `statement`: ends the reply where it is stopped.
  */
 export async function sendRows(

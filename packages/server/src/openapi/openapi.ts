@@ -200,9 +200,15 @@ function textOf({ acceptsPlainText }: Operation): object {
   return { 'text/plain': { schema: { type: 'string', description: 'The field `query` alone.' } } }
 }
 
-function linesOf({ streamsRows }: Operation): object {
+function linesOf({ streamsRows, asksForText }: Operation): object {
   if (streamsRows !== true) return {}
-  return { 'application/x-ndjson': { schema: { type: 'string', description: 'One row a line, each a JSON text.' } } }
+  const text = {
+    'text/plain': { schema: { type: 'string', description: 'With `format=text`: the plans, for people.' } },
+  }
+  return {
+    ...(asksForText === undefined ? {} : text),
+    'application/x-ndjson': { schema: { type: 'string', description: 'One row a line, each a JSON text.' } },
+  }
 }
 
 function problemSchema(): object {

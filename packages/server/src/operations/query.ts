@@ -1,7 +1,7 @@
 /** The operation of the query language (REST interface, section 2). */
-import { AshlarError, type Dialect, type QueryRequest } from '@ashlar/engine'
+import { AshlarError, type Dialect, type ExplainRequest, type QueryRequest } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
-import { booleanParam, type FdOperation, type OperationReply, type OperationRequest } from '../dispatch/operation.ts'
+import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/operation.ts'
 import { wholeReply } from '../dispatch/row-framing.ts'
 import { onceOf } from '../dispatch/run-once.ts'
 import { Type } from '../wire/json-schema.ts'
@@ -25,8 +25,13 @@ export const queryOperations: readonly FdOperation[] = [
     tag: 'Queries',
     queryParameters: {
       explain: {
-        description: 'true: how the last statement would be carried out, instead of its rows.',
-        schema: Type.Boolean({ default: false }),
+        description:
+          'Instead of rows, the plan of each statement. true: how it would be carried out; nothing is. analyze: how it was carried out, operator by operator; its rows are made and not sent, and what it changes is undone.',
+        schema: Type.Union([Type.Boolean(), Type.Literal('analyze')], { default: false }),
+      },
+      format: {
+        description: 'With explain: json, or text for an indented tree, which is text/plain.',
+        schema: Type.Union([Type.Literal('json'), Type.Literal('text')], { default: 'json' }),
       },
       dialect: {
         description: 'For a body of text: ashlar or objectivity, as the field dialect of a JSON body.',
@@ -39,6 +44,7 @@ export const queryOperations: readonly FdOperation[] = [
     keepsReply: true,
     reply: Type.Array(Row),
     streamsRows: true,
+    asksForText: ({ explain, format }) => format === 'text' && isExplained(explain),
     statement: { kind: 'query', text: (body) => (body as QueryFields).query },
     errors: [
       'QuerySyntaxError',
@@ -74,7 +80,7 @@ export const queryOperations: readonly FdOperation[] = [
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
-      const explain = booleanParam(request, 'explain')
+      const explain = explainOf(request)
       const rowSeparator = replyType === 'ndjson' ? '\n' : ','
       const given = parameters === undefined ? {} : { parameters }
       const toReply = (rows: readonly Buffer[]): OperationReply => ({
@@ -89,6 +95,44 @@ export const queryOperations: readonly FdOperation[] = [
     },
   },
 ]
+
+const explainWords: Readonly<Record<string, ExplainRequest['isAnalyzed'] | undefined>> = {
+  true: false,
+  '"true"': false,
+  analyze: true,
+  '"analyze"': true,
+  false: undefined,
+  '"false"': undefined,
+}
+
+function isExplained(explain: unknown): boolean {
+  return typeof explain === 'string' && Object.hasOwn(explainWords, explain) && explainWords[explain] !== undefined
+}
+
+/** Throws MalformedValue, MalformedRequest. */
+function explainOf({ query: { explain, format }, replyType }: OperationRequest): ExplainRequest | undefined {
+  if (explain !== undefined && !(typeof explain === 'string' && Object.hasOwn(explainWords, explain))) {
+    throw new AshlarError('MalformedValue', 'The parameter explain must be given once, as true, false or analyze.')
+  }
+  if (format !== undefined && format !== 'json' && format !== 'text') {
+    throw new AshlarError('MalformedValue', 'The parameter format must be given once, as json or text.')
+  }
+  const isAnalyzed = explain === undefined ? undefined : explainWords[explain]
+  if (isAnalyzed === undefined) {
+    if (format === undefined) return undefined
+    throw new AshlarError(
+      'MalformedRequest',
+      'The parameter format is that of plans: it needs explain=true or explain=analyze.',
+    )
+  }
+  if (format === 'text' && replyType !== 'text') {
+    throw new AshlarError(
+      'MalformedRequest',
+      'Replies of a transaction are JSON: the parameter format cannot be text in it.',
+    )
+  }
+  return { isAnalyzed, format: format ?? 'json' }
+}
 
 function checkLanguage(language = 'do'): void {
   if (language.toLowerCase() === 'do') return

@@ -82,14 +82,85 @@ rule(['2.2.2', '1.4.1'], 'errors tell the place in the text', async () => {
   expect(expectProblem(unknown, 422)).toContain('name')
 })
 
-rule('2.2.11', 'explain changes nothing', async () => {
+rule('2.2.11', 'explain=true: the plan of each statement, none of which is carried out', async () => {
   const before = (await query({ query: codes })).text
+  const text = 'DELETE Shop.Item; UPDATE SCHEMA {DROP CLASS Long}; FROM Shop.Item RETURN code'
   for (const value of ['true', '%22true%22']) {
-    const reply = await server.post(`${fd.at('/v1/query')}&explain=${value}`, { query: 'DELETE Shop.Item' })
-    expect(reply.status, reply.text).toBe(200)
-    expect(reply.json.length).toBeGreaterThan(0)
+    const reply = await server.post(`${fd.at('/v1/query')}&explain=${value}`, { query: text })
+    expect([reply.status, reply.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+    expect(reply.json).toMatchObject([
+      { statement: 'DELETE Shop.Item', operator: 'return', inputs: [{ operator: 'delete', class: 'Shop.Item' }] },
+      { operator: 'schema' },
+      { operator: 'return', inputs: [{ operator: 'extentScan', estimatedRows: 3, candidates: [{ isChosen: true }] }] },
+    ])
   }
   expect((await query({ query: codes })).text).toBe(before)
+})
+
+rule(
+  ['2.2.16', '2.2.11'],
+  'explain=analyze: what each operator took, and nothing stays of what was changed',
+  async () => {
+    const at = `${fd.at('/v1/query')}&explain=analyze`
+    const before = (await query({ query: codes })).text
+    const text = "UPDATE Shop.Item WHERE code > 0 SET name TO 'x' RETURN code; FROM Shop.Item WHERE name = 'x' RETURN *"
+    const reply = await server.post(at, { query: text })
+    expect(reply.json, reply.text).toMatchObject([
+      { returned: 2, inputs: [{ operator: 'update', returned: 2, inputs: [{ operator: 'filter', returned: 2 }] }] },
+      {
+        returned: 2,
+        milliseconds: expect.any(Number),
+        objectsRead: expect.any(Number),
+        heldBytesMax: expect.any(Number),
+      },
+    ])
+    expect((await query({ query: codes })).text).toBe(before)
+    expectProblem(await server.post(at, { query: 'CREATE INDEX i ON Long (n)' }), 422, 'QueryError')
+    expectProblem(await server.post(at, { query: failing }), 422)
+    const key = { 'idempotency-key': 'analyzed-once' }
+    for (const query of ['DELETE Shop.Item', 'DELETE Long']) {
+      expect((await server.send('POST', at, { body: { query }, headers: key })).status).toBe(200)
+    }
+    expect((await query({ query: codes })).text).toBe(before)
+  },
+)
+
+rule('2.2.17', 'format=text: plans as an indented tree', async () => {
+  const at = `${fd.at('/v1/query')}&explain=true`
+  const reply = await server.post(`${at}&format=text`, {
+    query: 'FROM Shop.Item WHERE code = 1 ORDER BY name RETURN name',
+  })
+  expect([reply.status, reply.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
+  expect(reply.text).toBe(
+    [
+      'Return',
+      '  Columns: name',
+      '  ->  Sort',
+      '        By: name',
+      '        ->  Filter',
+      '              Predicate: code = 1',
+      '              ->  Extent scan on Shop.Item  (estimated rows=3)',
+      '                    Candidate: Extent scan on Shop.Item  (estimated rows=3), chosen',
+      '',
+    ].join('\n'),
+  )
+  const refused = { body: { query: codes }, headers: { accept: 'application/json' } }
+  expectProblem(await server.send('POST', `${at}&format=text`, refused), 406, 'NotAcceptable')
+  expect(expectProblem(await server.post(`${fd.at('/v1/query')}&format=text`, { query: codes }), 400)).toContain(
+    'format',
+  )
+})
+
+rule(['2.2.16', '2.2.17'], 'plans in a transaction are JSON, and of what reads where they are analyzed', async () => {
+  const run = (parameters: string, text: string): Promise<Reply> => {
+    const operation = { method: 'POST', uri: `/v1/query?${parameters}`, body: { query: text } }
+    return server.post(fd.at('/v1/transaction'), [operation])
+  }
+  expect((await run('explain=true', 'DELETE Shop.Item')).json).toMatchObject([{ result: [{ operator: 'return' }] }])
+  expect((await run('explain=analyze', codes)).json).toMatchObject([{ result: [{ operator: 'return', returned: 3 }] }])
+  expectProblem(await run('explain=analyze', 'DELETE Shop.Item'), 422, 'QueryError')
+  expectProblem(await run('explain=true&format=text', codes), 400)
+  expect((await query({ query: codes })).json).toHaveLength(3)
 })
 
 rule('2.2.6', 'the language', async () => {

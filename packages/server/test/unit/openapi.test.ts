@@ -65,10 +65,15 @@ describe('the OpenAPI document', () => {
     expect(query?.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)).toEqual([
       'fdAlias',
       'explain',
+      'format',
       'dialect',
     ])
     expect(Object.keys(query?.requestBody?.content ?? {})).toEqual(['application/json', 'text/plain'])
-    expect(Object.keys(query?.responses[200]?.content ?? {})).toEqual(['application/json', 'application/x-ndjson'])
+    expect(Object.keys(query?.responses[200]?.content ?? {})).toEqual([
+      'application/json',
+      'text/plain',
+      'application/x-ndjson',
+    ])
     const create = paths['/v1/object']?.post
     expect(Object.keys(create?.requestBody?.content ?? {})).toEqual(['application/json'])
     expect(Object.keys(create?.responses[201]?.content ?? {})).toEqual(['application/json'])

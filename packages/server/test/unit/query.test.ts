@@ -28,7 +28,8 @@ describe('the body of a query', () => {
       expect((await ask(app, { payload: { query: 'SHOW $a', language, parameters } })).json()).toEqual([1])
     }
     expect((await ask(app)).statusCode).toBe(200)
-    expect(asked[2]).toMatchObject({ text: 'SHOW $a', parameters, explain: false, rowSeparator: ',' })
+    expect(asked[2]).toMatchObject({ text: 'SHOW $a', parameters, rowSeparator: ',' })
+    expect(asked[2]?.explain).toBeUndefined()
     expect(asked[3]).not.toHaveProperty('parameters')
   })
 
@@ -106,24 +107,58 @@ describe('the body of a query', () => {
 
 describe('the parameter explain', () => {
   it.each([
-    ['true', true],
-    ['false', false],
-    ['%22true%22', true],
-    ['"false"', false],
+    ['true', { isAnalyzed: false, format: 'json' }],
+    ['analyze', { isAnalyzed: true, format: 'json' }],
+    ['analyze&format=json', { isAnalyzed: true, format: 'json' }],
+    ['analyze&format=text', { isAnalyzed: true, format: 'text' }],
+    ['false', undefined],
+    ['%22true%22&format=text', { isAnalyzed: false, format: 'text' }],
+    ['"false"', undefined],
   ])('may be %s', async (value, explain) => {
     const { app, asked } = await open()
     expect((await ask(app, { url: `/v1/query?explain=${value}&fdAlias=default` })).statusCode).toBe(200)
-    expect(asked[0]?.explain).toBe(explain)
+    expect(asked[0]?.explain).toEqual(explain)
   })
 
-  it.each(['explain=', 'explain', 'explain=1', 'explain=TRUE', 'explain=true&explain=true'])(
-    'may not be %s',
-    async (parameter) => {
-      const { app, asked } = await open()
-      expect((await ask(app, { url: `/v1/query?${parameter}` })).json()).toMatchObject({ status: 400 })
-      expect(asked).toEqual([])
-    },
-  )
+  it.each([
+    'explain=',
+    'explain',
+    'explain=1',
+    'explain=TRUE',
+    'explain=ANALYZE',
+    'explain=constructor',
+    'explain=true&explain=true',
+    'format=text',
+    'format=json',
+    'explain=false&format=text',
+    'explain=true&format=xml',
+    'explain=true&format=',
+    'explain=analyze&format=text&format=text',
+  ])('may not be %s', async (parameter) => {
+    const { app, asked } = await open()
+    const reply = (await ask(app, { url: `/v1/query?${parameter}` })).json()
+    expect(reply).toMatchObject({ status: 400, message: expect.stringMatching(/The parameter (explain|format) /) })
+    expect(asked).toEqual([])
+  })
+
+  it('with format=text replies text, where Accept does not exclude that', async () => {
+    const { app, asked } = await open(() => chunksOf('Return\n', '  Columns: é\n'))
+    const url = '/v1/query?explain=true&format=text'
+    for (const accept of [undefined, '*/*', 'text/*', 'text/plain', 'application/json, text/plain;q=0.1']) {
+      const reply = await ask(app, { url, headers: accept === undefined ? {} : { accept } })
+      expect([reply.statusCode, reply.body]).toEqual([200, 'Return\n  Columns: é\n'])
+      expect(reply.headers['content-type']).toBe('text/plain; charset=utf-8')
+    }
+    const given = asked.length
+    for (const accept of ['application/json', 'application/x-ndjson', 'text/html', 'text/plain;q=0']) {
+      const reply = await ask(app, { url, headers: { accept } })
+      expect([reply.statusCode, reply.json().type]).toEqual([406, 'NotAcceptable'])
+    }
+    for (const other of ['/v1/query?explain=true', '/v1/query?explain=analyze&format=json', '/v1/query']) {
+      expect((await ask(app, { url: other, headers: { accept: 'text/plain' } })).statusCode).toBe(406)
+    }
+    expect(asked).toHaveLength(given)
+  })
 
   it('is that of this operation alone, which has no other', async () => {
     const { app } = await open()

@@ -42,7 +42,8 @@ export async function* oidsOf(
       for (const [i, part] of access.parts.entries()) {
         assert(part.kind !== 'extent', 'a union has no extent')
         const input = plan.inputs[i] as OperatorPlan
-        for await (const oids of oidsOf(part, run, context, input)) {
+        for await (const oids of context.measured(oidsOf(part, run, context, input), input)) {
+          input.returned += oids.length
           plan.examined += oids.length
           yield oids
         }
@@ -191,7 +192,7 @@ async function* reverseOids(
   const { inner } = access
   assert(inner.kind !== 'extent', 'what is found first is found by an index')
   const found = plan.inputs[0] as OperatorPlan
-  for await (const far of oidsOf(inner, run, context, found)) {
+  for await (const far of context.measured(oidsOf(inner, run, context, found), found)) {
     found.returned += far.length
     for (const oid of far) yield* owners(access, oid, context, plan)
   }
@@ -285,10 +286,13 @@ async function estimateReverse(
   let objects = 0
   let count = 0
   for await (const oids of oidsOf(access.inner, run, context, scratch.inputs[0] as OperatorPlan)) {
+    context.entriesCounted += oids.length
     for (const far of oids) {
       if (++objects > countedObjectsMax) continue
       const range = access.way.kind === 'index' ? referringRange(access.way.format, far) : inverseRange(access, far)
-      count += range === undefined ? 1 : await countLimited(context.snapshot, range, max - count)
+      const owners = range === undefined ? 1 : await countLimited(context.snapshot, range, max - count)
+      context.entriesCounted += owners
+      count += owners
       if (count >= max) return max
     }
     if (objects >= max) return max

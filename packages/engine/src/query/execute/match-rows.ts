@@ -157,6 +157,10 @@ function decidable({ filled, predicatesLeft }: Search): PredicatePlan[] {
   return now
 }
 
+function predicateTexts(predicates: readonly PredicatePlan[]): { readonly predicates?: readonly string[] } {
+  return predicates.length === 0 ? {} : { predicates: predicates.map(({ text }) => text) }
+}
+
 function bindVertex(search: Search, vertex: number, chosen: ChosenAccess, rows: Batches): Batches {
   const { plan, run, context, bound } = search
   const { objects, slot, name } = plan.vertices[vertex] as VertexPlan
@@ -169,7 +173,7 @@ function bindVertex(search: Search, vertex: number, chosen: ChosenAccess, rows: 
   const start = objectRows(objects, chosen, run, context, undefined, [])
   const operator = operatorPlan(
     'vertices',
-    { name: name ?? null },
+    { name: name ?? null, ...predicateTexts(predicates) },
     before === undefined ? [start.operator] : [before, start.operator],
   )
   search.operator = operator
@@ -189,7 +193,7 @@ function bindVertex(search: Search, vertex: number, chosen: ChosenAccess, rows: 
       }
     }
   }
-  return bind()
+  return context.measured(bind(), operator)
 }
 
 function decidableByVertex({ predicatesLeft }: Search, slot: number): void {
@@ -270,6 +274,7 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
     attributes: names.size > 8 ? 'all' : [...names],
     ...(edge.isVariable ? { edges: `${edge.min}..${edge.max}` } : {}),
     mode: pattern.mode,
+    ...predicateTexts(predicates),
     get backwardBy() {
       return neighbours.ways.size === 0 ? undefined : [...neighbours.ways]
     },
@@ -288,7 +293,7 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
       }
     }
   }
-  return walk()
+  return context.measured(walk(), operator)
 }
 
 type Direction = 'forward' | 'backward' | 'either'

@@ -10,12 +10,13 @@ import type { Awaitable } from '../../store/store.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { Access, OrderedAccess } from '../plan/access.ts'
 import { describeAccess } from '../plan/describe-access.ts'
-import { type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
+import { type Candidate, type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
+import { bestOf } from '../plan/plan-access.ts'
 import type { ObjectsPlan, OrderPlan } from '../plan/plan-select.ts'
 import { estimate, indexRanges, oidsOf } from './access-oids.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import type { ObjectView } from './object-view.ts'
-import type { Evaluate, Run } from './run.ts'
+import { type Evaluate, type Run, unknownValue } from './run.ts'
 import { sortKey } from './sort-key.ts'
 import type { StatementContext } from './statement-context.ts'
 import { turnDue, Work } from './work.ts'
@@ -31,6 +32,29 @@ const candidatesMin = 1_000
 export interface ChosenAccess {
   readonly access: Access | OrderedAccess
   readonly estimated: number
+  /** Where the statement is explained: what was considered. */
+  readonly considered?: Considered | undefined
+}
+
+/** Access paths with what they were estimated to give, and up to where that was counted. */
+class Considered {
+  /** The choice depends on values that are not known before the statement runs. */
+  isDeferred = false
+  private readonly estimates = new Map<Access | OrderedAccess, { estimated: number; isAtLeast: boolean }>()
+
+  note(access: Access | OrderedAccess, estimated: number, max: number): void {
+    this.estimates.set(access, { estimated, isAtLeast: estimated >= max })
+  }
+
+  candidates(plan: ObjectsPlan, chosen: Access | OrderedAccess): Candidate[] {
+    const ordered = plan.ordered === undefined ? [] : [plan.ordered]
+    const known = [...plan.accesses, ...ordered, ...this.estimates.keys(), chosen]
+    return [...new Set(known)].map((access) => {
+      const { estimated, isAtLeast = false } = this.estimates.get(access) ?? {}
+      const isChosen = access === chosen && !this.isDeferred
+      return { plan: describeAccess(access, plan), estimated, isAtLeast, isChosen }
+    })
+  }
 }
 
 /** `wanted`: how many rows are taken in the order asked for; undefined = all of them. */
@@ -40,25 +64,57 @@ export async function chooseAccess(
   context: StatementContext,
   wanted: number | undefined,
 ): Promise<ChosenAccess> {
+  if (context.probe === undefined) return choose(plan, run, context, wanted, undefined)
+  const considered = new Considered()
+  try {
+    return { ...(await choose(plan, run, context, wanted, considered)), considered }
+  } catch (error) {
+    if (error !== unknownValue) throw error
+    considered.isDeferred = true
+    return { access: likelyAccess(plan), estimated: await estimateExtent(plan, context), considered }
+  }
+}
+
+/** Where values are not known yet. */
+function likelyAccess({ references, accesses, ordered, classes }: ObjectsPlan): Access | OrderedAccess {
+  if (references !== undefined) return { kind: 'objects', references }
+  return bestOf(accesses) ?? ordered ?? { kind: 'extent', classes }
+}
+
+async function choose(
+  plan: ObjectsPlan,
+  run: Run,
+  context: StatementContext,
+  wanted: number | undefined,
+  considered: Considered | undefined,
+): Promise<ChosenAccess> {
   const { accesses, ordered, references } = plan
   if (references !== undefined) {
     const access: Access = { kind: 'objects', references }
-    return { access, estimated: await estimate(access, run, context, candidatesMin) }
+    const estimated = await estimate(access, run, context, candidatesMin)
+    considered?.note(access, estimated, Number.POSITIVE_INFINITY)
+    return { access, estimated }
   }
   const exact = accesses.find(isAtMostOne)
-  if (exact !== undefined) return { access: exact, estimated: 1 }
+  if (exact !== undefined) {
+    considered?.note(exact, 1, Number.POSITIVE_INFINITY)
+    return { access: exact, estimated: 1 }
+  }
   const fewMax = context.isFar && ordered === undefined ? fewCandidatesAfar : fewCandidates
-  const few = await cheapest(accesses, run, context, fewMax)
+  const few = await cheapest(accesses, run, context, fewMax, considered)
   if (few !== undefined && few.estimated < fewMax) return few
+  const all: Access = { kind: 'extent', classes: plan.classes }
   const extent = await estimateExtent(plan, context)
+  considered?.note(all, extent, Number.POSITIVE_INFINITY)
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
-  const best = few === undefined ? undefined : await cheapest(accesses, run, context, max)
+  const best = few === undefined ? undefined : await cheapest(accesses, run, context, max, considered)
   const isOrderUseful = ordered !== undefined && (wanted !== undefined || best === undefined)
   if (isOrderUseful && (best === undefined || best.estimated >= candidatesMin || isNarrowedBy(ordered, best.access))) {
+    considered?.note(ordered, wanted ?? extent, Number.POSITIVE_INFINITY)
     return { access: ordered, estimated: wanted ?? extent }
   }
   if (best !== undefined && best.estimated < max) return best
-  return { access: { kind: 'extent', classes: plan.classes }, estimated: extent }
+  return { access: all, estimated: extent }
 }
 
 /** The other access reads the same range of the same index: in its order, fewer entries can be enough. */
@@ -82,11 +138,13 @@ async function cheapest(
   run: Run,
   context: StatementContext,
   max: number,
+  considered: Considered | undefined,
 ): Promise<ChosenAccess | undefined> {
   let best: ChosenAccess | undefined
   for (const access of accesses) {
     const limit = best === undefined ? max : best.estimated
     const estimated = limit === 0 ? 0 : await estimate(access, run, context, limit)
+    considered?.note(access, estimated, limit)
     if (best === undefined || estimated < best.estimated) best = { access, estimated }
     if (best.estimated === 0) break
   }
@@ -94,7 +152,10 @@ async function cheapest(
 }
 
 /** From where the last objects of the containers stand: deleted ones count, none is read. */
-async function estimateExtent({ classNumbers }: ObjectsPlan, context: StatementContext): Promise<number> {
+export async function estimateExtent(
+  { classNumbers }: Pick<ObjectsPlan, 'classNumbers'>,
+  context: StatementContext,
+): Promise<number> {
   const containers = await context.containersOf(classNumbers)
   const { ranges } = await context.snapshot.read(
     [],
@@ -119,9 +180,10 @@ export function objectRows(
   wanted: number | undefined,
   orderBy: readonly OrderPlan[],
 ): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: OperatorPlan } {
-  const { access } = chosen
+  const { access, considered } = chosen
   const source = describeAccess(access, plan)
-  source.estimated = chosen.estimated
+  if (considered?.isDeferred !== true) source.estimated = chosen.estimated
+  if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const isFiltered = plan.recordFilter !== undefined || plan.restFilter !== undefined
   const filter = isFiltered ? operatorPlan('filter', { predicate: plan.whereText }, [source]) : undefined
   const work = { plan, run, context, source, filter }
@@ -131,7 +193,8 @@ export function objectRows(
       : access.kind === 'ordered'
         ? scanOrdered(work, access, wanted, orderBy)
         : fetchObjects(work, access, wanted)
-  return { rows, operator: filter ?? source }
+  const operator = filter ?? source
+  return { rows: context.measured(rows, operator), operator }
 }
 
 interface ObjectScan {

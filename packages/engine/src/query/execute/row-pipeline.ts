@@ -4,7 +4,7 @@ import type { ClausesPlan } from '../plan/plan-select.ts'
 import { groupRows } from './group-rows.ts'
 import { countOf, limitRows } from './limit-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from './row.ts'
-import type { Run } from './run.ts'
+import { type Run, unknownValue } from './run.ts'
 import { sortRows } from './sort-rows.ts'
 import type { StatementContext } from './statement-context.ts'
 
@@ -26,11 +26,13 @@ export async function runClauses<R>(
   let rows: AsyncIterable<readonly OutputRow<R>[]> = asOutput(input.rows)
   if (group !== undefined) {
     const aggregates = group.aggregates.map(({ function: name }) => name)
-    operator = operatorPlan('group', { keys: group.keys.length, aggregates }, [operator])
-    rows = counted(
+    const details = { keys: group.keys.length, aggregates, ...group.texts }
+    operator = operatorPlan('group', details, [operator])
+    const grouped = counted(
       later(() => groupRows(input.rows, group, kind, run, context)),
       operator,
     )
+    rows = context.measured(grouped, operator)
   }
   if (orderBy.length > 0 && !input.isOrdered) {
     const wanted = await rowsWanted(plan, run, context)
@@ -38,10 +40,11 @@ export async function runClauses<R>(
     operator = operatorPlan('sort', { by: plan.orderText, ...(wanted === undefined ? {} : { first: wanted }) }, [
       operator,
     ])
-    rows = counted(
+    const sorted = counted(
       later(() => sortRows(unsorted, orderBy, wanted, kind, run, context)),
       operator,
     )
+    rows = context.measured(sorted, operator)
   }
   if (skip !== undefined || take !== undefined) {
     const details = {
@@ -49,7 +52,7 @@ export async function runClauses<R>(
       ...(take === undefined ? {} : { take: take.text }),
     }
     operator = operatorPlan('limit', details, [operator])
-    rows = counted(limitRows(rows, plan, kind, run, context), operator)
+    rows = context.measured(counted(limitRows(rows, plan, kind, run, context), operator), operator)
   }
   return { rows, operator }
 }
@@ -61,7 +64,12 @@ export async function rowsWanted(
   context: StatementContext,
 ): Promise<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
-  return ((await countOf(skip, run, context)) ?? 0) + ((await countOf(take, run, context)) ?? 0)
+  try {
+    return ((await countOf(skip, run, context)) ?? 0) + ((await countOf(take, run, context)) ?? 0)
+  } catch (error) {
+    if (error !== unknownValue) throw error
+    return undefined
+  }
 }
 
 const noAggregates: readonly unknown[] = []
@@ -78,7 +86,11 @@ async function* later<T>(make: () => Promise<readonly T[]>): AsyncGenerator<read
   for (let at = 0; at < rows.length; at += batchRows) yield rows.slice(at, at + batchRows)
 }
 
-async function* counted<T>(batches: AsyncIterable<readonly T[]>, operator: OperatorPlan): AsyncGenerator<readonly T[]> {
+/** The rows as they come; the operator knows how many. */
+export async function* counted<T>(
+  batches: AsyncIterable<readonly T[]>,
+  operator: OperatorPlan,
+): AsyncGenerator<readonly T[]> {
   for await (const rows of batches) {
     operator.returned += rows.length
     yield rows

@@ -23,9 +23,9 @@ import { assigning, attributesOf, type Changing } from './change-values.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { chooseAccess, objectRows } from './object-rows.ts'
 import type { ObjectView } from './object-view.ts'
-import { runClauses } from './row-pipeline.ts'
+import { counted, type Pipeline, runClauses } from './row-pipeline.ts'
 import type { Run } from './run.ts'
-import { type Inputs, newRun, objectRowKind } from './run-select.ts'
+import { type Inputs, newRun, objectRowKind, returned } from './run-select.ts'
 import type { StatementContext } from './statement-context.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 import { projectionWriter, writeObject, writeRows } from './write-rows.ts'
@@ -40,7 +40,7 @@ export async function runUpdate(
   const run = newRun(plan.slots, plan.constants, inputs, before)
   const { slot } = plan.objects
   const changed: Oid[] = []
-  for await (const views of await qualifying(plan, run, before)) {
+  for await (const views of await qualifying('update', plan, run, before)) {
     changing.count(views.length)
     const worked = await evaluateRows(before, views, (view) => {
       run.slots[slot] = view
@@ -87,7 +87,7 @@ export async function runDelete(
 ): Promise<Oid[]> {
   const run = newRun(plan.slots, plan.constants, inputs, before)
   const deleted: Oid[] = []
-  for await (const views of await qualifying(plan, run, before)) {
+  for await (const views of await qualifying('delete', plan, run, before)) {
     changing.count(views.length)
     const oids = views.map(({ oid }) => oid)
     await changing.unit.objects.loadAll(oids)
@@ -105,9 +105,49 @@ export async function runDelete(
   return deleted
 }
 
-async function qualifying(plan: ChangePlan, run: Run, context: StatementContext): Promise<AsyncIterable<ObjectView[]>> {
+async function qualifying(
+  kind: 'update' | 'delete',
+  plan: ChangePlan,
+  run: Run,
+  context: StatementContext,
+): Promise<AsyncIterable<readonly ObjectView[]>> {
   const chosen = await chooseAccess(plan.objects, run, context, undefined)
-  return objectRows(plan.objects, chosen, run, context, undefined, []).rows
+  const { rows, operator } = objectRows(plan.objects, chosen, run, context, undefined, [])
+  if (context.probe === undefined) return rows
+  const changes = operatorPlan(kind, { class: plan.sourceClass.name }, [operator])
+  context.probe.root = changes
+  return counted(rows, changes)
+}
+
+/** For the plan of a statement that is not carried out: how its objects are found, and what is made of them. */
+export async function planChangeRun(
+  kind: 'update' | 'delete',
+  plan: ChangePlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<void> {
+  const run = newRun(plan.slots, plan.constants, inputs, context)
+  await qualifying(kind, plan, run, context)
+  await returning(plan, [], run, context)
+}
+
+/** The objects as `context` sees them, and what RETURN makes of them. */
+async function returning(
+  plan: ChangePlan,
+  oids: readonly Oid[],
+  run: Run,
+  context: StatementContext,
+): Promise<Pipeline<ObjectView>> {
+  async function* views(): AsyncGenerator<ObjectView[]> {
+    for (const part of context.reader.parts(oids)) {
+      const loaded = await context.reader.load(part)
+      yield loaded.filter((view) => view !== undefined)
+    }
+  }
+  const operator = context.probe?.root ?? operatorPlan('changed')
+  const input = { rows: views(), operator, isOrdered: false }
+  const pipeline = await runClauses(input, plan.clauses, objectRowKind(plan.objects.slot), run, context)
+  return returned(pipeline, plan.clauses, context)
 }
 
 /** What RETURN asks of the objects as `context` sees them; without RETURN, their representations. */
@@ -120,14 +160,7 @@ export async function* changedChunks(
 ): AsyncGenerator<Buffer> {
   const run = newRun(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(plan.objects.slot)
-  async function* views(): AsyncGenerator<ObjectView[]> {
-    for (const part of context.reader.parts(oids)) {
-      const loaded = await context.reader.load(part)
-      yield loaded.filter((view) => view !== undefined)
-    }
-  }
-  const input = { rows: views(), operator: operatorPlan('changed'), isOrdered: false }
-  const { rows } = await runClauses(input, plan.clauses, kind, run, context)
+  const { rows } = await returning(plan, oids, run, context)
   const { projections } = plan.clauses
   const write =
     projections === undefined

@@ -1,12 +1,11 @@
 /** MATCH … RETURN: as JSON text for a reply, or as values for a statement around it. */
-import type { OperatorPlan } from '../plan/operator-plan.ts'
 import type { MatchPlan } from '../plan/plan-match.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import { type MatchRow, matchRowKind, matchRows } from './match-rows.ts'
 import { type Pipeline, runClauses } from './row-pipeline.ts'
 import type { Run } from './run.ts'
-import { countRows, described, held, type Inputs, newRun } from './run-select.ts'
+import { held, type Inputs, newRun, returned } from './run-select.ts'
 import type { StatementContext } from './statement-context.ts'
 import { projectionWriter, writeRows } from './write-rows.ts'
 
@@ -18,7 +17,7 @@ async function startMatch(
   const run = newRun(plan.slots, plan.constants, inputs, context)
   const { rows, operator } = await matchRows(plan, run, context)
   const pipeline = await runClauses({ rows, operator, isOrdered: false }, plan.clauses, matchRowKind, run, context)
-  return { run, pipeline }
+  return { run, pipeline: returned(pipeline, plan.clauses, context) }
 }
 
 export async function* matchChunks(
@@ -49,22 +48,7 @@ export async function matchValues(plan: MatchPlan, inputs: Inputs, context: Stat
   return values
 }
 
-export async function explainMatch(
-  plan: MatchPlan,
-  inputs: Inputs,
-  context: StatementContext,
-  isAnalyzed: boolean,
-): Promise<Record<string, unknown>> {
-  const { run, pipeline } = await startMatch(plan, inputs, context)
-  const output: OperatorPlan = {
-    operator: 'return',
-    details: {},
-    inputs: [pipeline.operator],
-    examined: 0,
-    returned: 0,
-  }
-  const started = performance.now()
-  const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, run, context)
-  if (isAnalyzed) await countRows(pipeline, write, context, output)
-  return described(output, isAnalyzed, context, performance.now() - started)
+/** For the plan of a statement that is not carried out. */
+export async function planMatchRun(plan: MatchPlan, inputs: Inputs, context: StatementContext): Promise<void> {
+  await startMatch(plan, inputs, context)
 }

@@ -1,15 +1,14 @@
 /** FROM … RETURN and LOOKUP carried out: as JSON text for a reply, or as values for a statement around it. */
 import { containerExtent } from '../../records/object-key.ts'
 import { compareOids, type Oid } from '../../types/oid.ts'
-import { describePlan, type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
-import type { ChangePlan } from '../plan/plan-change.ts'
-import type { SelectPlan } from '../plan/plan-select.ts'
+import { operatorPlan } from '../plan/operator-plan.ts'
+import type { ClausesPlan, SelectPlan } from '../plan/plan-select.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import { type ChosenAccess, chooseAccess, objectRows } from './object-rows.ts'
 import type { ObjectView } from './object-view.ts'
 import type { OutputRow, RowKind } from './row.ts'
-import { type Pipeline, rowsWanted, runClauses } from './row-pipeline.ts'
+import { counted, type Pipeline, rowsWanted, runClauses } from './row-pipeline.ts'
 import type { Run } from './run.ts'
 import type { StatementContext } from './statement-context.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
@@ -60,10 +59,30 @@ async function startSelect(plan: SelectPlan, inputs: Inputs, context: StatementC
   const wanted = await rowsWanted(plan.clauses, run, context)
   const chosen: ChosenAccess = await chooseAccess(plan.objects, run, context, wanted)
   const { rows, operator } = objectRows(plan.objects, chosen, run, context, wanted, plan.clauses.orderBy)
-  if (chosen.access.kind === 'extent' && isCountOfAll(plan)) return { run, kind, pipeline: countAll(plan, context) }
+  if (chosen.access.kind === 'extent' && isCountOfAll(plan)) {
+    return { run, kind, pipeline: returned(countAll(plan, context), plan.clauses, context) }
+  }
   const isOrdered = chosen.access.kind === 'ordered'
   const pipeline = await runClauses({ rows, operator, isOrdered }, plan.clauses, kind, run, context)
-  return { run, kind, pipeline }
+  return { run, kind, pipeline: returned(pipeline, plan.clauses, context) }
+}
+
+/** What a reply is made of; where the statement is explained, its plan is known by then. */
+export function returned<R>(
+  pipeline: Pipeline<R>,
+  { projections }: ClausesPlan,
+  { probe }: StatementContext,
+): Pipeline<R> {
+  if (probe === undefined) return pipeline
+  const columns = projections?.map(({ name }) => name) ?? '*'
+  const operator = operatorPlan('return', { columns }, [pipeline.operator])
+  probe.root = operator
+  return { operator, rows: counted(pipeline.rows, operator) }
+}
+
+/** For the plan of a statement that is not carried out. */
+export async function planSelectRun(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<void> {
+  await startSelect(plan, inputs, context)
 }
 
 function isCountOfAll({ objects, clauses }: SelectPlan): boolean {
@@ -85,7 +104,7 @@ function countAll(plan: SelectPlan, context: StatementContext): Pipeline<ObjectV
     operator.returned = 1
     yield [{ row: undefined, aggregates: (plan.clauses.group?.aggregates ?? []).map(() => count) }]
   }
-  return { rows: rows(), operator }
+  return { rows: context.measured(rows(), operator), operator }
 }
 
 const countedAtOnce = 4_096
@@ -148,63 +167,4 @@ export async function lookUp(plan: SelectPlan, inputs: Inputs, context: Statemen
     }
   }
   return lowest
-}
-
-/** The plan that was chosen; with `isAnalyzed`, after all rows were gone through. */
-export async function explainSelect(
-  plan: SelectPlan,
-  inputs: Inputs,
-  context: StatementContext,
-  isAnalyzed: boolean,
-): Promise<Record<string, unknown>> {
-  const { run, kind, pipeline } = await startSelect(plan, inputs, context)
-  const output = { operator: 'return', details: {}, inputs: [pipeline.operator], examined: 0, returned: 0 }
-  const started = performance.now()
-  if (isAnalyzed) {
-    const write = rowWriter(plan, kind, run, context)
-    await countRows(pipeline, write, context, output)
-  }
-  return described(output, isAnalyzed, context, performance.now() - started)
-}
-
-/** Goes through all rows, as a reply would. */
-export async function countRows<R>(
-  pipeline: Pipeline<R>,
-  write: WriteRow<R>,
-  context: StatementContext,
-  output: OperatorPlan,
-): Promise<void> {
-  async function* counted(): AsyncGenerator<readonly OutputRow<R>[]> {
-    for await (const rows of pipeline.rows) {
-      output.returned += rows.length
-      yield rows
-    }
-  }
-  for await (const _chunk of writeRows(counted(), write, ',', context));
-}
-
-export function described(
-  plan: OperatorPlan,
-  isAnalyzed: boolean,
-  { reader }: StatementContext,
-  ms: number,
-): Record<string, unknown> {
-  const { objectsRead, linksRead } = reader
-  return {
-    ...describePlan(plan, isAnalyzed),
-    ...(isAnalyzed ? { objectsRead, linksRead, milliseconds: Math.round(ms * 100) / 100 } : {}),
-  }
-}
-
-/** How the objects of an UPDATE or DELETE are found. */
-export async function explainChange(
-  operator: string,
-  plan: ChangePlan,
-  inputs: Inputs,
-  context: StatementContext,
-): Promise<Record<string, unknown>> {
-  const run = newRun(plan.slots, plan.constants, inputs, context)
-  const chosen = await chooseAccess(plan.objects, run, context, undefined)
-  const { operator: source } = objectRows(plan.objects, chosen, run, context, undefined, [])
-  return describePlan(operatorPlan(operator, {}, [source]), false)
 }

@@ -20,6 +20,9 @@ export interface ObjectReader {
 /** Thrown where an object has to be waited for. One value, because making an error each time would cost too much. */
 export const pending: unique symbol = Symbol('pending')
 
+/** Thrown where EXPLAIN, which carries nothing out, has no value: of variables and nested statements. */
+export const unknownValue: unique symbol = Symbol('unknown value')
+
 export interface Run {
   /** The context objects (ObjectView) and elements of the row at hand. */
   readonly slots: unknown[]

@@ -12,6 +12,9 @@ import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import type { Dialect } from '../dialect.ts'
+import { measuredRows } from '../explain/measured-rows.ts'
+import type { StatementProbe } from '../explain/statement-probe.ts'
+import type { OperatorPlan } from '../plan/operator-plan.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 import { Work } from './work.ts'
 
@@ -28,6 +31,8 @@ export interface TextContext {
   readonly memory: RequestMemory
   /** Ticks since 0001-01-01 in UTC. */
   readonly now: number
+  /** Nothing that its statements change is committed. */
+  readonly isUndone?: boolean
 }
 
 export class StatementContext {
@@ -36,6 +41,10 @@ export class StatementContext {
   readonly catalog: Catalog
   readonly reader: SnapshotReader
   readonly work = new Work()
+  /** Where the statement is explained. */
+  readonly probe: StatementProbe | undefined
+  /** Entries that were counted to choose access paths. */
+  entriesCounted = 0
   private expansions = 0
   private heldRows = 0
 
@@ -45,8 +54,16 @@ export class StatementContext {
   private readonly containers = new Map<ReadonlySet<ClassNumber>, Promise<Container[]>>()
 
   /** `youngContainers`: those in which a transaction may have new objects. */
-  constructor(texts: TextContext, snapshot: Snapshot, catalog: Catalog, youngContainers: readonly Container[] = []) {
+  constructor(
+    texts: TextContext,
+    snapshot: Snapshot,
+    catalog: Catalog,
+    youngContainers: readonly Container[] = [],
+    probe?: StatementProbe,
+  ) {
     this.texts = texts
+    this.probe = probe
+    probe?.reads(this)
     this.youngContainers = youngContainers
     this.snapshot = snapshot
     this.catalog = catalog
@@ -80,12 +97,24 @@ export class StatementContext {
 
   /** How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. */
   async countEntries(range: KeyRange, max: number): Promise<number> {
+    const count = await this.countedEntries(range, max)
+    this.entriesCounted += count
+    return count
+  }
+
+  private async countedEntries(range: KeyRange, max: number): Promise<number> {
     if (!this.isFar) return countLimited(this.snapshot, range, max)
     // Few are read at once instead: whoever wants them has them then, without another trip.
     const oids: Oid[] = []
     for await (const batch of readIndexOids(this.snapshot, range, false, { limit: max })) oids.push(...batch)
     if (oids.length < max) this.counted.set(nameOf(range), oids)
     return oids.length
+  }
+
+  /** What the operator's rows take is noted where the statement is analyzed; else they are handed on as they are. */
+  measured<T>(rows: AsyncGenerator<T>, operator: OperatorPlan): AsyncGenerator<T> {
+    const nowMs = this.probe?.nowMs
+    return nowMs === undefined ? rows : measuredRows(rows, operator, this.reader, nowMs)
   }
 
   /** In the order of the index, in batches, of `batch` entries each if it is given. */

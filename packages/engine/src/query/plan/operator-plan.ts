@@ -4,11 +4,35 @@ export interface OperatorPlan {
   readonly operator: string
   /** What it does, by name: the index, the predicate, the key. */
   readonly details: Readonly<Record<string, unknown>>
-  /** Objects, index entries or rows that it looked at: estimated before, counted by ANALYZE. */
+  /** How many rows it was expected to find; undefined where that is not estimated, or only known when the statement runs. */
   estimated?: number
+  /** The access paths among which this one was chosen. */
+  candidates?: readonly Candidate[]
+  /** What it has looked at: objects, index entries or edges. Of operators that only take rows, those of their inputs. */
   examined: number
   returned: number
   readonly inputs: readonly OperatorPlan[]
+  /** Of operators that ANALYZE measures apart from others; including what lies below. */
+  measured?: Measures
+}
+
+/** What was measured of an operator, together with those from which its rows come. */
+export interface Measures {
+  ms: number
+  /** Objects that were read by their OIDs. */
+  objectsRead: number
+  /** Link entries that were read. */
+  linksRead: number
+}
+
+/** An access path that was considered. */
+export interface Candidate {
+  readonly plan: OperatorPlan
+  /** Undefined: another one was taken before it was estimated, or it depends on values that are only known at run time. */
+  readonly estimated: number | undefined
+  /** Counting ended there: it gives as many rows or more. */
+  readonly isAtLeast: boolean
+  readonly isChosen: boolean
 }
 
 export function operatorPlan(
@@ -19,24 +43,69 @@ export function operatorPlan(
   return { operator, details, inputs, examined: 0, returned: 0 }
 }
 
+export function newMeasures(): Measures {
+  return { ms: 0, objectsRead: 0, linksRead: 0 }
+}
+
 /** What another run of the same plan has counted. */
 export function addCounts(to: OperatorPlan, from: OperatorPlan): void {
   to.examined += from.examined
   to.returned += from.returned
+  if (from.measured !== undefined) {
+    to.measured ??= newMeasures()
+    addMeasures(to.measured, from.measured)
+  }
   for (const [i, input] of to.inputs.entries()) {
     const other = from.inputs[i]
     if (other !== undefined) addCounts(input, other)
   }
 }
 
+function addMeasures(to: Measures, from: Measures): void {
+  to.ms += from.ms
+  to.objectsRead += from.objectsRead
+  to.linksRead += from.linksRead
+}
+
 /** `isAnalyzed`: with what was counted. */
 export function describePlan(plan: OperatorPlan, isAnalyzed: boolean): Record<string, unknown> {
-  const { operator, details, estimated, examined, returned, inputs } = plan
+  const { operator, details, estimated, candidates, inputs } = plan
   return {
     operator,
     ...details,
     ...(estimated === undefined ? {} : { estimatedRows: estimated }),
-    ...(isAnalyzed ? { examined, returned } : {}),
+    ...(candidates === undefined || candidates.length === 0 ? {} : { candidates: candidates.map(describeCandidate) }),
+    ...(isAnalyzed ? countsOf(plan) : {}),
     ...(inputs.length === 0 ? {} : { inputs: inputs.map((input) => describePlan(input, isAnalyzed)) }),
+  }
+}
+
+/** Operators that only take rows from others, and look at nothing themselves. */
+const takers: readonly string[] = ['return', 'group', 'sort', 'limit', 'update', 'delete', 'vertices']
+
+function countsOf({ operator, examined, returned, inputs, measured }: OperatorPlan): Record<string, unknown> {
+  const taken = inputs.at(-1)?.returned ?? 0
+  return {
+    examined: takers.includes(operator) ? taken : examined,
+    returned,
+    ...(measured === undefined ? {} : describeMeasures(measured)),
+  }
+}
+
+export function describeMeasures({ ms, objectsRead, linksRead }: Measures): Record<string, unknown> {
+  return { objectsRead, linksRead, milliseconds: roundedMs(ms) }
+}
+
+/** To the microsecond. */
+function roundedMs(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
+}
+
+function describeCandidate({ plan, estimated, isAtLeast, isChosen }: Candidate): Record<string, unknown> {
+  return {
+    ...describePlan(plan, false),
+    ...(estimated === undefined ? {} : { estimatedRows: estimated }),
+    ...(isAtLeast ? { isAtLeast } : {}),
+    ...(isChosen ? { isChosen } : {}),
   }
 }

@@ -39,7 +39,7 @@ export function accessesFor(cls: SchemaClass, conditions: readonly Condition[], 
 }
 
 /** Before the data is there: OIDs, then unique equality, then the index of which most is known. */
-function bestOf(accesses: readonly Access[]): Access | undefined {
+export function bestOf(accesses: readonly Access[]): Access | undefined {
   const [best] = [...accesses].sort((one, other) => rank(other) - rank(one))
   return best
 }

@@ -24,6 +24,8 @@ export interface PredicatePlan {
   /** Slots of vertices, edges and walks. */
   readonly needs: ReadonlySet<number>
   readonly evaluate: Evaluate
+  /** As written, for EXPLAIN. */
+  readonly text: string
 }
 
 export interface MatchPlan {
@@ -52,7 +54,9 @@ export function planMatch(bound: BoundMatch, slots: number, formats: RecordForma
       .map(({ predicate }) => predicate)
     return planVertex(vertex, own, planning)
   })
-  const predicates = needed.map(({ predicate, needs }) => ({ needs, evaluate: planning.compiler.compile(predicate) }))
+  const predicates = needed.map(({ predicate, needs }) => {
+    return { needs, evaluate: planning.compiler.compile(predicate), text: text.slice(predicate.start, predicate.end) }
+  })
   const clausesPlan = planClauses(clauses, planning)
   return {
     vertices: plans,

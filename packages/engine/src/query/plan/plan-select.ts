@@ -49,6 +49,8 @@ export interface GroupPlan {
   readonly keys: readonly { readonly evaluate: Evaluate; readonly type: ValueType }[]
   readonly aggregates: readonly AggregatePlan[]
   readonly having: Evaluate | undefined
+  /** As written, for EXPLAIN. */
+  readonly texts: { readonly by?: readonly string[]; readonly having?: string }
   /** True where nothing is asked of the rows but how many there are. */
   readonly isCountOnly: boolean
 }
@@ -164,7 +166,7 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
   const { compiler, text } = planning
   const { groupBy, aggregates, having, orderBy, projections } = clauses
   const first = orderBy[0]?.expression
-  const last = orderBy.at(-1)?.expression
+  const last = orderBy.at(-1)
   return {
     group:
       groupBy === undefined
@@ -180,12 +182,16 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
               span: { start, end },
             })),
             having: having === undefined ? undefined : compiler.compile(having),
+            texts: groupTexts(clauses, text),
             isCountOnly: isCountOnly(clauses),
           },
     orderBy: orderBy.map(({ expression, type, isDescending }) => {
       return { evaluate: compiler.compile(expression), type, isDescending }
     }),
-    orderText: first === undefined || last === undefined ? '' : text.slice(first.start, last.end),
+    orderText:
+      first === undefined || last === undefined
+        ? ''
+        : `${text.slice(first.start, last.expression.end)}${last.isDescending ? ' DESC' : ''}`,
     skip: planLimiter(clauses.skip, planning),
     take: planLimiter(clauses.take, planning),
     projections: projections?.map(({ name, expression }) => ({
@@ -194,6 +200,14 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
       evaluate: compiler.compile(expression),
       type: expression.type,
     })),
+  }
+}
+
+function groupTexts({ groupBy = [], having }: BoundClauses, text: string): GroupPlan['texts'] {
+  const textOf = ({ start, end }: Bound): string => text.slice(start, end)
+  return {
+    ...(groupBy.length === 0 ? {} : { by: groupBy.map(textOf) }),
+    ...(having === undefined ? {} : { having: textOf(having) }),
   }
 }
 

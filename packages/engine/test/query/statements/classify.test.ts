@@ -56,10 +56,19 @@ describe('classify', () => {
     })
   }
 
-  it('takes the last statement for one that is explained where that is asked for', async () => {
+  it('takes what is explained for reading, and what is analyzed for what it is', async () => {
+    const classified = async (text: string, isAnalyzed: boolean): Promise<unknown> => {
+      let effect: unknown
+      await withDatabase((fd) => {
+        effect = fd.classify({ text, explain: { isAnalyzed, format: 'json' } })
+      })
+      return effect
+    }
+    expect(await classified('DELETE Car; SHOW 1', false)).toBe('read')
+    expect(await classified('DELETE Car; SHOW 1', true)).toBe('write')
     await withDatabase((fd) => {
-      expect(fd.classify({ text: 'DELETE Car', explain: true })).toBe('read')
-      expect(fd.classify({ text: 'DELETE Car; SHOW 1', explain: true })).toBe('write')
+      expect(fd.classify({ text: 'EXPLAIN DELETE Car' })).toBe('read')
+      expect(fd.classify({ text: 'EXPLAIN ANALYZE DELETE Car' })).toBe('write')
     })
   })
 

@@ -1,0 +1,71 @@
+/** EXPLAIN ANALYZE: which statement of a text is under way, what it takes, and what the request holds meanwhile. */
+import type { RequestMemory } from '../../budget/request-memory.ts'
+import type { TimeSlice } from '../../store/time-slice.ts'
+import type { Statement } from '../ast.ts'
+import { StatementProbe } from './statement-probe.ts'
+
+export interface AnalyzedStatement {
+  readonly probe: StatementProbe
+  /** What the request was charged with at most: by the statement and what it uses of those before. */
+  heldBytesMax: number
+  /** The same of its transaction. */
+  changedBytesMax: number
+}
+
+export class Analysis {
+  /** Those that are not part of another one, in the order in which they were carried out. */
+  readonly statements: AnalyzedStatement[] = []
+  private readonly slice: MeasuredSlice
+  private readonly memory: RequestMemory
+  private probe: StatementProbe | undefined
+
+  constructor(slice: MeasuredSlice, memory: RequestMemory) {
+    this.slice = slice
+    this.memory = memory
+  }
+
+  /** Of the statement under way. */
+  get current(): StatementProbe | undefined {
+    return this.probe
+  }
+
+  /** Carries out a statement, which is part of the one under way where there is one. */
+  async within<T>(statement: Statement, carryOut: () => Promise<T>): Promise<T> {
+    const { memory, probe: outer } = this
+    const nowMs = (): number => performance.now() - this.slice.pausedMs
+    const probe = outer === undefined ? new StatementProbe(statement, nowMs) : outer.part(statement)
+    if (outer === undefined) memory.watchPeaks()
+    this.probe = probe
+    const started = nowMs()
+    try {
+      return await carryOut()
+    } finally {
+      probe.measured.ms += nowMs() - started
+      probe.ended()
+      this.probe = outer
+      const { held, changed } = memory.peaks
+      if (outer === undefined) this.statements.push({ probe, heldBytesMax: held, changedBytesMax: changed })
+    }
+  }
+}
+
+/** Knows for how long others had their turns. */
+export class MeasuredSlice implements TimeSlice {
+  pausedMs = 0
+  private readonly slice: TimeSlice
+
+  constructor(slice: TimeSlice) {
+    this.slice = slice
+  }
+
+  get isOver(): boolean {
+    return this.slice.isOver
+  }
+
+  breath(): Promise<void> | undefined {
+    const started = performance.now()
+    return this.slice.breath()?.finally(() => {
+      this.pausedMs += performance.now() - started
+    })
+  }
+}

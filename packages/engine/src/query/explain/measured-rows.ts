@@ -1,0 +1,29 @@
+/** What the rows of an operator take, noted batch by batch. */
+import type { SnapshotReader } from '../execute/snapshot-reader.ts'
+import { newMeasures, type OperatorPlan } from '../plan/operator-plan.ts'
+
+/** `nowMs`: see `StatementProbe`. Rows are asked for one operator after the other: what lies below is included. */
+export async function* measuredRows<T>(
+  batches: AsyncIterable<T>,
+  operator: OperatorPlan,
+  reader: SnapshotReader,
+  nowMs: () => number,
+): AsyncGenerator<T> {
+  operator.measured ??= newMeasures()
+  const { measured } = operator
+  const iterator = batches[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { objectsRead, linksRead } = reader
+      const started = nowMs()
+      const batch = await iterator.next()
+      measured.ms += nowMs() - started
+      measured.objectsRead += reader.objectsRead - objectsRead
+      measured.linksRead += reader.linksRead - linksRead
+      if (batch.done === true) return
+      yield batch.value
+    }
+  } finally {
+    await iterator.return?.()
+  }
+}

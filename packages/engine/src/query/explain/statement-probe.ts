@@ -1,0 +1,72 @@
+/** What EXPLAIN notes of one statement: its operators with what they have counted, and the statements within it. */
+import type { Statement } from '../ast.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { addCounts, type Measures, newMeasures, type OperatorPlan } from '../plan/operator-plan.ts'
+
+export class StatementProbe {
+  readonly statement: Statement
+  /** Undefined where the statement is planned and not carried out; else the time, without others' turns. */
+  readonly nowMs: (() => number) | undefined
+  /** Nested statements and those of a body, in the order in which they were met. */
+  readonly parts = new Map<Statement, StatementProbe>()
+  /** Time includes the parts; objects and links do not. */
+  readonly measured: Measures = newMeasures()
+  /** How often it was carried out. */
+  loops = 0
+  /** Index and link entries that were counted to choose access paths. */
+  entriesCounted = 0
+  /** Why there is no plan. */
+  refusal: string | undefined
+  /** The operator from which the reply's rows come, so far. */
+  root: OperatorPlan | undefined
+  /** By shape: the access path may be another one each time that the statement is carried out. */
+  private readonly plans = new Map<string, OperatorPlan>()
+  private contexts: StatementContext[] = []
+
+  constructor(statement: Statement, nowMs?: () => number) {
+    this.statement = statement
+    this.nowMs = nowMs
+  }
+
+  part(statement: Statement): StatementProbe {
+    let part = this.parts.get(statement)
+    if (part === undefined) {
+      part = new StatementProbe(statement, this.nowMs)
+      this.parts.set(statement, part)
+    }
+    return part
+  }
+
+  /** A context that the statement reads with. */
+  reads(context: StatementContext): void {
+    this.contexts.push(context)
+  }
+
+  /** It was planned, or carried out, once. */
+  ended(): void {
+    this.loops++
+    for (const { reader, entriesCounted } of this.contexts) {
+      this.measured.objectsRead += reader.objectsRead
+      this.measured.linksRead += reader.linksRead
+      this.entriesCounted += entriesCounted
+    }
+    this.contexts = []
+    const { root } = this
+    this.root = undefined
+    if (root === undefined) return
+    const shape = shapeOf(root)
+    const known = this.plans.get(shape)
+    if (known === undefined) this.plans.set(shape, root)
+    else addCounts(known, root)
+  }
+
+  /** One, where the statement has a plan; several where it was carried out in several ways. */
+  operators(): readonly OperatorPlan[] {
+    return [...this.plans.values()]
+  }
+}
+
+/** The operators and what they do, without what was counted. */
+function shapeOf({ operator, details, inputs }: OperatorPlan): string {
+  return JSON.stringify([operator, details, inputs.map(shapeOf)])
+}
