@@ -2,6 +2,7 @@
 
 import { AshlarError } from '../../errors.ts'
 import { simpleNameOf } from '../../schema/names.ts'
+import { rootClassName } from '../../schema/root-class.ts'
 import { logicalTypes } from '../../types/index.ts'
 import type { AttributeDeclaration, QualifiedName, SchemaChange, Span, TypeExpression } from '../ast.ts'
 import { placed, shownPiece } from '../query-error.ts'
@@ -79,7 +80,8 @@ export function classDescriptions(changes: readonly AddingChange[], binding: Bin
   const created = changes.filter((change) => change.kind === 'createClass').map(({ className }) => className.text)
   const classNamed = (name: QualifiedName): string => {
     if (created.includes(name.text)) return name.text
-    const bySimpleName = created.filter((known) => simpleNameOf(known) === name.text)
+    const isRoot = name.text === rootClassName
+    const bySimpleName = isRoot ? [] : created.filter((known) => simpleNameOf(known) === name.text)
     const [only] = bySimpleName
     return only !== undefined && bySimpleName.length === 1 ? only : resolveClass(binding, name).name
   }

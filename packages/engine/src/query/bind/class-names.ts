@@ -28,7 +28,6 @@ export function resolveClass(binding: Binding, name: QualifiedName, isPluralAllo
     }
     if (candidates[0] !== undefined) return candidates[0]
   }
-  // Classes of that name hide the root.
   if (name.text === rootClassName) return binding.catalog.root
   throw binding.error(name, `there is no class '${shownPiece(name.text)}'${hintOfClasses(binding, name.text)}`)
 }
@@ -59,8 +58,9 @@ export function resolveReferenceable(binding: Binding, name: QualifiedName, isPl
   throw binding.error(name, `class ${cls.name} is embeddable: its objects exist only within other objects`)
 }
 
+/** Without a namespace, `ooObj` is the root, whatever class of a namespace is called so. */
 function bySimpleName(binding: Binding, name: string): SchemaClass[] {
-  if (name.includes('.')) return []
+  if (name.includes('.') || name === rootClassName) return []
   return binding.catalog.classes.filter((cls) => simpleNameOf(cls.name) === name)
 }
 

@@ -51,6 +51,28 @@ describe('ooObj', () => {
     }
   })
 
+  queryTest('is the root, whatever class has this name within a namespace', data, async (db) => {
+    // In the text that creates it as well.
+    await db.rows(`UPDATE SCHEMA {
+      CREATE CLASS Own.ooObj {size: Integer}
+      CREATE CLASS Own.Note SUPERCLASS ooObj {any: Reference{Referenced: ooObj}, own: Reference{Referenced: Own.ooObj}}
+    }`)
+    await db.rows('LET o = CREATE Own.ooObj {size: 3}; CREATE Note {any: (LOOKUP Order WHERE number = 1), own: $o}')
+    expect(await db.rows('FROM ooObj RETURN COUNT() AS n')).toEqual([{ n: 6 }])
+    expect(await db.rows('FROM Own.ooObj RETURN size')).toEqual([{ size: 3 }])
+    expect(await db.rows('MATCH (n:Note)-[:own]->(o:Own.ooObj) RETURN o.size AS size')).toEqual([{ size: 3 }])
+    expect(await db.rows('MATCH (n:Note)-->(x:ooObj) RETURN COUNT() AS n')).toEqual([{ n: 2 }])
+    const casts = await db.rows('FROM Note RETURN CAST(any AS ooObj) = any AS a, CAST(any AS Own.ooObj) AS b')
+    expect(casts).toMatchObject([{ a: true, b: null }])
+    await db.rows('UPDATE SCHEMA { ALTER CLASS Order {ADD later: Reference{Referenced: ooObj}} }')
+    const [{ attributes }] = (await db.rows('SHOW CLASS Order')) as [{ attributes: readonly object[] }]
+    expect(attributes).toContainEqual({ attributeName: 'later', logicalType: 'reference', referencedClass: 'ooObj' })
+    for (const text of ['CREATE ooObj {size: 1}', 'UPDATE ooObj SET size TO 1', 'UPDATE SCHEMA { DROP CLASS ooObj }']) {
+      expect((await db.failure(text)).message).toMatch(/ooObj is the root/)
+    }
+    expect((await db.failure('FROM ooObjs RETURN *')).message).toMatch(/there is no class/)
+  })
+
   queryTest('is a vertex of any class', data, async (db) => {
     const rows = await db.rows('MATCH (o:Order {number: 2})-[e:about]->(x:ooObj) RETURN OBJECT(x) AS x')
     expect(rows).toMatchObject([{ x: { __class__: 'Shop.Company', tax: 7 } }])
