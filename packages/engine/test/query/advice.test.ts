@@ -1,0 +1,132 @@
+/** What an error advises works, and what it says is not there is not: each hint of the parser beside the form that it names. */
+import { expect, it } from 'vitest'
+import { openQueryDatabase } from './query-database.ts'
+
+const schema = `UPDATE SCHEMA {
+  CREATE CLASS Client {name: String, age: Integer, orders: List{Element: Reference{Referenced: Order}}}
+  CREATE CLASS Order {number: Integer, client: Reference{Referenced: Client}}
+  CREATE CLASS Old {a: Integer}
+}`
+
+/** A text with the word that the hint is about, what the hint says, and texts as it has them. */
+const hints: readonly (readonly [wrong: string, says: string, ...right: string[]])[] = [
+  ["FROM Client WHERE name LIKE 'A%' RETURN name", "name =~ '^A'", "FROM Client WHERE name =~ '^A' RETURN name"],
+  ["FROM Client WHERE name ILIKE 'a%' RETURN name", "name =~~ '^a'", "FROM Client WHERE name =~~ '^a' RETURN name"],
+  [
+    'FROM Client WHERE name IS NULL RETURN name',
+    'IS_NULL(x) and NOT IS_NULL(x) ask for null',
+    'FROM Client WHERE IS_NULL(name) RETURN name',
+    'FROM Client WHERE NOT IS_NULL(name) RETURN name',
+  ],
+  [
+    'FROM Client WHERE age BETWEEN 1 AND 2 RETURN name',
+    'x >= a AND x <= b',
+    'FROM Client WHERE age >= 1 AND age <= 2 RETURN name',
+  ],
+  ['INSERT INTO Client (name) VALUES (1)', 'CREATE C {a: v}', "CREATE Client {name: 'Ann'}"],
+  [
+    'ALTER CLASS Client {ADD b: Integer}',
+    'UPDATE SCHEMA { ALTER CLASS C {ADD a: Integer} }',
+    'UPDATE SCHEMA { ALTER CLASS Client {ADD b: Integer} }',
+  ],
+  [
+    'FROM Client WHERE true HAVING COUNT() > 1 RETURN name',
+    'HAVING follows GROUP BY',
+    'FROM Client GROUP BY name HAVING COUNT() > 1 RETURN name',
+  ],
+  ...['JOIN', 'INNER JOIN', 'LEFT JOIN'].map(
+    (join) =>
+      [
+        `FROM Order ${join} Client RETURN number`,
+        'by paths, as in client.name, or by MATCH',
+        'FROM Order RETURN client.name',
+        'MATCH (o:Order)-[:client]->(c) RETURN c.name',
+      ] as const,
+  ),
+  [
+    'UPDATE SCHEMA { CREATE CLASS Sub EXTENDS Client {} }',
+    'CREATE CLASS C SUPERCLASS B {…}',
+    'UPDATE SCHEMA { CREATE CLASS Sub SUPERCLASS Client {} }',
+  ],
+  ['RENAME CLASS Old TO New', 'UPDATE SCHEMA { RENAME CLASS C TO D }', 'UPDATE SCHEMA { RENAME CLASS Old TO New }'],
+  ['FROM Client WHERE age <> 1 RETURN name', 'unequal is written !=', 'FROM Client WHERE age != 1 RETURN name'],
+  ['FROM Client WHERE age =< 1 RETURN name', 'at most is written <=', 'FROM Client WHERE age <= 1 RETURN name'],
+  ['FROM Client WHERE age => 1 RETURN name', 'at least is written >=', 'FROM Client WHERE age >= 1 RETURN name'],
+  ['FROM Client WHERE age === 1 RETURN name', 'there is no ===: == compares', 'FROM Client WHERE age == 1 RETURN name'],
+  ['FROM Client WHERE age !== 1 RETURN name', 'there is no !==: != compares', 'FROM Client WHERE age != 1 RETURN name'],
+  [
+    'MATCH (o:Order)->(c) RETURN c.name',
+    'an edge is written -->, <-- or -[…]->',
+    'MATCH (o:Order)-->(c) RETURN c.name',
+    'MATCH (c)<--(o:Order) RETURN c.name',
+    'MATCH (o:Order)-[:client]->(c) RETURN c.name',
+  ],
+  ['FROM Client RETURN DISTINCT name', 'GROUP BY gives each value once', 'FROM Client GROUP BY name RETURN name'],
+  ['FROM Client RETURN name WHERE age > 1', 'WHERE stands before RETURN', 'FROM Client WHERE age > 1 RETURN name'],
+  ['FROM Client RETURN name ORDER BY age', 'ORDER BY stands before RETURN', 'FROM Client ORDER BY age RETURN name'],
+  ['FROM Client RETURN name GROUP BY name', 'GROUP BY stands before RETURN', 'FROM Client GROUP BY name RETURN name'],
+  [
+    'FROM Client RETURN name HAVING COUNT() > 1',
+    'HAVING stands before RETURN',
+    'FROM Client GROUP BY name HAVING COUNT() > 1 RETURN name',
+  ],
+  ...['SKIP', 'OFFSET', 'TAKE', 'LIMIT'].flatMap((word) => [
+    [`FROM Client RETURN name ${word} 1`, `${word} stands before RETURN`, `FROM Client ${word} 1 RETURN name`] as const,
+    [
+      `MATCH (c:Client) RETURN c.name ${word} 1`,
+      `${word} stands before RETURN`,
+      `MATCH (c:Client) ${word} 1 RETURN c.name`,
+    ] as const,
+  ]),
+  [
+    'MATCH (c:Client) RETURN c.name WHERE c.age > 1',
+    'WHERE stands before RETURN',
+    'MATCH (c:Client) WHERE c.age > 1 RETURN c.name',
+  ],
+  [
+    'SELECT name FROM Client TAKE 1 WHERE age > 1',
+    'clauses stand in the order WHERE, GROUP BY, HAVING, ORDER BY, SKIP and TAKE',
+    'SELECT name FROM Client WHERE age > 1 GROUP BY name HAVING COUNT() > 0 ORDER BY name SKIP 0 TAKE 1',
+  ],
+  [
+    'UPDATE Client SET age TO 1 WHERE age > 1',
+    'WHERE stands before SET, CLEAR, ADD and REMOVE',
+    'UPDATE Client WHERE age > 1 SET age TO 1',
+    'UPDATE Client WHERE age > 1 CLEAR age',
+    'UPDATE Client WHERE age > 100 ADD (LOOKUP Order WHERE number = 1) TO orders',
+    'UPDATE Client WHERE age > 100 REMOVE (LOOKUP Order WHERE number = 1) FROM orders',
+  ],
+  [
+    'FROM Client TAKE 1 ORDER BY name RETURN name',
+    'ORDER BY stands before SKIP and TAKE',
+    'FROM Client ORDER BY name TAKE 1 RETURN name',
+  ],
+  [
+    'FROM Client TAKE 1 WHERE age > 1',
+    'WHERE stands before GROUP BY, ORDER BY, SKIP and TAKE',
+    'FROM Client WHERE age > 1 TAKE 1 RETURN name',
+  ],
+  ['FROM Client c RETURN name', 'a source has no second name', 'FROM Client RETURN name'],
+  [
+    'FROM Client WHERE RETURN name',
+    "'RETURN' before it is read as a name, since a value is missing there",
+    'FROM Client WHERE true RETURN name',
+  ],
+]
+
+it('each hint is true', async () => {
+  const { db, close } = await openQueryDatabase([schema])
+  const untrue: string[] = []
+  for (const [wrong, says, ...rights] of hints) {
+    const told = await db.failure(wrong).then(
+      ({ message }) => message,
+      (error: unknown) => `not refused: ${String(error)}`,
+    )
+    if (!told.includes(says)) untrue.push(`${wrong}\n  says: ${told}\n  not: ${says}`)
+    for (const right of rights) {
+      await db.rows(right).catch((error: Error) => untrue.push(`${right}\n  fails: ${error.message}`))
+    }
+  }
+  expect(untrue).toEqual([])
+  await close()
+})
