@@ -33,9 +33,11 @@ export async function maintainIndexes(transaction: Transaction, changes: readonl
   const removals: EntryChange[] = []
   const additions: EntryChange[] = []
   const slice = openTimeSlice()
-  for (const [position, change] of changes.entries()) {
+  for (const change of changes) {
     for (const format of indexFormatsOf(change.format)) collect(change, format, removals, additions)
-    if (isLook(position)) await slice.breath()
+    // A key of large values is digested from all of them.
+    const breath = slice.breath()
+    if (breath !== undefined) await breath
   }
   // All removals first: a unique key may move from one changed object to another.
   for (const [position, removal] of removals.entries()) {

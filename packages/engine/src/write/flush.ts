@@ -6,12 +6,11 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged } from './working-set.ts'
 
-/** Of many objects it writes some at a time, with turns for others in between. Throws UniqueViolation. */
+/** Between two objects, of which each may be large, others have their turn where it is time. Throws UniqueViolation. */
 export async function flushObjects(unit: UnitOfWork): Promise<void> {
   const { transaction, objects } = unit
   const slice = openTimeSlice()
   const indexed: IndexedChange[] = []
-  let seen = 0
   for (const state of objects.all()) {
     const { oid, key, format, stored, before, values, changed, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
@@ -20,17 +19,15 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     if (format.cls.indexes.length > 0) {
       indexed.push({ oid, format, before, after: isDeleted ? undefined : values, changed })
     }
-    if (++seen % objectsBetweenLooks === 0) await slice.breath()
+    const breath = slice.breath()
+    if (breath !== undefined) await breath
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed)
   const stamp = unit.nextStamp()
-  let written = 0
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
     else if (isChanged(state)) transaction.put(state.key, encodeRecord(state.format, stamp, state))
-    if (++written % objectsBetweenLooks === 0) await slice.breath()
+    const breath = slice.breath()
+    if (breath !== undefined) await breath
   }
 }
-
-/** Objects that are written before the next look at the clock. */
-const objectsBetweenLooks = 100

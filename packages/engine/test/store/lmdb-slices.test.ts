@@ -145,3 +145,63 @@ it('closing waits for it', async () => {
   expect(await entriesIn(reopened)).toHaveLength(many)
   await reopened.close()
 })
+
+const mebibyte = 1_048_576
+const large = (n: number, with_: number) =>
+  Array.from(
+    { length: n },
+    (_, i) => ({ kind: 'put', key: bytes(key(i)), value: Buffer.alloc(mebibyte, with_) }) as const,
+  )
+
+/** The most values of a mebibyte that are summed up or lent between two turns, each look at the clock being a millisecond later. */
+async function largestSlice(act: () => Promise<unknown>): Promise<number> {
+  let [seen, most] = [0, 0]
+  const { subarray } = Buffer.prototype
+  Buffer.prototype.subarray = function (this: Buffer, start?: number, end?: number) {
+    const part = subarray.call(this, start, end)
+    if (part.length >= mebibyte) most = Math.max(most, ++seen)
+    return part
+  }
+  let isOver = false
+  const begin = (): void => {
+    seen = 0
+    if (!isOver) setImmediate(begin)
+  }
+  begin()
+  try {
+    await turnsDuring(act)
+  } finally {
+    isOver = true
+    Buffer.prototype.subarray = subarray
+  }
+  return most
+}
+
+it('others have their turn between few values that are large, whether they are written or only expected', async () => {
+  const store = await open()
+  const count = 24
+  // A look at the clock after each of them, five of which are a slice; what is read is lent as well, and a part of it may be read again.
+  const mostWritten = 7
+  const mostRead = 2 * 9
+  const written = await largestSlice(() => store.commit({ changes: large(count, 1), expectations: [] }))
+  expect(written).toBeGreaterThan(0)
+  expect(written).toBeLessThanOrEqual(mostWritten)
+  const expectations = large(count, 1).map(
+    ({ key: expected }) => ({ kind: 'revision', key: expected, prefix: Buffer.alloc(4, 1) }) as const,
+  )
+  const changes = expectations.map((one) => ({ kind: 'delete', key: one.key }) as const)
+  const read = await largestSlice(async () => {
+    const small = commitOf([put('small', '1')])
+    const outcomes = await Promise.all([store.commit(small), store.commit({ changes, expectations })])
+    expect(outcomes).toEqual([{ isCommitted: true }, { isCommitted: true }])
+  })
+  expect(read).toBeGreaterThan(0)
+  expect(read).toBeLessThanOrEqual(mostRead)
+  expect(await entriesIn(store)).toHaveLength(1)
+  // One that fails tells so, with nothing changed.
+  await store.commit({ changes: large(count, 2), expectations: [] })
+  const failing = await store.commit({ changes, expectations })
+  expect(failing).toEqual({ isCommitted: false, failed: expectations[0] })
+  expect(await entriesIn(store)).toHaveLength(count + 1)
+  await store.close()
+})

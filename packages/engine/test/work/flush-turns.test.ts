@@ -1,5 +1,6 @@
 /** Turns that others get while the commit of a statement is put together, and before what it has changed is read. */
 import { afterEach, expect, it, vi } from 'vitest'
+import { ByteWriter } from '../../src/bytes/byte-writer.ts'
 import { OwnWrites } from '../../src/transaction/own-writes.ts'
 import { classOf, index, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
@@ -73,3 +74,33 @@ it('others have their turn between objects that one statement changes in many pl
     }
   })
 })
+
+it('others have their turn between few objects that are large, while their records are made', () =>
+  withFd([classOf('Part', { text: 'string' })], async (fd) => {
+    await fd.createIndex(index('byText', 'Part', false, 'text'))
+    const textBytes = 2 ** 17
+    let [made, longest] = [0, 0]
+    const { copy } = ByteWriter.prototype
+    const making = vi.spyOn(ByteWriter.prototype, 'copy').mockImplementation(function (this: ByteWriter) {
+      made += this.length
+      longest = Math.max(longest, made)
+      return copy.call(this)
+    })
+    let isOver = false
+    const begin = (): void => {
+      made = 0
+      if (!isOver) setImmediate(begin)
+    }
+    begin()
+    await turnsDuring(() => {
+      return fd.createObjects(
+        Array.from({ length: 60 }, () => ({ class: 'Part', attributes: { text: 'x'.repeat(textBytes) } })),
+      )
+    })
+    isOver = true
+    expect(making.mock.calls.length).toBeGreaterThanOrEqual(60)
+    making.mockRestore()
+    // A look at the clock for each, of which some are a slice.
+    expect(longest).toBeGreaterThanOrEqual(textBytes)
+    expect(longest).toBeLessThan(10 * textBytes)
+  }))

@@ -13,23 +13,32 @@ import { lmdbRange } from './lmdb-range.ts'
 
 /** Changes and expected keys of a commit that is applied at once: some milliseconds of work. */
 const operationsAtOnce = 2_000
+/** Bytes that are written, or read for expectations, at once: the same. */
+export const bytesAtOnce = 4_194_304
 
 type Applied = CommitOutcome | DamagedEntry
 
-/** Whether the commit is to be applied in slices. */
+/** Whether the commit is to be applied in slices, by what it says itself. */
 export function isLarge({ changes, expectations }: Commit): boolean {
   let operations = changes.length + expectations.length
   if (operations > operationsAtOnce) return true
   for (const expectation of expectations) if (expectation.kind === 'range') operations += expectation.holds.length
-  return operations > operationsAtOnce
+  if (operations > operationsAtOnce) return true
+  let bytes = 0
+  for (const change of changes) if (change.kind === 'put') bytes += change.value.length
+  return bytes > bytesAtOnce
 }
 
-/** Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. */
-export function applyCommit(environment: Environment, { expectations, changes }: Commit): Applied {
+/**
+ * Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. `tooLarge`, with nothing changed, where the values
+ * that are expected turn out to be so large that it is to be applied in slices.
+ */
+export function applyCommit(environment: Environment, { expectations, changes }: Commit): Applied | typeof tooLarge {
   try {
-    const failed = failedExpectation(expectations, currentState(environment))
+    const failed = failedExpectation(expectations, currentState(environment, bytesAtOnce))
     if (failed !== undefined) return { isCommitted: false, failed }
   } catch (error) {
+    if (error === tooLarge) return tooLarge
     if (error instanceof DamagedEntry) return error
     throw error
   }
@@ -48,9 +57,11 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
   const state = currentState(environment)
   let failed: Expectation | undefined
   try {
-    const check = ({ part, whole }: Small): boolean => {
-      if (failedExpectation([part], state) !== undefined) failed = whole
-      return failed === undefined
+    const check = ({ part, whole }: Small): number | false => {
+      const before = state.bytes
+      if (failedExpectation([part], state) === undefined) return state.bytes - before
+      failed = whole
+      return false
     }
     await inSlices(smallExpectations(expectations), check, slice)
   } catch (error) {
@@ -62,9 +73,14 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
   return { isCommitted: true }
 }
 
-function applyChange(environment: Environment, change: Change): void {
-  if (change.kind === 'put') environment.put(change.key, lentWithChecksum(change.key, change.value))
-  else environment.remove(change.key)
+/** Returns the bytes that it writes. */
+function applyChange(environment: Environment, change: Change): number {
+  if (change.kind === 'put') {
+    environment.put(change.key, lentWithChecksum(change.key, change.value))
+    return change.value.length
+  }
+  environment.remove(change.key)
+  return 0
 }
 
 /** lmdb-js reads through the write transaction for as long as it knows of one: between two slices it does not. */
@@ -117,11 +133,25 @@ function* smallExpectations(expectations: readonly Expectation[]): Generator<Sma
 
 const namelessChecks = new EntryChecks('checked')
 
-/** Reads of the write transaction: they see what earlier commits of the group have changed. */
-function currentState(environment: Environment): CurrentState {
+/** Of a commit that is begun again in slices. */
+export const tooLarge = Symbol('a commit expects too much to be applied at once')
+
+/** Reads of the write transaction: they see what earlier commits of the group have changed. Throws `tooLarge` after `bytesMax`. */
+function currentState(
+  environment: Environment,
+  bytesMax = Number.POSITIVE_INFINITY,
+): CurrentState & { readonly bytes: number } {
+  let bytes = 0
   return {
+    /** Of values, so far. */
+    get bytes() {
+      return bytes
+    },
     get(key) {
-      return lentValue(environment, key, namelessChecks)
+      if (bytes > bytesMax) throw tooLarge
+      const value = lentValue(environment, key, namelessChecks)
+      if (value !== undefined) bytes += value.length
+      return value
     },
     keys(range, limit) {
       const bounds = lmdbRange(range, false, limit)

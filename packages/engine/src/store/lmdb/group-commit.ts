@@ -4,7 +4,7 @@ import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import type { Awaitable, Commit, CommitOutcome } from '../store.ts'
-import { applyCommit, applyInSlices, isLarge } from './apply-commit.ts'
+import { applyCommit, applyInSlices, bytesAtOnce, isLarge, tooLarge } from './apply-commit.ts'
 import { DeadReaders } from './dead-readers.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { type Environment, lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
@@ -17,7 +17,6 @@ import { writeTransaction } from './write-under-way.ts'
 // While a group is applied, this process does nothing else and no other process writes: so groups are bounded. What is larger is a group
 // of its own, applied in slices.
 const groupCommitsMax = 1_000
-const groupBytesMax = 4_194_304
 const groupMs = 10
 
 const limits = { keyBytesMax: lmdbKeyBytesMax, valueBytesMax: lmdbValueBytesMax }
@@ -25,7 +24,8 @@ const limits = { keyBytesMax: lmdbKeyBytesMax, valueBytesMax: lmdbValueBytesMax 
 interface Waiting {
   readonly commit: Commit
   readonly bytes: number
-  readonly isLarge: boolean
+  /** It is applied in slices. */
+  isLarge: boolean
   resolve(outcome: CommitOutcome): void
   reject(error: Error): void
 }
@@ -223,12 +223,21 @@ function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): A
   let bytes = 0
   for (const next of waiting) {
     const isFull =
-      next.isLarge || group.length >= commitsMax || bytes + next.bytes > groupBytesMax || performance.now() > end
+      next.isLarge || group.length >= commitsMax || bytes + next.bytes > bytesAtOnce || performance.now() > end
     if (isFull && group.length > 0) break
     group.push(next)
     if (next.isLarge) return applyLarge(environment, queue, next.commit, attempt)
     bytes += next.bytes
-    outcomes.push(applyCommit(environment, next.commit))
+    const outcome = applyCommit(environment, next.commit)
+    if (outcome !== tooLarge) {
+      outcomes.push(outcome)
+      continue
+    }
+    next.isLarge = true
+    if (group.length === 1) return applyLarge(environment, queue, next.commit, attempt)
+    // It is the next group, alone.
+    group.pop()
+    break
   }
 }
 
