@@ -14,7 +14,7 @@ type LimitName = 'statementBytesMax' | 'transactionBytesMax'
 
 const refusalOf: Readonly<Record<LimitName, (max: number) => string>> = {
   statementBytesMax: (max) =>
-    `What the statements hold in memory would take more than ${max} bytes (statementBytesMax): variables, texts and lists, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`,
+    `What the statements hold in memory would take more than ${max} bytes (statementBytesMax): variables, texts and lists, links, rows that are sorted, grouped or collected, and the reply to a change. TAKE, WHERE, an index on the order or several requests may help.`,
   transactionBytesMax: (max) =>
     `What is changed together would take more than ${max} bytes in memory until the commit (transactionBytesMax): objects, records and index entries. Several transactions, or COMMIT EVERY, may help.`,
 }

@@ -35,17 +35,22 @@ export async function groupRows<R>(
   const groups: Group<R>[] = []
   const byKey = new SteadyMap<string, Group<R>>()
   for await (const rows of batches) {
-    const before = memory.heldBytes
+    let bytes = 0
+    const hold = (value: unknown): void => {
+      const more = valueBytes(value)
+      bytes += more
+      memory.hold(more)
+    }
     const seen = evaluateRows(context, rows, (row) => {
       kind.enter(run, row)
       const values = keys.map(({ evaluate }) => evaluate(run))
       const operands = aggregates.map(({ operand }) => operand?.(run))
-      for (const value of values) memory.hold(valueBytes(value))
-      for (const operand of operands) memory.hold(valueBytes(operand))
+      for (const value of values) hold(value)
+      for (const operand of operands) hold(operand)
       return { key: groupKey(types, values), operands }
     })
     const evaluated = seen instanceof Promise ? await seen : seen
-    memory.hold(before - memory.heldBytes)
+    memory.hold(-bytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
       let group = byKey.get(key)
       if (group === undefined) {

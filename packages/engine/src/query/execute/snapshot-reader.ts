@@ -1,5 +1,7 @@
 /** Reads objects and links of one snapshot for expressions: at once where the store answers at once, else many in one trip. */
+import type { RequestMemory } from '../../budget/request-memory.ts'
 import { assert } from '../../errors.ts'
+import type { EngineLimits } from '../../limits.ts'
 import { readMapEntries } from '../../links/map-entries.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
@@ -19,6 +21,13 @@ import type { Work } from './work.ts'
 /** What is kept of objects and links read before, from one batch of rows to the next. */
 const keptObjectsMax = 20_000
 const keptEntriesMax = 200_000
+/** About what an entry takes, and the reference or pair that is made of it. */
+const entryBytes = 250
+const linkBytes = 64
+/** Entries that are read at once, and between two charges; longer lists come with turns for others in between. */
+const entriesAtOnce = 1_000
+/** Of what statements may hold, entries of earlier batches take so much at most. */
+const keptShare = 1 / 8
 /** Of the records of those objects. */
 const keptBytesMax = 16 * 2 ** 20
 /** Objects that are loaded in one trip. */
@@ -40,6 +49,8 @@ export class SnapshotReader implements ObjectReader {
   linksRead = 0
   private readonly isImmediate: boolean
   private readonly work: Work
+  private readonly memory: RequestMemory
+  private readonly keptEntriesMax: number
   private readonly views = new Map<Oid, ObjectView>()
   private readonly entries = new Map<string, readonly Entry[]>()
   private entriesKept = 0
@@ -49,9 +60,17 @@ export class SnapshotReader implements ObjectReader {
   private readonly wantedLinks = new Map<string, RangeRead>()
 
   /** `work`: spends what is read for expressions. */
-  constructor(snapshot: Snapshot, catalog: Catalog, isImmediate: boolean, work: Work) {
+  constructor(
+    snapshot: Snapshot,
+    catalog: Catalog,
+    isImmediate: boolean,
+    work: Work,
+    { memory, limits }: { readonly memory: RequestMemory; readonly limits: Pick<EngineLimits, 'statementBytesMax'> },
+  ) {
     this.snapshot = snapshot
     this.work = work
+    this.memory = memory
+    this.keptEntriesMax = Math.min(keptEntriesMax, (limits.statementBytesMax * keptShare) / entryBytes)
     this.formats = recordFormats(catalog)
     this.isImmediate = isImmediate
     // Where each part is a trip, of small objects all come in one.
@@ -82,11 +101,13 @@ export class SnapshotReader implements ObjectReader {
   /** Between batches: lets go of what was read before, where it has become much. */
   trim(): void {
     if (this.views.size > keptObjectsMax || this.bytesKept > keptBytesMax) this.forgetObjects()
-    if (this.entriesKept <= keptEntriesMax) return
+    if (this.entriesKept <= this.keptEntriesMax) return
+    this.memory.hold(-this.entriesKept * entryBytes)
     this.entries.clear()
     this.entriesKept = 0
   }
 
+  /** Charged until the statement ends or lets go of them. Throws `pending` for a long list on every store. */
   linkEntries(view: ObjectView, index: number): readonly Entry[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
     const name = `${view.oid} ${attribute.attribute.number}`
@@ -94,7 +115,11 @@ export class SnapshotReader implements ObjectReader {
     if (known !== undefined) return known
     const range = linkRange(view.oid, attribute.attribute.number, shownKind(attribute))
     if (this.isImmediate) {
-      return this.keepEntries(name, atOnce(this.snapshot.read([], [range])).ranges[0] ?? [])
+      const entries = atOnce(this.snapshot.read([], [{ ...range, limit: entriesAtOnce }])).ranges[0] ?? []
+      if (entries.length < entriesAtOnce) {
+        this.charge(entries.length + 1)
+        return this.keepEntries(name, entries)
+      }
     }
     this.wantedLinks.set(name, range)
     throw pending
@@ -103,6 +128,7 @@ export class SnapshotReader implements ObjectReader {
   links(view: ObjectView, { index }: BoundAttribute): readonly unknown[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
     const entries = this.linkEntries(view, index)
+    this.memory.pass(entries.length * linkBytes)
     switch (attribute.linkForm) {
       case 'set':
         return entries.map(({ key }) => oidFromBytes(key, linkHeaderBytes))
@@ -121,10 +147,32 @@ export class SnapshotReader implements ObjectReader {
     this.wantedLinks.clear()
     const answer = await this.snapshot.read(
       oids.map(objectKey),
-      links.map(([, range]) => range),
+      links.map(([, range]) => ({ ...range, limit: entriesAtOnce })),
     )
     for (const [i, oid] of oids.entries()) this.keepObject(oid, answer.values[i])
-    for (const [i, [name]] of links.entries()) this.keepEntries(name, answer.ranges[i] ?? [])
+    for (const [i, [name, range]] of links.entries()) {
+      const first = answer.ranges[i] ?? []
+      this.charge(first.length + 1)
+      this.keepEntries(name, first.length < entriesAtOnce ? first : await this.wholeList(range, first))
+    }
+  }
+
+  /** Charges each part before the next is read. Throws LimitExceeded and ServerBusy. */
+  private async wholeList({ to }: RangeRead, first: readonly Entry[]): Promise<readonly Entry[]> {
+    const entries = [...first]
+    const from = Buffer.concat([(first.at(-1) as Entry).key, Buffer.from([0])])
+    const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
+    const rest = to === undefined ? { from } : { from, to }
+    for await (const batch of this.snapshot.scan(rest, copy, { batch: entriesAtOnce })) {
+      this.charge(batch.length)
+      for (const entry of batch) entries.push(entry)
+    }
+    return entries
+  }
+
+  private charge(entries: number): void {
+    this.entriesKept += entries
+    this.memory.hold(entries * entryBytes)
   }
 
   /** The objects in order, undefined where there is none; read in one trip, and not kept. */
@@ -172,7 +220,6 @@ export class SnapshotReader implements ObjectReader {
   private keepEntries(name: string, entries: readonly Entry[]): readonly Entry[] {
     this.linksRead += entries.length
     this.work.spend(entries.length * entrySteps)
-    this.entriesKept += entries.length + 1
     this.entries.set(name, entries)
     return entries
   }

@@ -42,6 +42,31 @@ describe('the memory of a request', () => {
     )
   }
 
+  const hub = [
+    `UPDATE SCHEMA {
+      CREATE CLASS Hub {name: String, all: List{Element: Reference{Referenced: Spoke, Inverse: hub}}}
+      CREATE CLASS Spoke {n: Integer, hub: Reference{Referenced: Hub, Inverse: all}}
+    }`,
+    'LET h = CREATE Hub {name: "h"}; FOR EACH n IN $ns => (CREATE Spoke {n: $n, hub: $h})',
+  ]
+  queryTest(
+    'the links of one object',
+    [hub[0] as string],
+    async (db) => {
+      await db.rows(hub[1] as string, { ns: Array.from({ length: 1_200 }, (_, n) => n) })
+      for (const text of ['FROM Hub RETURN all', 'FROM Hub RETURN *', 'FROM Hub WHERE COUNT(all) > 1 RETURN name']) {
+        expect((await db.failure(text)).message).toMatch(/more than 262144 bytes \(statementBytesMax\)/)
+      }
+      // Those of many objects are let go of between batches.
+      await db.rows('FOR EACH n IN $ns => (CREATE Spoke {n: $n, hub: CREATE Hub {name: "s"}})', {
+        ns: Array.from({ length: 500 }, (_, n) => n),
+      })
+      const few = await db.rows('FROM Hub WHERE name = "s" AND COUNT(all) = 1 RETURN COUNT() AS n')
+      expect(few).toEqual([{ n: 500 }])
+    },
+    { limits: { statementBytesMax: 2 ** 18 } },
+  )
+
   queryTest(
     'what a transaction holds until its commit',
     [schema, objects],
