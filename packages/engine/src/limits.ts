@@ -175,6 +175,8 @@ export const unresolvedAfterMs = 1_000
 /** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */
 export const objectAttributesMax = 10_000
 
+/** Characters of a condition, an order or another text that EXPLAIN shows at an operator; what is longer is cut. */
+export const planTextCharactersMax = 1_000
 /** Characters of a format in USE … FORMAT. */
 export const textFormatCharactersMax = 200
 

@@ -15,8 +15,7 @@ import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './
 import { classify, type Effect, effectOf } from './classify.ts'
 import type { TextContext } from './execute/statement-context.ts'
 import { valueBytes } from './execute/value-bytes.ts'
-import type { DescribedPlan } from './explain/describe-statement.ts'
-import { plansText } from './explain/plan-text.ts'
+import { planText } from './explain/plan-text.ts'
 import { noTextFormats } from './functions/text-format.ts'
 import { atPlace, queryError } from './query-error.ts'
 import type { ExplainRequest, QueryReply, QueryRequest } from './query-request.ts'
@@ -125,7 +124,7 @@ export async function runQueryWithin(
   const rows =
     request.explain === undefined
       ? await rowsOf(run, statements, texts, request.rowSeparator ?? ',')
-      : await plansWithin(run, statements, texts, request, request.explain)
+      : await plansWithin(run, statements, texts, request.explain)
   // Its variables are gone; the reply stays until the commit.
   memory.holdAgain(held)
   memory.keep(kept + bytesOf(rows) - memory.keptBytes)
@@ -136,16 +135,16 @@ export async function runQueryWithin(
 async function plansWithin(
   run: TextRun,
   statements: readonly Statement[],
-  { text }: TextContext,
-  request: QueryRequest,
-  { isAnalyzed }: ExplainRequest,
+  texts: TextContext,
+  explain: ExplainRequest,
 ): Promise<Buffer[]> {
+  const { text } = texts
   const wanted = statements.map(withoutExplain)
   const changing = wanted.find((statement) => effectOf(statement) !== 'read')
-  if (isAnalyzed && changing !== undefined) {
+  if (explain.isAnalyzed && changing !== undefined) {
     throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
   }
-  return plansRows(await run.explainAll(wanted, isAnalyzed), request)
+  return plansRows(run, wanted, explain, ',', texts)
 }
 
 interface PreparedText {
@@ -163,11 +162,11 @@ async function explained(
   request: QueryRequest,
   resources: QueryResources,
 ): Promise<Buffer[]> {
-  const { explain, onEnded } = request
+  const { explain, onEnded, rowSeparator = ',' } = request
   const wanted = explain === undefined ? statements : statements.map(withoutExplain)
   const rowsOfRun = async (run: TextRun): Promise<Buffer[]> => {
     if (explain === undefined) return rowsOf(run, wanted, texts, ',')
-    return plansRows(await run.explainAll(wanted, explain.isAnalyzed), request)
+    return plansRows(run, wanted, explain, rowSeparator, texts)
   }
   if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
     const use = async (snapshot: Snapshot): Promise<Buffer[]> => {
@@ -217,9 +216,23 @@ function withoutExplain(statement: Statement): Statement {
   return statement.kind === 'explain' ? statement.statement : statement
 }
 
-function plansRows(plans: readonly DescribedPlan[], { explain, rowSeparator = ',' }: QueryRequest): Buffer[] {
-  if (explain?.format === 'text') return [Buffer.from(plansText(plans))]
-  return plans.map((plan, i) => Buffer.from(`${i === 0 ? '' : rowSeparator}${JSON.stringify(plan)}`))
+/** Charged with what they take, until the request ends. */
+async function plansRows(
+  run: TextRun,
+  statements: readonly Statement[],
+  { isAnalyzed, format }: ExplainRequest,
+  separator: string,
+  { memory }: TextContext,
+): Promise<Buffer[]> {
+  const rows: Buffer[] = []
+  for await (const plan of run.explainAll(statements, isAnalyzed)) {
+    const shown = format === 'json' ? JSON.stringify(plan) : planText(plan, statements.length > 1)
+    const between = rows.length === 0 ? '' : format === 'json' ? separator : '\n'
+    const row = Buffer.from(`${between}${shown}`)
+    memory.keep(row.length)
+    rows.push(row)
+  }
+  return rows
 }
 
 const dayOfEpoch = parseDay('1970-01-01') as number

@@ -36,7 +36,7 @@ import { type Inputs, lookUp, newRun, selectChunks, selectValues } from './execu
 import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
 import { elementBytes, valueBytes } from './execute/value-bytes.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
-import { Analysis, MeasuredSlice } from './explain/analysis.ts'
+import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
 import { type DescribedPlan, describeAnalyzed, describePlanned } from './explain/describe-statement.ts'
 import { type PlannedText, StatementPlanner } from './explain/statement-planner.ts'
 import { noTextFormats, type TextFormats, textFormat } from './functions/text-format.ts'
@@ -454,20 +454,24 @@ export class TextRun {
     yield* inBatches(type.element, value as readonly unknown[], elementsAtOnce)
   }
 
-  /** The plans of the statements; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
-  async explainAll(statements: readonly Statement[], isAnalyzed: boolean): Promise<readonly DescribedPlan[]> {
+  /** The plan of each statement; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
+  async *explainAll(statements: readonly Statement[], isAnalyzed: boolean): AsyncGenerator<DescribedPlan> {
     const { resources, texts, snapshot, readCatalog, scope } = this
     const state: TextState = { ...this.state, variables: new Map(this.state.variables) }
     const { text, memory } = texts
     if (!isAnalyzed) {
-      const run = new TextRun(resources, texts, snapshot, readCatalog, state, scope)
-      const probes = await new StatementPlanner(run.planned()).all(statements)
-      return probes.map((probe) => describePlanned(probe, text))
+      const planner = new StatementPlanner(new TextRun(resources, texts, snapshot, readCatalog, state, scope).planned())
+      for (const statement of statements) yield describePlanned(await planner.planned(statement), text)
+      return
     }
     const slice = new MeasuredSlice(texts.slice)
     const analysis = new Analysis(slice, memory)
     await new TextRun(resources, { ...texts, slice }, snapshot, readCatalog, state, scope, analysis).runAll(statements)
-    return analysis.statements.map((analyzed) => describeAnalyzed(analyzed, text))
+    for (const analyzed of analysis.statements) {
+      const breath = slice.breath()
+      if (breath !== undefined) await breath
+      yield describeAnalyzed(analyzed, text)
+    }
   }
 
   private planned(): PlannedText {
@@ -480,6 +484,11 @@ export class TextRun {
       planning: () => this.planning(),
       context: (probe) => this.context(probe),
       useFormat: (statement) => this.useFormat(statement),
+      turn: () => {
+        checkText(texts)
+        texts.memory.keep(probeBytes)
+        return texts.slice.breath()
+      },
     }
   }
 
@@ -491,7 +500,8 @@ export class TextRun {
         'what ANALYZE changes is undone, and so it ends a text that changes nothing else; or the whole text is analyzed by ?explain=analyze',
       )
     }
-    return (await this.explainAll([statement], isAnalyze))[0]
+    for await (const plan of this.explainAll([statement], isAnalyze)) return plan
+    return undefined
   }
 }
 

@@ -23,7 +23,11 @@ export interface Running {
   get(path: string): Promise<Answer>
   send(method: string, path: string, query?: string, accept?: string): Promise<Answer>
   /** The request, and its answer; rejected where it breaks off. */
-  start(query: string, accept?: string): { readonly sent: ClientRequest; readonly answer: Promise<Answer> }
+  start(
+    query: string,
+    accept?: string,
+    parameters?: string,
+  ): { readonly sent: ClientRequest; readonly answer: Promise<Answer> }
   /** Once there are so many, in this state. */
   listed(count: number, state?: StatementRecord['state']): Promise<readonly StatementRecord[]>
 }
@@ -67,7 +71,7 @@ export async function open(limits: Partial<Limits> = {}): Promise<Running> {
     log,
     get: (path) => start('GET', path).answer,
     send: (...given) => start(...given).answer,
-    start: (query, accept) => start('POST', '/v1/query', query, accept),
+    start: (query, accept, parameters = '') => start('POST', `/v1/query${parameters}`, query, accept),
     async listed(count, state) {
       for (;;) {
         const records = JSON.parse((await running.get('/v1/statement')).text) as StatementRecord[]

@@ -108,6 +108,20 @@ rule(['2.3.1', '2.3.3'], 'a statement is stopped by its id, and its client is to
   expect([gone.status, JSON.parse(gone.text).type]).toEqual([404, 'StatementNotFound'])
 })
 
+rule(['2.2.16', '2.3.3'], 'a statement that is analyzed is stopped as any, although it sends no rows', async () => {
+  const { start, send, listed } = await open()
+  const crossJoin = `MATCH ${Array.from({ length: 12 }, (_, i) => `(v${i}:Place)`).join()} RETURN v0.name`
+  for (const format of ['json', 'text']) {
+    const { answer } = start(crossJoin, '*/*', `?explain=analyze&format=${format}`)
+    const [record] = await listed(1, 'running')
+    expect((await send('DELETE', `/v1/statement/${record?.id}`)).status).toBe(204)
+    const { status, headers, text: body } = await answer
+    expect([status, headers['statement-id']]).toEqual([409, record?.id])
+    expect(JSON.parse(body)).toMatchObject({ type: 'StatementStopped' })
+    await listed(0)
+  }
+})
+
 rule('2.3.3', 'a reply that has begun is broken off where its statement is stopped', async () => {
   const { start, send, listed } = await open()
   const { sent, answer } = start(unsorted)

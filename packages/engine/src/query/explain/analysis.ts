@@ -4,6 +4,9 @@ import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Statement } from '../ast.ts'
 import { StatementProbe } from './statement-probe.ts'
 
+/** About what is noted of a statement takes in memory. */
+export const probeBytes = 2_000
+
 export interface AnalyzedStatement {
   readonly probe: StatementProbe
   /** What the request was charged with at most: by the statement and what it uses of those before. */
@@ -34,6 +37,7 @@ export class Analysis {
     const { memory, probe: outer } = this
     const nowMs = (): number => performance.now() - this.slice.pausedMs
     const probe = outer === undefined ? new StatementProbe(statement, nowMs) : outer.part(statement)
+    if (probe.loops === 0) memory.keep(probeBytes)
     if (outer === undefined) memory.watchPeaks()
     this.probe = probe
     const started = nowMs()

@@ -1,11 +1,10 @@
 /** Plans as indented text, an operator a line, with what it takes rows from below it. */
 import type { DescribedPlan } from './describe-statement.ts'
 
-/** Of the statements of a text, in order: where there are several, each after its own text, and a blank line between two. */
-export function plansText(plans: readonly DescribedPlan[]): string {
-  const headed = (plan: DescribedPlan): string[] => [`Statement: ${shown(plan.statement)}`, ...statementLines(plan)]
-  const all = plans.length === 1 ? plans.map(statementLines) : plans.map(headed)
-  return all.map((lines) => `${lines.join('\n')}\n`).join('\n')
+/** Of one statement, with the line break at its end; `isHeaded`: one of several, which begins with its own text. */
+export function planText(plan: DescribedPlan, isHeaded: boolean): string {
+  const header = isHeaded ? [`Statement: ${shown(plan.statement)}`] : []
+  return [...header, ...statementLines(plan), ''].join('\n')
 }
 
 function statementLines(plan: DescribedPlan): string[] {

@@ -37,6 +37,8 @@ export interface PlannedText {
   planning(): PlanningContext
   context(probe: StatementProbe): StatementContext
   useFormat(statement: Extract<Statement, { kind: 'format' }>): void
+  /** Before each statement: charges what is noted of it, and lets others have their turn. Throws LimitExceeded, ServerBusy. */
+  turn(): Promise<void> | undefined
 }
 
 const anyValue: ValueType = { kind: 'null' }
@@ -50,20 +52,18 @@ export class StatementPlanner {
     this.of = of
   }
 
-  /** Throws what the statements throw before they read or change anything. */
-  async all(statements: readonly Statement[]): Promise<StatementProbe[]> {
-    const probes: StatementProbe[] = []
-    for (const statement of statements) {
-      const probe = new StatementProbe(statement)
-      await this.one(probe)
-      probes.push(probe)
-    }
-    return probes
+  /** In the order of the text. Throws what the statement throws before it reads or changes anything. */
+  async planned(statement: Statement): Promise<StatementProbe> {
+    const probe = new StatementProbe(statement)
+    await this.one(probe)
+    return probe
   }
 
   /** Returns the type of the value that the statement has. */
   private async one(probe: StatementProbe): Promise<ValueType> {
     const { statement } = probe
+    const turn = this.of.turn()
+    if (turn !== undefined) await turn
     try {
       const type = await this.plan(statement, probe)
       this.isSchemaChanged ||= effectOf(statement) === 'define'

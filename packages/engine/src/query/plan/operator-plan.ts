@@ -1,4 +1,5 @@
 /** Plans as EXPLAIN shows them: operators, each over those from which its rows come. */
+import { planTextCharactersMax } from '../../limits.ts'
 
 export interface OperatorPlan {
   readonly operator: string
@@ -72,12 +73,23 @@ export function describePlan(plan: OperatorPlan, isAnalyzed: boolean): Record<st
   const { operator, details, estimated, candidates, inputs } = plan
   return {
     operator,
-    ...details,
+    ...cutTexts(details),
     ...(estimated === undefined ? {} : { estimatedRows: estimated }),
     ...(candidates === undefined || candidates.length === 0 ? {} : { candidates: candidates.map(describeCandidate) }),
     ...(isAnalyzed ? countsOf(plan) : {}),
     ...(inputs.length === 0 ? {} : { inputs: inputs.map((input) => describePlan(input, isAnalyzed)) }),
   }
+}
+
+/** Long lists of values would come once more with each index that could answer the condition. */
+function cutTexts(details: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(details).map(([name, detail]) => [name, cut(detail)]))
+}
+
+function cut(detail: unknown): unknown {
+  if (Array.isArray(detail)) return detail.map(cut)
+  const isLong = typeof detail === 'string' && detail.length > planTextCharactersMax
+  return isLong ? `${detail.slice(0, planTextCharactersMax)}…` : detail
 }
 
 /** Operators that only take rows from others, and look at nothing themselves. */

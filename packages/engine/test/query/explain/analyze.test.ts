@@ -201,12 +201,37 @@ describe('what reads', () => {
     )
   })
 
-  it('ends by the limits of every statement', async () => {
-    const { db, close } = await openQueryDatabase(shop, { limits: { sortedRowsMax: 3 } })
-    await expect(plansOf(db, 'FROM Client ORDER BY name RETURN *')).rejects.toMatchObject({ type: 'LimitExceeded' })
+  it('ends by the limits of every statement, also where no row is ever sent', async () => {
+    const { db, close } = await openQueryDatabase(shop, { limits: { sortedRowsMax: 3, statementMsMax: 50 } })
+    await expect(plansOf(db, 'FROM Client ORDER BY name RETURN *')).rejects.toMatchObject({
+      message: expect.stringMatching(/sortedRowsMax/),
+    })
+    const crossJoin = `MATCH ${Array.from({ length: 20 }, (_, i) => `(v${i}:Client)`).join()}`
+    for (const rows of ['RETURN v0.name', 'RETURN COUNT() AS n']) {
+      const error = { type: 'LimitExceeded', message: expect.stringMatching(/statementMsMax/) }
+      await expect(plansOf(db, `${crossJoin} ${rows}`)).rejects.toMatchObject(error)
+    }
     await close()
     const late = await openQueryDatabase([], { limits: { statementMsMax: -1 } })
-    await expect(plansOf(late.db, 'SHOW 1')).rejects.toMatchObject({ type: 'LimitExceeded' })
+    for (const isAnalyzed of [true, false]) {
+      const asked = plansOf(late.db, 'SHOW 1', { isAnalyzed, format: 'json' })
+      await expect(asked).rejects.toMatchObject({ type: 'LimitExceeded' })
+    }
     await late.close()
+  })
+
+  it('what is noted of many statements is charged to the request', async () => {
+    const { db, close } = await openQueryDatabase(shop, { limits: { statementBytesMax: 1_000_000 } })
+    const many = 'SHOW 1;'.repeat(1_000)
+    for (const isAnalyzed of [true, false]) {
+      const error = { type: 'LimitExceeded', message: expect.stringMatching(/statementBytesMax/) }
+      await expect(plansOf(db, many, { isAnalyzed, format: 'json' })).rejects.toMatchObject(error)
+      expect(await plansOf(db, 'SHOW 1;'.repeat(20), { isAnalyzed, format: 'json' })).toHaveLength(20)
+    }
+    const long = Array.from({ length: 2_000 }, (_, i) => i).join()
+    const shown = JSON.stringify(await plansOf(db, `FROM Client WHERE age IN LIST{${long}} RETURN *`))
+    expect(shown).toContain('…')
+    expect(shown.length).toBeLessThan(10_000)
+    await close()
   })
 })
