@@ -80,6 +80,8 @@ export const listedTextCharactersMax = 1_000
 export const smallBodyBytes = 65_536
 /** Connections beyond the limits that are there to hear why; further ones are closed at once. */
 export const refusedConnectionsMax = 100
+/** Of a parameter in the path of a URL. */
+export const pathParameterCharactersMax = 4_096
 /** How long a connection on which nothing is under way is kept for a last request while the server stops. */
 export const idleConnectionMs = 100
 /** How long a refused request may go on sending its body: were the connection reset at once, its client might not get the refusal. */

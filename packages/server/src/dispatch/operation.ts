@@ -8,11 +8,25 @@ import type { StatementKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
 import type { Schema } from '../wire/json-schema.ts'
+import type { Authorize, Need } from './authorize.ts'
 
 /** Of a body: JSON, rows of which each is a line, or text for people. */
 export type ReplyType = 'json' | 'ndjson' | 'text'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** An operation that a batch names, and what its URI gives. */
+export interface FoundOperation {
+  readonly operation: Operation
+  readonly params: Readonly<Record<string, string>>
+  /** A parameter that is given several times is an array. */
+  readonly query: Readonly<Record<string, unknown>>
+}
+
+export interface OperationRouter {
+  /** Throws ResourceNotFound, MethodNotAllowed, MalformedUrl. */
+  findOperation(method: string, uri: string): FoundOperation
+}
 
 /** What the server offers to every operation. */
 export interface ServiceContext {
@@ -25,6 +39,8 @@ export interface ServiceContext {
   readonly toolRuns: ToolRuns
   readonly peers: Peers
   readonly statements: Statements
+  readonly router: OperationRouter
+  readonly authorize: Authorize
   /** Stops the server once the reply is sent. */
   stop(): void
 }
@@ -107,6 +123,8 @@ interface OperationEntry {
 
 export interface FdOperation extends OperationEntry {
   readonly scope: 'fd'
+  /** Where it depends on the request, this is asked before the operation runs. */
+  readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Need)
   /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
   readonly keepsReply?: true
   /** Which federated database is meant, where more than `fdAlias` says so. */
@@ -118,6 +136,7 @@ export interface FdOperation extends OperationEntry {
 /** Independent of a federated database: `fdAlias` is accepted and ignored. */
 export interface ServiceOperation extends OperationEntry {
   readonly scope: 'service'
+  readonly needs: Need
   run(request: OperationRequest): OperationReply | Promise<OperationReply>
 }
 

@@ -6,7 +6,6 @@ import { makeProblem, type Problem } from '../errors/problem.ts'
 import { BodyValidationError, ClientDisconnected, OperationFailure } from '../errors/request-errors.ts'
 import { problemEntry, ServerError } from '../errors/server-errors.ts'
 import { lingerAfter } from './linger.ts'
-import { fromValidation } from './validate-body.ts'
 
 /** Told by the log alone, since nobody is there to get it; the number is custom. */
 export const clientDisconnectedStatus = 499
@@ -76,7 +75,6 @@ function withExtensions(problem: Problem, { extensions }: AshlarError): Problem 
 }
 
 function fromFastify(error: FastifyError, request: FastifyRequest): Problem | undefined {
-  if (error.validation !== undefined) return fromValidation(error, request)
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return makeProblem(

@@ -8,13 +8,15 @@ import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fast
 import type { Logger } from 'pino'
 import { HostNames, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
+import { type Authorize, allowAll } from '../dispatch/authorize.ts'
+import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
 import type { JsonLimits } from '../json/json-layout.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
-import type { Limits } from '../limits.ts'
+import { type Limits, pathParameterCharactersMax } from '../limits.ts'
 import { registerReferencePage } from '../openapi/reference-page.ts'
-import { resources } from '../operations/table.ts'
+import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
 import { readersOf } from '../statements/readers.ts'
@@ -31,7 +33,7 @@ import { readContentType } from './negotiate.ts'
 import { closeQueuedResponses } from './pipelining.ts'
 import { noteBody } from './request-id.ts'
 import { logRequests, OneLineARequest } from './request-log.ts'
-import { collectPaths, registerOperations } from './routes.ts'
+import { answerUnrouted, registerOperations } from './routes.ts'
 import { sendProblem } from './send-problem.ts'
 import { stopInOrder } from './stopping.ts'
 
@@ -47,6 +49,8 @@ export interface ServerOptions {
   readonly browsers?: Browsers
   /** Other processes on the same port, if any. */
   readonly peers?: Peers
+  /** Asked before each operation; where it is left out, all are allowed. */
+  readonly authorize?: Authorize
   /** Asked for by POST /shutdown. */
   onStop(): void
   /** From then on new requests are refused. */
@@ -71,7 +75,6 @@ const compression: FastifyCompressOptions = {
   zlibOptions: { flush: constants.Z_SYNC_FLUSH },
   brotliOptions: { flush: constants.BROTLI_OPERATION_FLUSH },
 }
-const pathParameterCharactersMax = 4_096
 
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits } = options
@@ -93,7 +96,8 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
   })
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
-  app.setNotFoundHandler(collectPaths(app))
+  const router = new Router(operations)
+  answerUnrouted(app, router)
   registerBodyParsers(app, limits, limitBodies(app, limits))
   logRequests(app, options.logger)
   closeQueuedResponses(app.server)
@@ -118,17 +122,23 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     return statements.stop(question.statement) ? [true] : []
   })
   const fds = new FederatedDatabases(options.federatedDatabases, options.defaultAlias, options.places)
-  registerOperations(app, fds, {
-    federatedDatabases: fds,
-    limits,
-    startedAt: (peers.upSince ?? Date.now()) - performance.timeOrigin,
-    isShutdownAllowed: options.isShutdownAllowed,
-    resources,
-    toolRuns,
-    peers,
-    statements,
-    stop: options.onStop,
-  })
+  registerOperations(
+    app,
+    {
+      federatedDatabases: fds,
+      limits,
+      startedAt: (peers.upSince ?? Date.now()) - performance.timeOrigin,
+      isShutdownAllowed: options.isShutdownAllowed,
+      resources,
+      toolRuns,
+      peers,
+      statements,
+      router,
+      authorize: options.authorize ?? allowAll,
+      stop: options.onStop,
+    },
+    router,
+  )
   registerHealth(app, fds, options.isStopping)
   registerReferencePage(app)
   return app
@@ -239,10 +249,11 @@ function refuseExpectations(app: FastifyInstance): void {
 /** Leaves the framework headers that it reads as we do. Throws ExpectationFailed, UnsupportedMediaType. */
 function normalizeHeaders(request: FastifyRequest): void {
   const { headers, method } = request.raw
+  const isRefused = request.routeOptions.config.isRefused === true
   if (headers.expect !== undefined && unmetExpectations.has(request.raw)) {
     throw new ServerError('ExpectationFailed', `The server does not support 'Expect: ${headers.expect.slice(0, 60)}'.`)
   }
-  const takesBody = (method === 'POST' || method === 'PUT') && !request.is404
+  const takesBody = (method === 'POST' || method === 'PUT') && !request.is404 && !isRefused
   const acceptsPlainText = (): boolean => request.routeOptions.config.acceptsPlainText === true
   const type = takesBody ? readContentType(headers['content-type'], acceptsPlainText) : 'json'
   // Its own reading of a malformed one would refuse what is fine.

@@ -1,5 +1,5 @@
 /** Bodies of requests against the schemas of their operations, and the problem that Ajv's errors become. */
-import type { FastifyError, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { makeProblem, missingBody, type Problem } from '../errors/problem.ts'
 import { nameCharactersMax, namesListedMax, quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
@@ -18,10 +18,6 @@ interface AjvError {
   readonly instancePath?: string
   readonly message?: string
   readonly params?: Readonly<Record<string, unknown>>
-}
-
-export function fromValidation({ validation }: FastifyError, { body, routeOptions }: FastifyRequest): Problem {
-  return fromAjvErrors(validation ?? [], body, routeOptions.schema?.body)
 }
 
 /** The first error found, named by its place; unknown fields by their names. */

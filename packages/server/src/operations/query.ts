@@ -19,6 +19,7 @@ export const queryOperations: readonly FdOperation[] = [
     scope: 'fd',
     method: 'POST',
     path: '/v1/query',
+    needs: (request, fd) => fd.classify({ text: textOf(request), explain: explainOf(request) }),
     summary: 'Run statements of the query language',
     description:
       'All statements of the text run in one transaction; the reply has the rows of the last one. They are sent as they are found: where something fails later, the connection is broken off, or the last line is `{"error": …}` (NDJSON).',
@@ -132,6 +133,10 @@ function explainOf({ query: { explain, format }, replyType }: OperationRequest):
     )
   }
   return { isAnalyzed, format: format ?? 'json' }
+}
+
+function textOf({ body }: OperationRequest): string {
+  return (body as QueryFields).query
 }
 
 function checkLanguage(language = 'do'): void {

@@ -10,6 +10,7 @@ export const statementOperations: readonly ServiceOperation[] = [
     scope: 'service',
     method: 'GET',
     path: '/v1/statement',
+    needs: 'operate',
     summary: 'The statements under way',
     description: 'Queries, transactions and runs of tools that a client waits for, of all federated databases.',
     tag: 'Statements',
@@ -26,6 +27,7 @@ export const statementOperations: readonly ServiceOperation[] = [
     scope: 'service',
     method: 'DELETE',
     path: '/v1/statement/:id',
+    needs: 'operate',
     summary: 'Stop a statement',
     description:
       'It ends soon, and nothing that it has not committed is done. Its client gets 409 StatementStopped; where the reply has begun, that is broken off (JSON), or its last line is the error (NDJSON).',

@@ -14,6 +14,7 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
     scope: 'service',
     method: 'GET',
     path: '/v1/tool',
+    needs: 'operate',
     summary: 'The administrative tools, and their runs',
     tag: 'Tools',
     status: 200,
@@ -62,6 +63,7 @@ export const toolOperations: readonly FdOperation[] = [
     scope: 'fd',
     method: 'POST',
     path: '/v1/tool',
+    needs: 'operate',
     summary: 'Run an administrative tool',
     description:
       'What the tool cannot do is told by a returnCode that is not 0. A client that goes away ends the run. With `Prefer: respond-async` it goes on: GET /v1/tool tells how far it has come.',

@@ -1,6 +1,5 @@
 /** The operation that carries out several others as one commit (REST interface, section 7). */
 
-import { OperationFinder } from '../dispatch/find-operation.ts'
 import type { FdOperation, Operation, OperationReply } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/run-once.ts'
 import { runOperations } from '../dispatch/transaction/run-operations.ts'
@@ -11,13 +10,14 @@ function operationsOf(body: unknown): string {
   return Array.isArray(body) ? `${body.length} operations` : ''
 }
 
-/** `others`: what may be part of a transaction, and what may not but is known. */
+/** `others`: all other operations, whose errors are errors of the transaction. */
 export function transactionOperation(others: readonly Operation[]): FdOperation {
-  let finder: OperationFinder | undefined
-  const self: FdOperation = {
+  return {
     scope: 'fd',
     method: 'POST',
     path: '/v1/transaction',
+    // Each of its operations is asked what it needs itself.
+    needs: 'read',
     summary: 'Carry out several operations as one transaction',
     description:
       'All are committed together, or none is. Each sees what those before it did. A failure has the status and type of the operation that failed.',
@@ -36,10 +36,8 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
       'MethodNotAllowed',
     ],
     async run(_database, request) {
-      finder ??= new OperationFinder([...others, self])
       const toReply = (body: Buffer): OperationReply => ({ body })
-      return toReply(await runOperations(request, finder, onceOf(request, 200, toReply)))
+      return toReply(await runOperations(request, onceOf(request, 200, toReply)))
     },
   }
-  return self
 }

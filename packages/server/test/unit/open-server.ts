@@ -3,6 +3,7 @@ import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engin
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
+import type { Authorize } from '../../src/dispatch/authorize.ts'
 import { buildServer } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
 
@@ -14,6 +15,7 @@ export interface ServerSetting {
   readonly limits?: Partial<Limits>
   readonly isShutdownAllowed?: boolean
   readonly onStop?: () => void
+  readonly authorize?: Authorize
   readonly isStopping?: () => boolean
   /** Called with each line of the log. */
   readonly onLog?: (line: string) => void
@@ -38,6 +40,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
     limits: { ...defaultServerLimits, ...defaultEngineLimits, ...setting.limits },
     isShutdownAllowed: setting.isShutdownAllowed ?? false,
     logger: pino({ level: setting.onLog === undefined ? 'silent' : 'info' }, { write: setting.onLog ?? (() => {}) }),
+    ...(setting.authorize === undefined ? {} : { authorize: setting.authorize }),
     onStop: setting.onStop ?? (() => {}),
     isStopping: setting.isStopping ?? (() => false),
   })

@@ -1,8 +1,9 @@
 /** The operations of a transaction, one after the other: the signal of the client, and turns between them. */
 import { type Database, defaultEngineLimits, type FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
-import { OperationFinder } from '../../src/dispatch/find-operation.ts'
+import { allowAll } from '../../src/dispatch/authorize.ts'
 import type { FdRequest } from '../../src/dispatch/operation.ts'
+import { Router } from '../../src/dispatch/router.ts'
 import { runOperations } from '../../src/dispatch/transaction/run-operations.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
 import { operations } from '../../src/operations/table.ts'
@@ -24,7 +25,11 @@ function requestOf(
     headers: {},
     check: () => undefined,
     body,
-    service: { limits: { ...defaultServerLimits, ...defaultEngineLimits, changeReplyBytesMax: 1_000 } },
+    service: {
+      limits: { ...defaultServerLimits, ...defaultEngineLimits, changeReplyBytesMax: 1_000 },
+      router: new Router(operations),
+      authorize: allowAll,
+    },
     ...more,
   } as unknown as FdRequest
 }
@@ -52,7 +57,7 @@ it('others have their turn before each operation, and the transaction knows whet
     transact,
     signal,
   })
-  const reply = await runOperations(request, new OperationFinder(operations), undefined)
+  const reply = await runOperations(request, undefined)
   expect(JSON.parse(reply.toString())).toHaveLength(3)
   expect(order).toEqual(['turn', 'operation', 'turn', 'operation', 'turn', 'operation'])
   expect(known).toBe(signal)
@@ -74,7 +79,7 @@ it('rows that are more than a reply may hold are not collected first', async () 
     },
   }
   const request = requestOf(database, [{ method: 'POST', uri: '/v1/query', body: { query: 'FROM X RETURN *' } }])
-  const running = runOperations(request, new OperationFinder(operations), undefined)
+  const running = runOperations(request, undefined)
   await expect(running).rejects.toThrow(/LimitExceeded|changeReplyBytesMax/)
   expect([given, isEnded]).toEqual([10, true])
 })

@@ -1,13 +1,12 @@
-/** POST /v1/transaction: operations of the interface, one after the other, as one commit (REST interface, section 7). */
-import { AshlarError, type Database, type Once } from '@ashlar/engine'
+/** POST /v1/transaction: operations of the interface, one after the other, as one commit (contract 7.1). */
+import { AshlarError, type Database, type FederatedDatabase, type Once } from '@ashlar/engine'
 import { makeProblem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
 import { hasMoreValuesThan } from '../../json/count-values.ts'
 import { tooManyValues } from '../../json/json-layout.ts'
-import type { OperationFinder } from '../find-operation.ts'
+import { dispatch, type Execution } from '../dispatch.ts'
 import type { FdRequest, Operation, OperationReply } from '../operation.ts'
-import { requireBody } from '../require-body.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri } from './substitute-ids.ts'
 
@@ -15,20 +14,16 @@ import { substituteInBody, substituteInUri } from './substitute-ids.ts'
  * The reply: an array of `{"responseCode", "result"}`, as JSON text. Throws what the operations throw, LimitExceeded when they take
  * too long, and ClientDisconnected.
  */
-export async function runOperations(
-  request: FdRequest,
-  finder: OperationFinder,
-  once: Once<Buffer> | undefined,
-): Promise<Buffer> {
+export async function runOperations(request: FdRequest, once: Once<Buffer> | undefined): Promise<Buffer> {
   const { limits } = request.service
   const operations = readOperations(request.body, limits)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
-  let rehearsal: Run | undefined
+  let rehearsal: BatchRun | undefined
   return request.fd.transaction(
     async (step, isRehearsal, between) => {
       // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did there.
       const earlier = isRehearsal ? undefined : rehearsal
-      const run = new Run(request, finder, limits.changeReplyBytesMax)
+      const run = new BatchRun(request, limits.changeReplyBytesMax)
       for (const operation of operations) {
         await between()
         if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
@@ -44,18 +39,16 @@ export async function runOperations(
   )
 }
 
-class Run {
+class BatchRun {
   private readonly ids = new Map<string, string>()
   private readonly request: FdRequest
-  private readonly finder: OperationFinder
   private readonly bytesMax: number
   /** By the number of the operation. */
   private readonly replies = new Map<number, Buffer>()
   private bytes = 0
 
-  constructor(request: FdRequest, finder: OperationFinder, bytesMax: number) {
+  constructor(request: FdRequest, bytesMax: number) {
     this.request = request
-    this.finder = finder
     this.bytesMax = bytesMax
   }
 
@@ -79,7 +72,7 @@ class Run {
   }
 
   /** The reply and the OID that a disposed operation had: what refers to its object is told that there is none. */
-  takeOver(operation: RequestedOperation, rehearsal: Run): void {
+  takeOver(operation: RequestedOperation, rehearsal: BatchRun): void {
     const { number, id } = operation
     const oid = id === undefined ? undefined : rehearsal.ids.get(id)
     if (id !== undefined && oid !== undefined) this.ids.set(id, oid)
@@ -122,19 +115,21 @@ class Run {
     database: Database,
   ): Promise<{ readonly operation: Operation; readonly reply: OperationReply }> {
     const uri = substituteInUri(requested.uri, this.ids)
-    const { operation, params, query } = this.finder.find(requested.method, uri)
+    const { operation, params, query } = this.request.service.router.findOperation(requested.method, uri)
     if (operation.isTransactional === false) {
       const message = `${operation.method} ${operation.path} cannot be part of a transaction.`
       throw new AshlarError('MalformedRequest', message)
     }
-    this.checkAlias(query.fdAlias)
+    const fd = this.resolve(query.fdAlias)
     checkConditions(requested, operation)
     this.checkValues(requested.body, operation)
     const body = substituteInBody(requested.body, this.ids)
-    if (operation.isBodyCheckedByEngine === true) requireBody(body)
-    else if (operation.body !== undefined) this.request.check(operation.body, body)
     const request: FdRequest = { ...plainRequest(this.request), headers: requested.conditions, params, query, body }
-    const reply = await (operation.scope === 'service' ? operation.run(request) : operation.run(database, request))
+    const step: Execution = {
+      resolve: () => fd,
+      run: (one) => one.run(database, request),
+    }
+    const reply = await dispatch(operation, request, step)
     if (requested.id !== undefined) this.ids.set(requested.id, createdOid(operation, reply))
     return { operation, reply }
   }
@@ -148,9 +143,10 @@ class Run {
   }
 
   /** One federated database a transaction. */
-  private checkAlias(alias: unknown): void {
-    if (alias === undefined || alias === this.request.fd.alias) return
-    const message = `The transaction uses the federated database '${this.request.fd.alias}'; its operations cannot name another.`
+  private resolve(alias: unknown): FederatedDatabase {
+    const { fd } = this.request
+    if (alias === undefined || alias === fd.alias) return fd
+    const message = `The transaction uses the federated database '${fd.alias}'; its operations cannot name another.`
     throw new AshlarError('MalformedRequest', message)
   }
 }

@@ -1,0 +1,56 @@
+/** The one way to an operation, alone or in a transaction: parameters, body, federated database, authorisation, run. */
+import type { FederatedDatabase } from '@ashlar/engine'
+import { missingBody } from '../errors/problem.ts'
+import { quoteNames } from '../errors/quote-names.ts'
+import { BodyValidationError } from '../errors/request-errors.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
+
+/** How an operation on a federated database is run: as a request of its own, or as a step of a transaction. */
+export interface Execution {
+  /** The federated database that the request means. */
+  resolve(operation: FdOperation): FederatedDatabase
+  /** Within the limits that there are for it. */
+  run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply>
+}
+
+/**
+ * Answers at once where the operation does: a read by OID then needs no promise at all. Throws UnknownParameter, MalformedRequest, and what
+ * `execution`, `authorize` and the operation throw.
+ */
+export function dispatch(
+  operation: Operation,
+  request: OperationRequest,
+  execution: Execution,
+): OperationReply | Promise<OperationReply> {
+  checkParameters(operation, request.query)
+  checkBody(operation, request)
+  const { authorize } = request.service
+  if (operation.scope === 'service') {
+    authorize(() => operation.needs, undefined)
+    return operation.run(request)
+  }
+  const fd = execution.resolve(operation)
+  const { needs } = operation
+  authorize(() => (typeof needs === 'string' ? needs : needs(request, fd)), fd)
+  return execution.run(operation, fd)
+}
+
+/** Throws UnknownParameter. */
+function checkParameters({ queryParameters = {} }: Operation, query: OperationRequest['query']): void {
+  let unknown: string[] | undefined
+  for (const name in query) {
+    if (name === 'fdAlias' || Object.hasOwn(queryParameters, name)) continue
+    unknown = [...(unknown ?? []), name]
+  }
+  if (unknown === undefined) return
+  throw new ServerError('UnknownParameter', `The operation has no parameter ${quoteNames(unknown)}.`)
+}
+
+/** Throws BodyValidationError. */
+function checkBody({ body: schema, isBodyCheckedByEngine }: Operation, { body, check }: OperationRequest): void {
+  if (schema === undefined) return
+  // The engine takes a missing body for a value.
+  if (isBodyCheckedByEngine !== true) check(schema, body)
+  else if (body === undefined) throw new BodyValidationError(missingBody())
+}

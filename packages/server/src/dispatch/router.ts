@@ -1,0 +1,103 @@
+/** Which operation a path and a method mean, and which methods a path has: one router for batches, OPTIONS and 405. */
+import findMyWay from 'find-my-way'
+import { ServerError } from '../errors/server-errors.ts'
+import { pathParameterCharactersMax } from '../limits.ts'
+import type { FoundOperation, Operation, OperationRouter } from './operation.ts'
+
+/** What there is at a path, by method. */
+interface Resource {
+  readonly operations: Map<string, Operation>
+  /** HEAD and OPTIONS too, and the methods of routes that are no operations. */
+  readonly methods: Set<string>
+}
+
+interface Match {
+  readonly resource: Resource
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** In which Allow lists them. */
+const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
+
+/** All resources are entered for it: a fixed path is then found before one with a parameter, whatever methods the two have. */
+const anyMethod = 'GET'
+
+export class Router implements OperationRouter {
+  private readonly byPath = new Map<string, Resource>()
+  private readonly paths = findMyWay({
+    ignoreTrailingSlash: true,
+    maxParamLength: pathParameterCharactersMax,
+    // Their results have no store: they are told apart from paths that are not there.
+    onBadUrl: noRoute,
+    onMaxParamLength: noRoute,
+  })
+
+  constructor(operations: readonly Operation[]) {
+    for (const operation of operations) {
+      this.add(operation.path, [operation.method]).operations.set(operation.method, operation)
+    }
+  }
+
+  /** `path`: with `:name` for parameters. */
+  add(path: string, methods: readonly string[]): Resource {
+    const name = path.replace(/(?<=.)\/$/, '')
+    let resource = this.byPath.get(name)
+    if (resource === undefined) {
+      resource = { operations: new Map(), methods: new Set(['OPTIONS']) }
+      this.byPath.set(name, resource)
+      this.paths.on(anyMethod, name, noRoute, resource)
+    }
+    for (const method of methods) resource.methods.add(method)
+    return resource
+  }
+
+  /** As `Allow` lists them; undefined where there is nothing at the path. Throws MalformedUrl. */
+  methodsAt(path: string): string | undefined {
+    const methods = this.find(path)?.resource.methods
+    return methods && methodOrder.filter((method) => methods.has(method)).join(', ')
+  }
+
+  /** `method` in any case; `uri`: a path, and maybe parameters. Throws ResourceNotFound, MethodNotAllowed, MalformedUrl. */
+  findOperation(method: string, uri: string): FoundOperation {
+    const [path = '', search = ''] = splitOnce(uri, '?')
+    const found = this.find(path)
+    if (found === undefined || found.resource.operations.size === 0) {
+      throw new ServerError('ResourceNotFound', `There is nothing at ${path.slice(0, 200)}.`)
+    }
+    const { resource, params } = found
+    const operation = resource.operations.get(method.toUpperCase())
+    if (operation === undefined) {
+      const message = `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}.`
+      throw new ServerError('MethodNotAllowed', message)
+    }
+    return { operation, params, query: parametersOf(search) }
+  }
+
+  private find(path: string): Match | undefined {
+    // The router would take the path of an absolute address, whatever host it names.
+    const found = path.startsWith('/') ? this.paths.find(anyMethod, path) : null
+    if (found === null) return undefined
+    const resource = found.store as Resource | null
+    if (resource === null) {
+      throw new ServerError('MalformedUrl', 'The path of the URL cannot be decoded, or a part of it is too long.')
+    }
+    return { resource, params: found.params as Record<string, string> }
+  }
+}
+
+function noRoute(): void {}
+
+function splitOnce(text: string, separator: string): [string, string?] {
+  const at = text.indexOf(separator)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** A parameter that is given several times is an array. */
+function parametersOf(search: string): Record<string, unknown> {
+  const query = new Map<string, unknown>()
+  for (const [name, value] of new URLSearchParams(search)) {
+    query.set(name, query.has(name) ? [query.get(name), value].flat() : value)
+  }
+  // Not assigned one by one: `__proto__` is a name like any other.
+  return Object.fromEntries(query)
+}

@@ -1,0 +1,92 @@
+/** A request for one operation, as HTTP brought it: what the operation is told of it, and how it is run. */
+import type { FederatedDatabase, RequestId } from '@ashlar/engine'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Execution } from '../dispatch/dispatch.ts'
+import type { FdOperation, FdRequest, OperationReply, ReplyType, ServiceContext } from '../dispatch/operation.ts'
+import { runOnce } from '../dispatch/run-once.ts'
+import { ClientDisconnected } from '../errors/request-errors.ts'
+import type { Statement } from '../statements/statement.ts'
+import type { Schema } from '../wire/json-schema.ts'
+import { requestIdOf } from './request-id.ts'
+import { validateBody } from './validate-body.ts'
+
+export class SingleRequest implements FdRequest, Execution {
+  readonly params: FdRequest['params']
+  readonly query: FdRequest['query']
+  readonly body: unknown
+  readonly headers: FdRequest['headers']
+  readonly replyType: ReplyType
+  readonly service: ServiceContext
+  /** Set before the operation runs. */
+  fd!: FederatedDatabase
+  requestId: RequestId | undefined
+  /** Of an operation that may take long, once it has begun. */
+  statement: Statement | undefined
+  private readonly request: FastifyRequest
+  private readonly reply: FastifyReply
+  private ownSignal: AbortSignal | undefined
+
+  constructor(request: FastifyRequest, reply: FastifyReply, replyType: ReplyType, service: ServiceContext) {
+    this.params = request.params as FdRequest['params']
+    this.query = request.query as FdRequest['query']
+    this.body = request.body
+    this.headers = request.headers
+    this.replyType = replyType
+    this.service = service
+    this.request = request
+    this.reply = reply
+  }
+
+  /** Made only for operations that ask for it: most end before a client could disconnect. */
+  get signal(): AbortSignal {
+    this.ownSignal ??= this.statement?.signal ?? signalOf(this.reply)
+    return this.ownSignal
+  }
+
+  get mayGoOn(): FdRequest['mayGoOn'] {
+    return this.statement?.mayGoOn
+  }
+
+  get onEnded(): FdRequest['onEnded'] {
+    return this.statement?.breakOff
+  }
+
+  readonly check = (schema: Schema, body: unknown): void => validateBody(schema, body, this.request)
+
+  resolve(operation: FdOperation): FederatedDatabase {
+    return operation.chooseFd?.(this) ?? this.service.federatedDatabases.resolve(this.query.fdAlias)
+  }
+
+  run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply> {
+    this.fd = fd
+    return operation.statement === undefined
+      ? this.runOnce(operation)
+      : this.runStatement(operation, operation.statement)
+  }
+
+  private async runStatement(
+    operation: FdOperation,
+    { kind, text }: NonNullable<FdOperation['statement']>,
+  ): Promise<OperationReply> {
+    const described = { kind, text: text(this.body), fdAlias: this.fd.alias }
+    this.statement = this.service.statements.begin(described, this.request, this.reply)
+    this.reply.header('statement-id', this.statement.id)
+    const turn = this.statement.mayBegin()
+    if (turn !== undefined) await turn
+    return this.runOnce(operation)
+  }
+
+  /** Reading is the same however often it is done. */
+  private runOnce(operation: FdOperation): OperationReply | Promise<OperationReply> {
+    this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request)
+    return this.requestId === undefined ? operation.run(this.fd, this) : runOnce(operation, this)
+  }
+}
+
+function signalOf(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort(new ClientDisconnected())
+  })
+  return controller.signal
+}

@@ -1,0 +1,88 @@
+/** Every operation passes the place where authorisation stands, with what it needs: alone, in a transaction, and as a query. */
+import { AshlarError } from '@ashlar/engine'
+import type { FastifyInstance } from 'fastify'
+import { describe, expect, it } from 'vitest'
+import type { Need } from '../../src/dispatch/authorize.ts'
+import { operations } from '../../src/operations/table.ts'
+import { defineGadget, openServer } from './open-server.ts'
+
+interface Asked {
+  readonly app: FastifyInstance
+  /** What was asked for since the last time, as `need@alias`. */
+  asked(): string[]
+}
+
+/** Refuses what is in `refused`. */
+async function openAsking(refused: Set<Need> = new Set()): Promise<Asked> {
+  const all: string[] = []
+  const { app } = await openServer({
+    authorize(needs, fd) {
+      all.push(`${needs()}@${fd?.alias ?? 'service'}`)
+      if (refused.has(needs())) throw new AshlarError('ValueNotAllowed', `refused: ${needs()}`)
+    },
+  })
+  return { app, asked: () => all.splice(0) }
+}
+
+const gadget = { class: 'Shop.Gadget', attributes: { name: 'a' } }
+const texts: readonly (readonly [Need, string])[] = [
+  ['read', 'FROM Shop.Gadget RETURN *'],
+  ['write', "CREATE Shop.Gadget {name: 'b'}"],
+  ['define', 'CREATE INDEX byName ON Shop.Gadget(name)'],
+]
+
+describe('authorisation', () => {
+  it('is asked once for each operation of the table, before the operation runs', async () => {
+    const { app, asked } = await openAsking(new Set(['read', 'write', 'define', 'operate']))
+    for (const { method, path, body, scope, needs } of operations) {
+      const payload = path === '/v1/query' ? { query: 'DELETE X' } : path === '/v1/tool' ? { tool: 'AddIndex' } : gadget
+      const url = path.replace(/:\w+/g, '1-1-1-1')
+      const given = body === undefined ? {} : { payload: path === '/v1/schema/:class' ? {} : payload }
+      const reply = await app.inject({ method, url, ...given })
+      const expected = path === '/v1/query' ? 'write' : needs
+      expect([path, reply.json().message]).toEqual([path, `refused: ${expected}`])
+      expect(asked()).toEqual([`${expected}@${scope === 'fd' ? 'default' : 'service'}`])
+    }
+  })
+
+  it('is asked for what a query does, by its text', async () => {
+    const { app, asked } = await openAsking()
+    await defineGadget(app)
+    asked()
+    for (const [need, query] of texts) {
+      expect((await app.inject({ method: 'POST', url: '/v1/query', payload: { query } })).statusCode).toBe(200)
+      expect(asked()).toEqual([`${need}@default`])
+    }
+    const explained = await app.inject({
+      method: 'POST',
+      url: '/v1/query?explain=true',
+      payload: { query: texts[1]?.[1] },
+    })
+    expect(explained.statusCode).toBe(200)
+    expect(asked()).toEqual(['read@default'])
+  })
+
+  it('is asked for each operation of a transaction; one that is refused ends it with nothing done', async () => {
+    const refused = new Set<Need>()
+    const { app, asked } = await openAsking(refused)
+    await defineGadget(app)
+    asked()
+    const payload = [
+      { method: 'POST', uri: '/v1/object', body: gadget },
+      { method: 'GET', uri: '/v1/schema' },
+      { method: 'GET', uri: '/v1' },
+      ...texts.map(([, query]) => ({ method: 'POST', uri: '/v1/query', body: { query } })),
+    ]
+    const run = () => app.inject({ method: 'POST', url: '/v1/transaction', payload })
+    refused.add('define')
+    const reply = await run()
+    expect(reply.json()).toMatchObject({ operation: 6, type: 'ValueNotAllowed' })
+    expect(asked()).toEqual(
+      ['read', 'write', 'read', 'read@service', 'read', 'write', 'define'].map((word) =>
+        word.includes('@') ? word : `${word}@default`,
+      ),
+    )
+    const rows = await app.inject({ method: 'POST', url: '/v1/query', payload: { query: texts[0]?.[1] } })
+    expect(rows.json()).toEqual([])
+  })
+})
