@@ -51,6 +51,8 @@ export interface EngineLimits {
   readonly transactionMsMax: number
   /** Objects over which an index can be built as part of a transaction. */
   readonly transactionIndexObjectsMax: number
+  /** Builds of indexes that go on in the background in one process; those that a process takes over from another are not refused. */
+  readonly backgroundBuildsMax: number
   /** How long it is known at least that a request with an Idempotency-Key has been carried out. */
   readonly receiptMs: number
   /** The reply that is kept of such a request; of a larger one it is only known that there was one. */
@@ -85,6 +87,7 @@ export const defaultEngineLimits: EngineLimits = {
   transactionOperationsMax: 10_000,
   transactionMsMax: 60_000,
   transactionIndexObjectsMax: 100_000,
+  backgroundBuildsMax: 4,
   receiptMs: 86_400_000,
   receiptReplyBytesMax: 65_536,
   receiptRepliesBytesMax: 2 ** 30,

@@ -37,6 +37,8 @@ export interface ServerLimits {
   readonly queuedStatementsMax: number
   /** Those of one address. */
   readonly queuedStatementsPerAddressMax: number
+  /** Runs of tools in one process that go on after their replies. */
+  readonly backgroundRunsMax: number
   /** How long a statement waits for a place among those that work. */
   readonly statementQueueMsMax: number
   /** How long requests under way may take to end, once the server is asked to stop. */
@@ -68,6 +70,7 @@ export const defaultServerLimits: ServerLimits = {
   queuedStatementsMax: 100,
   queuedStatementsPerAddressMax: 75,
   statementQueueMsMax: 1_000,
+  backgroundRunsMax: 4,
   stopMsMax: 10_000,
   stopBodyMsMax: 2_000,
   workerCrashesMax: 3,

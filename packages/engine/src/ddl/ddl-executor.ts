@@ -79,9 +79,10 @@ export class DdlExecutor {
     const request = readIndexRequest(body)
     await this.checkEarly(receipt)
     return this.heartbeat.runWith(async () => {
-      const definition = await this.announceIndex(request, isBackground, receipt)
-      if (isBackground) this.builds.startInBackground(definition)
-      else await this.buildOrDrop(definition, signal, receipt)
+      const announce = () => this.announceIndex(request, isBackground, receipt)
+      if (isBackground) return this.builds.beginInBackground(announce)
+      const definition = await announce()
+      await this.buildOrDrop(definition, signal, receipt)
       return definition
     })
   }

@@ -19,6 +19,8 @@ export class IndexBuilds {
   private readonly writer: CatalogWriter
   private readonly heartbeat: Heartbeat
   private readonly underWay = new Map<IndexNumber, Promise<void>>()
+  /** Of those to come, whose announcements are being committed. */
+  private announced = 0
   private readonly stopping = new AbortController()
 
   constructor(writer: CatalogWriter, heartbeat: Heartbeat) {
@@ -34,6 +36,23 @@ export class IndexBuilds {
   ): Promise<void> {
     await buildIndexEntries(buildContext(this.writer), number, signal)
     await this.makeReady(number, name, receipt)
+  }
+
+  /** Announces a build and begins it, to go on after the reply. Throws ServerBusy, with nothing announced, and what `announce` does. */
+  async beginInBackground(announce: () => Promise<IndexDefinition>): Promise<IndexDefinition> {
+    const { backgroundBuildsMax } = this.writer.limits
+    if (this.underWay.size + this.announced >= backgroundBuildsMax) {
+      const message = `${backgroundBuildsMax} indexes are already being built in the background, the maximum (backgroundBuildsMax).`
+      throw new AshlarError('ServerBusy', message)
+    }
+    this.announced++
+    try {
+      const index = await announce()
+      this.startInBackground(index)
+      return index
+    } finally {
+      this.announced--
+    }
   }
 
   /**

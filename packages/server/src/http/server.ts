@@ -111,7 +111,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   addHooks(app, options, limitConnections(app, limits))
   refuseExpectations(app)
   await app.register(compress, compression)
-  const toolRuns = new ToolRuns((err) => options.logger.error({ err }, 'a tool failed'))
+  const toolRuns = new ToolRuns(limits, (err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
   const { peers = noPeers } = options
   const statements = new Statements(limits, brokenOff)

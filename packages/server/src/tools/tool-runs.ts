@@ -1,5 +1,6 @@
 /** Runs of tools: those under way with their progress, and the last ones that ended. */
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
+import type { ServerLimits } from '../limits.ts'
 import type { Flags, Tool } from './tool.ts'
 
 export interface ToolReply {
@@ -24,10 +25,12 @@ export class ToolRuns {
   private records: RunRecord[] = []
   private readonly underWay = new Set<Promise<unknown>>()
   private readonly stopping = new AbortController()
+  private readonly limits: Pick<ServerLimits, 'backgroundRunsMax'>
   private readonly onFault: (error: unknown) => void
 
-  /** Told what fails in runs that nobody waits for. */
-  constructor(onFault: (error: unknown) => void) {
+  /** `onFault`: told what fails in runs that nobody waits for. */
+  constructor(limits: Pick<ServerLimits, 'backgroundRunsMax'>, onFault: (error: unknown) => void) {
+    this.limits = limits
     this.onFault = onFault
   }
 
@@ -70,8 +73,13 @@ export class ToolRuns {
     }
   }
 
-  /** Goes on after the reply, until it ends or the server stops. */
+  /** Goes on after the reply, until it ends or the server stops. Throws ServerBusy where so many do that none may be begun. */
   start(tool: Tool, fd: FederatedDatabase, flags: Flags, note?: string): void {
+    const { backgroundRunsMax } = this.limits
+    if (this.underWay.size >= backgroundRunsMax) {
+      const message = `${backgroundRunsMax} runs of tools already go on in the background, the maximum (backgroundRunsMax).`
+      throw new AshlarError('ServerBusy', message)
+    }
     const { signal } = this.stopping
     const running = this.run(tool, fd, flags, signal, note)
       .catch((error: unknown) => {

@@ -1,5 +1,7 @@
 /** Statements under way: admitted or refused, listed, stopped, and ended with their clients. */
-import { expect, it } from 'vitest'
+
+import type { FederatedDatabase } from '@ashlar/engine'
+import { expect, it, vi } from 'vitest'
 import { rule } from '../contract/rule.ts'
 import { endless, open, short, unsorted } from './endless-statements.ts'
 
@@ -164,4 +166,43 @@ it('a statement that fails before it begins, or whose reply is short, leaves not
     expect((await send('POST', '/v1/query', short)).status).toBe(200)
   }
   expect(await listed(0)).toEqual([])
+})
+
+rule('1.5.15', 'so many runs of tools and builds of indexes go on after their replies, and no more', async () => {
+  const { app, federatedDatabases } = await open({ backgroundRunsMax: 1, backgroundBuildsMax: 1 })
+  const [fd] = federatedDatabases as [FederatedDatabase]
+  const post = (url: string, payload: object) => {
+    return app.inject({ method: 'POST', url, payload, headers: { prefer: 'respond-async' } })
+  }
+  const { limits } = (await app.inject('/v1/fd')).json()
+  expect(limits).toMatchObject({ backgroundRunsMax: 1, backgroundBuildsMax: 1 })
+  let end: () => void = () => undefined
+  const verified = await fd.verify()
+  vi.spyOn(fd, 'verify').mockImplementationOnce(async () => {
+    await new Promise<void>((resolve) => {
+      end = resolve
+    })
+    return verified
+  })
+  const verify = () => post('/v1/tool', { tool: 'Verify' })
+  expect((await verify()).statusCode).toBe(202)
+  const refused = await verify()
+  expect([refused.statusCode, refused.json().type, refused.headers['retry-after']]).toEqual([503, 'ServerBusy', '1'])
+  expect(refused.json().message).toMatch(/backgroundRunsMax/)
+  end()
+  await expect.poll(async () => (await verify()).statusCode).toBe(202)
+
+  const build = (name: string) => {
+    const keyAttributes = [{ attributeName: 'name' }]
+    return post('/v1/index', { name, indexedClass: 'Place', isUnique: false, keyAttributes })
+  }
+  // Both are announced at the same time.
+  const both = await Promise.all([build('one'), build('two')])
+  expect(both.map(({ statusCode }) => statusCode).sort()).toEqual([202, 503])
+  const busy = both.find(({ statusCode }) => statusCode === 503)
+  expect([busy?.json().type, busy?.headers['retry-after']]).toEqual(['ServerBusy', '1'])
+  expect(busy?.json().message).toMatch(/backgroundBuildsMax/)
+  await expect.poll(async () => (await build('three')).statusCode).toBe(202)
+  const built = (await app.inject('/v1/index')).json().map(({ name }: { name: string }) => name)
+  expect(built).toHaveLength(2)
 })
