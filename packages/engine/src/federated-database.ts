@@ -13,7 +13,6 @@ import { type DetailedStatistics, detailedStatistics } from './ddl/detailed-stat
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
 import { Heartbeat } from './ddl/heartbeat.ts'
 import { IndexBuilds } from './ddl/index-builds.ts'
-import { type AlterSettings, defaultAlterSettings } from './ddl/online-alter.ts'
 import { Recovery } from './ddl/recovery.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
@@ -35,6 +34,7 @@ import { type Once, Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { Containers } from './records/containers.ts'
 import { objectKey } from './records/object-key.ts'
+import { type AlterSettings, defaultAlterSettings } from './schema/alter-plan.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { DefineMode } from './schema/define-classes.ts'
 import {
@@ -383,7 +383,7 @@ export class FederatedDatabase implements Database {
   private async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
     const { limits, containers, session } = this
     return this.readWithCatalog((snapshot, catalog) => {
-      return report({ snapshot, catalog, limits, containers, session, isWithin: false })
+      return report({ snapshot, catalog, limits, containers, session, isStep: false })
     })
   }
 

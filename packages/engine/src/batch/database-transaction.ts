@@ -2,7 +2,6 @@
 import { listClasses } from '../catalog/list-classes.ts'
 import type { Database } from '../database.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from '../ddl/dry-run.ts'
-import { type AlterSettings, defaultAlterSettings } from '../ddl/online-alter.ts'
 import type { SchemaReport } from '../ddl/schema-report.ts'
 import type { WriteSession } from '../ddl/write-session.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from '../indexes/index-record.ts'
@@ -15,6 +14,7 @@ import { updateObject } from '../objects/update.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import { runQueryWithin } from '../query/run-query.ts'
+import { type AlterSettings, defaultAlterSettings } from '../schema/alter-plan.ts'
 import type { DefineMode } from '../schema/define-classes.ts'
 import {
   type ClassRepresentation,
@@ -129,7 +129,7 @@ export class DatabaseTransaction implements Database {
   private dryRun(): DryRunContext {
     const { limits, containers, session } = this.resources
     const { transaction, catalog } = this.scope
-    return { snapshot: transaction.overlay(), catalog, limits, containers, session, isWithin: true }
+    return { snapshot: transaction.overlay(), catalog, limits, containers, session, isStep: true }
   }
 
   private async change<T>(body: (changes: UnitOfWork) => Promise<T>): Promise<T> {

@@ -3,16 +3,15 @@ import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'
 import { Numbering } from '../ddl/numbering.ts'
-import { WriteSession } from '../ddl/write-session.ts'
+import { type OpenWriteSession, runInWriteSession } from '../ddl/write-session.ts'
 import { AshlarError } from '../errors.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import type { Once } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
-import type { Catalog } from '../schema/catalog.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
-import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
+import type { CatalogTransactOptions } from '../write/transact-with-catalog.ts'
 import { DatabaseTransaction } from './database-transaction.ts'
 
 /** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
@@ -47,20 +46,18 @@ export async function runTransaction<T>(
   client: TransactionClient,
 ): Promise<T> {
   const { signal } = client
-  const { limits, catalogWriter, session, containers } = resources
-  const scopeResources = { limits, session, containers, purgeInBackground: () => catalogWriter.purgeInBackground() }
+  const { limits } = resources
   const between = betweenSteps(limits.transactionMsMax, client)
   const memory = new RequestMemory(resources.memory, limits)
-  const attempt = async (transaction: Transaction, catalog: Catalog): Promise<Done<T>> => {
+  const attempt = async (open: OpenWriteSession, transaction: Transaction): Promise<T> => {
     const numbering = isRehearsed ? new Numbering() : undefined
-    const runIn = async (within: Transaction, isRehearsal: boolean): Promise<Done<T>> => {
-      const scope = new WriteSession(within, catalog, scopeResources, numbering)
-      const database = new DatabaseTransaction(scope, resources)
+    const runIn = (within: Transaction, isRehearsal: boolean): Promise<T> => {
+      const database = new DatabaseTransaction(open(within, numbering), resources)
       const step: TransactionStep = (number) => {
         within.operation = number
         return database
       }
-      return { result: await body(step, isRehearsal, between), scope }
+      return body(step, isRehearsal, between)
     }
     if (isRehearsed) {
       await runIn(transaction.rehearsal(), true)
@@ -70,13 +67,8 @@ export async function runTransaction<T>(
     return runIn(transaction, false)
   }
   try {
-    const { scope, result } = await transactWithCatalog(resources, attempt, {
-      signal,
-      memory,
-      ...(asked === undefined ? {} : onceOptions(asked, resources)),
-    })
-    for (const then of scope.afterCommit) then()
-    return result
+    const once = asked === undefined ? {} : onceOptions(asked, resources)
+    return await runInWriteSession(resources, attempt, { signal, memory, ...once })
   } finally {
     memory.release()
   }
@@ -96,11 +88,6 @@ function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): Be
   }
 }
 
-interface Done<T> {
-  readonly result: T
-  readonly scope: WriteSession
-}
-
 /** A transaction that is to be made once. */
 export interface OnceAsked<T> {
   readonly once: Once<T>
@@ -111,8 +98,8 @@ export interface OnceAsked<T> {
 function onceOptions<T>(
   { once, oid }: OnceAsked<T>,
   { receipts }: QueryResources,
-): Pick<CatalogTransactOptions<Done<T>>, 'first' | 'mayAssume' | 'receipt'> {
-  const receipt = receipts.of(once).from<Done<T>>(({ result }) => result)
+): Pick<CatalogTransactOptions<T>, 'first' | 'mayAssume' | 'receipt'> {
+  const receipt = receipts.of(once)
   return {
     first: [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])],
     mayAssume: true,

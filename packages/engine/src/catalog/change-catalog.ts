@@ -15,15 +15,15 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
 
 /**
- * Puts what differs, and a new version, which fails every transaction that began under the old one. A class with thousands of
- * subclasses gives as many shapes: others have their turn in between.
+ * Puts what differs, and a new version, which fails every transaction that began under the old one. Returns the version. A class with
+ * thousands of subclasses gives as many shapes, so other requests have their turn in between.
  */
 export async function changeCatalog(
   transaction: Transaction,
   before: Catalog,
   after: CatalogState,
   session: Session,
-): Promise<void> {
+): Promise<Buffer> {
   const slice = openTimeSlice()
   const changed = changedParts(before.state, after)
   for (const cls of changed.classes) transaction.put(catalogKey('class', cls.number), encodeClass(cls))
@@ -41,7 +41,9 @@ export async function changeCatalog(
     transaction.put(catalogKey('linkGarbage', number), Buffer.from(JSON.stringify(classes)))
   }
   if (changed.counters !== undefined) transaction.put(countersKey, encodeCounters(changed.counters))
-  transaction.put(catalogVersionKey, session.nextStamp())
+  const version = session.nextStamp()
+  transaction.put(catalogVersionKey, version)
+  return version
 }
 
 /** Attributes kept as links that are no longer there, and the classes whose objects may have entries of them. */

@@ -1,4 +1,4 @@
-/** A change of the catalog as one commit, and what such changes leave to be cleared in the background. */
+/** Changes the catalog, one commit each, and purges in the background what such changes leave behind. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
@@ -18,9 +18,9 @@ export class CatalogWriter {
   readonly session: Session
   readonly catalogs: CatalogCache
   readonly limits: EngineLimits
-  /** Told what fails in the background, where no request could be. */
+  /** Called with failures of background work, which no request could be told of. */
   readonly onFault: (error: unknown) => void
-  private clearing: Promise<void> = Promise.resolve()
+  private purging: Promise<void> = Promise.resolve()
 
   constructor(
     store: Store,
@@ -37,8 +37,8 @@ export class CatalogWriter {
   }
 
   /**
-   * `decide` may be asked several times: where others changed the catalog first, it decides again. `also`: puts what else
-   * belongs into the commit.
+   * Commits the state that `decide` returns. If others change the catalog first, `decide` is called again with theirs. `also` adds
+   * to the same commit.
    */
   change<T>(
     decide: (catalog: Catalog) => { state: CatalogState; result: T },
@@ -57,17 +57,17 @@ export class CatalogWriter {
     return transact(this.store, this.limits.transactionAttemptsMax, attempt, { size: anySize })
   }
 
-  /** A failure is not lost: the garbage stays listed, and the next start or deletion goes on with it. */
+  /** If purging fails, the garbage stays listed in the catalog; the next start or deletion continues with it. */
   purgeInBackground(): void {
-    const clear = async (): Promise<void> => {
+    const purge = async (): Promise<void> => {
       await clearDroppedIndexes(this.store)
       await purgeDroppedAttributeLinks(this.store)
     }
-    this.clearing = this.clearing.then(clear).catch(this.onFault)
+    this.purging = this.purging.then(purge).catch(this.onFault)
   }
 
-  /** Waits for work in the background. */
+  /** Waits for the background work. */
   async drain(): Promise<void> {
-    await this.clearing
+    await this.purging
   }
 }

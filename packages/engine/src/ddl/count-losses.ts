@@ -1,4 +1,5 @@
-/** How many stored values a change of types would lose (REST interface, section 5). */
+/** Counts the stored values that a change of types would lose (contract 5.3.9). */
+import { AshlarError } from '../errors.ts'
 import type { Container } from '../records/containers.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { scanObjects } from '../records/scan-objects.ts'
@@ -14,7 +15,7 @@ export interface AttributeLoss {
   readonly values: number
 }
 
-/** `changing`: a catalog that marks the attributes as changing. Those that lose nothing are left out. */
+/** `changing`: a catalog in which the new types of `attributes` are pending. Attributes that lose nothing are left out. */
 export async function countLosses(
   snapshot: Snapshot,
   changing: Catalog,
@@ -52,4 +53,16 @@ export class Losses {
   all(): AttributeLoss[] {
     return [...this.counts.values()]
   }
+}
+
+export function valuesWouldBeLost(losses: readonly AttributeLoss[]): AshlarError {
+  const shown = losses.map(({ className, attributeName, values }) => {
+    return `${values} ${values === 1 ? 'value' : 'values'} of ${attributeName} of class ${className}`
+  })
+  return new AshlarError(
+    'ValuesWouldBeLost',
+    `The change would lose ${shown.join(', ')}; with allowLoss=true what does not fit becomes the default.`,
+    [],
+    { valuesLost: losses },
+  )
 }

@@ -1,23 +1,24 @@
-/** Changes of the schema and of indexes as the federated database makes them: one by one, while others go on working. */
+/** Schema and index changes as single requests: each is planned once and carried out while other requests go on. */
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
+import type { AlterSettings } from '../schema/alter-plan.ts'
+import { readAlterRequest } from '../schema/alter-request.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { defineIndex, type IndexRequest, readIndexRequest, withoutIndex } from '../schema/index-definition.ts'
-import { pendingSessions } from '../schema/pending-retype.ts'
+import { pendingSessions } from '../schema/pending-types.ts'
 import { shownText } from '../schema/request-body.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
-import { transact } from '../transaction/transact.ts'
-import { anySize } from '../transaction/transaction.ts'
+import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
-import { type AlterSettings, alterOnline } from './online-alter.ts'
-import { WriteSession } from './write-session.ts'
+import { completeOnlineAlter, type PendingAlter, publishPendingTypes } from './online-alter.ts'
+import { type OpenWriteSession, runInWriteSession, type WriteSession } from './write-session.ts'
 
 export class DdlExecutor {
   private readonly writer: CatalogWriter
@@ -32,7 +33,7 @@ export class DdlExecutor {
     this.heartbeat = heartbeat
   }
 
-  /** POST and PUT /v1/schema: all classes or none. Returns a class number a description, in request order. */
+  /** POST and PUT /v1/schema: all classes or none. Returns one class number for each description, in request order. */
   async define(body: unknown, mode: DefineMode): Promise<readonly ClassNumber[]> {
     const descriptions = readClassDescriptions(body)
     const { classAttributesMax } = this.writer.limits
@@ -50,25 +51,42 @@ export class DdlExecutor {
     receipt?: Receipt<ClassNumber>,
   ): Promise<ClassNumber> {
     await this.checkEarly(receipt)
+    const request = readAlterRequest(body)
+    let isBeating = false
+    const attempt = async (session: WriteSession): Promise<ClassNumber | PendingAlter> => {
+      const plan = session.planAlter(nameOrNumber, request, settings, false)
+      if (plan.kind === 'online') {
+        // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
+        if (!isBeating) await this.heartbeat.start()
+        isBeating = true
+        return publishPendingTypes(session, plan)
+      }
+      await receipt?.check(session.transaction)
+      await session.alter(plan)
+      await receipt?.put(session.transaction, plan.cls.number)
+      return plan.cls.number
+    }
     try {
-      const done = await alterOnline(this.writer, this.heartbeat, nameOrNumber, body, settings, receipt)
-      return done ?? (await this.within((scope) => scope.alterClass(nameOrNumber, body, settings), receipt))
+      const done = await this.inWriteSession(attempt)
+      return typeof done === 'number' ? done : await completeOnlineAlter(this.writer, done, receipt)
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
       await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessions(catalog.state).length > 0)
       throw error
+    } finally {
+      if (isBeating) this.heartbeat.stop()
     }
   }
 
   /** DELETE /v1/schema/{class}. */
   async deleteClass(nameOrNumber: string): Promise<void> {
-    await this.within((scope) => scope.deleteClass(nameOrNumber))
+    await this.inWriteSession((session) => session.deleteClass(nameOrNumber))
   }
 
   /**
-   * POST /v1/index: in the catalog first, so that writers keep it; then over the objects that exist; then ready.
-   * Where that fails, or the signal aborts, no index is left. In the background, its record tells how it goes.
-   * Throws what the body's checks throw, and UniqueViolation.
+   * POST /v1/index: the index is added to the catalog, so that writers maintain it; filled from the objects that exist; then made
+   * ready. If that fails, or the signal aborts, no index is left. In the background, its record shows the progress. Throws what the
+   * checks of the body throw, and UniqueViolation.
    */
   async createIndex(
     body: unknown,
@@ -87,7 +105,7 @@ export class DdlExecutor {
     })
   }
 
-  /** In the background, the announcement is what is replied to. */
+  /** Adds the index to the catalog; a background build has its receipt in that commit. */
   private async announceIndex(
     request: IndexRequest,
     isBackground: boolean,
@@ -110,14 +128,14 @@ export class DdlExecutor {
     }
   }
 
-  /** Before the first of several commits. Throws what `Receipt.check` does. */
+  /** Before the first of several commits. Throws what `Receipt.check` throws. */
   private async checkEarly(receipt: Receipt<never> | undefined): Promise<void> {
     if (receipt !== undefined) await withSnapshot(this.writer.store, (snapshot) => receipt.check(snapshot))
   }
 
   /**
-   * What is in the way may be the same request, sent before, of which only the last commit will have the receipt. Throws
-   * RequestInProgress then, and what `Receipt.check` does where it has just ended.
+   * The conflicting change may be an earlier copy of this request, whose receipt comes with its last commit only. Throws
+   * RequestInProgress then, and what `Receipt.check` throws if it has just ended.
    */
   private async refuseWhileUnderWay(receipt: Receipt<never>, isUnderWay: (catalog: Catalog) => boolean): Promise<void> {
     const { store, catalogs } = this.writer
@@ -141,17 +159,17 @@ export class DdlExecutor {
       await this.builds.build(definition, signal, receipt)
     } catch (error) {
       const state = await this.dropUnlessReady(definition)
-      // The last commit was made and only its answer was lost: the index is there, and its receipt beside it.
+      // The last commit was made and only its answer was lost: the index and its receipt are there.
       if (state === 'ready') return
-      // Dropped as it was being built: whatever became of its commits, no index is left. One that another request has deleted may
-      // have been ready before.
+      // Dropped while it was being built: whatever became of its commits, no index is left. An index that another request has
+      // deleted may have been ready before.
       throw state === undefined ? error : withoutEffect(error)
     }
   }
 
   /**
-   * The state in which the index was found; undefined where it is gone. A commit that makes it ready and is still under way
-   * fails at the version of the catalog, which this changes. Throws OutcomeUnknown.
+   * The state in which the index was found; undefined if it is gone. A commit that would make it ready and is still in progress
+   * fails at the catalog version, which this changes. Throws OutcomeUnknown.
    */
   private async dropUnlessReady({ number, name }: IndexDefinition): Promise<IndexDefinition['state'] | undefined> {
     try {
@@ -186,24 +204,10 @@ export class DdlExecutor {
     return count
   }
 
-  private async within<T>(body: (scope: WriteSession) => Promise<T>, receipt?: Receipt<T>): Promise<T> {
+  private inWriteSession<T>(body: (session: WriteSession) => Promise<T>): Promise<T> {
     const { writer, containers } = this
-    const { store, limits, catalogs, session } = writer
-    const resources = { limits, session, containers, purgeInBackground: () => writer.purgeInBackground() }
-    const { result, scope } = await transact(
-      store,
-      limits.transactionAttemptsMax,
-      async (transaction) => {
-        const attempt = new WriteSession(transaction, await catalogs.at(transaction.snapshot), resources)
-        await receipt?.check(transaction)
-        const done = await body(attempt)
-        await receipt?.put(transaction, done)
-        return { result: done, scope: attempt }
-      },
-      { size: anySize },
-    )
-    for (const then of scope.afterCommit) then()
-    return result
+    const attempt = (open: OpenWriteSession, transaction: Transaction): Promise<T> => body(open(transaction))
+    return runInWriteSession({ catalogWriter: writer, containers }, attempt, { size: anySize })
   }
 }
 

@@ -1,4 +1,4 @@
-/** Counts what a change of the schema would touch and lose, on one snapshot, and changes nothing. */
+/** Dry runs (contract 5.3.3): what a schema change would touch and lose, counted on one snapshot, without changing anything. */
 import type { EngineLimits } from '../limits.ts'
 import { type Container, type Containers, listContainers } from '../records/containers.ts'
 import { attributeOfKey, containerLinksRange, kindOfKey, linkKind } from '../records/link-keys.ts'
@@ -6,15 +6,21 @@ import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { countObjects, scanObjects } from '../records/scan-objects.ts'
 import { visitValues } from '../records/visit-values.ts'
-import { type Alteration, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
+import { classOfPath, type Retype } from '../schema/alter-class.ts'
+import {
+  type AlterPlan,
+  type AlterSettings,
+  type OnlineAlter,
+  planAlter,
+  type TransactionalAlter,
+} from '../schema/alter-plan.ts'
 import { readAlterRequest } from '../schema/alter-request.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import type { Attribute, CatalogState, IndexDefinition } from '../schema/class-definition.ts'
+import type { Attribute } from '../schema/class-definition.ts'
 import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
-import { indexesToRebuild, retypesToPrepare, withPending } from '../schema/pending-retype.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
@@ -22,11 +28,10 @@ import { Tape, Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
-import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
-import { type AlterSettings, valuesWouldBeLost } from './online-alter.ts'
+import { type AttributeLoss, countLosses, Losses, valuesWouldBeLost } from './count-losses.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
 import { classChanges, reshapedObjects, type SchemaReport } from './schema-report.ts'
-import { catalogWithPending, prepareRetypes } from './transactional-retype.ts'
+import { prepareTypeChanges } from './transactional-retype.ts'
 
 export interface DryRunContext {
   readonly snapshot: Snapshot
@@ -34,99 +39,92 @@ export interface DryRunContext {
   readonly limits: EngineLimits
   readonly containers: Containers
   readonly session: Session
-  /** The change would be a step of a transaction. */
-  readonly isWithin: boolean
+  /** The change would be a step of a larger transaction. */
+  readonly isStep: boolean
 }
 
 /** Throws what the change itself would throw. */
 export function reportDefinitions(context: DryRunContext, body: unknown, mode: DefineMode): Promise<SchemaReport> {
   const { catalog, limits } = context
   const { state } = defineClasses(catalog, readClassDescriptions(body), mode, limits.classAttributesMax)
-  return report(context, { state, droppedIndexes: [], retypes: [], losses: [] })
+  return report(context, { ...nothingPlanned, next: state }, [])
 }
 
-/** Throws what the change itself would throw, ValuesWouldBeLost and UniqueViolation included. */
+/** Throws what the change itself would throw, including ValuesWouldBeLost and UniqueViolation. */
 export async function reportAlteration(
   context: DryRunContext,
   nameOrNumber: string,
   body: unknown,
-  { isCascading, isLossAllowed }: AlterSettings,
+  settings: AlterSettings,
 ): Promise<SchemaReport> {
-  const { catalog, limits, containers, session } = context
-  const cls = classOfPath(catalog, nameOrNumber)
-  const options = { attributesMax: limits.classAttributesMax, isCascading }
-  const alteration = alterClass(catalog, cls, readAlterRequest(body), options)
-  const preparing = retypesToPrepare(catalog, alteration)
-  if (preparing.length === 0) return report(context, { ...alteration, losses: [] })
-  const isOneTransaction = context.isWithin || preparing.some(({ work }) => work.kind !== 'convert')
-  const { losses, snapshot } = isOneTransaction
-    ? await prepareWithin(context, cls, alteration, isLossAllowed)
-    : await prepareOnline(context, preparing)
-  if (losses.length > 0 && !isLossAllowed) throw valuesWouldBeLost(losses)
-  const pending = withPending(catalog, alteration, isLossAllowed, session.number)
-  const changing = buildCatalog(pending.state, catalog.version)
-  for (const index of pending.replacements) await refuseEqualKeys(snapshot, changing, index, containers.known())
-  return report(context, { ...alteration, losses })
+  const { catalog, limits, containers, isStep } = context
+  const session = context.session.number
+  const planned = { ...settings, attributesMax: limits.classAttributesMax, session, isStep }
+  const plan = planAlter(catalog, nameOrNumber, readAlterRequest(body), planned)
+  if (plan.kind === 'immediate') return report(context, plan, [])
+  const pending = buildCatalog(plan.pending, catalog.version)
+  const { losses, snapshot } =
+    plan.kind === 'online' ? await checkOnline(context, plan, pending) : await checkInTransaction(context, plan)
+  if (losses.length > 0 && !plan.isLossAllowed) throw valuesWouldBeLost(losses)
+  for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.known())
+  return report(context, plan, losses)
 }
 
-interface Prepared {
+interface Checked {
   readonly losses: readonly AttributeLoss[]
-  /** As the indexes would be built from. */
+  /** The objects as the indexes would be built from them. */
   readonly snapshot: Snapshot
 }
 
-/** In a transaction that is never committed. Throws LimitExceeded. */
-async function prepareWithin(
-  { snapshot, catalog, limits, containers, session }: DryRunContext,
-  cls: SchemaClass,
-  { retypes }: Alteration,
-  isLossAllowed: boolean,
-): Promise<Prepared> {
-  const transaction = new Transaction(snapshot, true, new Tape())
-  const objectsMax = limits.transactionIndexObjectsMax
-  const objects = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session)
-  const context = { transaction, catalog, containers, session, objectsMax, objects }
-  const { losses } = await prepareRetypes(context, cls, retypes, isLossAllowed)
-  return { losses, snapshot: transaction.overlay() }
+async function checkOnline(
+  { snapshot, containers }: DryRunContext,
+  { typeChanges }: OnlineAlter,
+  pending: Catalog,
+): Promise<Checked> {
+  const attributes = typeChanges.map(({ attribute }) => attribute)
+  return { losses: await countLosses(snapshot, pending, attributes, containers.known()), snapshot }
 }
 
-async function prepareOnline(
-  { snapshot, catalog, containers, session }: DryRunContext,
-  retypes: readonly Retype[],
-): Promise<Prepared> {
-  const attributes = retypes.map(({ attribute }) => attribute)
-  const changing = catalogWithPending(catalog, retypes, session)
-  return { losses: await countLosses(snapshot, changing, attributes, containers.known()), snapshot }
+/** Prepares the change in a transaction that is never committed. Throws LimitExceeded. */
+async function checkInTransaction(
+  { snapshot, catalog, limits, containers, session }: DryRunContext,
+  plan: TransactionalAlter,
+): Promise<Checked> {
+  const transaction = new Transaction(snapshot, true, new Tape())
+  const objects = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session)
+  const context = { transaction, catalog, containers, limits, objects }
+  const { losses } = await prepareTypeChanges(context, plan, plan.isLossAllowed)
+  return { losses, snapshot: transaction.overlay() }
 }
 
 export async function reportDeletion(context: DryRunContext, nameOrNumber: string): Promise<SchemaReport> {
   const { snapshot, catalog, containers } = context
   const cls = classOfPath(catalog, nameOrNumber)
   const objects = await countObjects(snapshot, new Set([cls.number]), containers.known())
-  return report(context, { ...deleteClass(catalog, cls, objects > 0), retypes: [], losses: [] })
+  const { state, droppedIndexes } = deleteClass(catalog, cls, objects > 0)
+  return report(context, { ...nothingPlanned, next: state, droppedIndexes }, [])
 }
 
-interface PlannedChange {
-  readonly state: CatalogState
-  readonly droppedIndexes: readonly IndexDefinition[]
-  readonly retypes: readonly Retype[]
-  /** Of changes of types. */
-  readonly losses: readonly AttributeLoss[]
-}
+/** The part of a plan that is reported. */
+type ReportedPlan = Pick<AlterPlan, 'next' | 'droppedIndexes' | 'rebuiltIndexes' | 'retypes'>
 
+const nothingPlanned = { droppedIndexes: [], rebuiltIndexes: [], retypes: [] }
+
+/** `losses`: through changes of types. */
 async function report(
   { snapshot, catalog: before, containers }: DryRunContext,
-  { state, droppedIndexes, retypes, losses }: PlannedChange,
+  { next, droppedIndexes, rebuiltIndexes, retypes }: ReportedPlan,
+  losses: readonly AttributeLoss[],
 ): Promise<SchemaReport> {
-  const after = buildCatalog(state, before.version)
-  const young = containers.known()
+  const after = buildCatalog(next, before.version)
+  const uncommitted = containers.known()
   const touched = new Set(reshapedObjects(before, after).map(({ number }) => number))
   return {
     classes: classChanges(before, after),
     indexesDropped: droppedIndexes.map(({ name }) => name),
-    indexesRebuilt: indexesToRebuild(before, { retypes, droppedIndexes }).map(({ name }) => name),
-    objects: touched.size === 0 ? 0 : await countObjects(snapshot, touched, young),
-    valuesLost: sorted([...(await countDeleted(snapshot, before, after, retypes, young)), ...losses]),
+    indexesRebuilt: rebuiltIndexes.map(({ name }) => name),
+    objects: touched.size === 0 ? 0 : await countObjects(snapshot, touched, uncommitted),
+    valuesLost: sorted([...(await countDeleted(snapshot, before, after, retypes, uncommitted)), ...losses]),
   }
 }
 
@@ -135,13 +133,13 @@ function sorted(losses: readonly AttributeLoss[]): AttributeLoss[] {
   return [...losses].sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1))
 }
 
-/** Values of deleted attributes that are not the default, and elements. */
+/** Counts, for deleted attributes, the values that are not the default, and the elements. */
 async function countDeleted(
   snapshot: Snapshot,
   before: Catalog,
   after: Catalog,
   retypes: readonly Retype[],
-  young: readonly Container[],
+  uncommitted: readonly Container[],
 ): Promise<AttributeLoss[]> {
   const moved = new Set(retypes.map(({ attribute }) => attribute))
   const gone = new Map<AttributeNumber, { readonly owner: SchemaClass; readonly attribute: Attribute }>()
@@ -157,7 +155,7 @@ async function countDeleted(
   const owners = [...gone.values()].map(({ owner }) => owner)
   const holding = new Set(owners.flatMap((cls) => classesHolding(cls, before.classes)).map(({ number }) => number))
   const formats = recordFormats(before)
-  for await (const batch of scanObjects(snapshot, formats, holding, young)) {
+  for await (const batch of scanObjects(snapshot, formats, holding, uncommitted)) {
     for (const { format, values } of batch) {
       visitValues(format, values, formats, (_owner, { attribute, codec }, value) => {
         if (!gone.has(attribute.number) || value === null || isSameValue(codec, value, codec.defaultValue)) return
@@ -165,11 +163,11 @@ async function countDeleted(
       })
     }
   }
-  await countLinks(snapshot, await listContainers(snapshot, holding, young), gone, losses)
+  await countLinks(snapshot, await listContainers(snapshot, holding, uncommitted), gone, losses)
   return losses.all()
 }
 
-/** The elements of lists, sets and maps that are kept as links. */
+/** Counts the elements of lists, sets and maps that are stored as links. */
 async function countLinks(
   snapshot: Snapshot,
   containers: readonly Container[],

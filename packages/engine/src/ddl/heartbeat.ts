@@ -1,15 +1,16 @@
-/** What a process shows of itself while it works on what others could take for a leftover, and how they tell that it is gone. */
+/** Heartbeats: they let other processes tell work in progress from work that a dead process has left behind. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { storePart } from '../bytes/key-layout.ts'
 import { keySpace } from '../bytes/key-space.ts'
 import { isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Bytes, Store } from '../store/store.ts'
 
-interface Sign {
-  /** Greater each time; what counts is that it changes. */
+/** The row as JSON. */
+interface StoredBeat {
+  /** Counts up. Observers compare whole rows, so all that matters is that it changes. */
   readonly beat: number
   readonly pid: number
-  /** Where process numbers mean the same; absent where that cannot be told. */
+  /** Identifies the PID namespace, in which `pid` means something; absent if it cannot be determined. */
   readonly place?: string
 }
 
@@ -23,85 +24,99 @@ export class Heartbeat {
   private readonly store: Store
   private readonly key: Buffer
   private readonly intervalMs: number
-  private beat = 0
+  private beats = 0
   private works = 0
   private timer: NodeJS.Timeout | undefined
 
-  /** `intervalMs`: how often the sign changes while there is work. */
+  /** `intervalMs`: how often the row changes while there is work. */
   constructor(store: Store, session: number, intervalMs: number) {
     this.store = store
     this.key = heartbeatKey(session)
     this.intervalMs = intervalMs
   }
 
-  /** Whether this process works on anything that others could take for a leftover. */
+  /** Whether this process is doing work that others would take for abandoned without the heartbeat. */
   get isBeating(): boolean {
     return this.works > 0
   }
 
-  /** The sign is there before the work begins, and changes until it ends. */
+  /** Beats while `work` runs; see `start`. */
   async runWith<T>(work: () => Promise<T>): Promise<T> {
-    this.works++
+    await this.start()
     try {
-      await this.show().catch((error: unknown) => {
-        throw withoutEffect(error)
-      })
-      this.timer ??= setInterval(() => void this.show().catch(ignoreUntilNextTime), this.intervalMs).unref()
       return await work()
     } finally {
-      if (--this.works === 0) {
-        clearInterval(this.timer)
-        this.timer = undefined
-      }
+      this.stop()
     }
   }
 
-  /** What is not done then, is for others to take over at once. */
+  /**
+   * The row is in the store when this resolves, and keeps changing until `stop`, which is called once for each `start` that
+   * succeeded. Throws what the commit throws, as without effect.
+   */
+  async start(): Promise<void> {
+    this.works++
+    try {
+      await this.beat()
+    } catch (error) {
+      this.stop()
+      throw withoutEffect(error)
+    }
+    this.timer ??= setInterval(() => void this.beat().catch(ignoreUntilNextBeat), this.intervalMs).unref()
+  }
+
+  stop(): void {
+    if (--this.works > 0) return
+    clearInterval(this.timer)
+    this.timer = undefined
+  }
+
+  /** Deletes the row, so that others take over at once what this process has left unfinished. */
   async end(): Promise<void> {
     clearInterval(this.timer)
-    if (this.beat === 0) return
+    if (this.beats === 0) return
     try {
       await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], expectations: [] })
     } catch (error) {
-      // What was left in a store out of reach, others take over once the sign has stayed the same.
+      // While the store is out of reach the row stays; others take over once it has not changed for a while.
       if (!isOutOfReach(error)) throw error
     }
   }
 
-  private async show(): Promise<void> {
-    const sign: Sign = { beat: ++this.beat, pid: process.pid, ...(place === undefined ? {} : { place }) }
-    const value = Buffer.from(JSON.stringify(sign))
+  private async beat(): Promise<void> {
+    const row: StoredBeat = { beat: ++this.beats, pid: process.pid, ...(place === undefined ? {} : { place }) }
+    const value = Buffer.from(JSON.stringify(row))
     await this.store.commit({ changes: [{ kind: 'put', key: this.key, value }], expectations: [] })
   }
 }
 
-/** A store that fails is told of by the work itself. */
-function ignoreUntilNextTime(): void {}
+/** If the store fails, the work itself reports it. */
+function ignoreUntilNextBeat(): void {}
 
-/** True where the process certainly is no more, false where that is not known. */
+/** `stored`: a heartbeat row. True if its process has certainly ended, false if that is not known. */
 export function isProcessDead(stored: Bytes): boolean {
-  const sign = JSON.parse(Buffer.from(stored).toString()) as Sign
-  if (place === undefined || sign.place !== place) return false
+  const row = JSON.parse(Buffer.from(stored).toString()) as StoredBeat
+  if (place === undefined || row.place !== place) return false
   try {
-    process.kill(sign.pid, 0)
-    return isZombie(sign.pid)
+    process.kill(row.pid, 0)
+    return isZombie(row.pid)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
 }
 
-/** It has ended, though nobody has waited for it: in a container whose first process does not, it stays so for ever. */
+/** The process has ended but was never waited for: in a container whose first process does not reap, it stays a zombie forever. */
 function isZombie(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The state follows the name, which may hold anything, in parentheses.
+    // The state follows the name, which is in parentheses and may contain anything.
     return /^ [ZX]/.test(stat.slice(stat.lastIndexOf(')') + 1))
   } catch {
     return false
   }
 }
 
-/** This start of this machine, and the process numbers that are seen here: containers have their own. */
+/** This boot of this machine, and the PID namespace: containers have their own. */
 const place = placeHere()
 
 function placeHere(): string | undefined {

@@ -1,134 +1,70 @@
-/** PUT and DELETE /v1/schema/{class} while others go on working (REST interface, section 5). */
-import { AshlarError, assert, isOutOfReach, withoutEffect } from '../errors.ts'
+/**
+ * The online change of a class. Its types are published as pending, so that writers validate against them; existing values are
+ * checked and the replacement indexes built; one commit then completes the change. Others go on working all the while.
+ */
+import { AshlarError, isOutOfReach, withoutEffect } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
 import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import { type AlterOptions, alterClass, classOfPath, type Retype } from '../schema/alter-class.ts'
-import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
+import type { Retype } from '../schema/alter-class.ts'
+import { completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
-import { retypesToPrepare, withoutPending, withPending, withReplacements } from '../schema/pending-retype.ts'
+import { withoutPendingTypes } from '../schema/pending-types.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
-import { type AttributeLoss, countLosses } from './count-losses.ts'
-import type { Heartbeat } from './heartbeat.ts'
+import { countLosses, valuesWouldBeLost } from './count-losses.ts'
 
-export interface AlterSettings {
-  /** `?cascade=true`: indexes and partners of links go with a deleted attribute. */
-  readonly isCascading: boolean
-  /** `?allowLoss=true`: what does not fit a changed type becomes the default. */
-  readonly isLossAllowed: boolean
+/** An online change whose pending types are committed. */
+export interface PendingAlter {
+  readonly plan: OnlineAlter
+  /** The catalog with the pending types. */
+  readonly published: Catalog
 }
 
-export const defaultAlterSettings: AlterSettings = { isCascading: false, isLossAllowed: false }
+/** What a write session provides for the change. */
+interface CatalogSession {
+  readonly catalog: Catalog
+  putCatalog(state: CatalogState): Promise<void>
+}
 
-/** A change of types that others are told of, and that is being prepared. */
-interface Begun {
-  readonly cls: ClassNumber
-  readonly retypes: readonly Retype[]
-  readonly replacements: readonly IndexNumber[]
+/** The process's heartbeat is beating before this, and until the change is complete. */
+export async function publishPendingTypes(session: CatalogSession, plan: OnlineAlter): Promise<PendingAlter> {
+  await session.putCatalog(plan.pending)
+  return { plan, published: session.catalog }
 }
 
 /**
- * At once where no stored value has to be looked at. Else every writer is told first, so that nothing is written that
- * would not fit; then the values that there are, are checked, and indexes built anew beside the old ones; then it is so.
- * Undefined where the change has to be made within one transaction: nothing is done then. Throws what `alterClass` does,
- * ValuesWouldBeLost, UniqueViolation.
+ * Completes the change, after the commit with its pending types. If it fails, they are removed. Throws ValuesWouldBeLost,
+ * UniqueViolation, AttributeInUse, OutcomeUnknown, and what `Receipt.check` throws.
  */
-export async function alterOnline(
+export async function completeOnlineAlter(
   writer: CatalogWriter,
-  heartbeat: Heartbeat,
-  nameOrNumber: string,
-  body: unknown,
-  settings: AlterSettings,
-  receipt?: Receipt<ClassNumber>,
-): Promise<ClassNumber | undefined> {
-  const request = readAlterRequest(body)
-  const options: AlterOptions = {
-    attributesMax: writer.limits.classAttributesMax,
-    isCascading: settings.isCascading,
-  }
-  const begin = (isShown: boolean): Promise<Beginning> => {
-    return beginning(writer, nameOrNumber, request, options, settings.isLossAllowed, isShown, receipt)
-  }
-  const begun = await begin(false)
-  if (begun === 'online') {
-    return heartbeat.runWith(async () =>
-      prepareAndFinish(writer, request, options, settings, await begin(true), receipt),
-    )
-  }
-  writer.purgeInBackground()
-  return begun?.cls
-}
-
-async function prepareAndFinish(
-  writer: CatalogWriter,
-  request: AlterRequest,
-  options: AlterOptions,
-  { isLossAllowed }: AlterSettings,
-  begun: Beginning,
+  { plan, published }: PendingAlter,
   receipt: Receipt<ClassNumber> | undefined,
-): Promise<ClassNumber | undefined> {
-  assert(begun !== 'online', 'a change that others see shows a sign of life')
+): Promise<ClassNumber> {
+  writer.catalogs.adopt(published)
   try {
-    if (begun === undefined || begun.retypes.length === 0) return begun?.cls
-    if (!isLossAllowed) await refuseLosses(writer, begun.retypes)
-    await buildReplacements(writer, begun)
-    await finish(writer, request, options, begun, receipt)
-    return begun.cls
+    if (!plan.isLossAllowed) await refuseLosses(writer, plan.typeChanges)
+    await buildReplacements(writer, plan)
+    await complete(writer, plan, receipt)
+    return plan.cls.number
   } catch (error) {
-    throw begun === undefined ? error : await givenUp(writer, begun, error)
+    throw await rolledBack(writer, plan, error)
   } finally {
     writer.purgeInBackground()
   }
 }
 
-/** `online`: it takes preparation, of which others would have to be told. Undefined: it takes a transaction. */
-type Beginning = Begun | 'online' | undefined
-
-/** `isShown`: this process shows a sign of life, so that it may tell others what it prepares. Without retypes: it is done. */
-function beginning(
-  writer: CatalogWriter,
-  nameOrNumber: string,
-  request: AlterRequest,
-  options: AlterOptions,
-  isLossAllowed: boolean,
-  isShown: boolean,
-  receipt: Receipt<ClassNumber> | undefined,
-): Promise<Beginning> {
-  const begin = (catalog: Catalog): { state: CatalogState; result: Beginning } => {
-    const cls = classOfPath(catalog, nameOrNumber)
-    const alteration = alterClass(catalog, cls, request, options)
-    const preparing = retypesToPrepare(catalog, alteration)
-    if (preparing.length === 0) {
-      return { state: alteration.state, result: { cls: cls.number, retypes: [], replacements: [] } }
-    }
-    if (preparing.some(({ work }) => work.kind !== 'convert')) {
-      return { state: catalog.state, result: undefined }
-    }
-    if (!isShown) return { state: catalog.state, result: 'online' }
-    const prepared = { ...alteration, retypes: preparing }
-    const pending = withPending(catalog, prepared, isLossAllowed, writer.session.number)
-    return {
-      state: pending.state,
-      result: { cls: cls.number, retypes: preparing, replacements: pending.replacements },
-    }
-  }
-  return writer.change(begin, (transaction, begun) => {
-    const isDone = begun !== undefined && begun !== 'online' && begun.retypes.length === 0
-    return isDone ? receipt?.checkAndPut(transaction, begun.cls) : undefined
-  })
-}
-
 /** It looks at all objects of a class. */
 const longReading = { isLong: true }
 
-/** What was written before the writers were told, and so has to be seen to the last commit. */
-async function refuseLosses({ store, catalogs }: CatalogWriter, retypes: readonly Retype[]): Promise<void> {
+/** Checks what was written before the types were published, and so has to see those commits to the last one. */
+async function refuseLosses({ store, catalogs }: CatalogWriter, typeChanges: readonly Retype[]): Promise<void> {
   await awaitCommitsUnderWay(store)
-  const attributes = retypes.map(({ attribute }) => attribute)
+  const attributes = typeChanges.map(({ attribute }) => attribute)
   const losses = await withSnapshot(
     store,
     async (snapshot) => {
@@ -139,55 +75,31 @@ async function refuseLosses({ store, catalogs }: CatalogWriter, retypes: readonl
   if (losses.length > 0) throw valuesWouldBeLost(losses)
 }
 
-export function valuesWouldBeLost(losses: readonly AttributeLoss[]): AshlarError {
-  const shown = losses.map(({ className, attributeName, values }) => {
-    return `${values} ${values === 1 ? 'value' : 'values'} of ${attributeName} of class ${className}`
-  })
-  return new AshlarError(
-    'ValuesWouldBeLost',
-    `The change would lose ${shown.join(', ')}; with allowLoss=true what does not fit becomes the default.`,
-    [],
-    { valuesLost: losses },
-  )
-}
-
-/** A replacement is missing only where this process was taken for gone, and its change for given up. */
-async function buildReplacements(writer: CatalogWriter, { retypes, replacements }: Begun): Promise<void> {
+/** A replacement index is missing only if this process was presumed dead and its change rolled back by another. */
+async function buildReplacements(writer: CatalogWriter, { typeChanges, replacements }: OnlineAlter): Promise<void> {
   try {
     for (const index of replacements) await buildIndexEntries(buildContext(writer), index, undefined)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
-    throw changedMeanwhile(retypes[0]?.name)
+    throw concurrentAlter(typeChanges[0]?.name)
   }
 }
 
-function changedMeanwhile(attributeName: string | undefined): AshlarError {
-  return new AshlarError('AttributeInUse', `Attribute ${attributeName} was changed by another request meanwhile.`)
-}
-
-/** Others may have changed the class meanwhile, in what this change does not touch. */
-async function finish(
+async function complete(
   writer: CatalogWriter,
-  request: AlterRequest,
-  options: AlterOptions,
-  { cls, retypes, replacements }: Begun,
+  plan: OnlineAlter,
   receipt: Receipt<ClassNumber> | undefined,
 ): Promise<void> {
-  const end = (catalog: Catalog): { state: CatalogState; result: undefined } => {
-    for (const { attribute, name } of retypes) {
-      if (catalog.attribute(attribute)?.becoming !== undefined) continue
-      throw changedMeanwhile(name)
-    }
-    const { state } = alterClass(catalog, classOfPath(catalog, String(cls)), request, { ...options, isPrepared: true })
-    return { state: withReplacements(state, replacements), result: undefined }
-  }
-  await writer.change(end, async (transaction) => {
-    await refuseDuplicates(transaction, writer, replacements)
-    await receipt?.checkAndPut(transaction, cls)
-  })
+  await writer.change(
+    (catalog) => ({ state: completedState(plan, catalog), result: undefined }),
+    async (transaction) => {
+      await refuseDuplicates(transaction, writer, plan.replacements)
+      await receipt?.checkAndPut(transaction, plan.cls.number)
+    },
+  )
 }
 
-/** What was written meanwhile, and is unique only under the type that the attribute had. Throws UniqueViolation. */
+/** Finds what was written in the meantime and is unique only under the old type. Throws UniqueViolation. */
 async function refuseDuplicates(
   transaction: Transaction,
   { catalogs }: CatalogWriter,
@@ -202,24 +114,24 @@ async function refuseDuplicates(
   }
 }
 
-/** Removes what was prepared; returns the error to be thrown instead of `error`, which says what is known of the change then. */
-async function givenUp(writer: CatalogWriter, begun: Begun, error: unknown): Promise<unknown> {
+/** Rolls the change back; returns the error to throw instead of `error`, which says what is known of the change by then. */
+async function rolledBack(writer: CatalogWriter, plan: OnlineAlter, error: unknown): Promise<unknown> {
   try {
-    // A commit that may still be under way fails at the version of the catalog, which this changes.
-    return (await giveUp(writer, begun)) ? withoutEffect(error) : error
-  } catch (giveUpError) {
-    if (!isOutOfReach(giveUpError)) throw giveUpError
+    // A commit that may still be in progress fails at the catalog version, which this changes.
+    return (await rollback(writer, plan)) ? withoutEffect(error) : error
+  } catch (rollbackError) {
+    if (!isOutOfReach(rollbackError)) throw rollbackError
     const message = 'It is not known whether the type change was made'
-    return new AshlarError('OutcomeUnknown', `${message}: ${(giveUpError as Error).message}`)
+    return new AshlarError('OutcomeUnknown', `${message}: ${(rollbackError as Error).message}`)
   }
 }
 
-/** True where the change was still being prepared, and so surely was not made. */
-async function giveUp(writer: CatalogWriter, { retypes, replacements }: Begun): Promise<boolean> {
-  const attributes = retypes.map(({ attribute }) => attribute)
+/** True if the change was still being prepared, and so was certainly not made. */
+async function rollback(writer: CatalogWriter, { typeChanges, replacements }: OnlineAlter): Promise<boolean> {
+  const attributes = typeChanges.map(({ attribute }) => attribute)
   return writer.change((catalog) => {
     const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
-    return { state: withoutPending(catalog.state, attributes, replacements), result: isPending }
+    return { state: withoutPendingTypes(catalog.state, attributes, replacements), result: isPending }
   })
 }
 

@@ -1,14 +1,14 @@
 /**
- * Takes over what a process that is gone has left: an index that nobody waits for any more and a change of types that
- * nobody ends are removed, builds in the background go on here. A living process shows a sign of life, and is left alone.
+ * Takes over the work that dead processes have left behind: unfinished type changes and index builds that a client was waiting for
+ * are removed, and background builds are resumed here. The work of a process whose heartbeat changes is left alone.
  */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { isOutOfReach } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
-import { withIndexOf, withoutIndex } from '../schema/index-definition.ts'
-import { pendingSessions, withoutPendingOf } from '../schema/pending-retype.ts'
+import { reassignBuild, withoutIndex } from '../schema/index-definition.ts'
+import { pendingSessions, withoutPendingTypesOf } from '../schema/pending-types.ts'
 import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
@@ -16,23 +16,24 @@ import type { CatalogWriter } from './catalog-writer.ts'
 import { type Heartbeat, heartbeatKey, isProcessDead } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
 
-/** So many looks have to find a sign unchanged: two intervals at least lie between the first and the last. */
-const looksMax = 3
+/** So many polls in a row have to find a heartbeat unchanged: at least two intervals lie between the first and the last. */
+const unchangedPollsMax = 3
 
-interface Seen {
-  /** Absent: without a sign. */
-  readonly sign: Bytes | undefined
-  readonly looks: number
+interface HeartbeatObservation {
+  /** The heartbeat row; undefined if there is none. */
+  readonly row: Bytes | undefined
+  /** Polls that have found the row so, the last one included. */
+  readonly polls: number
 }
 
 export class Recovery {
   private readonly writer: CatalogWriter
   private readonly builds: IndexBuilds
   private readonly heartbeat: Heartbeat
-  private seen = new Map<number, Seen>()
+  private observations = new Map<number, HeartbeatObservation>()
   private timer: NodeJS.Timeout | undefined
-  private looking: Promise<void> = Promise.resolve()
-  private isLooking = false
+  private polling: Promise<void> = Promise.resolve()
+  private isPolling = false
   private isStopped = false
 
   constructor(writer: CatalogWriter, builds: IndexBuilds, heartbeat: Heartbeat) {
@@ -42,88 +43,88 @@ export class Recovery {
   }
 
   /**
-   * Looks at once, and from then on for as long as others have begun something: a look that finds nothing costs nothing. What cannot be
-   * taken over at present, for which a node of the store may be missing, does not prevent the start.
+   * Polls at once, and then once per interval; a poll costs nothing while no work of others is in the catalog. Work that cannot be
+   * taken over now, for instance because a node of the store is missing, does not prevent the start.
    */
   async start(): Promise<void> {
     const { store, catalogs } = this.writer
     await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
-    await this.look().catch((error) => {
+    await this.poll().catch((error) => {
       if (!isOutOfReach(error)) throw error
     })
     this.writer.purgeInBackground()
     if (!this.isStopped)
-      this.timer = setInterval(() => this.lookAgain(), this.writer.limits.heartbeatIntervalMs).unref()
+      this.timer = setInterval(() => this.pollAgain(), this.writer.limits.heartbeatIntervalMs).unref()
   }
 
   async stop(): Promise<void> {
     this.isStopped = true
     clearInterval(this.timer)
-    await this.looking
+    await this.polling
   }
 
-  /** Not while a look is under way still, which a store out of reach makes long. */
-  private lookAgain(): void {
-    if (this.isLooking) return
-    this.isLooking = true
-    this.looking = this.look()
+  /** Skipped while the last poll is still in progress, which takes long if the store is out of reach. */
+  private pollAgain(): void {
+    if (this.isPolling) return
+    this.isPolling = true
+    this.polling = this.poll()
       .catch((error) => {
-        // The next look will tell.
+        // The next poll will tell.
         if (!isOutOfReach(error)) this.writer.onFault(error)
       })
       .finally(() => {
-        this.isLooking = false
+        this.isPolling = false
       })
   }
 
-  private async look(): Promise<void> {
+  private async poll(): Promise<void> {
     const { catalogs, store } = this.writer
-    if (this.isStopped || this.others(catalogs.latest).length === 0) return
-    const looked = await withSnapshot(store, async (snapshot) => {
-      const others = this.others(await catalogs.at(snapshot))
-      const { values } = await snapshot.read(others.map(heartbeatKey))
-      return others.map((session, i) => [session, values[i]] as const)
+    if (this.isStopped || this.owners(catalogs.latest).length === 0) return
+    const rows = await withSnapshot(store, async (snapshot) => {
+      const owners = this.owners(await catalogs.at(snapshot))
+      const { values } = await snapshot.read(owners.map(heartbeatKey))
+      return owners.map((session, i) => [session, values[i]] as const)
     })
-    this.seen = new Map(looked.map(([session, sign]) => [session, { sign, looks: this.looksAt(session, sign) }]))
-    const gone = new Map(looked.filter(([session, sign]) => this.isTakenForGone(session, sign)))
-    if (gone.size > 0) await this.takeOver(gone)
+    this.observations = new Map(rows.map(([session, row]) => [session, this.observe(session, row)]))
+    const dead = new Map(rows.filter(([session, row]) => this.isPresumedDead(session, row)))
+    if (dead.size > 0) await this.adoptOrphans(dead)
   }
 
-  private looksAt(session: number, sign: Bytes | undefined): number {
-    const before = this.seen.get(session)
-    return isSame(before?.sign, sign) ? (before?.looks ?? 0) + 1 : 1
+  private observe(session: number, row: Bytes | undefined): HeartbeatObservation {
+    const before = this.observations.get(session)
+    return { row, polls: isSame(before?.row, row) ? (before?.polls ?? 0) + 1 : 1 }
   }
 
-  private isTakenForGone(session: number, sign: Bytes | undefined): boolean {
-    return sign === undefined || isProcessDead(sign) || (this.seen.get(session)?.looks ?? 0) >= looksMax
+  private isPresumedDead(session: number, row: Bytes | undefined): boolean {
+    return row === undefined || isProcessDead(row) || (this.observations.get(session)?.polls ?? 0) >= unchangedPollsMax
   }
 
   /**
-   * The sessions that have begun something; 0 stands for those of no known session. This one counts while it works on nothing:
-   * what it could not undo, because the store was out of reach, is a leftover like that of others.
+   * The store sessions with work in the catalog; 0 stands for those of an unknown session. This process is among them while its
+   * heartbeat is stopped: what it could not undo, because the store was out of reach, is an orphan like that of others.
    */
-  private others(catalog: Catalog | undefined): number[] {
+  private owners(catalog: Catalog | undefined): number[] {
     if (catalog === undefined) return []
     const building = catalog.indexes.filter(({ state }) => state === 'building').map(({ session = 0 }) => session)
-    const others = new Set([...building, ...pendingSessions(catalog.state)])
-    if (this.heartbeat.isBeating) others.delete(this.writer.session.number)
-    return [...others]
+    const owners = new Set([...building, ...pendingSessions(catalog.state)])
+    if (this.heartbeat.isBeating) owners.delete(this.writer.session.number)
+    return [...owners]
   }
 
-  /** `gone`: with the signs as they were seen; whoever has shown another meanwhile is left alone. */
-  private async takeOver(gone: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
+  /** `dead`: sessions with the heartbeat rows that were observed; a session whose row has changed since is left alone. */
+  private async adoptOrphans(dead: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
     const { store, limits, catalogs, session } = this.writer
-    const sessions = [...gone.keys()]
+    const sessions = [...dead.keys()]
     const state = await transact(store, limits.transactionAttemptsMax, async (transaction) => {
       const catalog = await catalogs.at(transaction.snapshot)
       const { values } = await transaction.read(sessions.map(heartbeatKey))
-      const stillGone = sessions.filter((other, i) => isSame(values[i], gone.get(other)))
-      const next = withoutWorksOf(new Set(stillGone), catalog.state, session.number)
+      const stillDead = sessions.filter((owner, i) => isSame(values[i], dead.get(owner)))
+      const next = withoutWorkOf(new Set(stillDead), catalog.state, session.number)
       if (next === catalog.state) return next
-      for (const other of stillGone) {
-        const sign = gone.get(other)
-        transaction.expectAsRead(heartbeatKey(other), sign)
-        if (sign !== undefined) transaction.delete(heartbeatKey(other))
+      for (const owner of stillDead) {
+        const row = dead.get(owner)
+        transaction.expectAsRead(heartbeatKey(owner), row)
+        if (row !== undefined) transaction.delete(heartbeatKey(owner))
       }
       transaction.expectRevision(catalogVersionKey, catalog.version)
       await changeCatalog(transaction, catalog, next, session)
@@ -134,11 +135,11 @@ export class Recovery {
   }
 }
 
-function withoutWorksOf(gone: ReadonlySet<number>, state: CatalogState, heir: number): CatalogState {
-  let next = withoutPendingOf(state, gone)
+function withoutWorkOf(dead: ReadonlySet<number>, state: CatalogState, newOwner: number): CatalogState {
+  let next = withoutPendingTypesOf(state, dead)
   for (const index of next.indexes) {
-    if (index.state !== 'building' || !gone.has(index.session ?? 0)) continue
-    next = index.isBackground === true ? withIndexOf(next, index.number, heir) : withoutIndex(next, index.number)
+    if (index.state !== 'building' || !dead.has(index.session ?? 0)) continue
+    next = index.isBackground === true ? reassignBuild(next, index.number, newOwner) : withoutIndex(next, index.number)
   }
   return next
 }

@@ -1,25 +1,25 @@
 /**
- * Changes of types as part of a transaction: everything that they concern is looked at, and changed where it has to be,
- * before the commit (REST interface, section 5). The number of objects is limited; nothing may come in between.
+ * Changes of types within a transaction: every object concerned is checked, and rewritten if necessary, before the commit, which
+ * expects all of them as they were read (contract 5.3.9). Their number is limited.
  */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
+import type { EngineLimits } from '../limits.ts'
 import { readAndExpectLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { MapPair } from '../records/collection-change.ts'
-import type { Container, Containers } from '../records/containers.ts'
+import type { Containers } from '../records/containers.ts'
 import { readAndExpectObjects } from '../records/expect-objects.ts'
 import { objectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mapValues, visitValues } from '../records/visit-values.ts'
 import type { Retype } from '../schema/alter-class.ts'
+import type { TransactionalAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import { withPending } from '../schema/pending-retype.ts'
 import { classesHolding, referenceSpecOf } from '../schema/retype.ts'
-import type { Session } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -32,74 +32,79 @@ export interface RetypeContext {
   readonly transaction: Transaction
   readonly catalog: Catalog
   readonly containers: Containers
-  readonly session: Session
-  readonly objectsMax: number
-  /** A working set under the catalog as it is. */
+  readonly limits: Pick<EngineLimits, 'transactionIndexObjectsMax'>
+  /** A working set under the present catalog. */
   objects(): UnitOfWork
 }
 
-/** What is to be written once the catalog is changed. */
-export interface MovedElements {
+/** Elements that are stored elsewhere under the new type; to be written once the catalog has changed. */
+export interface RelocatedElements {
   readonly attribute: AttributeNumber
   readonly oid: Oid
   readonly elements: readonly Oid[]
 }
 
-export interface PreparedRetypes {
+export interface PreparedTypeChanges {
   readonly losses: readonly AttributeLoss[]
-  readonly objects: number
-  readonly moved: readonly MovedElements[]
+  readonly relocated: readonly RelocatedElements[]
 }
 
 /**
- * Finds what would be lost. With `isApplied`, references that do not fit are cleared, and the elements that are to be
- * moved are gathered. Throws LimitExceeded.
+ * Counts what would be lost, and collects the elements to be relocated. With `isApplied`, references that do not fit are
+ * cleared. Throws LimitExceeded.
  */
-export async function prepareRetypes(
+export async function prepareTypeChanges(
   context: RetypeContext,
-  cls: SchemaClass,
-  retypes: readonly Retype[],
+  plan: TransactionalAlter,
   isApplied: boolean,
-): Promise<PreparedRetypes> {
-  const { transaction, catalog, containers } = context
-  const young = containers.known()
+): Promise<PreparedTypeChanges> {
+  const { transaction, catalog, containers, limits } = context
+  const { cls, typeChanges } = plan
+  const uncommitted = containers.known()
   const holding = new Set(classesHolding(cls, catalog.classes).map(({ number }) => number))
-  const { objectsMax } = context
+  const { transactionIndexObjectsMax: objectsMax } = limits
   const oids: Oid[] = []
   const oidOf = (oid: Oid): Oid => oid
-  for await (const part of readAndExpectObjects(transaction, holding, young, catalogVersionKey, objectsMax, oidOf)) {
+  for await (const part of readAndExpectObjects(
+    transaction,
+    holding,
+    uncommitted,
+    catalogVersionKey,
+    objectsMax,
+    oidOf,
+  )) {
     for (const oid of part) oids.push(oid)
   }
   const losses = new Losses()
-  for (const { className, attributeName, values } of await countConversions(context, retypes, young)) {
+  for (const { className, attributeName, values } of await countConversions(context, plan)) {
     losses.add(className, attributeName, values)
   }
-  const narrowed = retypes.filter(({ work }) => work.kind === 'narrow')
-  const moving = retypes.filter(({ work }) => work.kind === 'move')
+  const narrowed = typeChanges.filter(({ work }) => work.kind === 'narrow')
+  const moving = typeChanges.filter(({ work }) => work.kind === 'move')
   const unit = context.objects()
   const isLoaded = narrowed.length > 0 || moving.length > 0
   if (isLoaded) await unit.objects.loadAll(oids)
   const states = isLoaded ? oids.map((oid) => stateOf(unit, oid)) : []
   for (const retype of narrowed) {
-    const misfits = await narrow(context, states, retype, isApplied)
-    losses.add(cls.name, retype.name, misfits)
+    const nonConforming = await narrowReferences(context, states, retype, isApplied)
+    losses.add(cls.name, retype.name, nonConforming)
   }
-  const moved: MovedElements[] = []
+  const relocated: RelocatedElements[] = []
   for (const retype of moving) {
-    const { elements, lost } = await gather(context, states, retype)
-    moved.push(...elements)
+    const { elements, lost } = await collectElements(context, states, retype)
+    relocated.push(...elements)
     losses.add(cls.name, retype.name, lost)
   }
   if (isApplied && narrowed.length > 0) await flushObjects(unit)
-  return { losses: losses.all(), objects: oids.length, moved }
+  return { losses: losses.all(), relocated }
 }
 
-/** Under the catalog that has the new attributes. */
-export async function putMoved(unit: UnitOfWork, moved: readonly MovedElements[]): Promise<void> {
-  await unit.objects.loadAll(moved.map(({ oid }) => oid))
-  for (const { oid, attribute, elements } of moved) {
+/** `unit`: one under the catalog that has the new attributes. */
+export async function writeRelocated(unit: UnitOfWork, relocated: readonly RelocatedElements[]): Promise<void> {
+  await unit.objects.loadAll(relocated.map(({ oid }) => oid))
+  for (const { oid, attribute, elements } of relocated) {
     const state = unit.objects.known(oid)
-    assert(state !== undefined, 'an object whose elements are moved is there')
+    assert(state !== undefined, 'an object whose elements are relocated is there')
     const format = state.format.attribute(attribute)
     touch(state)
     if (format.linkForm === undefined) setValue(state, format, elements)
@@ -108,37 +113,29 @@ export async function putMoved(unit: UnitOfWork, moved: readonly MovedElements[]
   await flushObjects(unit)
 }
 
-/** Of an object that is expected to be as it was read. */
+/** The loaded state of an object that the commit expects as it was read. */
 function stateOf(unit: UnitOfWork, oid: Oid): ObjectState {
   const state = unit.objects.known(oid)
   assert(state !== undefined, 'an object that was found is there')
   return state
 }
 
-/** For counts alone: nothing is built, and so no index is replaced. */
-export function catalogWithPending(catalog: Catalog, retypes: readonly Retype[], session: Session): Catalog {
-  const changes = { retypes, droppedIndexes: catalog.indexes }
-  return buildCatalog(withPending(catalog, changes, false, session.number).state, catalog.version)
-}
-
 async function countConversions(
-  { transaction, catalog, session }: RetypeContext,
-  retypes: readonly Retype[],
-  young: readonly Container[],
+  { transaction, catalog, containers }: RetypeContext,
+  { typeChanges, pending }: TransactionalAlter,
 ): Promise<AttributeLoss[]> {
-  const lossy = retypes.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
+  const lossy = typeChanges.filter(({ work }) => work.kind === 'convert' && !work.conversion.isLossless)
   if (lossy.length === 0) return []
-  const changing = catalogWithPending(catalog, lossy, session)
   return countLosses(
     transaction.overlay(),
-    changing,
+    buildCatalog(pending, catalog.version),
     lossy.map(({ attribute }) => attribute),
-    young,
+    containers.known(),
   )
 }
 
-/** Clears the references to objects of other classes, where that is asked for. Returns how many there are. */
-async function narrow(
+/** Counts the references to objects of other classes than the new one, and clears them if `isApplied`. */
+async function narrowReferences(
   context: RetypeContext,
   states: readonly ObjectState[],
   { attribute: number, to }: Retype,
@@ -148,11 +145,11 @@ async function narrow(
   assert(wanted !== undefined, 'references are narrowed')
   const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
   const formats = recordFormats(context.catalog)
-  let misfits = 0
+  let nonConforming = 0
   for (const state of states) {
     const own = state.format.attributes.find(({ attribute }) => attribute.number === number)
     if (own?.linkForm !== undefined) {
-      misfits += await narrowLinks(context, state, own, fits, isApplied)
+      nonConforming += await narrowLinks(context, state, own, fits, isApplied)
       continue
     }
     const held: Oid[] = []
@@ -162,7 +159,7 @@ async function narrow(
     const isFitting = new Map<Oid, boolean>()
     for (const oid of held) isFitting.set(oid, await fits(oid))
     const lost = held.filter((oid) => isFitting.get(oid) === false)
-    misfits += lost.length
+    nonConforming += lost.length
     if (lost.length === 0 || !isApplied) continue
     const cleared = mapValues(state.format, state.values, formats, ({ attribute }, value) => {
       if (attribute.number !== number) return value
@@ -173,7 +170,7 @@ async function narrow(
     touch(state)
     for (const [index, value] of cleared.entries()) if (value !== state.values[index]) setValue(state, { index }, value)
   }
-  return misfits
+  return nonConforming
 }
 
 async function narrowLinks(
@@ -184,15 +181,15 @@ async function narrowLinks(
   isApplied: boolean,
 ): Promise<number> {
   const links = await readAndExpectLinks(transaction, state.oid, attribute)
-  let misfits = 0
+  let nonConforming = 0
   for (const { key, target } of links) {
     if (await fits(target)) continue
-    misfits++
+    nonConforming++
     if (!isApplied) continue
     transaction.delete(key)
     touch(state)
   }
-  return misfits
+  return nonConforming
 }
 
 function referencesIn(value: unknown): Oid[] {
@@ -200,12 +197,12 @@ function referencesIn(value: unknown): Oid[] {
   return Array.isArray(value) ? value.map(referenceIn) : [value as Oid]
 }
 
-/** An element of a list or set, or the value of a pair of a map. */
+/** `element`: of a list or set, or a pair of a map, whose value it is then. */
 function referenceIn(element: unknown): Oid {
   return typeof element === 'object' && element !== null ? ((element as MapPair).value as Oid) : (element as Oid)
 }
 
-/** By the class of the container, which is known of objects that are gone too: what refers to nothing fits. */
+/** Decides by the class of the container, which is known even if the object is gone; a reference to nothing fits. */
 function fitting(
   { transaction, containers, catalog }: RetypeContext,
   isWanted: (cls: SchemaClass) => boolean,
@@ -219,14 +216,14 @@ function fitting(
 }
 
 /**
- * The elements of a list or set that it has in its new place too: those that are there, and of the class that it is to have. What is
- * there, and what is not, is expected to stay so.
+ * The elements that a list or set keeps in its new place: those that exist and belong to the new class. The commit expects that those
+ * that exist stay, and that those that do not are not created.
  */
-async function gather(
+async function collectElements(
   context: RetypeContext,
   states: readonly ObjectState[],
   { attribute: number, becomes, to }: Retype,
-): Promise<{ readonly elements: MovedElements[]; readonly lost: number }> {
+): Promise<{ readonly elements: RelocatedElements[]; readonly lost: number }> {
   const { transaction } = context
   const owners = states.filter(({ format }) => format.attributes.some(({ attribute }) => attribute.number === number))
   const held = new Map<Oid, readonly Oid[]>()
@@ -248,7 +245,7 @@ async function gather(
   const fits = fitting(context, (cls) => cls.isOrInherits(wanted))
   for (const target of isKept) if (!(await fits(target))) isKept.delete(target)
   const isSet = to.logicalType === 'set'
-  const elements: MovedElements[] = []
+  const elements: RelocatedElements[] = []
   let lost = 0
   for (const [oid, before] of held) {
     const kept = before.filter((target) => (target === noOid ? !isSet : isKept.has(target)))

@@ -1,4 +1,4 @@
-/** What a transaction of several steps changes: objects and schema, each step seeing what those before it did. */
+/** Objects and schema as one transaction changes them: each step sees what the steps before it have changed. */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { AshlarError, assert } from '../errors.ts'
@@ -6,8 +6,15 @@ import { buildIndexWithin } from '../indexes/build-within.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/containers.ts'
 import { hasObjects } from '../records/expect-objects.ts'
-import { alterClass, classOfPath } from '../schema/alter-class.ts'
-import { readAlterRequest } from '../schema/alter-request.ts'
+import { classOfPath } from '../schema/alter-class.ts'
+import {
+  type AlterPlan,
+  type AlterSettings,
+  type ImmediateAlter,
+  planAlter,
+  type TransactionalAlter,
+} from '../schema/alter-plan.ts'
+import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
@@ -15,56 +22,94 @@ import { readClassDescriptions } from '../schema/class-description.ts'
 import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, readIndexRequest, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
-import { indexesToRebuild, retypesToPrepare, withRebuiltIndexes } from '../schema/pending-retype.ts'
 import { shownText } from '../schema/request-body.ts'
-import type { Session } from '../transaction/session.ts'
+import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
+import type { CatalogWriter } from './catalog-writer.ts'
+import { alterImmediately } from './immediate-alter.ts'
 import type { Numbering } from './numbering.ts'
-import { type AlterSettings, valuesWouldBeLost } from './online-alter.ts'
-import { prepareRetypes, putMoved } from './transactional-retype.ts'
+import { alterInTransaction } from './transactional-alter.ts'
 
 export interface WriteSessionResources {
-  readonly limits: EngineLimits
-  readonly session: Session
+  readonly catalogWriter: CatalogWriter
   readonly containers: Containers
-  /** Clears what a dropped index leaves behind. */
-  purgeInBackground(): void
+}
+
+/**
+ * Starts the session of an attempt, on the attempt's transaction or on its rehearsal. `numbering`: of an attempt that is
+ * rehearsed.
+ */
+export type OpenWriteSession = (transaction: Transaction, numbering?: Numbering) => WriteSession
+
+/**
+ * Like `transactWithCatalog`, for attempts that change objects and schema by a write session. After the commit, the session that
+ * was opened last does what it has left to do.
+ */
+export async function runInWriteSession<T>(
+  resources: WriteSessionResources,
+  attempt: (open: OpenWriteSession, transaction: Transaction, catalog: Catalog) => Promise<T>,
+  options: CatalogTransactOptions<T>,
+): Promise<T> {
+  let last: WriteSession | undefined
+  const body = (own: Transaction, catalog: Catalog): Promise<T> => {
+    const open: OpenWriteSession = (transaction, numbering) => {
+      last = new WriteSession(transaction, catalog, resources, numbering)
+      return last
+    }
+    return attempt(open, own, catalog)
+  }
+  const result = await transactWithCatalog(resources.catalogWriter, body, options)
+  last?.afterCommit()
+  return result
 }
 
 export class WriteSession {
   readonly transaction: Transaction
-  /** What is left to do once the transaction is committed. */
-  readonly afterCommit: (() => void)[] = []
-  private current: Catalog
-  private readonly resources: WriteSessionResources
+  readonly containers: Containers
+  readonly limits: EngineLimits
+  private readonly writer: CatalogWriter
   private readonly numbering: Numbering | undefined
+  private state: CatalogState
+  private version: Bytes
+  private built: Catalog | undefined
   private changedObjects = 0
+  private leavesGarbage = false
 
-  /** Expects the catalog to be the same at the commit. `numbering`: of a transaction that is rehearsed. */
-  constructor(transaction: Transaction, catalog: Catalog, resources: WriteSessionResources, numbering?: Numbering) {
+  /** The commit expects the catalog to be unchanged. */
+  constructor(
+    transaction: Transaction,
+    catalog: Catalog,
+    { catalogWriter, containers }: WriteSessionResources,
+    numbering?: Numbering,
+  ) {
     transaction.expectRevision(catalogVersionKey, catalog.version)
     this.transaction = transaction
-    this.current = catalog
-    this.resources = resources
+    this.state = catalog.state
+    this.version = catalog.version
+    this.built = catalog
+    this.writer = catalogWriter
+    this.limits = catalogWriter.limits
+    this.containers = containers
     this.numbering = numbering
   }
 
-  /** As the steps so far have left it. */
+  /** The catalog as the steps so far have left it. */
   get catalog(): Catalog {
-    return this.current
+    this.built ??= buildCatalog(this.state, this.version)
+    return this.built
   }
 
-  /** A step's objects. They are read through what the steps before it wrote. */
+  /** A working set for one step, which reads through what the steps before it have written. */
   objects(): UnitOfWork {
-    const { containers, session } = this.resources
-    return new UnitOfWork(this.transaction, this.current, containers, session)
+    return new UnitOfWork(this.transaction, this.catalog, this.containers, this.writer.session)
   }
 
-  /** All objects that are changed are held until the commit. Throws LimitExceeded. */
+  /** Counts the objects that the transaction changes: all of them are held in memory until the commit. Throws LimitExceeded. */
   count(objects: number): void {
-    const { changedObjectsMax } = this.resources.limits
+    const { changedObjectsMax } = this.limits
     this.changedObjects += objects
     if (this.changedObjects <= changedObjectsMax) return
     throw new AshlarError(
@@ -74,100 +119,99 @@ export class WriteSession {
     )
   }
 
-  /** One class number a description, in order. Throws what PUT /v1/schema does. */
+  /** Returns one class number for each description, in their order. Throws what PUT /v1/schema does. */
   async defineClasses(body: unknown, mode: DefineMode): Promise<readonly ClassNumber[]> {
-    const { classAttributesMax } = this.resources.limits
+    const { classAttributesMax } = this.limits
     this.continueNumbers()
-    const { state, classNumbers } = defineClasses(this.current, readClassDescriptions(body), mode, classAttributesMax)
+    const { state, classNumbers } = defineClasses(this.catalog, readClassDescriptions(body), mode, classAttributesMax)
     await this.putCatalog(state)
     return classNumbers
   }
 
-  /** Throws what PUT /v1/schema/{class} does, and LimitExceeded where stored values of too many objects are concerned. */
+  /** Throws what PUT /v1/schema/{class} does, and LimitExceeded if the stored values of too many objects are concerned. */
   async alterClass(nameOrNumber: string, body: unknown, settings: AlterSettings): Promise<ClassNumber> {
-    const { limits, containers, session } = this.resources
+    const plan = this.planAlter(nameOrNumber, readAlterRequest(body), settings, true)
+    assert(plan.kind !== 'online', 'no step of a transaction is online')
+    await this.alter(plan)
+    return plan.cls.number
+  }
+
+  /** Plans the change on the catalog as it is; `isStep`: of a larger transaction. Throws what `planAlter` throws. */
+  planAlter(nameOrNumber: string, request: AlterRequest, settings: AlterSettings, isStep: boolean): AlterPlan {
     this.continueNumbers()
-    const catalog = this.current
-    const cls = classOfPath(catalog, nameOrNumber)
-    const options = { attributesMax: limits.classAttributesMax, isCascading: settings.isCascading }
-    const alteration = alterClass(catalog, cls, readAlterRequest(body), options)
-    const { state, retypes } = alteration
-    if (retypesToPrepare(catalog, alteration).length === 0) {
-      await this.putAltered(state)
-      return cls.number
-    }
-    const context = {
-      transaction: this.transaction,
-      catalog,
-      containers,
-      session,
-      objectsMax: limits.transactionIndexObjectsMax,
-      objects: () => new UnitOfWork(this.transaction, catalog, containers, session),
-    }
-    const { losses, moved } = await prepareRetypes(context, cls, retypes, settings.isLossAllowed)
-    if (losses.length > 0 && !settings.isLossAllowed) throw valuesWouldBeLost(losses)
-    const rebuilt = withRebuiltIndexes(state, indexesToRebuild(catalog, alteration), retypes)
-    await this.putAltered(rebuilt.state)
-    await putMoved(this.objects(), moved)
-    for (const number of rebuilt.indexes) await this.buildWithin(number)
-    return cls.number
+    const { limits, writer } = this
+    const attributesMax = limits.classAttributesMax
+    const context = { ...settings, attributesMax, session: writer.session.number, isStep }
+    return planAlter(this.catalog, nameOrNumber, request, context)
+  }
+
+  /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
+  async alter(plan: ImmediateAlter | TransactionalAlter): Promise<void> {
+    if (plan.kind === 'immediate') await alterImmediately(this, plan)
+    else await alterInTransaction(this, plan)
   }
 
   /** Throws what DELETE /v1/schema/{class} does. */
   async deleteClass(nameOrNumber: string): Promise<void> {
     this.continueNumbers()
-    const cls = classOfPath(this.current, nameOrNumber)
-    const young = this.resources.containers.known()
-    const isUsed = await hasObjects(this.transaction, new Set([cls.number]), young, catalogVersionKey)
-    await this.putAltered(deleteClass(this.current, cls, isUsed).state)
+    const cls = classOfPath(this.catalog, nameOrNumber)
+    const uncommitted = this.containers.known()
+    const isUsed = await hasObjects(this.transaction, new Set([cls.number]), uncommitted, catalogVersionKey)
+    await this.putAltered(deleteClass(this.catalog, cls, isUsed).state)
   }
 
-  /** Throws what POST /v1/index does, and LimitExceeded where there are too many objects. */
+  /** Throws what POST /v1/index does, and LimitExceeded if there are too many objects. */
   async createIndex(body: unknown): Promise<string> {
-    const { indexKeyAttributesMax } = this.resources.limits
+    const { indexKeyAttributesMax } = this.limits
     this.continueNumbers()
-    const { definition, state } = defineIndex(this.current, readIndexRequest(body), indexKeyAttributesMax, {
-      session: this.resources.session.number,
+    const { definition, state } = defineIndex(this.catalog, readIndexRequest(body), indexKeyAttributesMax, {
+      session: this.writer.session.number,
       isBackground: false,
     })
     await this.putCatalog(withReadyIndex(state, definition.number))
-    await this.buildWithin(definition.number)
+    await this.buildIndex(definition.number)
     return definition.name
   }
 
-  private async buildWithin(number: IndexNumber): Promise<void> {
-    const { limits, containers } = this.resources
-    const index = this.current.indexByNumber(number)
+  /** Fills an index that is in the catalog. Throws UniqueViolation and LimitExceeded. */
+  async buildIndex(number: IndexNumber): Promise<void> {
+    const index = this.catalog.indexByNumber(number)
     assert(index !== undefined, 'an index that is built is in the catalog')
-    const objectsMax = limits.transactionIndexObjectsMax
-    await buildIndexWithin(this.transaction, this.current, index, containers.known(), objectsMax)
+    const objectsMax = this.limits.transactionIndexObjectsMax
+    await buildIndexWithin(this.transaction, this.catalog, index, this.containers.known(), objectsMax)
   }
 
   /** Throws IndexNotFound. */
   async deleteIndex(name: string): Promise<void> {
-    const index = this.current.indexByName(name)
+    const index = this.catalog.indexByName(name)
     if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
-    await this.putCatalog(withoutIndex(this.current.state, index.number))
-    this.afterCommit.push(() => this.resources.purgeInBackground())
+    await this.putAltered(withoutIndex(this.state, index.number))
   }
 
-  /** Before what gives out numbers: a step gives those that it gave in the rehearsal, also where others are left out. */
+  /** Puts a catalog whose change leaves entries behind, which are purged after the commit. */
+  async putAltered(state: CatalogState): Promise<void> {
+    await this.putCatalog(state)
+    this.leavesGarbage = true
+  }
+
+  async putCatalog(state: CatalogState): Promise<void> {
+    if (state === this.state) return
+    this.version = await changeCatalog(this.transaction, this.catalog, state, this.writer.session)
+    this.state = state
+    this.built = undefined
+  }
+
+  /** To be called once the transaction is committed. */
+  afterCommit(): void {
+    if (this.leavesGarbage) this.writer.purgeInBackground()
+  }
+
+  /** Before numbers are given out: a step gives those that it gave in the rehearsal, even if other steps are left out now. */
   private continueNumbers(): void {
     if (this.numbering === undefined) return
-    const { state, version } = this.current
-    const counters = this.numbering.countersFor(this.transaction.operation, state.counters)
-    if (counters !== state.counters) this.current = buildCatalog({ ...state, counters }, version)
-  }
-
-  private async putAltered(state: CatalogState): Promise<void> {
-    await this.putCatalog(state)
-    this.afterCommit.push(() => this.resources.purgeInBackground())
-  }
-
-  private async putCatalog(state: CatalogState): Promise<void> {
-    if (state === this.current.state) return
-    await changeCatalog(this.transaction, this.current, state, this.resources.session)
-    const { values } = await this.transaction.read([catalogVersionKey])
-    this.current = buildCatalog(state, values[0] as Uint8Array)
+    const counters = this.numbering.countersFor(this.transaction.operation, this.state.counters)
+    if (counters === this.state.counters) return
+    this.state = { ...this.state, counters }
+    this.built = undefined
   }
 }

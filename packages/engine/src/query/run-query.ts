@@ -1,16 +1,16 @@
 /** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
-import { WriteSession, type WriteSessionResources } from '../ddl/write-session.ts'
+import { type OpenWriteSession, runInWriteSession, WriteSession } from '../ddl/write-session.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { when } from '../store/awaitable.ts'
+import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot, SnapshotOptions } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { snapshotToReadAgain, withSnapshot } from '../store/with-snapshot.ts'
-import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
+import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './ast.ts'
 import { classify, type Effect, effectOf } from './classify.ts'
 import type { TextContext } from './execute/statement-context.ts'
@@ -177,16 +177,15 @@ async function explained(
     return withSnapshot(resources.store, use, { purpose: 'reading', onEnded })
   }
   checkCanBeUndone(wanted, texts)
-  const { store, limits, catalogs } = resources
-  const attempt = async (transaction: Transaction): Promise<Buffer[]> => {
+  const attempt = (transaction: Transaction, catalog: Catalog): Promise<Buffer[]> => {
     const undone = transaction.rehearsal()
-    const catalog = await catalogs.at(undone.snapshot)
-    const scope = new WriteSession(undone, catalog, scopeResources(resources))
+    // Not one of `runInWriteSession`: it is never committed, and so leaves nothing to be done afterwards.
+    const scope = new WriteSession(undone, catalog, resources)
     const own = { ...state, variables: new Map(state.variables) }
     return rowsOfRun(new TextRun(resources, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
   }
   const { signal, memory } = texts
-  return transact(store, limits.transactionAttemptsMax, attempt, { signal, memory, size: limits })
+  return transactWithCatalog(resources, attempt, { signal, memory })
 }
 
 /** Throws QueryError. */
@@ -425,27 +424,16 @@ async function inTransaction<T>(
   hooks: CommitHooks,
   body: (run: TextRun) => Promise<T>,
 ): Promise<{ readonly result: T; readonly state: TextState }> {
-  const { store, limits, catalogs } = resources
-  const attempt = async (transaction: Transaction) => {
+  const attempt = async (open: OpenWriteSession, transaction: Transaction, catalog: Catalog) => {
     await hooks.before?.(transaction)
-    return when(catalogs.at(transaction.snapshot), async (catalog) => {
-      const ownState: TextState = { ...state, variables: new Map(state.variables) }
-      const scope = new WriteSession(transaction, catalog, scopeResources(resources))
-      const run = new TextRun(resources, texts, transaction.snapshot, catalog, ownState, scope)
-      const result = await body(run)
-      await hooks.after?.(transaction, result)
-      return { result, state: ownState, afterCommit: scope.afterCommit }
-    })
+    const ownState: TextState = { ...state, variables: new Map(state.variables) }
+    const run = new TextRun(resources, texts, transaction.snapshot, catalog, ownState, open(transaction))
+    const result = await body(run)
+    await hooks.after?.(transaction, result)
+    return { result, state: ownState }
   }
   const { signal, memory } = texts
-  const options = { signal, memory, size: limits }
-  const outcome = await transact(store, limits.transactionAttemptsMax, attempt, options)
-  for (const then of outcome.afterCommit) then()
-  return outcome
-}
-
-function scopeResources({ limits, session, containers, catalogWriter }: QueryResources): WriteSessionResources {
-  return { limits, session, containers, purgeInBackground: () => catalogWriter.purgeInBackground() }
+  return runInWriteSession(resources, attempt, { signal, memory })
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */

@@ -1,8 +1,8 @@
 /** UPDATE SCHEMA, CREATE INDEX and DROP INDEX as part of a text's transaction. */
 
-import { defaultAlterSettings } from '../ddl/online-alter.ts'
 import type { WriteSession } from '../ddl/write-session.ts'
 import { AshlarError } from '../errors.ts'
+import { defaultAlterSettings } from '../schema/alter-plan.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Statement } from './ast.ts'
 import { type AddingChange, attributeDescription, classDescriptions, inWordsOfDo } from './bind/class-descriptions.ts'

@@ -1,4 +1,4 @@
-/** PUT /v1/schema/{class}: one class renamed, or its attributes deleted, renamed, retyped and added (REST interface, section 5). */
+/** Computes PUT /v1/schema/{class}: a class is renamed, or its attributes are deleted, renamed, retyped and added (contract 5.3). */
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError } from '../errors.ts'
 import { dependsOnRules } from '../types/conversion.ts'
@@ -22,9 +22,9 @@ import { rootClassName, rootClassRefusal } from './root-class.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
-  /** Indexes that use a deleted attribute, and partners of its links, go with it; else they keep it from going. */
+  /** Indexes that use a deleted attribute, and the partners of its links, are deleted with it; else the request is refused. */
   readonly isCascading: boolean
-  /** The changes of types have been prepared (`withPending`). */
+  /** The types are pending (`withPendingTypes`), and the preparation is done. */
   readonly isPrepared?: boolean
 }
 
@@ -45,14 +45,14 @@ export interface Alteration {
   /** The catalog's own state object where nothing changes. */
   readonly state: CatalogState
   readonly deleted: readonly { readonly className: string; readonly attributeName: string }[]
-  /** They go with deleted attributes: nothing has to be rebuilt for them, whatever else changes. */
+  /** Deleted together with an attribute, so they are not rebuilt, whatever else changes. */
   readonly droppedIndexes: readonly IndexDefinition[]
   readonly retypes: readonly Retype[]
 }
 
 /**
  * Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists, AttributeInUse, and what definitions of attributes
- * throw. Whether stored values fit new types is not looked at here.
+ * throw. Does not check whether stored values fit the new types.
  */
 export function alterClass(
   catalog: Catalog,

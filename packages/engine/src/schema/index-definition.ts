@@ -165,7 +165,7 @@ export function withReadyIndex(state: CatalogState, number: IndexNumber): Catalo
 }
 
 /** Built by the process of another session from now on. */
-export function withIndexOf(state: CatalogState, number: IndexNumber, session: number): CatalogState {
+export function reassignBuild(state: CatalogState, number: IndexNumber, session: number): CatalogState {
   return withIndexAs(state, number, (index) => ({ ...index, session }))
 }
 

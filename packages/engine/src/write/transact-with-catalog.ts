@@ -14,7 +14,7 @@ export interface CatalogSource {
   readonly catalogs: CatalogCache
 }
 
-export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'size'> {
+export interface CatalogTransactOptions<T> extends TransactOptions {
   /**
    * The body reads nothing before its commit that makes up for another trip: where reading the catalog's version is one, the
    * first attempt takes the catalog as it was last, and the receipt for absent. What fails under these assumptions may be right
@@ -29,7 +29,7 @@ export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'size'>
 export function transactWithCatalog<T>(
   { store, limits, catalogs }: CatalogSource,
   body: (transaction: Transaction, catalog: Catalog) => Promise<T>,
-  { mayAssume = false, receipt, ...options }: CatalogTransactOptions<T>,
+  { mayAssume = false, receipt, size = limits, ...options }: CatalogTransactOptions<T>,
 ): Promise<T> {
   const checked = async (transaction: Transaction): Promise<T> => {
     await receipt?.check(transaction)
@@ -52,5 +52,5 @@ export function transactWithCatalog<T>(
     await receipt?.put(transaction, result)
     return result
   }
-  return transact(store, limits.transactionAttemptsMax, attempt, { ...options, size: limits })
+  return transact(store, limits.transactionAttemptsMax, attempt, { ...options, size })
 }

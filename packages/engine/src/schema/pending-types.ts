@@ -1,4 +1,4 @@
-/** The catalog while types of attributes change: writers are told, and indexes are built anew beside the old ones. */
+/** The catalog while types of attributes change: pending types, and the indexes that are built to replace others. */
 import { maxStoredStringLengthDefault } from '../limits.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Alteration, Retype } from './alter-class.ts'
@@ -13,8 +13,8 @@ import type {
 } from './class-definition.ts'
 import { keepsKeys } from './retype.ts'
 
-/** The changes of types for which stored values, or index entries, have to be looked at before they can be. */
-export function retypesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
+/** The changes of types that concern stored values or index entries; the others are complete with the catalog. */
+export function typeChangesToPrepare(catalog: Catalog, alteration: TypeChanges): Retype[] {
   return alteration.retypes.filter((retype) => {
     if (retype.work.kind !== 'convert') return retype.work.kind !== 'none'
     if (!retype.work.conversion.isLossless) return true
@@ -22,10 +22,10 @@ export function retypesToPrepare(catalog: Catalog, alteration: TypeChanges): Ret
   })
 }
 
-/** Of an alteration: what indexes depend on. */
+/** The part of an alteration that indexes depend on. */
 export type TypeChanges = Pick<Alteration, 'retypes' | 'droppedIndexes'>
 
-/** The indexes whose entries a change of types makes wrong, but for those that the same request drops. */
+/** The indexes whose entries become wrong with the new types, without those that the same request drops. */
 export function indexesToRebuild(catalog: Catalog, { retypes, droppedIndexes }: TypeChanges): IndexDefinition[] {
   const changed = retypes.filter(({ work, from, to }) => {
     return work.kind === 'narrow'
@@ -42,14 +42,22 @@ function isKey({ keyAttributes }: IndexDefinition, attribute: AttributeNumber): 
   return keyAttributes.some(({ path }) => path.at(-1) === attribute)
 }
 
-export interface Pending {
+export interface PendingTypes {
   readonly state: CatalogState
-  /** The indexes that are to take the place of others, to be built. */
-  readonly replacements: readonly IndexNumber[]
+  /** The indexes to be built, each of which will replace another. */
+  readonly replacements: readonly IndexDefinition[]
 }
 
-/** `session`: of the process that makes the change. */
-export function withPending(catalog: Catalog, changes: TypeChanges, isLossAllowed: boolean, session: number): Pending {
+/**
+ * Marks the attributes with their new types, which every writer checks its values against from then on. `session`: the store session
+ * of the process that makes the change.
+ */
+export function withPendingTypes(
+  catalog: Catalog,
+  changes: TypeChanges,
+  isLossAllowed: boolean,
+  session: number,
+): PendingTypes {
   const { state } = catalog
   const { retypes } = changes
   const byNumber = new Map(retypes.map((retype) => [retype.attribute, retype]))
@@ -69,11 +77,11 @@ export function withPending(catalog: Catalog, changes: TypeChanges, isLossAllowe
       indexes: [...state.indexes, ...replacements],
       counters: { ...state.counters, index: next },
     },
-    replacements: replacements.map(({ number }) => number),
+    replacements,
   }
 }
 
-/** The same indexes under new numbers, ready, still without entries. Those that the state has no more are left out. */
+/** Gives the indexes new numbers, ready but still without entries; those that `state` no longer has are skipped. */
 export function withRebuiltIndexes(
   state: CatalogState,
   indexes: readonly IndexDefinition[],
@@ -90,7 +98,7 @@ export function withRebuiltIndexes(
   return { state: { ...state, indexes: definitions, counters: { ...state.counters, index: next } }, indexes: rebuilt }
 }
 
-/** With the key attributes as they are after the change. */
+/** The definition with its key attributes as they are after the change. */
 function asReplaced(index: IndexDefinition, retypes: readonly Retype[]): IndexDefinition {
   return { ...index, keyAttributes: index.keyAttributes.map((key) => keyAfter(key, retypes)) }
 }
@@ -102,8 +110,8 @@ function keyAfter(key: KeyAttribute, retypes: readonly Retype[]): KeyAttribute {
   return retype.to.logicalType === 'string' ? { path, maxStoredStringLength } : { path }
 }
 
-/** The change did not come about: writers are free again, and the indexes stay. */
-export function withoutPending(
+/** Undoes `withPendingTypes`: writers are no longer bound by the new types, and the present indexes stay. */
+export function withoutPendingTypes(
   state: CatalogState,
   attributes: readonly AttributeNumber[],
   replacements: readonly IndexNumber[],
@@ -119,8 +127,8 @@ export function withoutPending(
   }
 }
 
-/** The indexes built anew take the places of the old ones, where those still are. */
-export function withReplacements(state: CatalogState, replacements: readonly IndexNumber[]): CatalogState {
+/** The built indexes replace the old ones; a replacement whose old index has been deleted meanwhile is dropped. */
+export function swapReplacementIndexes(state: CatalogState, replacements: readonly IndexNumber[]): CatalogState {
   const isReplaced = new Set<IndexNumber>()
   const settled = state.indexes.flatMap((index): IndexDefinition[] => {
     const { replaces, session: _, ...rest } = index
@@ -132,14 +140,14 @@ export function withReplacements(state: CatalogState, replacements: readonly Ind
   return { ...state, indexes: settled.filter(({ number }) => !isReplaced.has(number)) }
 }
 
-/** Of the processes that change types; 0 where it is not known. */
+/** The store sessions of the processes that are changing types; 0 if it is not known. */
 export function pendingSessions({ classes }: CatalogState): number[] {
   const attributes = classes.flatMap((cls) => cls.attributes)
   return attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
 }
 
-/** Without the changes of types that processes which are gone have left. */
-export function withoutPendingOf(state: CatalogState, sessions: ReadonlySet<number>): CatalogState {
+/** Removes the pending types, and their replacement indexes, that belong to these store sessions. */
+export function withoutPendingTypesOf(state: CatalogState, sessions: ReadonlySet<number>): CatalogState {
   const attributes = state.classes.flatMap((cls) =>
     cls.attributes.filter(({ becoming }) => becoming !== undefined && sessions.has(becoming.session ?? 0)),
   )
@@ -147,7 +155,7 @@ export function withoutPendingOf(state: CatalogState, sessions: ReadonlySet<numb
     ({ replaces, session = 0 }) => replaces !== undefined && sessions.has(session),
   )
   if (attributes.length === 0 && replacements.length === 0) return state
-  return withoutPending(
+  return withoutPendingTypes(
     state,
     attributes.map(({ number }) => number),
     replacements.map(({ number }) => number),

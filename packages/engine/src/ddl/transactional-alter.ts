@@ -1,0 +1,21 @@
+/** The change of a class within one transaction: objects are checked and rewritten, and indexes filled, before its commit. */
+import type { TransactionalAlter } from '../schema/alter-plan.ts'
+import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
+import { valuesWouldBeLost } from './count-losses.ts'
+import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
+
+/** What a write session provides for the change. */
+interface AlterSession extends RetypeContext {
+  putAltered(state: CatalogState): Promise<void>
+  /** Throws LimitExceeded and UniqueViolation. */
+  buildIndex(number: IndexNumber): Promise<void>
+}
+
+/** Throws ValuesWouldBeLost, UniqueViolation, and LimitExceeded if it concerns too many objects. */
+export async function alterInTransaction(session: AlterSession, plan: TransactionalAlter): Promise<void> {
+  const { losses, relocated } = await prepareTypeChanges(session, plan, plan.isLossAllowed)
+  if (losses.length > 0 && !plan.isLossAllowed) throw valuesWouldBeLost(losses)
+  await session.putAltered(plan.next)
+  await writeRelocated(session.objects(), relocated)
+  for (const number of plan.rebuilt) await session.buildIndex(number)
+}

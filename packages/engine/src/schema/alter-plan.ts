@@ -1,0 +1,122 @@
+/** Decides how PUT /v1/schema/{class} is put into effect (contract 5.3, 5.4): once, from the catalog and the request alone. */
+import { AshlarError } from '../errors.ts'
+import { type AlterOptions, alterClass, classOfPath, type Retype } from './alter-class.ts'
+import type { AlterRequest } from './alter-request.ts'
+import type { Catalog, SchemaClass } from './catalog.ts'
+import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
+import {
+  indexesToRebuild,
+  swapReplacementIndexes,
+  typeChangesToPrepare,
+  withPendingTypes,
+  withRebuiltIndexes,
+} from './pending-types.ts'
+
+export interface AlterSettings {
+  /** `?cascade=true`: indexes and link partners of a deleted attribute are deleted with it. */
+  readonly isCascading: boolean
+  /** `?allowLoss=true`: values that do not fit the new type become its default. */
+  readonly isLossAllowed: boolean
+}
+
+export const defaultAlterSettings: AlterSettings = { isCascading: false, isLossAllowed: false }
+
+/** What a plan depends on besides catalog and request. */
+export interface AlterContext extends AlterSettings {
+  readonly attributesMax: number
+  /** The store session of this process: pending types name it. */
+  readonly session: number
+  /** The change is a step of a larger transaction, so it must be complete when the step ends. */
+  readonly isStep: boolean
+}
+
+interface AlterEffect {
+  readonly cls: SchemaClass
+  /** The catalog after the change; the state the plan was made for if nothing changes. */
+  readonly next: CatalogState
+  readonly retypes: readonly Retype[]
+  readonly droppedIndexes: readonly IndexDefinition[]
+  readonly rebuiltIndexes: readonly IndexDefinition[]
+}
+
+/** No stored value and no index entry has to be looked at: one commit of the catalog. */
+export interface ImmediateAlter extends AlterEffect {
+  readonly kind: 'immediate'
+}
+
+interface PreparedAlter extends AlterEffect {
+  /** The changes of `retypes` that concern stored values or index entries. */
+  readonly typeChanges: readonly Retype[]
+  /** The catalog with the new types as pending and the replacement indexes under construction. */
+  readonly pending: CatalogState
+  readonly replacements: readonly IndexNumber[]
+  readonly isLossAllowed: boolean
+}
+
+/** Publish `pending`, check the stored values, build the replacements, then publish `next`; writers continue meanwhile. */
+export interface OnlineAlter extends PreparedAlter {
+  readonly kind: 'online'
+  readonly request: AlterRequest
+  readonly options: AlterOptions
+}
+
+/** Everything in one transaction: check and rewrite objects, publish `next`, fill the indexes `rebuilt`. */
+export interface TransactionalAlter extends PreparedAlter {
+  readonly kind: 'transactional'
+  /** In `next`: the indexes that are ready but still without entries. */
+  readonly rebuilt: readonly IndexNumber[]
+}
+
+export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
+
+/**
+ * The plan is valid as long as the catalog is unchanged; whoever carries it out makes the commit expect the catalog's version.
+ * Throws ClassNotFound, ClassIsInternal, and what `alterClass` throws.
+ */
+export function planAlter(
+  catalog: Catalog,
+  nameOrNumber: string,
+  request: AlterRequest,
+  { attributesMax, isCascading, isLossAllowed, session, isStep }: AlterContext,
+): AlterPlan {
+  const cls = classOfPath(catalog, nameOrNumber)
+  const options = { attributesMax, isCascading }
+  const { state, retypes, droppedIndexes } = alterClass(catalog, cls, request, options)
+  const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
+  if (typeChanges.length === 0) {
+    return { kind: 'immediate', cls, next: state, retypes, droppedIndexes, rebuiltIndexes: [] }
+  }
+  const changes = { retypes: typeChanges, droppedIndexes }
+  const rebuiltIndexes = indexesToRebuild(catalog, changes)
+  const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, session)
+  const prepared = { cls, retypes, droppedIndexes, rebuiltIndexes, typeChanges, pending, isLossAllowed }
+  const added = replacements.map(({ number }) => number)
+  if (isStep || typeChanges.some(({ work }) => work.kind !== 'convert')) {
+    const { state: next, indexes: rebuilt } = withRebuiltIndexes(state, rebuiltIndexes, retypes)
+    return { kind: 'transactional', ...prepared, next, rebuilt, replacements: added }
+  }
+  const { index } = pending.counters
+  const built = { ...state, indexes: [...state.indexes, ...replacements], counters: { ...state.counters, index } }
+  const next = swapReplacementIndexes(built, added)
+  return { kind: 'online', ...prepared, next, replacements: added, request, options }
+}
+
+/**
+ * The catalog that completes an online change whose preparation is done. The planned one if `catalog` is still what the change
+ * has published; if others have changed it since, in what this change does not touch, it is computed anew. Throws AttributeInUse
+ * if the pending types are gone, and what `alterClass` throws.
+ */
+export function completedState(plan: OnlineAlter, catalog: Catalog): CatalogState {
+  if (catalog.state === plan.pending) return plan.next
+  for (const { attribute, name } of plan.typeChanges) {
+    if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)
+  }
+  const cls = classOfPath(catalog, String(plan.cls.number))
+  const { state } = alterClass(catalog, cls, plan.request, { ...plan.options, isPrepared: true })
+  return swapReplacementIndexes(state, plan.replacements)
+}
+
+/** The pending type has been removed, since this process was presumed dead, or the class has been deleted. */
+export function concurrentAlter(attributeName: string | undefined): AshlarError {
+  return new AshlarError('AttributeInUse', `Attribute ${attributeName} was changed by another request meanwhile.`)
+}
