@@ -13,7 +13,7 @@ export interface Fleet {
 }
 
 export async function fillFleet(client: AshlarClient, objects: number): Promise<Fleet> {
-  await client.putSchema(vehicleSchema)
+  await client.defineClasses(vehicleSchema)
   for (const index of vehicleIndexes) await client.createIndex(index)
   const models: string[] = []
   for (let i = 0; i < modelCount; i++) {

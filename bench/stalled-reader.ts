@@ -59,7 +59,7 @@ async function run(oids: readonly string[]): Promise<void> {
       void put(server.url, oids[(sent * 7_919) % oids.length] as string, sent).then(() => written++)
     }
     if (second >= nextLine) {
-      const { oldestSnapshotMs, repliesBrokenOff } = (await client.federatedDatabase()).readers
+      const { oldestSnapshotMs, repliesBrokenOff } = (await client.getFederatedDatabase()).readers
       console.log(
         `${nextLine} s: ${written} writes, ${mebibytes()} MiB, oldest snapshot ${oldestSnapshotMs} ms, ${repliesBrokenOff} broken off`,
       )

@@ -18,7 +18,7 @@ import type {
   NamespaceRepresentation,
   ObjectCreated,
   ObjectRepresentation,
-  OidText,
+  Oid,
   QueryOptions,
   QueryParameters,
   ResourceList,
@@ -31,7 +31,7 @@ import type {
   TransactionResult,
 } from './wire.ts'
 
-interface Sending {
+interface RequestOptions {
   readonly body?: unknown
   readonly accept?: string
   /** Parameters of the URL beside `fdAlias`. */
@@ -87,15 +87,15 @@ export class AshlarClient {
     return new AshlarClient(this.options, key)
   }
 
-  service(): Promise<ServiceRoot> {
+  getService(): Promise<ServiceRoot> {
     return this.request('GET', '/')
   }
 
-  resources(): Promise<ResourceList> {
+  listResources(): Promise<ResourceList> {
     return this.request('GET', '/v1')
   }
 
-  federatedDatabase(): Promise<FederatedDatabaseRecord> {
+  getFederatedDatabase(): Promise<FederatedDatabaseRecord> {
     return this.request('GET', '/v1/fd')
   }
 
@@ -104,22 +104,22 @@ export class AshlarClient {
     return this.request('POST', '/v1/shutdown')
   }
 
-  classes(): Promise<ClassRepresentation[]> {
+  listClasses(): Promise<ClassRepresentation[]> {
     return this.request('GET', '/v1/schema')
   }
 
   /** By full name or class number. */
-  class(nameOrNumber: string): Promise<ClassRepresentation> {
+  getClass(nameOrNumber: string): Promise<ClassRepresentation> {
     return this.request('GET', classPath(nameOrNumber))
   }
 
   /** Creates classes; every one must be new. */
-  postSchema(descriptions: readonly ClassDescription[]): Promise<ClassesDefined> {
+  createClasses(descriptions: readonly ClassDescription[]): Promise<ClassesDefined> {
     return this.request('POST', '/v1/schema', descriptions)
   }
 
   /** Creates the classes that do not exist, and adds the listed attributes to those that do. */
-  putSchema(descriptions: readonly ClassDescription[]): Promise<ClassesDefined> {
+  defineClasses(descriptions: readonly ClassDescription[]): Promise<ClassesDefined> {
     return this.request('PUT', '/v1/schema', descriptions)
   }
 
@@ -133,7 +133,7 @@ export class AshlarClient {
   }
 
   /** What the change would do: nothing is done. */
-  planAlteration(
+  previewAlteration(
     nameOrNumber: string,
     alteration: ClassAlteration,
     options: AlterationOptions = {},
@@ -146,12 +146,12 @@ export class AshlarClient {
     return this.request('DELETE', classPath(nameOrNumber))
   }
 
-  namespaces(): Promise<NamespaceEntry[]> {
+  listNamespaces(): Promise<NamespaceEntry[]> {
     return this.request('GET', '/v1/schema/namespace')
   }
 
   /** null = the default namespace. */
-  namespace(name: string | null): Promise<NamespaceRepresentation> {
+  getNamespace(name: string | null): Promise<NamespaceRepresentation> {
     return this.request('GET', `/v1/schema/namespace/${encodeURIComponent(name ?? 'null')}`)
   }
 
@@ -159,12 +159,12 @@ export class AshlarClient {
     return this.request('POST', '/v1/object', { class: className, attributes })
   }
 
-  readObject(oid: OidText): Promise<ObjectRepresentation> {
+  readObject(oid: Oid): Promise<ObjectRepresentation> {
     return this.request('GET', objectPath(oid))
   }
 
   /** With its entity tag, by which a change can be made to depend on it. */
-  async readTagged(oid: OidText): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
+  async readObjectWithEtag(oid: Oid): Promise<{ readonly object: ObjectRepresentation; readonly etag: string }> {
     return this.respond('GET', objectPath(oid), {}, async (response) => {
       const object = (await response.json()) as ObjectRepresentation
       return { object, etag: response.headers.get('etag') ?? '' }
@@ -172,17 +172,17 @@ export class AshlarClient {
   }
 
   /** Attributes left out stay as they are. With `ifMatch`: PreconditionFailed where the object has another entity tag. */
-  updateObject(oid: OidText, attributes: Attributes, options: MatchOptions = {}): Promise<void> {
+  updateObject(oid: Oid, attributes: Attributes, options: MatchOptions = {}): Promise<void> {
     return this.request('PUT', objectPath(oid), { attributes }, {}, options)
   }
 
   /** With `ifMatch`: PreconditionFailed where the object has another entity tag. */
-  deleteObject(oid: OidText, options: MatchOptions = {}): Promise<void> {
+  deleteObject(oid: Oid, options: MatchOptions = {}): Promise<void> {
     return this.request('DELETE', objectPath(oid), undefined, {}, options)
   }
 
   /** All operations are committed together, or none is. */
-  transaction(operations: readonly TransactionOperation[]): Promise<TransactionResult[]> {
+  runTransaction(operations: readonly TransactionOperation[]): Promise<TransactionResult[]> {
     return this.request('POST', '/v1/transaction', operations)
   }
 
@@ -190,16 +190,16 @@ export class AshlarClient {
     return this.request('POST', '/v1/index', index)
   }
 
-  /** Replies at once: `index` tells how the build goes. */
+  /** Replies at once: `getIndex` tells how far the build is. */
   async startIndex(index: IndexRequest): Promise<IndexCreated> {
     return this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' }, jsonOf<IndexCreated>)
   }
 
-  indexes(): Promise<IndexRecord[]> {
+  listIndexes(): Promise<IndexRecord[]> {
     return this.request('GET', '/v1/index')
   }
 
-  index(name: string): Promise<IndexRecord> {
+  getIndex(name: string): Promise<IndexRecord> {
     return this.request('GET', `/v1/index/${encodeURIComponent(name)}`)
   }
 
@@ -247,7 +247,7 @@ export class AshlarClient {
   }
 
   /** Those under way, of all clients and federated databases. */
-  statements(): Promise<StatementRecord[]> {
+  listStatements(): Promise<StatementRecord[]> {
     return this.request('GET', '/v1/statement')
   }
 
@@ -256,7 +256,7 @@ export class AshlarClient {
     return this.request('DELETE', `/v1/statement/${encodeURIComponent(id)}`)
   }
 
-  tools(): Promise<ToolRecord[]> {
+  listTools(): Promise<ToolRecord[]> {
     return this.request('GET', '/v1/tool')
   }
 
@@ -280,7 +280,7 @@ export class AshlarClient {
   private async respond<T>(
     method: string,
     path: string,
-    sending: Sending,
+    sending: RequestOptions,
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
     const url = this.urlOf(path, sending)
@@ -305,7 +305,7 @@ export class AshlarClient {
     return read(response)
   }
 
-  private urlOf(path: string, { parameters }: Sending): string {
+  private urlOf(path: string, { parameters }: RequestOptions): string {
     const alias = this.fdAlias === undefined ? {} : { fdAlias: this.fdAlias }
     const query = new URLSearchParams({ ...alias, ...parameters }).toString()
     return `${this.baseUrl}${path}${query === '' ? '' : `?${query}`}`
@@ -320,7 +320,7 @@ export class AshlarClient {
 
 function initOf(
   method: string,
-  { body, accept, prefer, ifMatch, signal }: Sending,
+  { body, accept, prefer, ifMatch, signal }: RequestOptions,
   key: string | undefined,
 ): RequestInit {
   const headers: Record<string, string> = { accept: accept ?? 'application/json' }
@@ -356,7 +356,7 @@ function flags(options: AlterationOptions): Record<string, string> {
   return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, String(value)]))
 }
 
-function objectPath(oid: OidText): string {
+function objectPath(oid: Oid): string {
   return `/v1/object/${encodeURIComponent(oid)}`
 }
 

@@ -2,7 +2,7 @@
 import type { ErrorType } from './error-types.ts'
 
 /** `<database>-<container>-<page>-<slot>`; `0-0-0-0` refers to nothing. */
-export type OidText = string
+export type Oid = string
 
 export interface AttributeDefinition {
   readonly attributeName: string
@@ -117,13 +117,13 @@ export interface NamespaceRepresentation {
 export type Attributes = Readonly<Record<string, unknown>>
 
 export interface ObjectCreated {
-  readonly __identifier__: OidText
+  readonly __identifier__: Oid
   readonly uri: string
 }
 
 export interface ObjectRepresentation {
   readonly __class__: string
-  readonly __identifier__: OidText
+  readonly __identifier__: Oid
   readonly [attribute: string]: unknown
 }
 

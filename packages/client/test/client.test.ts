@@ -31,15 +31,15 @@ describe('AshlarClient', () => {
         return fetch(input, init)
       },
     })
-    expect(await client.service()).toMatchObject({ versions: ['v1'] })
-    expect((await client.resources()).version).toBe('v1')
-    expect((await client.federatedDatabase()).alias).toBe('default')
-    expect(await client.postSchema([gadget])).toEqual({ classNumbers: ['1000000'], uris: ['/v1/schema/1000000'] })
-    expect((await client.putSchema([gadget])).classNumbers).toEqual(['1000000'])
-    expect(await client.classes()).toEqual([await client.class('Shop.Gadget')])
-    expect(await client.namespaces()).toEqual([{ name: null }, { name: 'Shop' }])
-    expect((await client.namespace('Shop')).classes).toHaveLength(1)
-    expect((await client.namespace(null)).classes).toEqual([])
+    expect(await client.getService()).toMatchObject({ versions: ['v1'] })
+    expect((await client.listResources()).version).toBe('v1')
+    expect((await client.getFederatedDatabase()).alias).toBe('default')
+    expect(await client.createClasses([gadget])).toEqual({ classNumbers: ['1000000'], uris: ['/v1/schema/1000000'] })
+    expect((await client.defineClasses([gadget])).classNumbers).toEqual(['1000000'])
+    expect(await client.listClasses()).toEqual([await client.getClass('Shop.Gadget')])
+    expect(await client.listNamespaces()).toEqual([{ name: null }, { name: 'Shop' }])
+    expect((await client.getNamespace('Shop')).classes).toHaveLength(1)
+    expect((await client.getNamespace(null)).classes).toEqual([])
     const { __identifier__: oid } = await client.createObject('Shop.Gadget', { name: 'x' })
     expect(await client.updateObject(oid, { size: 2n ** 64n - 1n })).toBeUndefined()
     expect((await client.readObject(oid)).name).toBe('x')
@@ -50,12 +50,12 @@ describe('AshlarClient', () => {
       keyAttributes: [{ attributeName: 'name' }],
     }
     expect(await client.createIndex(index)).toEqual({ name: 'by.name', uri: '/v1/index/by.name' })
-    expect(await client.indexes()).toEqual([await client.index('by.name')])
+    expect(await client.listIndexes()).toEqual([await client.getIndex('by.name')])
     expect(await client.deleteIndex('by.name')).toBeUndefined()
     expect(await client.startIndex(index)).toEqual({ name: 'by.name', uri: '/v1/index/by.name' })
     const { app } = server
     expect((await app.inject(`/v1/object/${oid}`)).body).toContain('18446744073709551615')
-    const { object, etag } = await client.readTagged(oid)
+    const { object, etag } = await client.readObjectWithEtag(oid)
     expect(object).toEqual(await client.readObject(oid))
     expect(await client.updateObject(oid, { name: 'y' }, { ifMatch: etag })).toBeUndefined()
     await expect(client.updateObject(oid, { name: 'z' }, { ifMatch: etag })).rejects.toMatchObject({
@@ -64,26 +64,26 @@ describe('AshlarClient', () => {
     })
     await expect(client.deleteObject(oid, { ifMatch: etag })).rejects.toThrow(AshlarRequestError)
     const text = { attributesToChange: [{ attributeName: 'size', logicalType: 'integer', storage: 'b8' }] }
-    const planned = await client.planAlteration('Shop.Gadget', text, { allowLoss: true })
+    const planned = await client.previewAlteration('Shop.Gadget', text, { allowLoss: true })
     expect(planned).toMatchObject({ objects: 1, valuesLost: [{ attributeName: 'size', values: 1 }] })
     expect(await client.alterClass('Shop.Gadget', text, { allowLoss: true })).toMatchObject({
       classNumbers: ['1000000'],
     })
     await expect(client.alterClass('Shop.Gadget', { ...text, classRename: 'X' })).rejects.toThrow(AshlarRequestError)
-    const failing = client.transaction([{ method: 'get', uri: '/v1/schema/Nobody' }])
+    const failing = client.runTransaction([{ method: 'get', uri: '/v1/schema/Nobody' }])
     await expect(failing).rejects.toMatchObject({ type: 'ClassNotFound', operation: 1 })
-    const [made] = await client.transaction([
+    const [made] = await client.runTransaction([
       { method: 'post', uri: '/v1/object', body: { class: 'Shop.Gadget' }, id: 'made' },
       { method: 'delete', uri: `/v1/object/${oid}` },
     ])
     expect(made).toMatchObject({ responseCode: '201' })
-    expect((await client.tools()).map(({ name }) => name)).toContain('Verify')
+    expect((await client.listTools()).map(({ name }) => name)).toContain('Verify')
     expect(await client.runTool('DropIndex', { name: 'by.name' })).toMatchObject({ returnCode: 0 })
     await expect(client.deleteClass('Shop.Gadget')).rejects.toMatchObject({ type: 'ClassInUse' })
     await expect(client.deleteObject(oid)).rejects.toMatchObject({ type: 'ObjectNotFound' })
     stubQuery(server.federatedDatabases[0], () => chunksOf('1'))
     expect(await client.query('SHOW 1')).toEqual([1])
-    expect(await client.statements()).toEqual([])
+    expect(await client.listStatements()).toEqual([])
     await expect(client.stopStatement('none')).rejects.toMatchObject({ type: 'StatementNotFound' })
     await client.shutDown()
     const paths = [...used].map((path) => path.replace(oid, ':oid').replace('by.name', ':name'))
@@ -99,15 +99,17 @@ describe('AshlarClient', () => {
 
   it('speaks to the federated database it is told', async () => {
     const { baseUrl } = await connect({ aliases: ['a', 'b'] })
-    await new AshlarClient({ baseUrl: `${baseUrl}/`, fdAlias: 'b' }).putSchema([gadget])
-    expect(await new AshlarClient({ baseUrl, fdAlias: 'a' }).classes()).toEqual([])
-    await expect(new AshlarClient({ baseUrl }).classes()).rejects.toMatchObject({ type: 'FederatedDatabaseRequired' })
+    await new AshlarClient({ baseUrl: `${baseUrl}/`, fdAlias: 'b' }).defineClasses([gadget])
+    expect(await new AshlarClient({ baseUrl, fdAlias: 'a' }).listClasses()).toEqual([])
+    await expect(new AshlarClient({ baseUrl }).listClasses()).rejects.toMatchObject({
+      type: 'FederatedDatabaseRequired',
+    })
   })
 
   it('throws what the server refuses, with its type, status, message and places', async () => {
     const { baseUrl } = await connect()
     const client = new AshlarClient({ baseUrl })
-    await client.putSchema([gadget])
+    await client.defineClasses([gadget])
     const refused = await client.createObject('Shop.Gadget', { size: -1 }).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(AshlarRequestError)
     expect(refused).toMatchObject({ status: 422, type: 'ValueNotAllowed', errors: [{ pointer: '/attributes/size' }] })

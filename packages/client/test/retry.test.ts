@@ -55,14 +55,14 @@ function refusal(status: number, body: unknown): Response {
 describe('a refused request', () => {
   it('is sent again after 503, until it succeeds', async () => {
     const { client, sent } = clientOf([refusal(503, busy), refusal(503, busy)])
-    expect(await client.classes()).toEqual([])
+    expect(await client.listClasses()).toEqual([])
     expect(sent).toEqual(['GET', 'GET', 'GET'])
   })
 
   it('is not sent again where the server does not say that waiting helps', async () => {
     const lasting = () => new Response(JSON.stringify({ ...busy, type: 'StoreUnavailable' }), { status: 503 })
     const { client, sent } = clientOf([lasting()])
-    await expect(client.classes()).rejects.toMatchObject({ status: 503, type: 'StoreUnavailable' })
+    await expect(client.listClasses()).rejects.toMatchObject({ status: 503, type: 'StoreUnavailable' })
     expect(sent).toHaveLength(1)
   })
 
@@ -75,7 +75,7 @@ describe('a refused request', () => {
   it('is not sent again after any other status', async () => {
     for (const status of [400, 404, 409, 429, 500, 502]) {
       const { client, sent } = clientOf([refusal(status, { ...busy, type: 'SystemError', status })])
-      await expect(client.classes()).rejects.toMatchObject({ status })
+      await expect(client.listClasses()).rejects.toMatchObject({ status })
       expect(sent).toHaveLength(1)
     }
   })
@@ -120,7 +120,7 @@ describe('a refused request', () => {
     await client.createObject('X', {})
     expect(new Set(keys).size).toBe(2)
     await client.withKey('mine').createObject('X', {})
-    await client.classes()
+    await client.listClasses()
     await client.shutDown()
     expect(keys.slice(2)).toEqual(['mine', undefined, undefined])
     const without = clientOf([], { areChangesKeyed: false })
@@ -139,7 +139,7 @@ describe('a refused request', () => {
 
   it('that only reads is sent again after any 503', async () => {
     const { client, sent } = clientOf([new Response('<html>busy</html>', { status: 503 })])
-    expect(await client.classes()).toEqual([])
+    expect(await client.listClasses()).toEqual([])
     expect(sent).toHaveLength(2)
   })
 })

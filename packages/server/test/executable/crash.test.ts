@@ -53,7 +53,7 @@ describe('a server on LMDB', () => {
     const store = `lmdb:${join(directory, 'one')}`
     const server = start(['--port', '0', '--fd', `one=${store}`, '--fd', 'two=memory:'], {}, directory)
     const client = new AshlarClient({ baseUrl: await server.url, fdAlias: 'one' })
-    await client.putSchema([gadget])
+    await client.defineClasses([gadget])
     const { __identifier__: oid } = await client.createObject('Gadget', { name: 'kept' })
     for (const crash of [1, 2]) {
       const pid = (await serving(server, crash)).at(-1) as number
@@ -82,7 +82,7 @@ describe('a server on LMDB', () => {
     writeFileSync(config, JSON.stringify({ limits: { workerCrashesMax: 2 } }))
     const server = start(['--port', '0', '--workers', '2', '--config', config])
     const client = new AshlarClient({ baseUrl: await server.url })
-    await client.putSchema([gadget])
+    await client.defineClasses([gadget])
     for (const pid of await serving(server, 2)) process.kill(pid, 'SIGBUS')
     await serving(server, 4)
     expect((await client.createObject('Gadget', { name: 'after' })).__identifier__).toBeDefined()
@@ -107,7 +107,7 @@ describe('a server on LMDB', () => {
   it('whose process is killed otherwise has another on the same port, and nothing is lost', async () => {
     const server = start(['--port', '0'])
     const client = new AshlarClient({ baseUrl: await server.url })
-    await client.putSchema([gadget])
+    await client.defineClasses([gadget])
     const oids: string[] = []
     for (let killed = 1; killed <= 3; killed++) {
       oids.push((await client.createObject('Gadget', { name: `${killed}` })).__identifier__)

@@ -30,7 +30,7 @@ describe('on PostgreSQL', () => {
     const one = start(['--port', '0', '--fd', `big=${address}`])
     const other = start(['--port', '0', '--config', file], { PGPASSWORD: password })
     const [first, second] = [await one.url, await other.url].map((baseUrl) => new AshlarClient({ baseUrl }))
-    await first!.putSchema([gadget])
+    await first!.defineClasses([gadget])
     await second!.createIndex(byName)
     const { __identifier__: oid } = await first!.createObject('Gadget', { name: 'shared' })
     expect(await second!.readObject(oid)).toMatchObject({ name: 'shared' })
@@ -60,7 +60,7 @@ describe('on PostgreSQL', () => {
     const address = freshAddress()
     const embedded = start(['--port', '0', '--data', directory])
     const before = new AshlarClient({ baseUrl: await embedded.url })
-    await before.putSchema([gadget])
+    await before.defineClasses([gadget])
     const { __identifier__: oid } = await before.createObject('Gadget', { name: 'moved' })
     embedded.child.kill('SIGTERM')
     await embedded.ended

@@ -38,7 +38,7 @@ describe('ashlar serve', () => {
   it('serves without naming the command, and with it', async () => {
     for (const words of [[], ['serve']]) {
       const server = start([...words, '--port', '0'])
-      expect(await new AshlarClient({ baseUrl: await server.url }).service()).toMatchObject({ versions: ['v1'] })
+      expect(await new AshlarClient({ baseUrl: await server.url }).getService()).toMatchObject({ versions: ['v1'] })
       await stop(server)
     }
   })
@@ -48,7 +48,7 @@ describe('ashlar serve', () => {
     const words = ['--port', '0', '--data', join(directory, 'kept')]
     const first = start(words, {}, directory)
     const before = new AshlarClient({ baseUrl: await first.url })
-    await before.putSchema([gadget])
+    await before.defineClasses([gadget])
     const { __identifier__: oid } = await before.createObject('Gadget', { name: 'kept' })
     const index = { name: 'byName', indexedClass: 'Gadget', isUnique: true, keyAttributes: [{ attributeName: 'name' }] }
     await before.createIndex(index)
@@ -57,7 +57,7 @@ describe('ashlar serve', () => {
     const second = start(words, {}, directory)
     const after = new AshlarClient({ baseUrl: await second.url })
     expect(await after.readObject(oid)).toEqual({ __class__: 'Gadget', __identifier__: oid, name: 'kept' })
-    expect(await after.indexes()).toMatchObject([{ name: 'byName', state: 'ready', entryCount: 1 }])
+    expect(await after.listIndexes()).toMatchObject([{ name: 'byName', state: 'ready', entryCount: 1 }])
     await expect(after.createObject('Gadget', { name: 'kept' })).rejects.toMatchObject({ type: 'UniqueViolation' })
     const { __identifier__: other } = await after.createObject('Gadget', { name: 'new' })
     expect(other).not.toBe(oid)
@@ -94,12 +94,12 @@ describe('ashlar serve', () => {
     const [a, b, byDefault] = ['a', 'b', undefined].map((fdAlias) => {
       return new AshlarClient({ baseUrl, ...(fdAlias === undefined ? {} : { fdAlias }) })
     })
-    await a!.putSchema([gadget])
+    await a!.defineClasses([gadget])
     await a!.createObject('Gadget', {})
-    expect(await b!.classes()).toEqual([])
-    expect((await byDefault!.federatedDatabase()).alias).toBe('b')
-    expect((await a!.federatedDatabase()).store.kind).toBe('lmdb')
-    expect((await b!.federatedDatabase()).store.kind).toBe('memory')
+    expect(await b!.listClasses()).toEqual([])
+    expect((await byDefault!.getFederatedDatabase()).alias).toBe('b')
+    expect((await a!.getFederatedDatabase()).store.kind).toBe('lmdb')
+    expect((await b!.getFederatedDatabase()).store.kind).toBe('memory')
     await stop(server)
   })
 
@@ -110,7 +110,7 @@ describe('ashlar serve', () => {
     const server = start(['--port', '0'], { ASHLAR_CONFIG: file, ASHLAR_PORT: '2' }, directory)
     const baseUrl = await server.url
     const client = new AshlarClient({ baseUrl })
-    expect((await client.federatedDatabase()).alias).toBe('filed')
+    expect((await client.getFederatedDatabase()).alias).toBe('filed')
     await client.shutDown()
     expect((await server.ended).code).toBe(0)
   })
@@ -124,7 +124,7 @@ describe('ashlar serve', () => {
       `<config><PortNumber>1</PortNumber><Threads>4</Threads><FederatedDatabase fdAlias="fleet" bootFile="${boot}"/></config>`,
     )
     const server = start(['--port', '0', '--config', file], {}, directory)
-    const fd = await new AshlarClient({ baseUrl: await server.url }).federatedDatabase()
+    const fd = await new AshlarClient({ baseUrl: await server.url }).getFederatedDatabase()
     expect(fd).toMatchObject({ alias: 'fleet', bootfile: join(directory, 'fleet.ashlar') })
     await stop(server)
     expect((await server.ended).stderr).toMatch(/ignored Threads/)

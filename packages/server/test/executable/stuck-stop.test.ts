@@ -26,7 +26,7 @@ it('it ends when its time is over, and says that it had to kill its worker', asy
   const server = start(['--port', '0', '--config', 'ashlar.json', '--fd', `main=lmdb:${store}`], {}, directory)
   const url = await server.url
   const client = new AshlarClient({ baseUrl: url, fdAlias: 'main' })
-  await client.putSchema([{ className: 'Gadget', isReferenceable: true, attributes: [] }])
+  await client.defineClasses([{ className: 'Gadget', isReferenceable: true, attributes: [] }])
   await holdWriteLock(store)
   const change = client.createObject('Gadget', {}).catch((error: unknown) => error)
   // Requests that come after it are answered: by then it waits.
