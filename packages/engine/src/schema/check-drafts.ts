@@ -34,7 +34,7 @@ export function checkAttributeCount(draft: ClassDraft, attributesMax: number): v
   if (count <= attributesMax) return
   throw fault(
     'LimitExceeded',
-    `Class ${draft.name} would have ${count} attributes, inherited ones included; the limit is ${attributesMax}.`,
+    `Class ${draft.name} would have ${count} attributes, inherited ones included; the limit is ${attributesMax} (classAttributesMax).`,
     `${nearestPointer(draft)}/attributes`,
   )
 }

@@ -77,7 +77,7 @@ export class ClassBatch {
     if (count > attributesMax) {
       throw fault(
         'LimitExceeded',
-        `Class ${draft.name}: ${count} attributes are described; the limit is ${attributesMax}.`,
+        `Class ${draft.name}: ${count} attributes are described; the limit is ${attributesMax} (classAttributesMax).`,
         `${description.pointer}/attributes`,
       )
     }

@@ -129,7 +129,7 @@ export function defineIndex(
   if (request.keys.length > keyAttributesMax) {
     throw fault(
       'LimitExceeded',
-      `An index has at most ${keyAttributesMax} key attributes, not ${request.keys.length}.`,
+      `An index has at most ${keyAttributesMax} key attributes, not ${request.keys.length} (indexKeyAttributesMax).`,
       request.keysPointer,
     )
   }

@@ -194,5 +194,5 @@ export function malformed(message: string): AshlarError {
 }
 
 export function tooDeep(depthMax: number): AshlarError {
-  return malformed(`The body is nested deeper than ${depthMax} levels.`)
+  return malformed(`The body is nested deeper than ${depthMax} levels (jsonDepthMax).`)
 }

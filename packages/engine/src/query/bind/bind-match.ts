@@ -170,7 +170,8 @@ function bindEdge(edge: EdgePattern, binding: Binding, walkEdgesMax: number): Bo
   }
   const min = length?.min ?? 1
   const max = length === undefined ? 1 : (length.max ?? Math.max(min, walkEdgesDefault))
-  if (max > walkEdgesMax) throw binding.error(edge, `a walk has at most ${walkEdgesMax} edges, not ${max}`)
+  if (max > walkEdgesMax)
+    throw binding.error(edge, `a walk has at most ${walkEdgesMax} edges, not ${max} (walkEdgesMax)`)
   if (min > max) throw binding.error(edge, `a walk of at least ${min} and at most ${max} edges is none`)
   const isVariable = length !== undefined
   const unknown = { leftLabel: null, rightLabel: null, edgeObject: undefined }
