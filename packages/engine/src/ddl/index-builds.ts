@@ -1,4 +1,4 @@
-/** Builds of indexes over the objects that exist: waited for, or in the background (REST interface, section 6). */
+/** Builds indexes over the existing objects, while a client waits or in the background (contract 6.1.1, 6.2.1, 6.2.2). */
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import { AshlarError, isOutOfReach } from '../errors.ts'

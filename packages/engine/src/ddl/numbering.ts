@@ -1,4 +1,4 @@
-/** The numbers of classes, shapes, attributes and indexes in a transaction that is rehearsed: the same when it is done in earnest. */
+/** Gives classes, shapes, attributes and indexes the same numbers in a rehearsed transaction as in its rehearsal. */
 import type { CatalogCounters } from '../schema/class-definition.ts'
 
 /** For one attempt: its rehearsal, and then the run that is committed. */
@@ -6,8 +6,8 @@ export class Numbering {
   private readonly rehearsed = new Map<number, CatalogCounters>()
 
   /**
-   * The next numbers for an operation: those that it had in the rehearsal, or later ones where `present` has come further. The object
-   * given where that is right.
+   * The next numbers for an operation: those that it had in the rehearsal, or those of `present` if they are later. Returns `present`
+   * itself if nothing has to change.
    */
   countersFor(operation: number, present: CatalogCounters): CatalogCounters {
     const first = this.rehearsed.get(operation)

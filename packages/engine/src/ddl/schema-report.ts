@@ -1,4 +1,4 @@
-/** What a change of the schema would do, told without doing it: `?dryRun=true` (REST interface, section 5). */
+/** The reply of a dry run (contract 5.3.3): the classes, indexes, objects and values that a schema change would concern. */
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { describeContext } from '../schema/representation.ts'

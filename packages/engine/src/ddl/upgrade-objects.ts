@@ -1,5 +1,5 @@
 /**
- * Rewrites objects that are stored in an earlier shape of their class, or embed such (REST interface, section 5). They
+ * Rewrites objects that are stored in an earlier shape of their class, or embed such (contract 5.3.11). They
  * are read right without it; afterwards they are read without a conversion. Goes on where it was stopped.
  */
 import { setTimeout as delay } from 'node:timers/promises'

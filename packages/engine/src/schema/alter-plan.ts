@@ -1,4 +1,4 @@
-/** Decides how PUT /v1/schema/{class} is put into effect (contract 5.3, 5.4): once, from the catalog and the request alone. */
+/** Decides how PUT /v1/schema/{class} is put into effect (contract 5.3): once, from the catalog and the request alone. */
 import { AshlarError } from '../errors.ts'
 import { type AlterOptions, alterClass, classOfPath, type Retype } from './alter-class.ts'
 import type { AlterRequest } from './alter-request.ts'

@@ -1,4 +1,4 @@
-/** The strict reading of PUT /v1/schema/{class} (REST interface, section 5): JSON types and fields only. */
+/** Reads the body of PUT /v1/schema/{class} (contract 5.3.4 to 5.3.6) strictly: JSON types and fields only. */
 import { shownValue } from '../types/logical-type.ts'
 import { type AttributeDescription, readAttribute } from './class-description.ts'
 import { fault, objectOf, refuseUnknownFields } from './request-body.ts'

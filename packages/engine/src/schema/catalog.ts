@@ -12,7 +12,7 @@ import type {
 /** An attribute as seen from one class: own or inherited, perhaps hidden by a nearer one of the same name. */
 export interface ClassAttribute extends Attribute {
   readonly declaringClass: SchemaClass
-  /** Hidden ones are reached, and shown, as `Full.Super::name` (REST interface, section 4). */
+  /** Hidden ones are reached, and shown, as `Full.Super::name` (contract 4.2.3). */
   readonly isHidden: boolean
   /** The key under which replies show it. */
   readonly outputName: string

@@ -1,4 +1,4 @@
-/** What must hold of the classes of a batch and their superclasses (REST interface, section 5). */
+/** What must hold of the classes of a batch and their superclasses (contract 5.1). */
 import type { AshlarError } from '../errors.ts'
 import { inheritanceDepthMax } from '../limits.ts'
 import { type ClassDraft, countAttributes, type Drafts, lineageOf } from './class-draft.ts'

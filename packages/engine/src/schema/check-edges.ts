@@ -1,4 +1,4 @@
-/** References to edge objects: the attribute that leads on from them fits, and stays as long as it is used (REST interface, section 9). */
+/** References to edge objects: the attribute that leads on from them fits, and stays as long as it is used (contract 5.1.28). */
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { type ClassDraft, type DraftAttribute, type Drafts, lineageOf } from './class-draft.ts'
 import { fault } from './request-body.ts'

@@ -1,4 +1,4 @@
-/** Which classes may be embedded where (interface, 3; REST interface, section 5). */
+/** Which classes may be embedded where (contract 5.1.17). */
 import { AshlarError } from '../errors.ts'
 import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'

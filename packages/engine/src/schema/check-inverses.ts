@@ -1,4 +1,4 @@
-/** Both sides of a bidirectional link fit each other (REST interface, section 4, Relationships). */
+/** Both sides of a bidirectional link fit each other (contract 5.1.19). */
 import type { ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { type ClassDraft, type DraftAttribute, type Drafts, referenceIn } from './class-draft.ts'
 import { fault } from './request-body.ts'

@@ -72,7 +72,7 @@ export interface IndexDefinition {
   readonly replaces?: IndexNumber
 }
 
-/** The next numbers to be given out; one counter serves classes and shapes (REST interface, section 5). */
+/** The next numbers to be given out; one counter serves classes and shapes (contract 5.1.24). */
 export interface CatalogCounters {
   readonly classOrShape: number
   readonly attribute: number

@@ -1,4 +1,4 @@
-/** The strict reading of class descriptions (interface, 2.3): JSON types and fields only, no look at the catalog. */
+/** Reads class descriptions (contract 5.1) strictly: JSON types and fields only, without the catalog. */
 import { shownValue, type TypeDefinition } from '../types/logical-type.ts'
 import { booleanIn, fault, type JsonObject, objectOf, refuseUnknownFields, shownText } from './request-body.ts'
 
@@ -21,7 +21,7 @@ export interface ClassDescription {
 }
 
 const classFields = ['className', 'classNumber', 'isReferenceable', 'superClass', 'attributes']
-/** Fields that only a read representation has (interface, 2.4); they make the rest of it informational too. */
+/** Fields that only a read representation has (contract 5.1.11); they make the rest of it informational too. */
 const readFields = ['shapeNumber', 'isInternal', 'isDeleted']
 const attributeFields = [
   'attributeName',

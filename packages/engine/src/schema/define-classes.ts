@@ -20,7 +20,7 @@ export interface DefinedClasses {
 }
 
 /**
- * Throws what section 5 of the REST interface says of batches of descriptions, with pointers into the body: InvalidName,
+ * Throws what section 5.1 of the contract says of batches of descriptions, with pointers into the body: InvalidName,
  * InvalidDefinition, UnknownClass, UnknownAttribute, MalformedValue, LimitExceeded, ClassExists, AttributeExists,
  * SuperClassMismatch, ClassIsEmbedded, ClassIsReferenceable.
  */

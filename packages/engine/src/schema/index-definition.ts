@@ -1,4 +1,4 @@
-/** Index definitions: the request's reading, its rules, and what replies show (interface, 2.1; REST interface, section 6). */
+/** Index definitions: the request's reading, its rules, and what replies show (contract 6.1). */
 import { isDeepStrictEqual } from 'node:util'
 import { maxStoredStringLengthDefault, maxStoredStringLengthMax } from '../limits.ts'
 import { shownValue } from '../types/logical-type.ts'

@@ -1,4 +1,4 @@
-/** Key attributes by name: attributes of the indexed class, and those inside embedded objects (REST interface, section 6). */
+/** Key attributes by name: attributes of the indexed class, and those inside embedded objects (contract 6.1). */
 import { AshlarError } from '../errors.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'

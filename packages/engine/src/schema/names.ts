@@ -7,7 +7,7 @@ import { rootClassName } from './root-class.ts'
 const partForm = /^[A-Za-z_][A-Za-z0-9_]*$/
 const indexNameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
 
-/** Throws InvalidName (REST interface, section 1). */
+/** Throws InvalidName (contract 1.3.1). */
 export function checkClassName(name: string, pointer: string): void {
   const parts = name.split('.')
   const isFormed = name.length <= classNameCharactersMax && parts.every((part) => partForm.test(part))

@@ -1,4 +1,4 @@
-/** Classes and namespaces as replies show them (interface, 2.4 and 2.5). */
+/** Classes and namespaces as replies show them (contract 5.2). */
 import { AshlarError } from '../errors.ts'
 import { describeType } from '../types/index.ts'
 import type { DescribeContext, TypeDefinition } from '../types/logical-type.ts'
@@ -35,7 +35,7 @@ export function readClass(catalog: Catalog, nameOrNumber: string): ClassRepresen
   throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
 }
 
-/** What it was when it was deleted; by its number alone (REST interface, section 5). */
+/** The class as it was when it was deleted; it is found by its number alone (contract 5.3.14). */
 function representDeleted(definition: ClassDefinition, catalog: Catalog): ClassRepresentation {
   const superClass = catalog.state.classes.find(({ number }) => number === definition.superClass)
   return {

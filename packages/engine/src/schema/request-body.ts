@@ -25,7 +25,7 @@ export function refuseUnknownFields(given: JsonObject, known: readonly string[],
   }
 }
 
-/** JSON's true or false, or the same quoted; undefined for anything else (REST interface, section 1). */
+/** JSON's true or false, or the same quoted; undefined for anything else (contract 1.2.6). */
 export function booleanIn(given: unknown): boolean | undefined {
   if (given === true || given === 'true') return true
   return given === false || given === 'false' ? false : undefined

@@ -1,4 +1,4 @@
-/** What a change of an attribute's type means for what is stored (REST interface, section 5). */
+/** What a change of an attribute's type requires of the stored values (contract 5.3.9). */
 import { type Conversion, conversionFor } from '../types/conversion.ts'
 import type { CollectionSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { SchemaClass } from './catalog.ts'

@@ -1,4 +1,4 @@
-/** PUT and DELETE /v1/schema/{class} under stored objects: classes and attributes (REST interface, section 5). */
+/** PUT and DELETE /v1/schema/{class} under stored objects: classes and attributes (contract 5.3). */
 import { describe, expect } from 'vitest'
 import { type QueryDatabase, queryTest } from '../query/query-database.ts'
 import { client, refusal, shop } from './changing-shop.ts'

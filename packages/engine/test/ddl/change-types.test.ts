@@ -1,4 +1,4 @@
-/** Types of attributes changed under stored objects (REST interface, section 5). */
+/** Types of attributes changed under stored objects (contract 5.3.9). */
 import { describe, expect } from 'vitest'
 import { type QueryDatabase, queryTest } from '../query/query-database.ts'
 import { client, refusal, shop } from './changing-shop.ts'
