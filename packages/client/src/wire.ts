@@ -176,6 +176,10 @@ export interface StatementRecord {
   readonly state: 'queued' | 'running' | 'sending'
   /** Of rows, before compression. */
   readonly bytesSent: number
+  /** Of a query: rows of its reply that were made so far. */
+  readonly rows?: number
+  /** Of a query: what it is charged with in memory at the moment. */
+  readonly bytesHeld?: number
 }
 
 export interface ToolRecord {

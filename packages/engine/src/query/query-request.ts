@@ -18,6 +18,8 @@ export interface QueryRequest {
   readonly once?: Once<readonly Buffer[]>
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: AbortSignal
+  /** Told at the beginning where to ask how far the query is. */
+  readonly onBegun?: ((progress: QueryProgress) => void) | undefined
   /** Told when what the query reads from was held for too long and is ended, maybe while nobody takes rows. */
   readonly onEnded?: ((error: AshlarError) => void) | undefined
   /**
@@ -25,6 +27,14 @@ export interface QueryRequest {
    * ends the query.
    */
   readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+}
+
+/** How far a query is; to be asked at any time. */
+export interface QueryProgress {
+  /** Of its reply, written so far. */
+  readonly rows: number
+  /** What the request is charged with in memory at the moment, its transaction included. */
+  readonly bytesHeld: number
 }
 
 export interface ExplainRequest {

@@ -89,6 +89,15 @@ function prepare(
   const statements = statementsOf(request, { limits, plans })
   const given = Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)] as const)
   for (const [, { value }] of given) memory.keep(valueBytes(value))
+  const written = { rows: 0 }
+  request.onBegun?.({
+    get rows() {
+      return written.rows
+    },
+    get bytesHeld() {
+      return memory.bytes
+    },
+  })
   return {
     statements,
     texts: {
@@ -100,6 +109,7 @@ function prepare(
       slice: openTimeSlice(request.mayGoOn),
       clock: new WorkClock(limits.statementMsMax),
       memory,
+      written,
       now: ticksNow(),
     },
     state: newTextState(new Map(given)),

@@ -1,5 +1,5 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
-import { AshlarError, type Database, type FederatedDatabase, type RequestId } from '@ashlar/engine'
+import { AshlarError, type Database, type FederatedDatabase, type QueryProgress, type RequestId } from '@ashlar/engine'
 import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import type { Limits } from '../limits.ts'
@@ -61,6 +61,8 @@ export interface OperationRequest {
   readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
   /** Of a statement: to be told when what it reads from was ended. */
   readonly onEnded?: ((error: AshlarError) => void) | undefined
+  /** Of a statement: to be told where to ask how far it is. */
+  readonly onBegun?: ((progress: QueryProgress) => void) | undefined
   /** Throws where a body is not as the schema has it. */
   readonly check: (schema: Schema, body: unknown) => void
 }

@@ -51,6 +51,10 @@ export class SingleRequest implements FdRequest, Execution {
     return this.statement?.breakOff
   }
 
+  get onBegun(): FdRequest['onBegun'] {
+    return this.statement?.begun
+  }
+
   readonly check = (schema: Schema, body: unknown): void => validateBody(schema, body, this.request)
 
   resolve(operation: FdOperation): FederatedDatabase {

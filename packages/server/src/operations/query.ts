@@ -77,7 +77,7 @@ export const queryOperations: readonly FdOperation[] = [
       'PartlyCommitted',
     ],
     async run(database, request) {
-      const { body, replyType, signal, mayGoOn, onEnded } = request
+      const { body, replyType, signal, mayGoOn, onEnded, onBegun } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
@@ -90,7 +90,7 @@ export const queryOperations: readonly FdOperation[] = [
       })
       const once = onceOf(request, 200, toReply)
       const keyed = once === undefined ? {} : { once }
-      const asked: QueryRequest = { text, explain, rowSeparator, signal, mayGoOn, onEnded }
+      const asked: QueryRequest = { text, explain, rowSeparator, signal, mayGoOn, onEnded, onBegun }
       const { chunks } = await database.query({ ...asked, ...dialect, ...given, ...keyed })
       return { rows: chunks }
     },

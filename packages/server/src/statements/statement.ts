@@ -1,7 +1,7 @@
 /** One statement under way: who asked for it, how far it is, and what ends it. */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { AshlarError } from '@ashlar/engine'
+import { AshlarError, type QueryProgress } from '@ashlar/engine'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
 import type { Admission } from './admission.ts'
@@ -22,6 +22,10 @@ export interface StatementRecord {
   readonly state: 'queued' | 'running' | 'sending'
   /** Of rows, before compression. */
   readonly bytesSent: number
+  /** Of a query: rows of its reply that were made so far. */
+  readonly rows?: number
+  /** Of a query: what it is charged with in memory at the moment. */
+  readonly bytesHeld?: number
 }
 
 export interface Asked {
@@ -46,6 +50,7 @@ export class Statement {
   private isWorking = true
   private isReplying = true
   private bytesSent = 0
+  private progress: QueryProgress | undefined
   /** While it waits for one. */
   private place: Promise<void> | undefined
 
@@ -114,6 +119,11 @@ export class Statement {
     this.controller.abort(error)
   }
 
+  /** The engine works for it, and can be asked how far it is. */
+  readonly begun = (progress: QueryProgress): void => {
+    this.progress = progress
+  }
+
   stop(): void {
     const message = `The statement was stopped by DELETE /v1/statement/${this.id}.`
     this.controller.abort(new AshlarError('StatementStopped', message))
@@ -128,9 +138,11 @@ export class Statement {
 
   record(): StatementRecord {
     const { asked, id, startedAtMs, bytesSent, response } = this
+    const { rows = 0, bytesHeld = 0 } = this.progress ?? {}
+    const progress = asked.kind === 'query' ? { rows, bytesHeld } : {}
     const state = this.waits ? 'queued' : response.headersSent ? 'sending' : 'running'
     const text = asked.text.slice(0, listedTextCharactersMax)
-    return { id, ...asked, text, startedAt: new Date(startedAtMs).toISOString(), state, bytesSent }
+    return { id, ...asked, text, startedAt: new Date(startedAtMs).toISOString(), state, bytesSent, ...progress }
   }
 
   private waiter() {

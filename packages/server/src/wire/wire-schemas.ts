@@ -269,6 +269,10 @@ export const StatementRecord = Type.Object({
   startedAt: Type.String(),
   state: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('sending')]),
   bytesSent: Type.Integer({ description: 'Of rows, before compression.' }),
+  rows: Type.Optional(Type.Integer({ description: 'Of a query: rows of its reply that were made so far.' })),
+  bytesHeld: Type.Optional(
+    Type.Integer({ description: 'Of a query: what it is charged with in memory at the moment.' }),
+  ),
 })
 
 export const FederatedDatabaseRecord = Type.Object({

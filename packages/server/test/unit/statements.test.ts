@@ -88,8 +88,13 @@ rule(['2.3.1', '2.3.2'], 'statements under way are listed, by the id that their 
     startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     state: 'running',
     bytesSent: 0,
+    rows: 0,
+    bytesHeld: expect.any(Number),
   })
   expect(record?.text).toHaveLength(1_000)
+  // It sorts, and holds what it has found.
+  let held = 0
+  while (held === 0) held = (await listed(1, 'running'))[0]?.bytesHeld ?? 0
   sent.destroy()
   await listed(0)
   const ids = await Promise.all([short, short].map(async (one) => (await send('POST', '/v1/query', one)).headers))
@@ -132,6 +137,7 @@ rule('2.3.3', 'a reply that has begun is broken off where its statement is stopp
   response.pause()
   const [record] = await listed(1, 'sending')
   expect(record?.bytesSent).toBeGreaterThan(0)
+  expect(record?.rows).toBeGreaterThan(0)
   expect((await send('DELETE', `/v1/statement/${record?.id}`)).status).toBe(204)
   await expect(answer).rejects.toThrow()
   await listed(0)

@@ -31,6 +31,8 @@ export interface TextContext {
   readonly memory: RequestMemory
   /** Ticks since 0001-01-01 in UTC. */
   readonly now: number
+  /** Of the reply, written so far. */
+  readonly written: { rows: number }
   /** Nothing that its statements change is committed. */
   readonly isUndone?: boolean
 }

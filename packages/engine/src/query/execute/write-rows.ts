@@ -123,6 +123,7 @@ export async function* writeRows<R>(
       yield writer.take()
       isSent = true
     }
+    context.texts.written.rows += rows.length
     // The first rows do not wait for others.
     if (!isSent && writer.json.to.length > 0) {
       yield writer.take()
