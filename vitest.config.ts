@@ -6,6 +6,20 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { countReporter } from './tools/count-reporter.ts'
 
+/** Tests of the second project's folders that would only repeat on PostgreSQL what the first one has shown. */
+const notOfTheStore = [
+  // Where data is kept in directories, the tests of places, of configuration and of damage have nothing to say of PostgreSQL;
+  // what happens without the database is tested on PostgreSQL anyway.
+  '**/{1.4-damage,1.4-unavailable,2-root,8-configuration}.test.ts',
+  // Connections, headers, browsers and bodies that are still arriving: decided before the store is asked.
+  '**/{1.4-connections,1.5-arrival,1.7-browsers}.test.ts',
+  '**/query/parse/**',
+  // Expressions of values that have been read; those stay whose comparisons and nulls become ranges of an index.
+  '**/expressions/{arithmetic,bits,cast,date,logical,math,regular-expression,text}.test.ts',
+  // The text of a statement, and the form of its reply.
+  '**/statements/{dialect,text-formats}.test.ts',
+]
+
 export default defineConfig({
   test: {
     // Many tests wait for other processes, or for a database: the core that vitest would keep for itself is not idle.
@@ -24,9 +38,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          // Where data is kept in directories, the tests of places, of configuration and of damage have nothing to say of PostgreSQL;
-          // what happens without the database is tested on PostgreSQL anyway.
-          exclude: ['**/{1.4-damage,1.4-unavailable,2-root,8-configuration}.test.ts', '**/query/parse/**'],
+          exclude: notOfTheStore,
           include: [
             'packages/server/test/contract/*.test.ts',
             'packages/engine/test/{ddl,engine,model,query,receipts}/**/*.test.ts',
