@@ -26,8 +26,11 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     globalSetup: ['tools/postgres-for-tests.ts', 'tools/children-for-tests.ts'],
     runner: './tools/test-runner.ts',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Bounds for what hangs: they must do where others use the machine as well.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // Vitest gives up after a second, which a busy machine may need for one look.
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['default', countReporter],
     projects: [
       {
@@ -38,6 +41,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
+          // Its files share a process a core, and what they import: they keep no state at the top of a module.
+          isolate: false,
           exclude: notOfTheStore,
           include: [
             'packages/server/test/contract/*.test.ts',

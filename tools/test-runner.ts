@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { inject, type RunnerTask, type RunnerTestCase, type RunnerTestSuite, TestRunner } from 'vitest'
+import { cleanUpAfterFile } from './after-file.ts'
 
 /** What is on PostgreSQL as a whole. In other files, tests ask for it one by one: see `postgresOfRun`. */
 const onPostgres = /\/(store\/(postgres|distributed)|contract\/1\.4-unavailable|executable\/postgres)\.test\./
@@ -22,6 +23,12 @@ export default class extends TestRunner {
       skip(suite, missing)
     }
     await super.onBeforeRunSuite(suite)
+  }
+
+  /** Of one file: each is run by itself. */
+  override async onAfterRunFiles(): Promise<void> {
+    await cleanUpAfterFile()
+    super.onAfterRunFiles()
   }
 
   override onBeforeTryTask(test: RunnerTestCase): void {

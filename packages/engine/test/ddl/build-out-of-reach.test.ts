@@ -48,7 +48,7 @@ it.each([
         states.add(found)
         return found
       }
-      await expect.poll(state, { interval: 1, timeout: 5_000 }).not.toBe('building')
+      await expect.poll(state, { interval: 1 }).not.toBe('building')
     } else expect(asked).not.toBe('ok')
     states.delete('building')
     expect([nth, ...states]).toEqual([nth, ...(asked === 'ok' || states.size > 0 ? ['ready'] : [])])

@@ -38,7 +38,7 @@ it('commits are refused and nothing of them is done, until the other continues o
   expect(group.problem()).toMatchObject({ ...refused, isLasting: false })
 
   await kill()
-  await expect.poll(() => group.problem(), { timeout: 30_000 }).toBeUndefined()
+  await expect.poll(() => group.problem()).toBeUndefined()
   expect(await group.commit(commitOf([put('fourth', '1')]))).toEqual({ isCommitted: true })
   expect(opened.environment.getStats().entryCount).toBe(1)
   await group.close()

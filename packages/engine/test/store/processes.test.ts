@@ -185,6 +185,8 @@ it.each<[string, string, () => Promise<Shared>, boolean]>([
     const children = Array.from({ length: processes }, (_, child) =>
       startChild(script, [server.address, `p${child}`, String(clients), String(operations), ...hubs]),
     )
+    for (const { lines } of children) expect((await lines.next()).value).toBe('ready')
+    for (const child of children) child.process.stdin.write('begin\n')
     const readings = children.map(async (child) => {
       for await (const line of child.lines) told.take(line)
     })
@@ -223,5 +225,5 @@ it.each<[string, string, () => Promise<Shared>, boolean]>([
     await fd.close()
     await server.stop()
   },
-  120_000 * Math.max(1, scale),
+  300_000 * Math.max(1, scale),
 )

@@ -109,7 +109,7 @@ async function holdRoom(bodyTurnMsMax: number) {
 rule('1.5.12', 'bodies under way have bounded room: others are refused when their turn does not come', async () => {
   const { send, line, last } = await holdRoom(300)
   // Until what was sent has arrived there may be room.
-  await expect.poll(async () => (await send(100_000)).status, { timeout: 30_000 }).toBe(503)
+  await expect.poll(async () => (await send(100_000)).status).toBe(503)
   for (const headers of [{}, { 'content-length': '', 'transfer-encoding': 'chunked' }]) {
     const refused = await send(100_000, headers)
     const message = expectProblem(refused, 503, 'ServerBusy')

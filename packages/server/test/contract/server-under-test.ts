@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
+import { afterEachFile } from '../../../../tools/after-file.ts'
 import { killAll } from '../process-tree.ts'
 import { checkPointers } from './error-pointers.ts'
 
@@ -113,7 +114,7 @@ const children = new Set<ChildProcess>()
 const directories = new Set<string>()
 
 /** What a test that failed, or forgot it, leaves behind ends with its file. */
-afterAll(async () => {
+afterEachFile(async () => {
   for (const child of children) {
     if (child.exitCode !== null || child.signalCode !== null) continue
     const ended = once(child, 'exit')
@@ -121,6 +122,8 @@ afterAll(async () => {
     await ended
   }
   for (const directory of directories) rmSync(directory, { recursive: true, force: true })
+  children.clear()
+  directories.clear()
 })
 
 /** Removed once all tests of the file have run. */

@@ -180,7 +180,7 @@ describe('a server that cannot start', () => {
       const { status, stderr } = spawnSync('sh', limited, {
         cwd: temporaryDirectory(),
         encoding: 'utf8',
-        timeout: 30_000,
+        timeout: 45_000,
       })
       expect(status).toBe(1)
       expect(stderr).toBe(

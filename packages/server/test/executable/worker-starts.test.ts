@@ -7,7 +7,7 @@ import { childrenOf, isAlive } from '../process-tree.ts'
 import { type Started, start, temporaryDirectory } from './process.ts'
 
 /** However slow the machine is. */
-const patiently = { timeout: 50_000, interval: 20 }
+const patiently = { interval: 20 }
 
 /** A server with two workers; each of its processes runs the module first. */
 function startWith(module: string): Started {

@@ -211,7 +211,7 @@ it('a connection that a worker has not taken over when it is killed is reset, an
   expect((await Promise.all(outcomes)).sort()).toEqual([200, 200, 200, 200, 'ECONNRESET'])
   server.child.kill('SIGTERM')
   expect((await server.ended).code).toBe(0)
-}, 20_000)
+})
 
 it('the port stays also when all workers are killed at once', async () => {
   const server = startTwo()
@@ -239,7 +239,7 @@ it('a run of a tool and a statement are told by every worker, and a statement is
   const other = new Connection(url)
   const listed = async (): Promise<string[]> =>
     ((await other.send('GET', '/v1/statement')).body as Loose[]).map(({ id }) => id)
-  await expect.poll(listed, { timeout: 10_000, interval: 5 }).toHaveLength(2)
+  await expect.poll(listed, { interval: 5 }).toHaveLength(2)
   for (const id of await listed()) expect((await other.send('DELETE', `/v1/statement/${id}`)).status).toBe(204)
   for (const { status, body } of await Promise.all(answers)) {
     expect([status, body.type]).toEqual([409, 'StatementStopped'])

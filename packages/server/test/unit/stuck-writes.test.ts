@@ -37,7 +37,7 @@ rule(
       return (await app.inject('/health/ready')).statusCode
     }
     expect(await readiness()).toBe(200)
-    await expect.poll(readiness, { timeout: 10_000 }).toBe(503)
+    await expect.poll(readiness).toBe(503)
     for (const refused of [await waiting, await app.inject(create), await app.inject('/health/ready')]) {
       expect(refused.json()).toMatchObject({ status: 503, type: 'StoreUnavailable' })
       expect(refused.json().message).toContain('another process has been committing to it for 60 seconds')
@@ -48,7 +48,7 @@ rule(
 
     other.process.kill('SIGKILL')
     await other.ended
-    await expect.poll(async () => (await app.inject('/health/ready')).statusCode, { timeout: 10_000 }).toBe(200)
+    await expect.poll(async () => (await app.inject('/health/ready')).statusCode).toBe(200)
     expect((await app.inject(create)).statusCode).toBe(201)
   },
 )

@@ -4,13 +4,7 @@ import { once } from 'node:events'
 import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterEach, inject } from 'vitest'
-
-const running = new Set<ChildProcessWithoutNullStreams>()
-
-afterEach(() => {
-  for (const child of running) child.kill('SIGKILL')
-})
+import { inject, onTestFinished } from 'vitest'
 
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams
@@ -27,14 +21,14 @@ export function builtChild(script: URL): string {
   return join(inject('children'), relative(tests, fileURLToPath(script))).replace(/\.ts$/, '.mjs')
 }
 
-/** `limit` is a shell command that runs before the child, in its process. */
+/** Within a test. `limit` is a shell command that runs before the child, in its process. */
 export function startChild(script: URL, args: readonly string[], limit?: string): Child {
   const command = [process.execPath, builtChild(script), ...args]
   const child =
     limit === undefined
       ? spawn(command[0]!, command.slice(1))
       : spawn('bash', ['-c', `${limit}; exec "$@"`, 'bash', ...command])
-  running.add(child)
+  onTestFinished(() => void child.kill('SIGKILL'))
   return { process: child, lines: linesOf(child), ended: endOf(child) }
 }
 
@@ -44,7 +38,6 @@ async function endOf(child: ChildProcessWithoutNullStreams): Promise<Awaited<Chi
     errors += text
   })
   const [code, signal] = await once(child, 'close')
-  running.delete(child)
   return { code, signal, errors }
 }
 

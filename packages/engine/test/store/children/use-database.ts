@@ -1,8 +1,10 @@
 /**
- * One of several processes on one federated database: `clients` at once do `operations` each. What is about to be done
- * and what was acknowledged is told, line by line: `c <key> <hub>` and `C <key> <oid>` of a creation, `i <hub>` and
- * `I <hub>` of an increment, `d <oid>` and `D <oid>` of a deletion, `U <key>` of a key that was taken.
+ * One of several processes on one federated database: it opens it, tells `ready`, and waits for a line. Then `clients` at once
+ * do `operations` each. What is about to be done and what was acknowledged is told, line by line: `c <key> <hub>` and
+ * `C <key> <oid>` of a creation, `i <hub>` and `I <hub>` of an increment, `d <oid>` and `D <oid>` of a deletion, `U <key>` of
+ * a key that was taken.
  */
+import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { AshlarError } from '../../../src/errors.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
@@ -74,6 +76,9 @@ async function work(client: number): Promise<void> {
 }
 
 tell('ready')
+// All begin at once, so that none has ended before another has opened the database.
+await once(process.stdin, 'data')
+process.stdin.destroy()
 await Promise.all(Array.from({ length: Number(clients) }, (_, client) => work(client)))
 await fd.close()
 tell('done')
