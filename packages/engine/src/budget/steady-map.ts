@@ -37,16 +37,18 @@ export class SteadyMap<K extends string, V> {
   }
 }
 
-/** The same of keys alone. */
+/** The same of keys alone; an empty one costs next to nothing. */
 export class SteadySet<K extends string> {
-  private readonly first = new Set<K>()
+  private first: Set<K> | undefined
   private shards: readonly Set<K>[] | undefined
 
   has(key: K): boolean {
+    if (this.first === undefined) return false
     return this.first.has(key) || (this.shards !== undefined && shardOf(this.shards, key).has(key))
   }
 
   add(key: K): void {
+    this.first ??= new Set()
     if (this.first.size < entriesOfOneMap) this.first.add(key)
     else if (!this.first.has(key)) {
       this.shards ??= Array.from({ length: shardCount }, () => new Set<K>())

@@ -33,10 +33,10 @@ export async function maintainIndexes(transaction: Transaction, changes: readonl
   const removals: EntryChange[] = []
   const additions: EntryChange[] = []
   const slice = openTimeSlice()
-  for (const change of changes) {
+  for (const [position, change] of changes.entries()) {
     for (const format of indexFormatsOf(change.format)) collect(change, format, removals, additions)
     // A key of large values is digested from all of them.
-    const breath = slice.breath()
+    const breath = position === 0 ? undefined : slice.breath()
     if (breath !== undefined) await breath
   }
   // All removals first: a unique key may move from one changed object to another.

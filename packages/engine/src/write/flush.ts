@@ -6,11 +6,12 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged } from './working-set.ts'
 
-/** Between two objects, of which each may be large, others have their turn where it is time. Throws UniqueViolation. */
+/** Between two objects, of which each may be large, others have their turn where it is time; one alone looks at no clock. Throws UniqueViolation. */
 export async function flushObjects(unit: UnitOfWork): Promise<void> {
   const { transaction, objects } = unit
   const slice = openTimeSlice()
   const indexed: IndexedChange[] = []
+  let [seen, written] = [0, 0]
   for (const state of objects.all()) {
     const { oid, key, format, stored, before, values, changed, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
@@ -19,7 +20,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     if (format.cls.indexes.length > 0) {
       indexed.push({ oid, format, before, after: isDeleted ? undefined : values, changed })
     }
-    const breath = slice.breath()
+    const breath = ++seen === 1 ? undefined : slice.breath()
     if (breath !== undefined) await breath
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed)
@@ -27,7 +28,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
     else if (isChanged(state)) transaction.put(state.key, encodeRecord(state.format, stamp, state))
-    const breath = slice.breath()
+    const breath = ++written === 1 ? undefined : slice.breath()
     if (breath !== undefined) await breath
   }
 }
