@@ -25,6 +25,7 @@ const engineRanks: Ranks = {
   write: 6,
   links: 7,
   objects: 8,
+  requests: 9,
   verify: 8,
   ddl: 9,
   query: 10,

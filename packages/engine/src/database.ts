@@ -1,10 +1,10 @@
 /** The operations of the interface, as a federated database has them, and as a transaction has them. */
 import type { SchemaReport } from './ddl/schema-report.ts'
 import type { IndexRecord } from './indexes/index-record.ts'
-import type { Attributes } from './objects/apply-attributes.ts'
 import type { Condition } from './objects/condition.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once } from './receipts/receipt.ts'
+import type { Attributes } from './requests/read-object-command.ts'
 import type { AlterSettings } from './schema/alter-plan.ts'
 import type { DefineMode } from './schema/define-classes.ts'
 import type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'

@@ -98,11 +98,16 @@ export const errorCatalogue = {
 
 export type ErrorType = keyof typeof errorCatalogue
 
-/** One fault in detail; `pointer` is a JSON pointer (RFC 6901) into the request body. */
-export interface ErrorDetail {
-  readonly pointer: string
-  readonly message: string
-}
+/**
+ * A place in a command: its field, then for an attribute its name as the command spells it, and the steps into its value. Whoever made the
+ * command knows what that is in the request: REST a JSON pointer, DO a piece of the text.
+ */
+export type CommandPlace = readonly (string | number)[]
+
+/** One fault in detail, and where it is: in a command, or by a JSON pointer (RFC 6901) into the description of a class or index. */
+export type ErrorDetail =
+  | { readonly place: CommandPlace; readonly message: string }
+  | { readonly pointer: string; readonly message: string }
 
 /** A failure that is the client's to understand: never thrown for faults of the program. */
 export class AshlarError extends Error {

@@ -18,7 +18,6 @@ import type { SchemaReport } from './ddl/schema-report.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
-import type { Attributes } from './objects/apply-attributes.ts'
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject } from './objects/delete.ts'
@@ -34,6 +33,7 @@ import { type Once, Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { Containers } from './records/containers.ts'
 import { objectKey } from './records/object-key.ts'
+import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
 import { type AlterSettings, defaultAlterSettings } from './schema/alter-plan.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { DefineMode } from './schema/define-classes.ts'
@@ -227,14 +227,15 @@ export class FederatedDatabase implements Database {
 
   /** POST /v1/object. */
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.write((unit) => createObject(unit, className, attributes))
+    return this.write((unit) => createObject(unit, readCreateObject(unit.catalog, className, attributes)))
   }
 
   /** Several creations in one commit: all or none. */
   createObjects(requests: readonly { class: string; attributes: Attributes }[]): Promise<Oid[]> {
     return this.write(async (unit) => {
       const oids: Oid[] = []
-      for (const request of requests) oids.push(await createObject(unit, request.class, request.attributes))
+      for (const request of requests)
+        oids.push(await createObject(unit, readCreateObject(unit.catalog, request.class, request.attributes)))
       return oids
     })
   }
@@ -258,7 +259,7 @@ export class FederatedDatabase implements Database {
     const parsed = checkedOid(oid)
     await this.write(async (unit) => {
       if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await updateObject(unit, parsed, attributes, className)
+      await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
     }, parsed)
   }
 
@@ -267,7 +268,7 @@ export class FederatedDatabase implements Database {
     const parsed = checkedOid(oid)
     await this.write(async (unit) => {
       if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await deleteObject(unit, parsed)
+      await deleteObject(unit, { oid: parsed })
     }, parsed)
   }
 

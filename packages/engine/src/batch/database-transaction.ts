@@ -5,7 +5,6 @@ import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion
 import type { SchemaReport } from '../ddl/schema-report.ts'
 import type { WriteSession } from '../ddl/write-session.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from '../indexes/index-record.ts'
-import type { Attributes } from '../objects/apply-attributes.ts'
 import { type Condition, checkCondition } from '../objects/condition.ts'
 import { createObject } from '../objects/create.ts'
 import { deleteObject } from '../objects/delete.ts'
@@ -14,6 +13,7 @@ import { updateObject } from '../objects/update.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import { runQueryWithin } from '../query/run-query.ts'
+import { type Attributes, readCreateObject, readUpdateObject } from '../requests/read-object-command.ts'
 import { type AlterSettings, defaultAlterSettings } from '../schema/alter-plan.ts'
 import type { DefineMode } from '../schema/define-classes.ts'
 import {
@@ -81,7 +81,7 @@ export class DatabaseTransaction implements Database {
   }
 
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.change((unit) => createObject(unit, className, attributes))
+    return this.change((unit) => createObject(unit, readCreateObject(unit.catalog, className, attributes)))
   }
 
   async readObject(oid: string, condition?: Condition): Promise<Buffer> {
@@ -94,7 +94,7 @@ export class DatabaseTransaction implements Database {
     const parsed = checkedOid(oid)
     return this.change(async (unit) => {
       if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await updateObject(unit, parsed, attributes, className)
+      await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
     })
   }
 
@@ -102,7 +102,7 @@ export class DatabaseTransaction implements Database {
     const parsed = checkedOid(oid)
     return this.change(async (unit) => {
       if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await deleteObject(unit, parsed)
+      await deleteObject(unit, { oid: parsed })
     })
   }
 

@@ -1,7 +1,7 @@
 /** Changes of to-many attributes that are kept as link entries: override, add and remove (contract 4.3, 4.4). */
 import { AshlarError, assert } from '../errors.ts'
+import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import type { CollectionAction, MapPair } from '../records/collection-change.ts'
 import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Entry } from '../store/store.ts'
@@ -25,7 +25,7 @@ export async function changeElements(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
-  action: CollectionAction,
+  action: 'override' | 'add' | 'remove',
   elements: readonly Oid[],
 ): Promise<void> {
   const owner: RelationshipEnd = { oid: state.oid, attribute }

@@ -1,27 +1,15 @@
 /** Changes attributes of an object (contract 4.1.6 to 4.1.10). */
 import { AshlarError } from '../errors.ts'
-import { shownText } from '../schema/request-body.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { isChanged, type ObjectState } from '../write/working-set.ts'
-import { type Attributes, applyAttributes } from './apply-attributes.ts'
+import { applyChanges } from './apply-changes.ts'
+import type { UpdateObject } from './commands.ts'
 
-/** `className`, where given, must be the object's. Throws ObjectNotFound and what attributes can throw. */
-export async function updateObject(
-  unit: UnitOfWork,
-  oid: Oid,
-  attributes: Attributes,
-  className?: string,
-): Promise<void> {
+/** Throws ObjectNotFound, and what `changesOf` and `applyChanges` throw. */
+export async function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Promise<void> {
   const state = await loadExisting(unit, oid)
-  if (className !== undefined && unit.catalog.findClass(className) !== state.format.cls) {
-    throw new AshlarError(
-      'ValueNotAllowed',
-      `Object ${oid} is of class ${state.format.cls.name}, not '${shownText(className)}'.`,
-      [{ pointer: '/class', message: `is not ${state.format.cls.name}` }],
-    )
-  }
-  await applyAttributes(unit, state, attributes)
+  await applyChanges(unit, state, changesOf(state.format, oid))
   if (!isChanged(state)) unit.expectObject(oid)
 }
 

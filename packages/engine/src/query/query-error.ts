@@ -3,28 +3,28 @@ import { AshlarError, type ErrorKind } from '../errors.ts'
 import type { Span } from './ast.ts'
 
 const shownCharactersMax = 60
-const pointer = '/query'
+const place = ['query']
 
 /** 400: the text is no DO. `expected` tells what could have stood there. */
 export function syntaxError(text: string, span: Span, message: string, expected: readonly string[] = []): AshlarError {
-  const place = placeOf(text, span)
+  const position = positionOf(text, span)
   const hint = expected.length === 0 ? '' : `; expected ${alternatives(expected)}`
   return new AshlarError(
     'QuerySyntaxError',
-    `Line ${place.line}, column ${place.column}: ${message}${hint}.`,
-    [{ pointer, message }],
-    { ...place, ...(expected.length === 0 ? {} : { expected }) },
+    `Line ${position.line}, column ${position.column}: ${message}${hint}.`,
+    [{ place, message }],
+    { ...position, ...(expected.length === 0 ? {} : { expected }) },
   )
 }
 
 /** 422: names or types that do not fit. */
 export function queryError(text: string, span: Span, message: string): AshlarError {
-  const place = placeOf(text, span)
+  const position = positionOf(text, span)
   return new AshlarError(
     'QueryError',
-    `Line ${place.line}, column ${place.column}: ${sentence(message)}`,
-    [{ pointer, message }],
-    { ...place },
+    `Line ${position.line}, column ${position.column}: ${sentence(message)}`,
+    [{ place, message }],
+    { ...position },
   )
 }
 
@@ -33,32 +33,40 @@ const kindsOfTexts: ReadonlySet<ErrorKind> = new Set(['malformed', 'notFound', '
 
 /**
  * The error of an operation that a statement carries out, as one of the text: `span` is what asked for it, and the place that the
- * error names is one in a body that nobody sent. What has a place in the text already, and what no text is to blame for, stays.
+ * error names is one in the command that the statement became. What has a place in the text already, and what no text is to blame for, stays.
  */
 export function placed(text: string, span: Span, error: unknown): unknown {
   if (!(error instanceof AshlarError) || 'line' in error.extensions) return error
   if (!kindsOfTexts.has(error.kind)) return error
-  const place = placeOf(text, span)
+  const position = positionOf(text, span)
   const { type, message, errors, extensions } = error
-  const detail = { pointer, message: errors[0]?.message ?? message }
-  return new AshlarError(type, `Line ${place.line}, column ${place.column}: ${message}`, [detail], {
+  const detail = { place, message: errors[0]?.message ?? message }
+  return new AshlarError(type, `Line ${position.line}, column ${position.column}: ${message}`, [detail], {
     ...extensions,
-    ...place,
+    ...position,
   })
 }
 
-/** Carries out what a piece of the text asks for; where it fails, `spanOf` the body's place in the error is the piece to blame. */
+/** Carries out what a piece of the text asks for; where it fails, `spanOf` the error's place is the piece to blame. */
 export async function atPlace<T>(
   text: string,
-  spanOf: (pointer: string) => Span | undefined,
+  spanOf: (place: ErrorPlace) => Span | undefined,
   carryOut: () => T | Promise<T>,
 ): Promise<T> {
   try {
     return await carryOut()
   } catch (error) {
-    const span = error instanceof AshlarError ? spanOf(error.errors[0]?.pointer ?? '') : undefined
+    const span = error instanceof AshlarError ? spanOf(placeOf(error)) : undefined
     throw span === undefined ? error : placed(text, span, error)
   }
+}
+
+/** In a command, or in the description of a class or index; empty where the error names none. */
+export type ErrorPlace = readonly (string | number)[]
+
+function placeOf({ errors: [detail] }: AshlarError): ErrorPlace {
+  if (detail === undefined) return []
+  return 'place' in detail ? detail.place : detail.pointer.split('/').slice(1)
 }
 
 /** `a, b or c`. */
@@ -71,7 +79,7 @@ function sentence(message: string): string {
   return message.endsWith('?') ? message : `${message}.`
 }
 
-interface Place {
+interface Position {
   /** From 1. */
   readonly line: number
   /** From 1, in UTF-16 units. */
@@ -79,7 +87,7 @@ interface Place {
   readonly text: string
 }
 
-function placeOf(text: string, { start, end }: Span): Place {
+function positionOf(text: string, { start, end }: Span): Position {
   let line = 1
   let lineStart = 0
   for (let at = text.indexOf('\n'); at >= 0 && at < start; at = text.indexOf('\n', at + 1)) {

@@ -75,7 +75,7 @@ function statementsOf(
 ): readonly Statement[] {
   if (text.length > limits.queryCharactersMax) {
     const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
-    throw new AshlarError('LimitExceeded', message, [{ pointer: '/query', message }])
+    throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
   }
   return plans.statements(text)
 }
@@ -485,7 +485,7 @@ async function createIndex(
   const body = indexBody(statement, binding)
   const index = await atPlace(
     text,
-    (pointer) => indexPlace(statement)(pointer) ?? statement,
+    (place) => indexPlace(statement)(place) ?? statement,
     () => resources.ddl.createIndex(body, false, texts.signal, receipt?.from(rowOf)),
   )
   return chunksOf(rowOf(index), texts.memory)

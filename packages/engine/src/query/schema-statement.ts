@@ -8,7 +8,7 @@ import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Stateme
 import { type AddingChange, attributeDescription, classDescriptions, inWordsOfDo } from './bind/class-descriptions.ts'
 import { refuseRoot, resolveClass } from './bind/class-names.ts'
 import type { Binding } from './bind/scope.ts'
-import { atPlace, placed } from './query-error.ts'
+import { atPlace, type ErrorPlace, placed } from './query-error.ts'
 
 type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>
 
@@ -40,11 +40,10 @@ export function indexBody({ name, isUnique, className, attributes }: CreateIndex
 }
 
 /** The part of the statement that a place in its body stands for. */
-export function indexPlace(statement: CreateIndexStatement): (pointer: string) => Span | undefined {
-  return (pointer) => {
-    if (pointer.startsWith('/indexedClass')) return statement.className
-    const position = /^\/keyAttributes\/(\d+)/.exec(pointer)?.[1]
-    return position === undefined ? undefined : statement.attributes[Number(position)]
+export function indexPlace(statement: CreateIndexStatement): (place: ErrorPlace) => Span | undefined {
+  return ([field, position]) => {
+    if (field === 'indexedClass') return statement.className
+    return field === 'keyAttributes' ? statement.attributes[Number(position)] : undefined
   }
 }
 
@@ -135,11 +134,10 @@ function alterBody({ alterations }: Extract<SchemaChange, { kind: 'alterClass' }
 }
 
 /** The class or attribute that a place in the descriptions stands for. */
-function addingPlace(adding: readonly AddingChange[]): (pointer: string) => Span | undefined {
-  return (pointer) => {
-    const [, position = '0', attribute, field] = /^\/(\d+)(?:\/attributes\/(\d+)|\/(\w+))?/.exec(pointer) ?? []
+function addingPlace(adding: readonly AddingChange[]): (place: ErrorPlace) => Span | undefined {
+  return ([position = 0, field, attribute]) => {
     const change = adding[Number(position)]
-    if (change === undefined || attribute === undefined) {
+    if (change === undefined || field !== 'attributes' || attribute === undefined) {
       return field === 'superClass' && change?.kind === 'createClass' ? change.superClass : (change ?? adding[0])
     }
     if (change.kind === 'createClass') return change.attributes[Number(attribute)]
@@ -147,12 +145,17 @@ function addingPlace(adding: readonly AddingChange[]): (pointer: string) => Span
   }
 }
 
-/** The same for the body of PUT /v1/schema/{class}. */
-function alterationPlace(change: OtherChange): (pointer: string) => Span | undefined {
-  return (pointer) => {
-    const [, list, position] = /^\/attributesTo(Delete|Rename|Add)\/(\d+)/.exec(pointer) ?? []
-    if (change.kind !== 'alterClass' || list === undefined) return change
-    const kind = list === 'Delete' ? 'drop' : list === 'Rename' ? 'rename' : 'add'
+const kindsOfLists: Readonly<Record<string, 'drop' | 'rename' | 'add'>> = {
+  attributesToDelete: 'drop',
+  attributesToRename: 'rename',
+  attributesToAdd: 'add',
+}
+
+/** The same for the change of a class. */
+function alterationPlace(change: OtherChange): (place: ErrorPlace) => Span | undefined {
+  return ([list, position]) => {
+    const kind = kindsOfLists[String(list)]
+    if (change.kind !== 'alterClass' || kind === undefined || position === undefined) return change
     return change.alterations.filter((one) => one.kind === kind)[Number(position)]
   }
 }

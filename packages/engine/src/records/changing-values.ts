@@ -28,7 +28,9 @@ export function checkChangingValues(
     throw new AshlarError(
       'ValueNotAllowed',
       `Class ${owner.cls.name}: the type of attribute ${name} is being changed, and ${shownValue(json)} would not fit it.`,
-      [{ pointer: `/attributes/${name}`, message: 'does not fit the type that the attribute is to have' }],
+      owner === format
+        ? [{ place: ['attributes', name], message: 'does not fit the type that the attribute is to have' }]
+        : [],
     )
   })
 }

@@ -289,6 +289,7 @@ const unreadCodec: Codec = {
   isNullable: false,
   defaultValue: null,
   parse: unread,
+  accept: unread,
   write: unread,
   read: unread,
   writeJson: unread,

@@ -5,10 +5,11 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { unreachable } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
-import type { Codec } from '../types/logical-type.ts'
+import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
-import { mergeEmbedded } from './apply-json.ts'
+import { mergeFields } from './apply-change.ts'
 import type { ClassFormat } from './class-format.ts'
+import { readEmbeddedChange } from './read-change.ts'
 
 const shapeBytes = 4
 const noPositions: undefined[] = []
@@ -21,12 +22,32 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
     get defaultValue() {
       return format.defaultValues().values
     },
-    parse: (json) => mergeEmbedded(format, format.defaultValues().values, json),
+    parse(json) {
+      const change = readEmbeddedChange(format, json)
+      return change.kind === 'merge'
+        ? mergeFields(format.defaultValues().values, change.fields)
+        : ((change as { value: unknown }).value as readonly unknown[])
+    },
+    accept: (given) => acceptEmbedded(format, given as readonly unknown[]),
     write: (value, to) => writeEmbedded(format, value, to),
     read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
     writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
     toJson: (value) => embeddedToJson(format, value),
   }
+}
+
+/** Null is what an attribute holds that has none, where its type knows no null. */
+function acceptEmbedded(format: ClassFormat, given: readonly unknown[]): readonly unknown[] {
+  return format.attributes.map(({ attribute, codec, index }) => {
+    const value = given[index] ?? null
+    if (value === null) return codec.isNullable ? null : codec.defaultValue
+    try {
+      return codec.accept(value)
+    } catch (error) {
+      if (error instanceof ValueError) error.path.unshift(attribute.outputName)
+      throw error
+    }
+  })
 }
 
 function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: ByteWriter): void {

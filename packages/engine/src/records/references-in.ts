@@ -2,8 +2,8 @@
 import type { Oid } from '../types/oid.ts'
 import { noOid } from '../types/oid.ts'
 import type { ClassNumber, MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { MapPair } from './attribute-change.ts'
 import type { FormatSource } from './class-format.ts'
-import type { MapPair } from './collection-change.ts'
 
 export interface Reference {
   readonly target: Oid

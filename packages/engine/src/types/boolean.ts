@@ -24,6 +24,9 @@ const codec: Codec<boolean> = {
     if (json === false || json === 'false') return false
     throw new ValueError('MalformedValue', `${shownValue(json)} is not true or false`)
   },
+  accept(given) {
+    return this.parse(given)
+  },
   write: (value, to) => to.writeByte(value ? 1 : 0),
   read: (bytes, start) => bytes[start] === 1,
   writeJson: (bytes, start, _end, json) => json.ascii(bytes[start] === 1 ? 'true' : 'false'),

@@ -2,6 +2,8 @@
 
 export const ticksPerSecond = 10_000
 export const ticksPerDay = 86_400 * ticksPerSecond
+/** Days of the years 1 to 9999. */
+export const daysMax = 3_652_059
 
 /** Days since 0001-01-01. */
 function dayNumber(year: number, month: number, day: number): number {

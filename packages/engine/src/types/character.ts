@@ -31,6 +31,9 @@ function codecUpTo(max: number): Codec<string> {
       if (point <= max) return json
       throw new ValueError('ValueNotAllowed', `${shownValue(json)} is beyond U+${max.toString(16).toUpperCase()}`)
     },
+    accept(given) {
+      return this.parse(given)
+    },
     write: (value, to) => to.writeUint32(value.codePointAt(0) as number),
     read,
     writeJson: (bytes, start, end, json) => json.string(read(bytes, start, end)),

@@ -1,7 +1,7 @@
 /** date: a day of the years 0001 to 9999. */
 
 import { readUint32 } from '../bytes/read-number.ts'
-import { formatDay, parseDay } from './calendar.ts'
+import { daysMax, formatDay, parseDay } from './calendar.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { DateSpec } from './type-spec.ts'
@@ -26,6 +26,11 @@ const codec: Codec<number> = {
     const days = parseDay(json)
     if (days !== undefined) return days
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a date such as 2024-02-29`)
+  },
+  accept(given) {
+    const days = given as number
+    if (days >= 0 && days < daysMax) return days
+    throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
   },
   write: (value, to) => to.writeUint32(value),
   read: (bytes, start) => readUint32(bytes, start),

@@ -4,7 +4,7 @@
  */
 
 import { readDouble } from '../bytes/read-number.ts'
-import { formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
+import { daysMax, formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { DateTimeSpec } from './type-spec.ts'
@@ -18,8 +18,6 @@ export interface OffsetDateTime {
 
 const form = /^(\d{4}[-/]\d{2}[-/]\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?: ?(Z|[+-]\d{2}:\d{2}))?$/
 const offsetMinutesMax = 14 * 60
-/** Days of the years 1 to 9999. */
-const daysMax = 3_652_059
 const ticksPerMinute = 60 * ticksPerSecond
 
 export const datetime: LogicalType<DateTimeSpec> = {
@@ -91,6 +89,10 @@ const plainCodec: Codec<number> = {
     if (isWithinYears(ticks)) return ticks
     throw beyondYears(shownValue(json))
   },
+  accept(given) {
+    if (isWithinYears(given as number)) return given as number
+    throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
+  },
   write: (value, to) => to.writeDouble(value),
   read: readTicks,
   writeJson: (bytes, start, _end, json) => json.ascii(`"${formatLocal(readTicks(bytes, start))}"`),
@@ -105,6 +107,11 @@ const offsetCodec: Codec<OffsetDateTime> = {
   parse(json) {
     const { local, offsetMinutes = 0 } = parse(json)
     return { ticks: local - offsetMinutes * ticksPerMinute, offsetMinutes }
+  },
+  accept(given) {
+    const { ticks, offsetMinutes } = given as OffsetDateTime
+    if (isWithinYears(ticks + offsetMinutes * ticksPerMinute)) return given as OffsetDateTime
+    throw new ValueError('ValueNotAllowed', 'the date is beyond the years 0001 to 9999')
   },
   write(value, to) {
     const at = to.reserve(10)

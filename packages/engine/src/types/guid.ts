@@ -22,6 +22,9 @@ const codec: Codec<string> = {
     if (form.test(json)) return json.toLowerCase()
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a GUID (8-4-4-4-12 hexadecimal digits)`)
   },
+  accept(given) {
+    return this.parse(given)
+  },
   write: (value, to) => to.writeBytes(toBytes(value)),
   read,
   writeJson: (bytes, start, end, json) => json.ascii(`"${read(bytes, start, end)}"`),

@@ -40,6 +40,9 @@ function narrowCodec(bits: 8 | 16 | 32, isSigned: boolean): Codec<number> {
       if (value < min || value > max) throw outOfRange(json, min, max)
       return Number(value)
     },
+    accept(given) {
+      return this.parse(given)
+    },
     write(value, to) {
       const at = to.reserve(width)
       if (isSigned) to.bytes.writeIntBE(value, at, width)
@@ -68,6 +71,9 @@ function wideCodec(isSigned: boolean): Codec<bigint> {
       const value = parseWhole(json)
       if (value < min || value > max) throw outOfRange(json, min, max)
       return value
+    },
+    accept(given) {
+      return this.parse(given)
     },
     write(value, to) {
       const at = to.reserve(8)

@@ -34,15 +34,20 @@ const codec: Codec<number> = {
   isNullable: true,
   defaultValue: null,
   parse(json) {
-    const ticks = typeof json === 'string' ? parseDuration(json) : parseParts(json)
-    if (Math.abs(ticks) <= ticksMax) return ticks === 0 ? 0 : ticks
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is longer than 5,000,000 days`)
+    return bounded(typeof json === 'string' ? parseDuration(json) : parseParts(json), () => shownValue(json))
   },
+  accept: (given) => bounded(given as number, () => formatDuration(given as number)),
   write: (value, to) => to.writeDouble(value),
   read: (bytes, start) => readDouble(bytes, start),
   writeJson: (bytes, start, end, json) => json.ascii(`"${formatDuration(codec.read(bytes, start, end))}"`),
   toJson: formatDuration,
   key: { form: 'eightBytes', write: (value, to) => to.ticks(value) },
+}
+
+/** Throws ValueError. */
+function bounded(ticks: number, shown: () => string): number {
+  if (Math.abs(ticks) <= ticksMax) return ticks === 0 ? 0 : ticks
+  throw new ValueError('ValueNotAllowed', `${shown()} is longer than 5,000,000 days`)
 }
 
 /** An ISO 8601 duration without years and months, whose length is not fixed. */

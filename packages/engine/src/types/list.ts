@@ -41,7 +41,14 @@ function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unk
     parse(json) {
       if (json === null) return []
       if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${shownValue(json)} is not an array`)
-      return json.map((value, position) => parseElement(element, value, position, holdsReferences))
+      return json.map((value, position) => {
+        return elementAt(position, value, holdsReferences, () => element.parse(value))
+      })
+    },
+    accept(given) {
+      return (given as readonly unknown[]).map((value, position) => {
+        return elementAt(position, value, holdsReferences, () => element.accept(value))
+      })
     },
     write: (elements, to) => writeElements(element, elements, to),
     read(bytes, start, end) {
@@ -55,11 +62,11 @@ function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unk
 }
 
 /** A null is the reference to nothing in a list of references, and refused in any other. */
-function parseElement(codec: Codec, json: unknown, position: number, mayBeNull: boolean): unknown {
+function elementAt<T>(position: number, given: unknown, mayBeNull: boolean, take: () => T): T {
   try {
-    if (json === null && !mayBeNull)
+    if (given === null && !mayBeNull)
       throw new ValueError('MalformedValue', 'null is an element of lists of references only')
-    return codec.parse(json)
+    return take()
   } catch (error) {
     if (error instanceof ValueError) error.path.unshift(position)
     throw error

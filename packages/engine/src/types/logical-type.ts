@@ -48,6 +48,11 @@ export interface Codec<V = unknown> {
   readonly defaultValue: V | null
   /** JSON → value; never called with null where `isNullable`. Throws ValueError. */
   parse(json: unknown): V
+  /**
+   * What an expression gives for it, in memory → value, with the checks of `parse`; never called with null where `isNullable`. Throws
+   * ValueError.
+   */
+  accept(given: unknown): V
   /** Appends the value: exactly `fixedBytes` bytes where that is set. */
   write(value: V, to: ByteWriter): void
   /** The value in bytes[start, end). */

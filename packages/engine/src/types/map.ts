@@ -91,6 +91,10 @@ function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean): Codec
     }
     return pairs
   }
+  const ordered = (byKey: ReadonlyMap<string, Oid>): MapPair[] => {
+    const pairs = [...byKey].map(([key, value]) => ({ key, value }))
+    return pairs.sort((one, other) => compare(one.key, other.key))
+  }
   return {
     fixedBytes: undefined,
     isNullable: false,
@@ -98,14 +102,24 @@ function mapCodec(key: Codec<string>, value: Codec<Oid>, isText: boolean): Codec
     parse(json) {
       const byKey = new Map<string, Oid>()
       for (const { given, path, read } of pairsOf(json)) {
-        const parsedKey = at([...path, ...(read ? [] : ['key'])], () => parseKey(key, given.key))
+        const parsedKey = at([...path, ...(read ? [] : ['key'])], () => keyOf(key, given.key, key.parse))
         byKey.set(
           parsedKey,
           at([...path, ...(read ? [] : ['value'])], () => value.parse(given.value)),
         )
       }
-      const pairs = [...byKey].map(([key, value]) => ({ key, value }))
-      return pairs.sort((one, other) => compare(one.key, other.key))
+      return ordered(byKey)
+    },
+    accept(given) {
+      const byKey = new Map<string, Oid>()
+      for (const [position, pair] of (given as readonly { key: unknown; value: unknown }[]).entries()) {
+        const accepted = at([position, 'key'], () => keyOf(key, pair.key, key.accept))
+        byKey.set(
+          accepted,
+          at([position, 'value'], () => value.accept(pair.value)),
+        )
+      }
+      return ordered(byKey)
     },
     write(pairs, to) {
       for (const pair of pairs) {
@@ -159,9 +173,10 @@ function pairError(type: ValueError['type'], words: string, path: (string | numb
   return error
 }
 
-function parseKey(codec: Codec<string>, json: unknown): string {
-  if (json === null) throw new ValueError('MalformedValue', 'null is not a key')
-  const key = codec.parse(json)
+/** `take`: how the codec takes it. */
+function keyOf(codec: Codec<string>, given: unknown, take: (given: unknown) => string): string {
+  if (given === null) throw new ValueError('MalformedValue', 'null is not a key')
+  const key = take.call(codec, given)
   if (key === noOid && codec.fixedBytes !== undefined) {
     throw new ValueError('ValueNotAllowed', 'the reference to nothing is not a key')
   }

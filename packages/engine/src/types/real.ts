@@ -30,6 +30,9 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
       if (Number.isFinite(value)) return value
       throw new ValueError('ValueNotAllowed', `${shownValue(json)} is beyond what a b${width * 8} real holds`)
     },
+    accept(given) {
+      return this.parse(given)
+    },
     write(value, to) {
       const at = to.reserve(width)
       if (width === 4) to.bytes.writeFloatBE(value, at)

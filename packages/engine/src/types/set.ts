@@ -35,8 +35,10 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
     parse(json) {
       if (json === null) return []
       if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${shownValue(json)} is not an array`)
-      const elements = json.map((value, position) => parseElement(element, value, position))
-      return [...new Set(elements)].sort(compareOids)
+      return ordered(json.map((value, position) => elementAt(position, () => element.parse(value))))
+    },
+    accept: (given) => {
+      return ordered((given as readonly unknown[]).map((value, i) => elementAt(i, () => element.accept(value))))
     },
     write: (elements, to) => writeElements(element as Codec, elements, to),
     read(bytes, start, end) {
@@ -49,9 +51,13 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
   }
 }
 
-function parseElement(codec: Codec<Oid>, json: unknown, position: number): Oid {
+function ordered(elements: readonly Oid[]): Oid[] {
+  return [...new Set(elements)].sort(compareOids)
+}
+
+function elementAt(position: number, take: () => Oid): Oid {
   try {
-    const oid = codec.parse(json)
+    const oid = take()
     if (oid === noOid) throw new ValueError('ValueNotAllowed', 'a set does not hold the reference to nothing')
     return oid
   } catch (error) {

@@ -38,6 +38,9 @@ function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> 
       check(json, isByte, charactersMax)
       return json
     },
+    accept(given) {
+      return this.parse(given)
+    },
     write(value, to) {
       to.writeByte(isPlain(value) ? plainFlag : 0)
       writeUtf8(value, to)

@@ -1,7 +1,7 @@
 /** time: a time of day, to 100 µs; further digits are cut. */
 
 import { readUint32 } from '../bytes/read-number.ts'
-import { formatTime, parseTime } from './calendar.ts'
+import { formatTime, parseTime, ticksPerDay } from './calendar.ts'
 import { wordOf } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { TimeSpec } from './type-spec.ts'
@@ -26,6 +26,11 @@ const codec: Codec<number> = {
     const ticks = parseTime(json)
     if (ticks !== undefined) return ticks
     throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a time of day such as 08:05:09.25`)
+  },
+  accept(given) {
+    const ticks = given as number
+    if (ticks >= 0 && ticks < ticksPerDay) return ticks
+    throw new ValueError('ValueNotAllowed', 'the time is beyond a day')
   },
   write: (value, to) => to.writeUint32(value),
   read: (bytes, start) => readUint32(bytes, start),

@@ -103,9 +103,10 @@ export function thrownBy(run: () => unknown): AshlarError {
 /** The error has that type, that place in the body, and a message with all the words. */
 export function expectFault(run: () => unknown, type: ErrorType, pointer: string, ...words: string[]): void {
   const error = thrownBy(run)
-  expect({ type: error.type, pointer: error.errors[0]?.pointer, message: error.message }).toEqual({
+  const [detail] = error.errors
+  expect({ type: error.type, detail, message: error.message }).toMatchObject({
     type,
-    pointer,
+    detail: { pointer },
     message: error.message,
   })
   for (const word of words) expect(error.message).toContain(word)

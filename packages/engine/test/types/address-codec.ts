@@ -21,6 +21,7 @@ export const addressCodec: Codec = {
     if (typeof street === 'string' && Number.isInteger(number)) return { street, number }
     throw new ValueError('MalformedValue', `${shownValue(json)} is not an address`)
   },
+  accept: (given) => given,
   write(value: unknown, to: ByteWriter) {
     const { street, number } = value as Address
     to.writeUint32(number)

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { ByteWriter } from '../../src/bytes/byte-writer.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
-import type { Attributes } from '../../src/objects/apply-attributes.ts'
+import type { Attributes } from '../../src/requests/read-object-command.ts'
 import { classOf, read, toOne, withFd } from '../engine/open-fd.ts'
 import { searchedBy } from './count-work.ts'
 

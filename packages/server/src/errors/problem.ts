@@ -2,20 +2,33 @@
 import type { ErrorDetail } from '@ashlar/engine'
 import { type ProblemType, problemEntry } from './server-errors.ts'
 
+/** `pointer`: a JSON pointer (RFC 6901) into the body that was sent. */
+export interface ProblemDetail {
+  readonly pointer: string
+  readonly message: string
+}
+
 /** Readable by clients that look for `message` and `type`, and a valid problem document (RFC 9457). */
 export interface Problem {
   readonly type: ProblemType
   readonly title: string
   readonly status: number
   readonly message: string
-  readonly errors?: readonly ErrorDetail[]
+  readonly errors?: readonly ProblemDetail[]
   /** Of an AshlarError: its extensions. */
   readonly [extension: string]: unknown
 }
 
 export function makeProblem(type: ProblemType, message: string, errors: readonly ErrorDetail[] = []): Problem {
   const { status, title } = problemEntry(type)
-  return { type, title, status, message, ...(errors.length === 0 ? {} : { errors }) }
+  return { type, title, status, message, ...(errors.length === 0 ? {} : { errors: errors.map(toProblemDetail) }) }
+}
+
+/** A place in a command is the same place in the body of which the command was read. */
+function toProblemDetail(detail: ErrorDetail): ProblemDetail {
+  if ('pointer' in detail) return detail
+  const pointer = detail.place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return { pointer, message: detail.message }
 }
 
 /** Of an operation that takes a body. */

@@ -1,8 +1,8 @@
 /** Whatever fails becomes one body shape (contract 1.4.1). Nothing else writes an error body. */
 import { randomUUID } from 'node:crypto'
-import { AshlarError, type ErrorDetail } from '@ashlar/engine'
+import { AshlarError } from '@ashlar/engine'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { makeProblem, type Problem } from '../errors/problem.ts'
+import { makeProblem, type Problem, type ProblemDetail } from '../errors/problem.ts'
 import { BodyValidationError, ClientDisconnected, OperationFailure } from '../errors/request-errors.ts'
 import { problemEntry, ServerError } from '../errors/server-errors.ts'
 import { lingerAfter } from './linger.ts'
@@ -63,7 +63,7 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
 }
 
 /** Places in the body of an operation are places in the body of the transaction. */
-function withinOperation(operation: number, errors: readonly ErrorDetail[]): ErrorDetail[] {
+function withinOperation(operation: number, errors: readonly ProblemDetail[]): ProblemDetail[] {
   return errors.map(({ pointer, message }) => ({ pointer: `/${operation - 1}/body${pointer}`, message }))
 }
 

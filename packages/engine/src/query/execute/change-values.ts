@@ -1,14 +1,19 @@
-/** What expressions give, as a request body would: new objects get their OIDs, everything else becomes JSON. */
+/** What expressions give, as attributes keep it: new objects get their OIDs, every value passes the checks of its attribute's codec. */
 
+import { attributeError } from '../../objects/attribute-error.ts'
 import { createObject } from '../../objects/create.ts'
-import type { MapPair } from '../../records/collection-change.ts'
+import type { AttributeChange, MapPair, ValueChange } from '../../records/attribute-change.ts'
+import { changeAt, formatAt, type PathStep } from '../../records/attribute-path.ts'
+import type { AttributeFormat } from '../../records/class-format.ts'
+import { readValueChange } from '../../records/read-change.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import { type Codec, ValueError } from '../../types/logical-type.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { Span } from '../ast.ts'
-import type { BoundAssignment, BoundAttribute } from '../bind/bound.ts'
 import { atPlace } from '../query-error.ts'
-import { toJson } from '../values/value-json.ts'
-import { elementType, isMany, type ValueType } from '../values/value-type.ts'
+import { scalarCodec, toJson } from '../values/value-json.ts'
+import { isMany, type ScalarType, type ValueType } from '../values/value-type.ts'
 import { NewObject } from './new-object.ts'
 
 export interface Changing {
@@ -19,44 +24,60 @@ export interface Changing {
   count(objects: number): void
 }
 
-/** JSON for an attribute of any type. */
-export async function attributeJson(changing: Changing, type: ValueType, value: unknown): Promise<unknown> {
-  const plain = await withoutNewObjects(changing, value)
-  if (type.kind !== 'map' || plain === null) return toJson(type, plain, changing.unit.catalog)
-  return { action: 'override', pairs: pairsJson(changing, type, plain as readonly MapPair[]) }
-}
-
-function pairsJson(
-  { unit }: Changing,
-  type: Extract<ValueType, { kind: 'map' }>,
-  pairs: readonly MapPair[],
-): unknown[] {
-  const { catalog } = unit
-  return pairs.map(({ key, value }) => ({
-    key: toJson(type.key, key, catalog),
-    value: toJson(type.element, value, catalog),
-  }))
-}
-
-/** The elements of one value, or of a collection of them, as JSON. */
-export async function elementsJson(changing: Changing, type: ValueType, value: unknown): Promise<unknown[]> {
-  const plain = await withoutNewObjects(changing, value)
-  const { catalog } = changing.unit
-  if (!isMany(type)) return [toJson(type, plain, catalog)]
-  return ((plain ?? []) as readonly unknown[]).map((element) => toJson(elementType(type), element, catalog))
-}
-
-/** Those of several values. */
-export async function eachJson(
+/** What setting an attribute to a value does. Throws ValueError. */
+export async function valueChange(
   changing: Changing,
-  plans: readonly { readonly type: ValueType }[],
-  values: readonly unknown[],
-): Promise<unknown[]> {
-  const elements: unknown[] = []
-  for (const [i, { type }] of plans.entries()) {
-    for (const element of await elementsJson(changing, type, values[i])) elements.push(element)
+  attribute: AttributeFormat,
+  type: ValueType,
+  value: unknown,
+): Promise<ValueChange> {
+  const { catalog } = changing.unit
+  const isForm = type.kind === 'record' && attribute.attribute.spec.logicalType === 'map'
+  // An object given as a parameter may be any of the forms in which a body gives a map.
+  if (isForm && value !== null) return readValueChange(attribute, toJson(type, value, catalog))
+  return { kind: 'set', value: await acceptedValue(changing, attribute.codec, type, value) }
+}
+
+/** The value as a codec keeps it. Throws ValueError. */
+export async function acceptedValue(
+  changing: Changing,
+  codec: Codec,
+  type: ValueType,
+  value: unknown,
+): Promise<unknown> {
+  const plain = await withoutNewObjects(changing, value)
+  // Of types that have no null it is the default: empty, an object of its defaults, or no object.
+  if (plain === null || plain === undefined) return codec.isNullable ? null : codec.defaultValue
+  if (holdsRecords(type)) return codec.parse(toJson(type, plain, changing.unit.catalog))
+  return codec.accept(widened(type, plain))
+}
+
+/** The elements of a value, or of a collection of them, as the codec of their collection keeps them. Throws ValueError. */
+export async function acceptedElements(
+  changing: Changing,
+  codec: Codec,
+  type: ValueType,
+  value: unknown,
+): Promise<readonly unknown[]> {
+  const list: ValueType = isMany(type) ? type : { kind: 'collection', form: 'list', element: type }
+  return (await acceptedValue(changing, codec, list, isMany(type) ? value : [value])) as readonly unknown[]
+}
+
+/** JSON objects, which are given as parameters: their fields are checked as those of a body. */
+function holdsRecords(type: ValueType): boolean {
+  return isMany(type) ? holdsRecords(type.element) : type.kind === 'record'
+}
+
+/** A single stands for its shortest decimal, also in a double: 0.1 and not 0.10000000149011612. */
+function widened(type: ValueType, value: unknown): unknown {
+  if (type.kind === 'collection' && isSingle(type.element)) {
+    return (value as readonly unknown[]).map((element) => widened(type.element, element))
   }
-  return elements
+  return isSingle(type) && Number.isFinite(value) ? scalarCodec(type).toJson(value) : value
+}
+
+function isSingle(type: ValueType): type is ScalarType {
+  return type.kind === 'real' && type.isSingle === true
 }
 
 /** The value with objects that it makes made, and their references in their places. */
@@ -87,55 +108,59 @@ function isPair(value: unknown): value is MapPair {
 export async function createFrom(changing: Changing, object: NewObject): Promise<Oid> {
   changing.count(1)
   return assigning(changing, object, async () => {
-    return createObject(changing.unit, object.cls.name, await attributesOf(changing, object))
+    const changes = await assignedChanges(changing, object.cls, object)
+    return createObject(changing.unit, { cls: object.cls, changes })
   })
 }
 
-/** Carries out what takes these assignments as a body; an error is that of the assignment whose attribute it names. */
+/** Carries out a command that is made of these assignments; an error is that of the assignment whose attribute it names. */
 export function assigning<T>(
   { text }: Changing,
   { assignments }: Pick<NewObject, 'assignments'>,
   carryOut: () => Promise<T>,
 ): Promise<T> {
-  const spanOf = (pointer: string): Span | undefined => {
-    const isNamed = ({ path }: BoundAssignment): boolean => {
-      const place = `/attributes/${path.map(({ name }) => name).join('/')}`
-      return pointer === place || pointer.startsWith(`${place}/`)
-    }
-    return assignments.find(isNamed)
+  const spanOf = ([field, ...steps]: readonly (string | number)[]): Span | undefined => {
+    if (field !== 'attributes') return undefined
+    return assignments.find(({ path }) => path.every(({ name }, i) => name === steps[i]))
   }
   return atPlace(text, spanOf, carryOut)
 }
 
-/** The attributes that the assignments give, those within embedded objects where they belong. */
-export async function attributesOf(
+/** What the assignments do, one change each, in their order. Throws what their values throw, at the assignment. */
+export async function assignedChanges(
   changing: Changing,
+  cls: SchemaClass,
   { assignments, values }: Pick<NewObject, 'assignments' | 'values'>,
-): Promise<Record<string, unknown>> {
-  const attributes: Record<string, unknown> = {}
-  for (const [i, { path, value }] of assignments.entries()) {
-    const { type } = value
-    const target = path.at(-1) as BoundAttribute
-    put(attributes, path, await attributeJson(changing, type.kind === 'null' ? target.type : type, values[i]))
+): Promise<AttributeChange[]> {
+  const format = changing.unit.objects.formats.of(cls)
+  const changes: AttributeChange[] = []
+  for (const [i, assignment] of assignments.entries()) {
+    const { path, value } = assignment
+    await atPlace(
+      changing.text,
+      () => assignment,
+      () =>
+        ofAttribute(cls.name, path, async () => {
+          const change = await valueChange(changing, formatAt(format, path), value.type, values[i])
+          changes.push(changeAt(format, path, change))
+        }),
+    )
   }
-  return attributes
+  return changes
 }
 
-/** `{a: {b: json}}`, keeping what is there already. */
-function put(attributes: Record<string, unknown>, path: readonly BoundAttribute[], json: unknown): void {
-  let at = attributes
-  for (const { name } of path.slice(0, -1)) {
-    const held = at[name]
-    const inner = typeof held === 'object' && held !== null ? (held as Record<string, unknown>) : {}
-    at[name] = inner
-    at = inner
+/** A ValueError of `carryOut` is thrown as the error of the attribute that the path leads to. */
+export async function ofAttribute<T>(
+  className: string,
+  path: readonly PathStep[],
+  carryOut: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await carryOut()
+  } catch (error) {
+    const [first, ...rest] = path.map(({ name }) => name)
+    if (!(error instanceof ValueError) || first === undefined) throw error
+    error.path.unshift(...rest)
+    throw attributeError(error, className, first)
   }
-  at[(path.at(-1) as BoundAttribute).name] = json
-}
-
-/** The same for one attribute, as its own body. */
-export function bodyFor(path: readonly BoundAttribute[], json: unknown): Record<string, unknown> {
-  const body: Record<string, unknown> = {}
-  put(body, path, json)
-  return body
 }

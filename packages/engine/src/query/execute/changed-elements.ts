@@ -1,31 +1,34 @@
-/** Elements of a collection that are set, cleared, added or removed (DO, section 4). */
+/** Elements of a collection that are set, cleared, added or removed. */
 import { AshlarError, assert } from '../../errors.ts'
-import type { Catalog } from '../../schema/catalog.ts'
+import { applyChange } from '../../records/apply-change.ts'
+import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
+import { formatAt } from '../../records/attribute-path.ts'
+import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import { noOid } from '../../types/oid.ts'
+import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import type { ActionPlan, TargetPlan } from '../plan/plan-change.ts'
-import { scalarCodec, toJson } from '../values/value-json.ts'
-import { isMany, isReference, isScalar, type ValueType } from '../values/value-type.ts'
+import { scalarCodec } from '../values/value-json.ts'
+import { isMany, isReference, isScalar } from '../values/value-type.ts'
 import type { ElementChoice } from './action-values.ts'
-import { type ElementEdits, isPaired, without } from './element-edits.ts'
+import { type EditedCollection, type ElementEdits, isPaired, pathOf } from './element-edits.ts'
 
-/** The value that is given, as JSON: made once for all objects and elements that get it, and only where there is one. */
+/** The value that is given: made once for all objects and elements that get it, and only where there is one. */
 export type Given = () => Promise<unknown>
 
-/** Returns what a request body would say, where that is all there is to do. */
+/** Returns the change of the whole attribute, where that is all there is to do. */
 export async function setElements(
   edits: ElementEdits,
   action: Extract<ActionPlan, { kind: 'set' }>,
   choice: ElementChoice,
   given: Given,
   state: ObjectState,
-  catalog: Catalog,
-): Promise<unknown> {
+  { objects: { formats } }: UnitOfWork,
+): Promise<ValueChange | undefined> {
   const { target, isSpread } = action
   if (choice.kind === 'none') return undefined
-  if (choice.kind === 'key') return keyJson(target, choice.key, await given(), catalog)
-  const collection = await edits.of(target, state)
-  collection.target = target
+  if (choice.kind === 'key') return keyChange(formatAt(state.format, pathOf(target)), choice.key, await given())
+  const collection = await collectionOf(edits, target, state)
   if (isSpread) {
     assert(choice.kind === 'slice', 'a range is replaced')
     collection.replace(choice, (await given()) as readonly unknown[])
@@ -33,8 +36,8 @@ export async function setElements(
   }
   const places = collection.places(choice)
   if (places.length === 0) return undefined
-  const json = await given()
-  collection.change(places, (element) => withField(element, namesWithin(target), () => json))
+  const value = await given()
+  collection.change(places, (element) => withField(element, fieldsWithin(target, formats), () => value))
   return undefined
 }
 
@@ -44,18 +47,19 @@ export async function clearElements(
   target: TargetPlan,
   choice: ElementChoice,
   state: ObjectState,
-  catalog: Catalog,
-): Promise<unknown> {
+  { objects: { formats } }: UnitOfWork,
+): Promise<ValueChange | undefined> {
   if (choice.kind === 'none') return undefined
-  if (choice.kind === 'key') return choice.isHeld ? keyJson(target, choice.key, noOid, catalog) : undefined
-  const collection = await edits.of(target, state)
-  collection.target = target
+  const format = formatAt(state.format, pathOf(target))
+  if (choice.kind === 'key') return choice.isHeld ? keyChange(format, choice.key, noOid) : undefined
+  const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
   if (target.within.length === 0 && isPaired(target)) collection.remove(places)
   else {
-    const last = target.within.at(-1)
-    const cleared = last === undefined ? clearedElement(target, catalog) : clearedJson(last.type, catalog)
-    collection.change(places, (element) => withField(element, namesWithin(target), () => cleared))
+    const fields = fieldsWithin(target, formats)
+    const last = fields.at(-1)
+    const cleared = last === undefined ? clearedElement(target, format, formats) : last.codec.defaultValue
+    collection.change(places, (element) => withField(element, fields, () => cleared))
   }
   return undefined
 }
@@ -67,11 +71,11 @@ export async function changeWithin(
   choice: ElementChoice,
   given: Given,
   state: ObjectState,
+  { objects: { formats } }: UnitOfWork,
 ): Promise<void> {
   const { target, kind } = action
   if (choice.kind !== 'index') return
-  const collection = await edits.of(target, state)
-  collection.target = target
+  const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
   if (places.length === 0) {
     throw new AshlarError(
@@ -80,13 +84,12 @@ export async function changeWithin(
     )
   }
   const elements = (await given()) as readonly unknown[]
-  const isOfSet = target.type.kind === 'collection' && target.type.form === 'set'
-  const change = (held: unknown): unknown => {
-    const present = (held ?? []) as readonly unknown[]
-    if (kind === 'remove') return without(present, elements)
-    return [...present, ...(isOfSet ? without(elements, present) : elements)]
-  }
-  collection.change(places, (element) => withField(element, namesWithin(target), change))
+  const fields = fieldsWithin(target, formats)
+  const last = fields.at(-1)
+  assert(last !== undefined, 'the collection is an attribute of the element')
+  collection.change(places, (element) =>
+    withField(element, fields, (held) => applyChange(last, held, { kind, elements })),
+  )
 }
 
 /** REMOVE list[i] FROM list. */
@@ -97,8 +100,7 @@ export async function removeElement(
   state: ObjectState,
 ): Promise<void> {
   if (choice?.kind !== 'index') return
-  const collection = await edits.of(target, state)
-  collection.target = target
+  const collection = await collectionOf(edits, target, state)
   collection.remove(collection.places(choice))
 }
 
@@ -110,38 +112,51 @@ export async function changeEdited(
   state: ObjectState,
 ): Promise<void> {
   const { target, kind } = action
-  const collection = await edits.of(target, state)
-  collection.target = target
+  const collection = await collectionOf(edits, target, state)
   const elements = (await given()) as readonly unknown[]
   if (kind === 'remove') collection.removeEqual(elements)
   else collection.add(elements)
 }
 
-function namesWithin({ within }: TargetPlan): readonly string[] {
-  return within.map(({ name }) => name)
+async function collectionOf(edits: ElementEdits, target: TargetPlan, state: ObjectState): Promise<EditedCollection> {
+  const collection = await edits.of(target, state)
+  collection.target = target
+  return collection
 }
 
-function withField(json: unknown, [name, ...rest]: readonly string[], change: (held: unknown) => unknown): unknown {
-  if (name === undefined) return change(json)
-  const object = (json ?? {}) as Record<string, unknown>
-  return { ...object, [name]: withField(object[name], rest, change) }
+/** The attributes from an element down to the one that is meant; none where it is the element. */
+export function fieldsWithin({ within }: TargetPlan, formats: FormatsByNumber): readonly AttributeFormat[] {
+  return within.map(({ cls, number }) => formats.byNumber(cls.number).attribute(number))
 }
 
-function keyJson({ attribute, inner }: TargetPlan, key: unknown, value: unknown, catalog: Catalog): unknown {
-  const { type } = inner.at(-1) ?? attribute
-  assert(type.kind === 'map', 'only maps have keys')
-  return { action: 'add', pairs: [{ key: toJson(type.key, key, catalog), value }] }
+interface FormatsByNumber {
+  byNumber(number: ClassFormat['cls']['number']): ClassFormat
 }
 
-/** What CLEAR makes of an attribute: the default of its type (REST interface, section 3), as a request body says it. */
-export function clearedJson(type: ValueType, catalog: Catalog): unknown {
-  // Of all others null is the default: empty, an object of its defaults, or no object.
-  return isScalar(type) ? toJson(type, scalarCodec(type).defaultValue, catalog) : null
+function withField(
+  value: unknown,
+  [field, ...rest]: readonly AttributeFormat[],
+  change: (held: unknown) => unknown,
+): unknown {
+  if (field === undefined) return change(value)
+  const values = value as readonly unknown[]
+  return values.with(field.index, withField(values[field.index], rest, change))
 }
 
-function clearedElement({ attribute, inner }: TargetPlan, catalog: Catalog): unknown {
+/** Throws ValueError. */
+function keyChange({ codec }: AttributeFormat, key: unknown, value: unknown): ValueChange {
+  return { kind: 'putPairs', pairs: codec.accept([{ key, value }]) as readonly MapPair[] }
+}
+
+function clearedElement(
+  { attribute, inner }: TargetPlan,
+  { codec }: AttributeFormat,
+  formats: FormatsByNumber,
+): unknown {
   const { type } = inner.at(-1) ?? attribute
   const element = isMany(type) ? type.element : type
   if (isReference(element)) return noOid
-  return element.kind === 'embedded' ? {} : clearedJson(element, catalog)
+  if (element.kind === 'embedded') return formats.byNumber(element.cls.number).defaultValues().values
+  assert(isScalar(element), 'elements are scalars, references or embedded objects')
+  return (codec.accept([scalarCodec(element).defaultValue]) as readonly unknown[])[0]
 }

@@ -4,15 +4,16 @@
  */
 import { assert, unreachable } from '../../errors.ts'
 import { readAndExpectLinks } from '../../links/attribute-links.ts'
-import { applyAttributes } from '../../objects/apply-attributes.ts'
+import { applyChanges } from '../../objects/apply-changes.ts'
+import { withoutElements } from '../../records/apply-change.ts'
+import { changeAt, formatAt } from '../../records/attribute-path.ts'
+import type { AttributeFormat } from '../../records/class-format.ts'
 import { noOid } from '../../types/oid.ts'
 import type { ObjectState } from '../../write/working-set.ts'
-import type { BoundAttribute } from '../bind/bound.ts'
 import { collectionKey, type TargetPlan } from '../plan/plan-change.ts'
 import { atPlace } from '../query-error.ts'
-import { toJson } from '../values/value-json.ts'
 import type { ElementChoice } from './action-values.ts'
-import { bodyFor, type Changing } from './change-values.ts'
+import { type Changing, ofAttribute } from './change-values.ts'
 
 export class ElementEdits {
   private readonly changing: Changing
@@ -36,13 +37,18 @@ export class ElementEdits {
   /** Throws what PUT /v1/object does. */
   async apply(): Promise<void> {
     const { unit, text } = this.changing
-    for (const { target, state, isChanged, elements } of this.collections.values()) {
-      if (!isChanged) continue
-      const body = bodyFor([target.attribute, ...target.inner], elements())
+    for (const collection of this.collections.values()) {
+      const { target, state } = collection
+      if (!collection.isChanged) continue
+      const path = pathOf(target)
       await atPlace(
         text,
         () => target.span,
-        () => applyAttributes(unit, state, body),
+        () =>
+          ofAttribute(state.format.cls.name, path, () => {
+            const value = collection.elements()
+            return applyChanges(unit, state, [changeAt(state.format, path, { kind: 'set', value })])
+          }),
       )
     }
   }
@@ -52,23 +58,30 @@ function keyOf(target: TargetPlan, { oid }: ObjectState): string {
   return `${oid},${collectionKey(target)}`
 }
 
-/** Elements are JSON. */
+/** The attributes that lead to the collection, or to the attribute that is meant. */
+export function pathOf({ attribute, inner }: TargetPlan): readonly TargetPlan['attribute'][] {
+  return [attribute, ...inner]
+}
+
+/** Elements are as the codec of the collection keeps them. */
 export class EditedCollection {
   /** That of the last action, for errors. */
   target: TargetPlan
   readonly state: ObjectState
   isChanged = false
+  private readonly format: AttributeFormat
   /** The elements that it had, as they have become. */
   private readonly held: unknown[]
   private readonly removed = new Set<number>()
   /** New elements, by the place before which they stand. */
-  private readonly inserted = new Map<number, unknown[]>()
-  private appended: unknown[] = []
+  private readonly inserted = new Map<number, readonly unknown[]>()
+  private appended: readonly unknown[] = []
 
   constructor(target: TargetPlan, state: ObjectState, held: unknown[]) {
     this.target = target
     this.state = state
     this.held = held
+    this.format = formatAt(state.format, pathOf(target))
   }
 
   get length(): number {
@@ -106,9 +119,7 @@ export class EditedCollection {
   replace(choice: Extract<ElementChoice, { kind: 'slice' }>, elements: readonly unknown[]): void {
     const { from, to } = this.range(choice)
     for (let place = from; place < to; place++) this.removed.add(place)
-    const inserted = this.inserted.get(from)
-    if (inserted === undefined) this.inserted.set(from, [...elements])
-    else for (const element of elements) inserted.push(element)
+    this.inserted.set(from, [...(this.inserted.get(from) ?? []), ...elements])
     this.isChanged ||= to > from || elements.length > 0
   }
 
@@ -120,30 +131,32 @@ export class EditedCollection {
   }
 
   add(elements: readonly unknown[]): void {
-    for (const element of elements) this.appended.push(element)
+    this.appended = [...this.appended, ...elements]
     this.isChanged = true
   }
 
   /** Every element that is equal to one of these. */
   removeEqual(elements: readonly unknown[]): void {
-    const forms = new Set(elements.map(formOf))
-    const isKept = (element: unknown): boolean => !forms.has(formOf(element))
-    for (const [place, element] of this.held.entries()) if (!isKept(element)) this.removed.add(place)
-    for (const [place, inserted] of this.inserted) this.inserted.set(place, inserted.filter(isKept))
-    this.appended = this.appended.filter(isKept)
+    const { codec } = this.format
+    const kept = new Set(withoutElements(codec, this.held, elements))
+    for (const [place, element] of this.held.entries()) if (!kept.has(element)) this.removed.add(place)
+    for (const [place, inserted] of this.inserted) this.inserted.set(place, withoutElements(codec, inserted, elements))
+    this.appended = withoutElements(codec, this.appended, elements)
     this.isChanged = true
   }
 
-  /** What the collection has become. A paired list and a set have no element that refers to nothing. */
-  readonly elements = (): unknown[] => {
+  /** What the collection has become. A paired list and a set have no element that refers to nothing. Throws ValueError. */
+  elements(): readonly unknown[] {
     const elements: unknown[] = []
     for (let place = 0; place <= this.length; place++) {
       for (const element of this.inserted.get(place) ?? []) elements.push(element)
       if (place < this.length && !this.removed.has(place)) elements.push(this.held[place])
     }
     for (const element of this.appended) elements.push(element)
-    if (!isPaired(this.target) && !isSet(this.target)) return elements
-    return elements.filter((element) => element !== null && element !== noOid)
+    const isSet = this.format.attribute.spec.logicalType === 'set'
+    if (!isPaired(this.target) && !isSet) return elements
+    const objects = elements.filter((element) => element !== noOid)
+    return isSet ? (this.format.codec.accept(objects) as readonly unknown[]) : objects
   }
 
   private range({ from = 0, to = this.length }: Extract<ElementChoice, { kind: 'slice' }>): {
@@ -157,11 +170,6 @@ export class EditedCollection {
   }
 }
 
-function isSet(target: TargetPlan): boolean {
-  const { type } = collectionOf(target)
-  return type.kind === 'collection' && type.form === 'set'
-}
-
 /** True where each element has the collection's object as its partner. */
 export function isPaired({ attribute, inner }: TargetPlan): boolean {
   const { spec } = attribute
@@ -169,30 +177,8 @@ export function isPaired({ attribute, inner }: TargetPlan): boolean {
   return spec.element.logicalType === 'reference' && spec.element.inverseAttribute !== null
 }
 
-function collectionOf({ attribute, inner }: TargetPlan): BoundAttribute {
-  return inner.at(-1) ?? attribute
-}
-
-/** Those of `elements` that are not among `others`: each is looked at once. */
-export function without(elements: readonly unknown[], others: readonly unknown[]): unknown[] {
-  const forms = new Set(others.map(formOf))
-  return elements.filter((element) => !forms.has(formOf(element)))
-}
-
-/** The same text for the same JSON: whatever the order of names, and whole numbers of either kind (2 is 2n, and 0 is -0). */
-function formOf(json: unknown): string {
-  if (typeof json === 'bigint') return String(json)
-  if (typeof json === 'number') return Number.isInteger(json) ? String(BigInt(json)) : String(json)
-  if (Array.isArray(json)) return `[${json.map(formOf).join()}]`
-  if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
-  const fields = Object.entries(json).sort(([one], [other]) => (one < other ? -1 : 1))
-  return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${formOf(value)}`).join()}}`
-}
-
-/** The elements that the collection has now, as JSON. */
+/** The elements that the collection has now. */
 async function presentElements({ unit }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
-  const { type } = collectionOf(target)
-  assert(type.kind === 'collection', 'elements are of a list or set')
   const format = state.format.attribute(target.attribute.number)
   if (format.linkForm !== undefined) {
     unit.expectUnchanged(state)
@@ -200,5 +186,6 @@ async function presentElements({ unit }: Changing, target: TargetPlan, state: Ob
   }
   let held: unknown = state.values[format.index]
   for (const { index } of target.inner) held = (held as readonly unknown[])[index]
-  return ((held ?? []) as readonly unknown[]).map((element) => toJson(type.element, element, unit.catalog))
+  assert(Array.isArray(held), 'elements are of a list or set')
+  return [...held]
 }

@@ -3,23 +3,25 @@ import { JsonWriter } from '../../bytes/json-writer.ts'
 import { AshlarError, assert } from '../../errors.ts'
 import { indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
-import { applyAttributes } from '../../objects/apply-attributes.ts'
+import { applyChanges } from '../../objects/apply-changes.ts'
+import { createObject } from '../../objects/create.ts'
 import { deleteObject } from '../../objects/delete.ts'
-import { toAshlarError } from '../../objects/value-error.ts'
+import type { AttributeChange, ValueChange } from '../../records/attribute-change.ts'
+import type { ClassFormat } from '../../records/class-format.ts'
 import { revisionPrefixOf } from '../../records/record-format.ts'
 import { isSameValue } from '../../records/same-value.ts'
 import type { Oid } from '../../types/oid.ts'
 import { flushObjects } from '../../write/flush.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import type { BoundUpsert } from '../bind/bind-change.ts'
-import type { BoundAssignment, BoundAttribute } from '../bind/bound.ts'
+import type { BoundAttribute } from '../bind/bound.ts'
 import { operatorPlan } from '../plan/operator-plan.ts'
 import type { ChangePlan } from '../plan/plan-change.ts'
-import { placed, queryError } from '../query-error.ts'
+import { queryError } from '../query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import { type ActionValues, workOut } from './action-values.ts'
 import { applyActions } from './apply-actions.ts'
-import { assigning, attributesOf, type Changing } from './change-values.ts'
+import { assignedChanges, assigning, type Changing } from './change-values.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { chooseAccess, objectRows } from './object-rows.ts'
 import type { ObjectView } from './object-view.ts'
@@ -93,7 +95,7 @@ export async function runDelete(
     await changing.unit.objects.loadAll(oids)
     for (const view of views) {
       expectSeen(changing, view)
-      await deleteObject(changing.unit, view.oid)
+      await deleteObject(changing.unit, view)
       const turn = before.breathe()
       if (turn !== undefined) await turn
     }
@@ -188,37 +190,46 @@ export async function runUpsert(
   const { unit } = changing
   const { cls, assignments } = bound
   changing.count(1)
-  const attributes = await assigning(changing, bound, () => attributesOf(changing, { assignments, values }))
-  const found = await findByKey(bound, attributes, context, changing)
+  const changes = await assigning(changing, bound, () => assignedChanges(changing, cls, { assignments, values }))
+  const found = await findByKey(bound, keyOf(bound, changes, context.texts.text), changing)
   if (found !== undefined) {
-    await assigning(changing, bound, () => applyAttributes(unit, found, attributes))
+    const own = changes.map((change) => ofClass(change, found.format))
+    await assigning(changing, bound, () => applyChanges(unit, found, own))
     await flushObjects(unit)
     return { oid: found.oid, className: found.format.cls.name }
   }
-  const state = await unit.create(unit.objects.formats.of(cls))
-  await assigning(changing, bound, () => applyAttributes(unit, state, attributes))
+  const oid = await assigning(changing, bound, () => createObject(unit, { cls, changes }))
   await flushObjects(unit)
-  return { oid: state.oid, className: cls.name }
+  return { oid, className: cls.name }
+}
+
+/** The change of an object of a subclass, which has formats of its own. */
+function ofClass({ attribute, ...given }: AttributeChange, format: ClassFormat): AttributeChange {
+  return { ...given, attribute: format.attribute(attribute.attribute.number) }
+}
+
+/** The values of the key, in the order of the index. Throws QueryError for null. */
+function keyOf({ assignments, keys }: BoundUpsert, changes: readonly AttributeChange[], text: string): unknown[] {
+  return keys.map((key) => {
+    const value = assignedValue(changes[assignments.indexOf(key)]?.change)
+    if (!isNullOf((key.path.at(-1) as BoundAttribute).type, value)) return value
+    throw queryError(text, key, `a key attribute of UPSERT is given a value, not null`)
+  })
+}
+
+/** What an assignment sets, perhaps within embedded objects. */
+function assignedValue(change: ValueChange | undefined): unknown {
+  if (change?.kind === 'merge') return assignedValue(change.fields[0]?.change)
+  assert(change?.kind === 'set', 'a key attribute is set as a whole')
+  return change.value
 }
 
 async function findByKey(
-  { cls, index, keys }: BoundUpsert,
-  attributes: Record<string, unknown>,
-  context: StatementContext,
-  changing: Changing,
+  { cls, index }: BoundUpsert,
+  equal: readonly unknown[],
+  { unit: { objects, transaction } }: Changing,
 ): Promise<ObjectState | undefined> {
-  const { objects, transaction } = changing.unit
   const format = indexKeyFormat(index, objects.formats.of(cls))
-  const equal = keys.map((key, i) => {
-    const codec = format.parts[i]?.format.codec
-    const json = key.path.reduce<unknown>((at, { name }) => (at as Record<string, unknown> | null)?.[name], attributes)
-    const value =
-      codec === undefined || json === null || json === undefined
-        ? null
-        : parseKey(codec, json, cls.name, key, context.texts.text)
-    if (!isNullOf((key.path.at(-1) as BoundAttribute).type, value)) return value
-    throw queryError(context.texts.text, key, `a key attribute of UPSERT is given a value, not null`)
-  })
   for await (const oids of readIndexOids(transaction.overlay(), keyConditionRange(format, { equal }), false)) {
     for (const oid of oids) {
       const state = await objects.load(oid)
@@ -238,19 +249,4 @@ async function findByKey(
     }
   }
   return undefined
-}
-
-function parseKey(
-  codec: { parse(json: unknown): unknown },
-  json: unknown,
-  className: string,
-  assignment: BoundAssignment,
-  text: string,
-): unknown {
-  try {
-    return codec.parse(json)
-  } catch (error) {
-    const name = assignment.path.map((attribute) => attribute.name).join('.')
-    throw placed(text, assignment, toAshlarError(error, className, name))
-  }
 }

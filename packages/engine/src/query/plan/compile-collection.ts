@@ -1,5 +1,5 @@
 /** What is done with lists, sets, maps and sequences (DO, section 4). */
-import type { MapPair } from '../../records/collection-change.ts'
+import type { MapPair } from '../../records/attribute-change.ts'
 import type { Bound } from '../bind/bound.ts'
 import { accumulatorFor } from '../execute/aggregate.ts'
 import type { Evaluate, Run } from '../execute/run.ts'

@@ -1,5 +1,5 @@
 /** The elements of a collection, and how each becomes the context that an expression sees. */
-import type { MapPair } from '../../records/collection-change.ts'
+import type { MapPair } from '../../records/attribute-change.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../execute/object-view.ts'
 import type { Run } from '../execute/run.ts'

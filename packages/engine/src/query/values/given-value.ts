@@ -65,7 +65,7 @@ function givenList(name: string, json: readonly unknown[]): TypedValue {
       throw new AshlarError(
         'QueryError',
         `Parameter ${name.slice(0, 60)}: the elements of a list are of one type; ${shownValue(one)} is not like those before it.`,
-        [{ pointer: '/parameters', message: 'has elements of several types' }],
+        [{ place: ['parameters'], message: 'has elements of several types' }],
       )
     }
     element = common

@@ -2,7 +2,7 @@
 
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import { unreachable } from '../../errors.ts'
-import type { MapPair } from '../../records/collection-change.ts'
+import type { MapPair } from '../../records/attribute-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { withHiddenFraction } from '../../types/hidden-fraction.ts'
 import { codecFor } from '../../types/index.ts'

@@ -223,10 +223,6 @@ export function isMany(type: ValueType): type is CollectionType | MapType {
   return type.kind === 'collection' || type.kind === 'map'
 }
 
-export function elementType(type: CollectionType | MapType): ValueType {
-  return type.element
-}
-
 /** Texts and collections: a value may be so long that it takes time to read, compare or copy it. */
 export function isLong(type: ValueType): boolean {
   return type.kind === 'collection' || type.kind === 'map' || type.kind === 'embedded' || isText(type)

@@ -96,9 +96,9 @@ function expectPlace({ message, extensions, errors }: AshlarError, text: string)
     .slice(column - 1)
   expect(rest.startsWith(piece.replace(/…$/, '')), told).toBe(true)
   expect(
-    errors.map(({ pointer }) => pointer),
+    errors.map((detail) => 'place' in detail && detail.place),
     told,
-  ).toEqual(['/query'])
+  ).toEqual([['query']])
 }
 
 function parses(text: string): boolean {

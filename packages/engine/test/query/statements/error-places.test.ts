@@ -16,11 +16,11 @@ const refused: Readonly<Record<string, readonly [type: string, line: number, col
 queryTest('of each statement', [...shop, 'CREATE UNIQUE INDEX byName ON Client (name)'], async (db) => {
   for (const [text, [type, line, column]] of Object.entries(refused)) {
     const error = await db.failure(text)
-    const places = error.errors.map(({ pointer }) => pointer)
+    const places = error.errors.map((detail) => 'place' in detail && detail.place)
     expect({ statement: text, type: error.type, places, ...error.extensions }).toMatchObject({
       statement: text,
       type,
-      places: ['/query'],
+      places: [['query']],
       line,
       column,
     })

@@ -1,26 +1,21 @@
-/** What a request does to a collection: the forms in which it may be written (REST interface, section 4). */
+/** The JSON forms in which a change of a collection may be given (contract 4.3.1 to 4.3.4). */
 import { ValueError } from '../types/logical-type.ts'
 import type { CollectionSpec } from '../types/type-spec.ts'
 
-export type CollectionAction = 'override' | 'add' | 'remove'
-
-export interface MapPair {
-  readonly key: unknown
-  readonly value: unknown
-}
+type CollectionAction = 'override' | 'add' | 'remove'
 
 /** The elements (list, set) or pairs (map) are still JSON; for `remove` on a map they are its keys. */
-export interface CollectionChange {
+export interface CollectionForm {
   readonly action: CollectionAction
   readonly given: unknown
-  /** Where `given` stands within the value, for error pointers. */
+  /** Where `given` stands within the value, for errors. */
   readonly path: readonly string[]
 }
 
 const actions: readonly unknown[] = ['override', 'add', 'remove']
 
 /** Reads any of the accepted forms; null empties the collection. Throws ValueError. */
-export function readCollectionChange(spec: CollectionSpec, json: unknown): CollectionChange {
+export function readCollectionForm(spec: CollectionSpec, json: unknown): CollectionForm {
   if (json === null) return { action: 'override', given: [], path: [] }
   if (Array.isArray(json) && spec.logicalType !== 'map') return { action: 'override', given: json, path: [] }
   if (typeof json !== 'object' || Array.isArray(json)) {
@@ -39,7 +34,7 @@ function isReadForm(form: Record<string, unknown>): boolean {
   return !isAction && !isPairs && !isElements
 }
 
-function readActionForm(spec: CollectionSpec, form: Record<string, unknown>): CollectionChange {
+function readActionForm(spec: CollectionSpec, form: Record<string, unknown>): CollectionForm {
   const isMap = spec.logicalType === 'map'
   for (const name of Object.keys(form)) {
     if (!(['action', 'elements', 'exists'].includes(name) || (isMap && name === 'pairs'))) {
@@ -72,7 +67,7 @@ function formsOf(spec: CollectionSpec): string {
 }
 
 /** `given` through the codec that parses it, with the place of a fault told from the whole value. */
-export function parseGiven<T>(change: CollectionChange, parse: (given: unknown) => T): T {
+export function parseGiven<T>(change: CollectionForm, parse: (given: unknown) => T): T {
   try {
     return parse(change.given)
   } catch (error) {

@@ -1,0 +1,92 @@
+/** Carries out what a command does to the attributes of one object (contract 4.1.6, 4.1.8, 4.3, 4.4). */
+import { unreachable } from '../errors.ts'
+import { changeElements, putMapEntries, removeKeys } from '../links/collections.ts'
+import { setReference } from '../links/relationships.ts'
+import { applyChange } from '../records/apply-change.ts'
+import type { AttributeChange, MapPair, ValueChange } from '../records/attribute-change.ts'
+import type { AttributeFormat } from '../records/class-format.ts'
+import { mayHoldReferences, newReferences } from '../records/references-in.ts'
+import { inSlices } from '../store/time-slice.ts'
+import type { Oid } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+import { type ObjectState, setValue } from '../write/working-set.ts'
+import { attributeError } from './attribute-error.ts'
+
+/** In their order; attributes without a change stay as they are. Throws InvalidReference, ValueNotAllowed. */
+export async function applyChanges(
+  unit: UnitOfWork,
+  state: ObjectState,
+  changes: readonly AttributeChange[],
+): Promise<void> {
+  for (const { attribute, name, change } of changes) {
+    try {
+      const applied = applyTo(unit, state, attribute, change)
+      if (applied !== undefined) await applied
+    } catch (error) {
+      // What was refused may be a conclusion from what the object held: a reference that it holds already is not checked.
+      unit.expectUnchanged(state)
+      throw attributeError(error, state.format.cls.name, name)
+    }
+  }
+}
+
+/** At once where nothing has to be read, as for most attributes. */
+function applyTo(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  change: ValueChange,
+): Promise<void> | undefined {
+  const { spec } = attribute.attribute
+  if (attribute.linkForm !== undefined) return applyLinks(unit, state, attribute, change)
+  if (spec.logicalType === 'reference' && spec.inverseAttribute !== null) {
+    if (change.kind !== 'set') return unreachable('a reference is set as a whole')
+    return setReference(unit, state, attribute, change.value as Oid)
+  }
+  const before = state.values[attribute.index]
+  const after = applyChange(attribute, before, change)
+  if (mayHoldReferences(spec)) {
+    return checkNewReferences(unit, state, attribute, before, after).then(() => setValue(state, attribute, after))
+  }
+  setValue(state, attribute, after)
+  return undefined
+}
+
+function applyLinks(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  change: ValueChange,
+): Promise<void> {
+  switch (change.kind) {
+    case 'set':
+      return attribute.linkForm === 'map'
+        ? putMapEntries(unit, state, attribute, 'override', change.value as readonly MapPair[])
+        : changeElements(unit, state, attribute, 'override', change.value as readonly Oid[])
+    case 'add':
+    case 'remove':
+      return changeElements(unit, state, attribute, change.kind, change.elements as readonly Oid[])
+    case 'putPairs':
+      return putMapEntries(unit, state, attribute, 'add', change.pairs)
+    case 'removeKeys':
+      return removeKeys(unit, state, attribute, change.keys)
+    case 'merge':
+      return unreachable('links are of collections')
+  }
+}
+
+/** Only references that change are checked: what was read can be sent back, dangling ones included. */
+async function checkNewReferences(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  before: unknown,
+  after: unknown,
+): Promise<void> {
+  const { spec, name } = attribute.attribute
+  const place = { className: state.format.cls.name, attributeName: name }
+  await inSlices(newReferences(spec, before, after, unit.objects.formats), (reference) => {
+    if (reference === undefined) return undefined
+    return unit.checkReference(reference.target, reference.referencedClass, place)
+  })
+}
