@@ -20,6 +20,8 @@ export interface EngineLimits {
   readonly statementMsMax: number
   /** Characters of a text of statements. */
   readonly queryCharactersMax: number
+  /** Words, values and symbols of one statement: it is parsed and planned at once. */
+  readonly statementTokensMax: number
   /** Rows that a statement sorts or groups in memory. */
   readonly sortedRowsMax: number
   /**
@@ -73,6 +75,7 @@ export const defaultEngineLimits: EngineLimits = {
   longSnapshotMsMax: 86_400_000,
   statementMsMax: 60_000,
   queryCharactersMax: 1_000_000,
+  statementTokensMax: 25_000,
   sortedRowsMax: 1_000_000,
   statementBytesMax: 256 * 2 ** 20,
   transactionBytesMax: 512 * 2 ** 20,

@@ -3,10 +3,11 @@ import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { type OpenWriteSession, runInWriteSession, WriteSession } from '../ddl/write-session.ts'
 import { AshlarError, assert } from '../errors.ts'
+import type { EngineLimits } from '../limits.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot, SnapshotOptions } from '../store/store.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
+import { inTurns, openTimeSlice } from '../store/time-slice.ts'
 import { snapshotToReadAgain, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
@@ -24,7 +25,7 @@ import { indexBody, indexPlace, indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './text-commits.ts'
 import { importedElements, newTextState, TextRun, type TextState } from './text-run.ts'
-import { givenValue } from './values/given-value.ts'
+import { givenScalar, givenValue, type TypedValue } from './values/given-value.ts'
 
 /**
  * Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw. What the request
@@ -45,7 +46,7 @@ async function answer(
   resources: QueryResources,
   memory: RequestMemory,
 ): Promise<AsyncIterable<Buffer>> {
-  const { statements, texts, state } = prepare(request, resources, memory)
+  const { statements, texts, state } = await prepare(request, resources, memory)
   const { rowSeparator = ',', explain } = request
   if (explain !== undefined || isAnalyzedChange(statements)) {
     const rows = await explained({ statements, texts, state }, request, resources)
@@ -70,25 +71,37 @@ export function effectOfQuery(request: QueryRequest, resources: QueryResources):
 }
 
 function statementsOf(
-  { text }: QueryRequest,
+  request: QueryRequest,
   { limits, plans }: Pick<QueryResources, 'limits' | 'plans'>,
 ): readonly Statement[] {
-  if (text.length > limits.queryCharactersMax) {
-    const message = `A text of statements has at most ${limits.queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
-    throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
-  }
-  return plans.statements(text)
+  checkCharacters(request, limits)
+  return plans.statements(request.text, limits.statementTokensMax)
 }
 
-function prepare(
+function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: EngineLimits): void {
+  if (text.length <= queryCharactersMax) return
+  const message = `A text of statements has at most ${queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
+  throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
+}
+
+async function prepare(
   request: QueryRequest,
   { limits, plans, store, dialect }: QueryResources,
   memory: RequestMemory,
-): PreparedText {
+): Promise<PreparedText> {
   const { text, parameters = {} } = request
-  const statements = statementsOf(request, { limits, plans })
-  const given = Object.entries(parameters).map(([name, value]) => [name, givenValue(name, value)] as const)
-  for (const [, { value }] of given) memory.keep(valueBytes(value))
+  checkCharacters(request, limits)
+  const slice = openTimeSlice(request.mayGoOn)
+  const parsed = plans.statementsInTurns(text, limits.statementTokensMax, slice)
+  const statements = parsed instanceof Promise ? await parsed : parsed
+  const given = new Map<string, TypedValue>()
+  for (const [name, json] of Object.entries(parameters)) {
+    const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
+    memory.keep(valueBytes(value.value))
+    given.set(name, value)
+    const breath = slice.breath()
+    if (breath !== undefined) await breath
+  }
   const written = { rows: 0 }
   request.onBegun?.({
     get rows() {
@@ -106,13 +119,13 @@ function prepare(
       limits,
       facts: store.facts,
       signal: request.signal,
-      slice: openTimeSlice(request.mayGoOn),
+      slice,
       clock: new WorkClock(limits.statementMsMax),
       memory,
       written,
       now: ticksNow(),
     },
-    state: newTextState(new Map(given)),
+    state: newTextState(given),
   }
 }
 
@@ -125,7 +138,7 @@ export async function runQueryWithin(
   const { memory } = scope.transaction
   assert(memory !== undefined, 'a transaction of several steps has a budget')
   const [kept, held] = [memory.keptBytes, memory.heldBytes]
-  const { statements, texts, state } = prepare(request, resources, memory)
+  const { statements, texts, state } = await prepare(request, resources, memory)
   const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined
   if (stepwise !== undefined) {
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')

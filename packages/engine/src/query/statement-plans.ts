@@ -1,6 +1,8 @@
 /** Texts that were parsed and statements that were planned before: kept while catalog, dialect and the variables' types stay. */
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import type { Awaitable } from '../store/store.ts'
+import { inSlices, inTurns, type TimeSlice } from '../store/time-slice.ts'
 import type {
   CreateStatement,
   DeleteStatement,
@@ -18,10 +20,11 @@ import { bindLookup, bindSelect } from './bind/bind-select.ts'
 import { refuseRoot, resolveReferenceable } from './bind/class-names.ts'
 import { assignable } from './bind/coercion.ts'
 import { Binding, emptyScope, type NestedValue } from './bind/scope.ts'
+import { effectOf } from './classify.ts'
 import type { Dialect } from './dialect.ts'
 import type { Evaluate } from './execute/run.ts'
 import type { TextFormats } from './functions/text-format.ts'
-import { parse } from './parse/parse.ts'
+import { parse, parseInPieces } from './parse/parse.ts'
 import { Compiler } from './plan/compile-expression.ts'
 import { type ChangePlan, planChange } from './plan/plan-change.ts'
 import { type MatchPlan, planMatch } from './plan/plan-match.ts'
@@ -77,8 +80,8 @@ export class StatementPlans {
   private readonly texts = new Map<string, readonly Statement[]>()
   private readonly plans = new WeakMap<Statement | Expression, KeptPlan>()
 
-  /** Throws QuerySyntaxError. */
-  statements(text: string): readonly Statement[] {
+  /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
+  statements(text: string, statementTokensMax: number): readonly Statement[] {
     const known = this.texts.get(text)
     if (known !== undefined) {
       // The one used last is let go last.
@@ -86,12 +89,18 @@ export class StatementPlans {
       this.texts.set(text, known)
       return known
     }
-    const statements = parse(text)
+    const statements = parse(text, statementTokensMax)
     if (text.length <= textCharactersKept) {
       this.texts.set(text, statements)
       if (this.texts.size > textsKeptMax) this.texts.delete(this.texts.keys().next().value as string)
     }
     return statements
+  }
+
+  /** The same; of a long text later, after turns for others in between. */
+  statementsInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Awaitable<readonly Statement[]> {
+    if (text.length <= textCharactersKept) return this.statements(text, statementTokensMax)
+    return readInTurns(text, statementTokensMax, slice)
   }
 
   select(statement: SelectStatement | LookupStatement, context: PlanningContext): Planned<SelectPlan> {
@@ -154,6 +163,13 @@ export class StatementPlans {
     this.plans.set(statement, { catalog, variables, planned })
     return planned
   }
+}
+
+async function readInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Promise<readonly Statement[]> {
+  const statements = await inTurns(parseInPieces(text, statementTokensMax), slice)
+  // What is known of each is not worked out for all of them at once later.
+  await inSlices(statements, effectOf, slice)
+  return statements
 }
 
 function signatureOf(variables: ReadonlyMap<string, TypedValue>): string {

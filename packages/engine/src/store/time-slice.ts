@@ -71,7 +71,17 @@ export async function inSlices<T>(
   }
 }
 
-/** The same in parts of so many, for steps that are of more use for several at once. */
+/** Work that yields now and then, where others may have their turn; to its result. */
+export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlice): Promise<T> {
+  for (;;) {
+    const piece = pieces.next()
+    if (piece.done === true) return piece.value
+    const breath = slice.breath()
+    if (breath !== undefined) await breath
+  }
+}
+
+/** As `inSlices`, in parts of so many, for steps that are of more use for several at once. */
 export async function inParts<T>(
   all: readonly T[],
   partSize: number,

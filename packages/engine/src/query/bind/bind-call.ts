@@ -172,8 +172,11 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
   const compare = operand === undefined ? undefined : compareFor(operand.type, operand.type)
   // What is written twice, as in RETURN and ORDER BY, is worked out once.
   const written = binding.text.slice(start, end)
-  const known = collector.findIndex((one) => binding.text.slice(one.start, one.end) === written)
-  const index = known >= 0 ? known : collector.push({ function: name, operand, type, compare, start, end }) - 1
+  let index = collector.places.get(written)
+  if (index === undefined) {
+    index = collector.all.push({ function: name, operand, type, compare, start, end }) - 1
+    collector.places.set(written, index)
+  }
   return { kind: 'aggregate', index, type, start, end }
 }
 

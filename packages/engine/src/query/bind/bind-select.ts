@@ -114,8 +114,9 @@ export function bindClauses(clauses: Clauses, projections: Projections, scope: S
   const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binding)
   const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binding))
   const aggregates: BoundAggregate[] = []
+  const collector = { all: aggregates, places: new Map<string, number>() }
   const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binding.text)))
-  const rows: Scope = { ...scope, aggregates, groupKeys }
+  const rows: Scope = { ...scope, aggregates: collector, groupKeys }
   const bound = projections?.map((projection) => bindProjection(projection, rows, binding))
   if (bound !== undefined) refuseSameNames(bound, projections ?? [], binding)
   const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, rows, binding)

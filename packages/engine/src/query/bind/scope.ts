@@ -20,12 +20,18 @@ export interface Scope {
   /** Vertices, edges and walks by name. */
   readonly names: ReadonlyMap<string, Bound>
   /** Where aggregates over rows are collected; undefined where they cannot stand. */
-  readonly aggregates: BoundAggregate[] | undefined
+  readonly aggregates: AggregateCollector | undefined
   /** Of a group: what its rows have in common, by `boundKey`. The reference to nothing is null there. */
   readonly groupKeys?: ReadonlySet<string> | undefined
 }
 
 const noNames: ReadonlyMap<string, Bound> = new Map()
+
+export interface AggregateCollector {
+  readonly all: BoundAggregate[]
+  /** Their places, by how they are written. */
+  readonly places: Map<string, number>
+}
 
 export const emptyScope: Scope = { outer: undefined, context: undefined, names: noNames, aggregates: undefined }
 

@@ -1,9 +1,9 @@
 /** Text to tokens (DO, section 2). */
 
-import type { AshlarError } from '../../errors.ts'
+import { AshlarError } from '../../errors.ts'
 import { parseOid } from '../../types/oid.ts'
 import type { LiteralValue } from '../ast.ts'
-import { shownPiece, syntaxError } from '../query-error.ts'
+import { placed, shownPiece, syntaxError } from '../query-error.ts'
 import { dateLiteral, datetimeLiteral, numberLiteral, timeLiteral } from './literals.ts'
 import { readString } from './string-literal.ts'
 import type { Token } from './token.ts'
@@ -21,15 +21,34 @@ const symbol = /=~~|!~~|=~|!~|=>|==|!=|<=|>=|<<|>>|&&|\|\||\^\^|::|\.\.|[-+*/%=<
 /** With the first attribute and its value, where they are short. */
 const signedClass = /^@\s*([A-Za-z_][\w.:]{0,99})(?:\s*\{\s*([A-Za-z_]\w{0,99})\s*[:=]\s*([\w.'"-]{1,40})(?=\s*[,}]))?/
 
-/** Throws QuerySyntaxError. The last token is the end. */
-export function tokenize(text: string): Token[] {
+const tokensAtOnce = 1_024
+
+/**
+ * The last token is the end. Yields where others may have their turn. Throws QuerySyntaxError, and LimitExceeded for a statement of more
+ * tokens than `statementTokensMax`: each is parsed and planned at once.
+ */
+export function* tokenize(text: string, statementTokensMax: number): Generator<undefined, Token[]> {
   const lexer = new Lexer(text)
   const tokens: Token[] = []
+  let open = 0
+  let first = 0
   for (;;) {
     const token = lexer.next()
     tokens.push(token)
     if (token.kind === 'end') return tokens
+    if (token.kind === 'symbol') {
+      if (token.text === '(' || token.text === '[' || token.text === '{') open++
+      else if (token.text === ')' || token.text === ']' || token.text === '}') open--
+      else if (token.text === ';' && open <= 0) first = tokens.length
+    }
+    if (tokens.length - first > statementTokensMax) throw tooManyTokens(text, token, statementTokensMax)
+    if (tokens.length % tokensAtOnce === 0) yield
   }
+}
+
+function tooManyTokens(text: string, token: Token, tokensMax: number): unknown {
+  const message = `A statement has at most ${tokensMax} words, values and symbols (statementTokensMax); long lists belong into parameters.`
+  return placed(text, token, new AshlarError('LimitExceeded', message))
 }
 
 class Lexer {

@@ -3,6 +3,7 @@ import type { AshlarError } from '../../errors.ts'
 import type { Clauses, ExplainStatement, SelectStatement, ShowStatement, Statement } from '../ast.ts'
 import { syntaxError } from '../query-error.ts'
 import { advice, lateClause } from './advice.ts'
+import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'
 import { parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
@@ -13,8 +14,17 @@ import { statementBeginnings } from './statement-words.ts'
 import { TokenCursor } from './token-cursor.ts'
 
 /** At least one statement; each but the last is ended by `;`. */
-export function parse(text: string): Statement[] {
-  const cursor = new TokenCursor(text, parseStatement)
+export function parse(text: string, statementTokensMax = Number.POSITIVE_INFINITY): Statement[] {
+  const statements = parseInPieces(text, statementTokensMax)
+  for (;;) {
+    const piece = statements.next()
+    if (piece.done === true) return piece.value
+  }
+}
+
+/** The same; yields where others may have their turn: while it reads tokens, and between statements. Throws LimitExceeded as well. */
+export function* parseInPieces(text: string, statementTokensMax: number): Generator<undefined, Statement[]> {
+  const cursor = new TokenCursor(text, yield* tokenize(text, statementTokensMax), parseStatement)
   const statements: Statement[] = []
   while (cursor.takeSymbol(';'));
   do {
@@ -24,6 +34,7 @@ export function parse(text: string): Statement[] {
       throw cursor.unexpected(["';'", 'the end of the text'], lateClause(cursor, beginning) ?? advice(cursor))
     }
     while (cursor.takeSymbol(';'));
+    yield
   } while (!cursor.isAtEnd())
   return statements
 }

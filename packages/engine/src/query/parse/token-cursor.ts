@@ -3,7 +3,6 @@ import type { AshlarError } from '../../errors.ts'
 import type { QualifiedName, Span, Statement } from '../ast.ts'
 import { shownPiece, syntaxError } from '../query-error.ts'
 import { advice } from './advice.ts'
-import { tokenize } from './lexer.ts'
 import type { Token } from './token.ts'
 
 /** How deep expressions and statements may be nested in each other, and how long a chain of operators may be. */
@@ -20,10 +19,10 @@ export class TokenCursor {
   private depth = 0
   private positionAfterName = -1
 
-  /** Throws QuerySyntaxError. */
-  constructor(text: string, parseNested: (cursor: TokenCursor) => Statement) {
+  /** `tokens`: of the whole text. */
+  constructor(text: string, tokens: readonly Token[], parseNested: (cursor: TokenCursor) => Statement) {
     this.text = text
-    this.tokens = tokenize(text)
+    this.tokens = tokens
     this.parseNested = parseNested
   }
 

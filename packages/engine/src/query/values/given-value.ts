@@ -19,8 +19,30 @@ export interface TypedValue {
   readonly value: unknown
 }
 
-/** An array becomes a list, an object a record of its fields. Throws QueryError for an array of several types. */
-export function givenValue(name: string, json: unknown): TypedValue {
+const valuesAtOnce = 1_024
+
+/**
+ * An array becomes a list, an object a record of its fields. Yields where others may have their turn. Throws QueryError for an array of
+ * several types.
+ */
+export function* givenValue(name: string, json: unknown): Generator<undefined, TypedValue> {
+  const scalar = givenScalar(json)
+  if (scalar !== undefined) return scalar
+  if (Array.isArray(json)) return yield* givenList(name, json)
+  const types: { name: string; type: ValueType }[] = []
+  const values: unknown[] = []
+  for (const [field, value] of Object.entries(json as object)) {
+    const given = givenScalar(value) ?? (yield* givenValue(`${name}.${field}`, value))
+    types.push({ name: field, type: given.type })
+    values.push(given.value)
+    if (values.length % valuesAtOnce === 0) yield
+  }
+  yield
+  return { type: { kind: 'record', fields: types }, value: values }
+}
+
+/** Undefined for an array or an object. */
+export function givenScalar(json: unknown): TypedValue | undefined {
   if (json === null || json === undefined) return { type: nullType, value: null }
   switch (typeof json) {
     case 'string':
@@ -34,15 +56,7 @@ export function givenValue(name: string, json: unknown): TypedValue {
     case 'symbol':
       return { type: fractionType, value: nearestDouble(json) }
     default:
-  }
-  if (Array.isArray(json)) return givenList(name, json)
-  const fields = Object.entries(json as object).map(([field, value]) => ({
-    field,
-    given: givenValue(`${name}.${field}`, value),
-  }))
-  return {
-    type: { kind: 'record', fields: fields.map(({ field, given }) => ({ name: field, type: given.type })) },
-    value: fields.map(({ given }) => given.value),
+      return undefined
   }
 }
 
@@ -55,11 +69,11 @@ function asWhole(number: number): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(number)
 }
 
-function givenList(name: string, json: readonly unknown[]): TypedValue {
+function* givenList(name: string, json: readonly unknown[]): Generator<undefined, TypedValue> {
   let element: ValueType = nullType
   const values: unknown[] = []
   for (const [i, one] of json.entries()) {
-    const { type, value } = givenValue(`${name}[${i}]`, one)
+    const { type, value } = givenScalar(one) ?? (yield* givenValue(`${name}[${i}]`, one))
     const common: ValueType | undefined = commonRecord(element, type) ?? commonType(element, type)
     if (common === undefined) {
       throw new AshlarError(
@@ -70,7 +84,9 @@ function givenList(name: string, json: readonly unknown[]): TypedValue {
     }
     element = common
     values.push(value)
+    if (values.length % valuesAtOnce === 0) yield
   }
+  yield
   return { type: { kind: 'collection', form: 'list', element }, value: values }
 }
 

@@ -166,6 +166,14 @@ describe('statements', () => {
     expect(await db.rows(found, { x: [...x, ...x.slice(0, 100), null] })).toEqual([{ n: 3 }, { n: 7_000 }])
   })
 
+  queryTest('take long parameters as they are', [], async (db) => {
+    const x = Array.from({ length: 3_000 }, (_, i) => ({ a: i, b: [`${i}`, null] }))
+    expect(await db.rows('SHOW $x', { x })).toEqual([x])
+    const wide = Object.fromEntries(x.map(({ a, b }) => [`f${a}`, b]))
+    expect(await db.rows('SHOW $wide', { wide })).toEqual([wide])
+    expect((await db.failure('SHOW $x', { x: [...x, 1] })).message).toContain('the elements of a list are of one type')
+  })
+
   queryTest('compare long texts by their code points', [], async (db) => {
     const same = 'x'.repeat(20_000)
     for (const [one, other] of [

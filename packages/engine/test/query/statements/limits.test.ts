@@ -102,6 +102,23 @@ describe('limits', () => {
     { limits: { queryCharactersMax: 50 } },
   )
 
+  queryTest(
+    'tokens of a statement, of which a text may have many',
+    [],
+    async (db) => {
+      const list = (elements: number): string =>
+        `SHOW LIST{${Array.from({ length: elements }, (_, i) => i).join(', ')}}`
+      expect(await db.rows(Array.from({ length: 2_000 }, () => list(8)).join('; '))).toEqual([[0, 1, 2, 3, 4, 5, 6, 7]])
+      const error = await db.failure(`SHOW 1;\n${list(9)}`)
+      expect(error).toMatchObject({ type: 'LimitExceeded', message: expect.stringMatching(/20.*statementTokensMax/) })
+      expect(error.message).toContain('Line 2, column ')
+      const within = await db.failure(`IF true THEN (${list(1)}; ${list(1)}; ${list(1)})`)
+      expect(within.type).toBe('LimitExceeded')
+      expect(() => db.fd.classify({ text: list(9) })).toThrow(expect.objectContaining({ type: 'LimitExceeded' }))
+    },
+    { limits: { statementTokensMax: 20 } },
+  )
+
   it('time', async () => {
     // Already over when the text begins: the test does not depend on how fast the machine is.
     const { db, close } = await openQueryDatabase([], { limits: { statementMsMax: -1 } })

@@ -26,7 +26,7 @@ export async function runOperations(request: FdRequest, once: Once<Buffer> | und
       const run = new BatchRun(request, limits.changeReplyBytesMax)
       for (const operation of operations) {
         await between()
-        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number))
+        if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number), between)
         else run.takeOver(operation, earlier)
       }
       if (isRehearsal) rehearsal = run
@@ -38,6 +38,9 @@ export async function runOperations(request: FdRequest, once: Once<Buffer> | und
     { signal: request.signal, mayGoOn: request.mayGoOn },
   )
 }
+
+/** Lets others have their turn where it is time. */
+type Between = () => Promise<void> | undefined
 
 class BatchRun {
   private readonly ids = new Map<string, string>()
@@ -52,9 +55,9 @@ class BatchRun {
     this.bytesMax = bytesMax
   }
 
-  async one(requested: RequestedOperation, database: Database): Promise<void> {
+  async one(requested: RequestedOperation, database: Database, between: Between): Promise<void> {
     try {
-      const { operation, reply } = await this.carryOut(requested, database)
+      const { operation, reply } = await this.carryOut(requested, database, between)
       const result = await this.resultOf(reply, requested.isKept)
       const head = Buffer.from(`{"responseCode":"${reply.status ?? operation.status}","result":`)
       this.keep(requested, Buffer.concat([head, result, brace]))
@@ -113,6 +116,7 @@ class BatchRun {
   private async carryOut(
     requested: RequestedOperation,
     database: Database,
+    between: Between,
   ): Promise<{ readonly operation: Operation; readonly reply: OperationReply }> {
     const uri = substituteInUri(requested.uri, this.ids)
     const { operation, params, query } = this.request.service.router.findOperation(requested.method, uri)
@@ -123,7 +127,7 @@ class BatchRun {
     const fd = this.resolve(query.fdAlias)
     checkConditions(requested, operation)
     this.checkValues(requested.body, operation)
-    const body = substituteInBody(requested.body, this.ids)
+    const body = await this.substituted(requested.body, between)
     const request: FdRequest = { ...plainRequest(this.request), headers: requested.conditions, params, query, body }
     const step: Execution = {
       resolve: () => fd,
@@ -132,6 +136,18 @@ class BatchRun {
     const reply = await dispatch(operation, request, step)
     if (requested.id !== undefined) this.ids.set(requested.id, createdOid(operation, reply))
     return { operation, reply }
+  }
+
+  /** A body may be large: others have their turn in between. */
+  private async substituted(body: unknown, between: Between): Promise<unknown> {
+    if (this.ids.size === 0) return body
+    const pieces = substituteInBody(body, this.ids)
+    for (;;) {
+      const piece = pieces.next()
+      if (piece.done === true) return piece.value
+      const breath = between()
+      if (breath !== undefined) await breath
+    }
   }
 
   /** As of a single request: `bodyValuesMax` bounds all operations together. */
