@@ -67,6 +67,7 @@ import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 import { changeObjects } from './write/change-objects.ts'
+import type { ChangeListener } from './write/change-set.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
 export interface OpenOptions {
@@ -89,6 +90,8 @@ export interface OpenOptions {
   readonly format?: StorageFormat
   /** Told what fails in the background, where no request could be; without it such a failure is thrown as unhandled. */
   readonly onFault?: (error: unknown) => void
+  /** Called after each commit of this process that has changed objects, links or classes; what it throws is a fault of the background. */
+  readonly onChanges?: ChangeListener
 }
 
 export interface Statistics {
@@ -133,6 +136,7 @@ export class FederatedDatabase implements Database {
       this.catalogs,
       this.limits,
       options.onFault ?? rethrow,
+      listenerOf(options),
     )
     this.heartbeat = new Heartbeat(options.store, session.number, this.limits.heartbeatIntervalMs)
     this.builds = new IndexBuilds(this.catalogWriter, this.heartbeat)
@@ -407,6 +411,7 @@ export class FederatedDatabase implements Database {
       store,
       limits,
       catalogs,
+      onChanges: catalogWriter.onChanges,
       containers,
       session,
       ddl,
@@ -418,6 +423,18 @@ export class FederatedDatabase implements Database {
       importDirectory,
     }
     return this.ofQueries
+  }
+}
+
+/** A commit that is made stays made, whatever the listener throws. */
+function listenerOf({ onChanges, onFault = rethrow }: OpenOptions): ChangeListener | undefined {
+  if (onChanges === undefined) return undefined
+  return (changes) => {
+    try {
+      onChanges(changes)
+    } catch (error) {
+      onFault(error)
+    }
   }
 }
 

@@ -10,8 +10,10 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
-import { transact } from '../transaction/transact.ts'
+import type { TransactOptions } from '../transaction/transact.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
+import type { ChangeListener, ChangeRecorder } from '../write/change-set.ts'
+import { transactRecorded } from '../write/transact-recorded.ts'
 
 export class CatalogWriter {
   readonly store: Store
@@ -20,6 +22,7 @@ export class CatalogWriter {
   readonly limits: EngineLimits
   /** Called with failures of background work, which no request could be told of. */
   readonly onFault: (error: unknown) => void
+  readonly onChanges: ChangeListener | undefined
   private purging: Promise<void> = Promise.resolve()
 
   constructor(
@@ -28,12 +31,14 @@ export class CatalogWriter {
     catalogs: CatalogCache,
     limits: EngineLimits,
     onFault: (error: unknown) => void,
+    onChanges?: ChangeListener,
   ) {
     this.store = store
     this.session = session
     this.catalogs = catalogs
     this.limits = limits
     this.onFault = onFault
+    this.onChanges = onChanges
   }
 
   /**
@@ -44,17 +49,26 @@ export class CatalogWriter {
     decide: (catalog: Catalog) => { state: CatalogState; result: T },
     also?: (transaction: Transaction, result: T) => Promise<void> | undefined,
   ): Promise<T> {
-    const attempt = async (transaction: Transaction): Promise<T> => {
+    const attempt = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
       const catalog = await this.catalogs.at(transaction.snapshot)
       const { state, result } = decide(catalog)
       if (state !== catalog.state) {
         transaction.expectRevision(catalogVersionKey, catalog.version)
-        await changeCatalog(transaction, catalog, state, this.session)
+        const version = await changeCatalog(transaction, catalog, state, this.session)
+        recorder?.catalog(catalog.state, state, version)
       }
       await also?.(transaction, result)
       return result
     }
-    return transact(this.store, this.limits.transactionAttemptsMax, attempt, { size: anySize })
+    return this.transact(attempt, { size: anySize })
+  }
+
+  /** Like `transact`; tells who listens to the changes of the federated database. */
+  transact<T>(
+    body: (transaction: Transaction, recorder: ChangeRecorder | undefined) => Promise<T>,
+    options: TransactOptions = {},
+  ): Promise<T> {
+    return transactRecorded(this.store, this.limits.transactionAttemptsMax, this.onChanges, body, options)
   }
 
   /** If purging fails, the garbage stays listed in the catalog; the next start or deletion continues with it. */

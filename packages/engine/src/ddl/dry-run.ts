@@ -91,7 +91,7 @@ async function checkInTransaction(
   plan: TransactionalAlter,
 ): Promise<Checked> {
   const transaction = new Transaction(snapshot, true, new Tape())
-  const objects = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session)
+  const objects = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session, undefined)
   const context = { transaction, catalog, containers, limits, objects }
   const { losses } = await prepareTypeChanges(context, plan, plan.isLossAllowed)
   return { losses, snapshot: transaction.overlay() }

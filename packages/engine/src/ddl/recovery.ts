@@ -11,7 +11,6 @@ import { reassignBuild, withoutIndex } from '../schema/index-definition.ts'
 import { pendingSessions, withoutPendingTypesOf } from '../schema/pending-types.ts'
 import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
-import { transact } from '../transaction/transact.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { type Heartbeat, heartbeatKey, isProcessDead } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
@@ -113,9 +112,9 @@ export class Recovery {
 
   /** `dead`: sessions with the heartbeat rows that were observed; a session whose row has changed since is left alone. */
   private async adoptOrphans(dead: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
-    const { store, limits, catalogs, session } = this.writer
+    const { catalogs, session } = this.writer
     const sessions = [...dead.keys()]
-    const state = await transact(store, limits.transactionAttemptsMax, async (transaction) => {
+    const state = await this.writer.transact(async (transaction, recorder) => {
       const catalog = await catalogs.at(transaction.snapshot)
       const { values } = await transaction.read(sessions.map(heartbeatKey))
       const stillDead = sessions.filter((owner, i) => isSame(values[i], dead.get(owner)))
@@ -127,7 +126,8 @@ export class Recovery {
         if (row !== undefined) transaction.delete(heartbeatKey(owner))
       }
       transaction.expectRevision(catalogVersionKey, catalog.version)
-      await changeCatalog(transaction, catalog, next, session)
+      const version = await changeCatalog(transaction, catalog, next, session)
+      recorder?.catalog(catalog.state, next, version)
       return next
     })
     for (const index of state.indexes) if (isOwnBuild(index, session.number)) this.builds.startInBackground(index)

@@ -6,12 +6,14 @@
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
-import { readAndExpectLinks } from '../links/attribute-links.ts'
+import { readAndExpectLinkEntries, readAndExpectLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
+import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
 import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/containers.ts'
 import { readAndExpectObjects } from '../records/expect-objects.ts'
+import { targetOfKey } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { mapValues, visitValues } from '../records/visit-values.ts'
@@ -21,7 +23,7 @@ import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { classesHolding, referenceSpecOf } from '../schema/retype.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import { noOid, type Oid } from '../types/oid.ts'
+import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
@@ -86,7 +88,7 @@ export async function prepareTypeChanges(
   if (isLoaded) await unit.objects.loadAll(oids)
   const states = isLoaded ? oids.map((oid) => stateOf(unit, oid)) : []
   for (const retype of narrowed) {
-    const nonConforming = await narrowReferences(context, states, retype, isApplied)
+    const nonConforming = await narrowReferences(context, unit, states, retype, isApplied)
     losses.add(cls.name, retype.name, nonConforming)
   }
   const relocated: RelocatedElements[] = []
@@ -137,6 +139,7 @@ async function countConversions(
 /** Counts the references to objects of other classes than the new one, and clears them if `isApplied`. */
 async function narrowReferences(
   context: RetypeContext,
+  unit: UnitOfWork,
   states: readonly ObjectState[],
   { attribute: number, to }: Retype,
   isApplied: boolean,
@@ -149,7 +152,7 @@ async function narrowReferences(
   for (const state of states) {
     const own = state.format.attributes.find(({ attribute }) => attribute.number === number)
     if (own?.linkForm !== undefined) {
-      nonConforming += await narrowLinks(context, state, own, fits, isApplied)
+      nonConforming += await narrowLinks(unit, state, own, fits, isApplied)
       continue
     }
     const held: Oid[] = []
@@ -174,19 +177,22 @@ async function narrowReferences(
 }
 
 async function narrowLinks(
-  { transaction }: RetypeContext,
+  { transaction, links: linkWrites }: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   fits: (oid: Oid) => Promise<boolean>,
   isApplied: boolean,
 ): Promise<number> {
-  const links = await readAndExpectLinks(transaction, state.oid, attribute)
+  const links = await readAndExpectLinkEntries(transaction, state.oid, attribute)
   let nonConforming = 0
-  for (const { key, target } of links) {
+  for (const entry of links) {
+    const target = attribute.linkForm === 'set' ? targetOfKey(entry.key) : oidFromBytes(entry.value, 0)
     if (await fits(target)) continue
     nonConforming++
     if (!isApplied) continue
-    transaction.delete(key)
+    if (attribute.linkForm === 'map')
+      linkWrites.removeKey({ oid: state.oid, attribute }, entry.key, () => keyOfMapEntry(mapKeyCodec(attribute), entry))
+    else linkWrites.removeEntry({ oid: state.oid, attribute }, entry)
     touch(state)
   }
   return nonConforming

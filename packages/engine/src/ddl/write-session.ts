@@ -26,6 +26,7 @@ import { shownText } from '../schema/request-body.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import type { ChangeRecorder } from '../write/change-set.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
@@ -54,9 +55,11 @@ export async function runInWriteSession<T>(
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
   let last: WriteSession | undefined
-  const body = (own: Transaction, catalog: Catalog): Promise<T> => {
+  const body = (own: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined): Promise<T> => {
     const open: OpenWriteSession = (transaction, numbering) => {
-      last = new WriteSession(transaction, catalog, resources, numbering)
+      // A rehearsal changes nothing.
+      const recorded = transaction === own ? recorder : undefined
+      last = new WriteSession(transaction, catalog, resources, { numbering, recorder: recorded })
       return last
     }
     return attempt(open, own, catalog)
@@ -66,12 +69,20 @@ export async function runInWriteSession<T>(
   return result
 }
 
+export interface SessionOptions {
+  /** Of an attempt that is rehearsed. */
+  readonly numbering?: Numbering | undefined
+  /** Undefined for a session that is not committed, and where nobody listens. */
+  readonly recorder?: ChangeRecorder | undefined
+}
+
 export class WriteSession {
   readonly transaction: Transaction
   readonly containers: Containers
   readonly limits: EngineLimits
   private readonly writer: CatalogWriter
   private readonly numbering: Numbering | undefined
+  private readonly recorder: ChangeRecorder | undefined
   private state: CatalogState
   private version: Bytes
   private built: Catalog | undefined
@@ -83,7 +94,7 @@ export class WriteSession {
     transaction: Transaction,
     catalog: Catalog,
     { catalogWriter, containers }: WriteSessionResources,
-    numbering?: Numbering,
+    { numbering, recorder }: SessionOptions = {},
   ) {
     transaction.expectRevision(catalogVersionKey, catalog.version)
     this.transaction = transaction
@@ -94,6 +105,7 @@ export class WriteSession {
     this.limits = catalogWriter.limits
     this.containers = containers
     this.numbering = numbering
+    this.recorder = recorder
   }
 
   /** The catalog as the steps so far have left it. */
@@ -104,7 +116,7 @@ export class WriteSession {
 
   /** A working set for one step, which reads through what the steps before it have written. */
   objects(): UnitOfWork {
-    return new UnitOfWork(this.transaction, this.catalog, this.containers, this.writer.session)
+    return new UnitOfWork(this.transaction, this.catalog, this.containers, this.writer.session, this.recorder)
   }
 
   /** Counts the objects that the transaction changes: all of them are held in memory until the commit. Throws LimitExceeded. */
@@ -196,7 +208,9 @@ export class WriteSession {
 
   async putCatalog(state: CatalogState): Promise<void> {
     if (state === this.state) return
-    this.version = await changeCatalog(this.transaction, this.catalog, state, this.writer.session)
+    const before = this.catalog
+    this.version = await changeCatalog(this.transaction, before, state, this.writer.session)
+    this.recorder?.catalog(before.state, state, this.version)
     this.state = state
     this.built = undefined
   }

@@ -2,14 +2,14 @@
 import { AshlarError, assert } from '../errors.ts'
 import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
+import { linkKind, linkRange, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { noOid, type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
-import { mapEntryKey, mapEntryValue } from './map-entries.ts'
+import { keyOfMapEntry, mapEntryKey, mapEntryValue, mapKeyCodec } from './map-entries.ts'
 import {
   addToMany,
   inverseOf,
@@ -62,7 +62,13 @@ export async function putMapEntries(
   const present = await presentPairs(unit, state, attribute, action, pairs)
   // What a key holds decides about which references are checked.
   await inSlices(present, ({ key, value }) => unit.transaction.expectRevision(key, value))
-  if (action === 'override') await inSlices(present, ({ key }) => unit.transaction.delete(key))
+  const owner = { oid: state.oid, attribute }
+  const codec = mapKeyCodec(attribute)
+  if (action === 'override') {
+    await inSlices(present, (entry) => {
+      unit.links.removeKey(owner, entry.key, () => keyOfMapEntry(codec, entry))
+    })
+  }
   unit.expectObject(state.oid)
   // Only references that change are checked: what was read can be sent back, dangling ones included.
   const known = new Map(present.map(({ key, value }) => [Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)]))
@@ -77,7 +83,7 @@ export async function putMapEntries(
     if (spec.key.logicalType === 'reference' && held === undefined) {
       await unit.checkReference(key as Oid, spec.key.referencedClass, place)
     }
-    unit.transaction.put(entryKey, mapEntryValue(attribute, key, target))
+    unit.links.putPair(owner, { key: entryKey, value: mapEntryValue(attribute, key, target) }, key, target)
   })
 }
 
@@ -107,7 +113,8 @@ export function removeKeys(
   keys: readonly unknown[],
 ): Promise<void> {
   unit.expectObject(state.oid)
-  return inSlices(keys, (key) => unit.transaction.delete(mapEntryKey(state.oid, attribute, key)))
+  const owner = { oid: state.oid, attribute }
+  return inSlices(keys, (key) => unit.links.removeKey(owner, mapEntryKey(state.oid, attribute, key), () => key))
 }
 
 /** What the collection holds now, expected to hold the same when the operation commits; a new object has nothing. */
@@ -134,15 +141,16 @@ async function append(
   if (elements.length === 0) return
   const { number } = attribute.attribute
   const { referencedClass } = referenceSpecOf(attribute)
+  const owner = { oid: state.oid, attribute }
   unit.expectObject(state.oid)
   if (attribute.linkForm === 'list') await unit.listEnds.read([{ owner: state.oid, attribute: number }])
   await inSlices(elements, async (target) => {
     if (target !== noOid && !known.has(target))
       await unit.checkReference(target, referencedClass, placeOf(state.format, attribute))
-    if (attribute.linkForm === 'set') unit.transaction.put(targetKey(state.oid, number, target), Buffer.alloc(0))
+    if (attribute.linkForm === 'set') unit.links.add(owner, target)
     else {
       const position = unit.listEnds.next({ owner: state.oid, attribute: number })
-      unit.transaction.put(positionKey(state.oid, number, position), oidBytes(target))
+      unit.links.add(owner, target, position)
     }
   })
 }
@@ -153,14 +161,14 @@ async function remove(
   attribute: AttributeFormat,
   elements: readonly Oid[],
 ): Promise<void> {
-  const { number } = attribute.attribute
+  const owner = { oid: state.oid, attribute }
   unit.expectObject(state.oid)
   if (attribute.linkForm === 'set') {
-    return inSlices(elements, (target) => unit.transaction.delete(targetKey(state.oid, number, target)))
+    return inSlices(elements, (target) => unit.links.remove(owner, target))
   }
   const removed = new Set(elements)
-  await inSlices(await presentEntries(unit, state, attribute, linkKind.position), ({ key, value }) => {
-    if (removed.has(oidFromBytes(value, 0))) unit.transaction.delete(key)
+  await inSlices(await presentEntries(unit, state, attribute, linkKind.position), (entry) => {
+    if (removed.has(oidFromBytes(entry.value, 0))) unit.links.removeEntry(owner, entry)
   })
 }
 
@@ -189,17 +197,18 @@ async function overrideUnpaired(
   attribute: AttributeFormat,
   elements: readonly Oid[],
 ): Promise<void> {
+  const owner = { oid: state.oid, attribute }
   if (attribute.linkForm === 'set') {
     const wanted = new Set(elements)
     const present = await presentEntries(unit, state, attribute, linkKind.target)
-    await inSlices(present, ({ key }) => {
-      if (!wanted.delete(targetOfKey(key))) unit.transaction.delete(key)
+    await inSlices(present, (entry) => {
+      if (!wanted.delete(targetOfKey(entry.key))) unit.links.removeEntry(owner, entry)
     })
     return append(unit, state, attribute, [...wanted], noTargets)
   }
   const present = await presentEntries(unit, state, attribute, linkKind.position)
   const kept = commonPrefix(present, elements)
-  await inSlices(present.slice(kept), ({ key }) => unit.transaction.delete(key))
+  await inSlices(present.slice(kept), (entry) => unit.links.removeEntry(owner, entry))
   const known = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
   return append(unit, state, attribute, elements.slice(kept), known)
 }

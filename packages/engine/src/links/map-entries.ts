@@ -49,6 +49,11 @@ export function mapEntryValue(attribute: AttributeFormat, key: unknown, target: 
   return Buffer.concat([oidBytes(target), encodeKey(mapKeyCodec(attribute), key)])
 }
 
+/** The key in full. */
+export function keyOfMapEntry(codec: Codec, { value }: Entry): unknown {
+  return codec.read(value, oidLength, value.length)
+}
+
 export interface MapEntry {
   readonly target: Oid
   readonly key: unknown
@@ -57,8 +62,8 @@ export interface MapEntry {
 /** The pairs in key order. */
 export function readMapEntries(attribute: AttributeFormat, entries: readonly Entry[]): MapEntry[] {
   const codec = mapKeyCodec(attribute)
-  const pairs = entries.map(({ value }) => {
-    return { target: oidFromBytes(value, 0), key: codec.read(value, oidLength, value.length) }
+  const pairs = entries.map((entry) => {
+    return { target: oidFromBytes(entry.value, 0), key: keyOfMapEntry(codec, entry) }
   })
   const mayBeCut = entries.some(({ key }) => key.length >= keyBytesMax - keyDigestBytes)
   return mayBeCut ? pairs.sort((one, other) => compareKeys(codec, one.key, other.key)) : pairs

@@ -4,18 +4,16 @@
  */
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
-import { positionKey, targetKey } from '../records/link-keys.ts'
+import { targetKey } from '../records/link-keys.ts'
 import { inSlices } from '../store/time-slice.ts'
-import { noOid, type Oid, oidBytes } from '../types/oid.ts'
+import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
+import type { LinkOwner } from '../write/link-writes.ts'
 import type { ReferencePlace, UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
 
 /** One side of a pair: an object and its attribute. */
-export interface RelationshipEnd {
-  readonly oid: Oid
-  readonly attribute: AttributeFormat
-}
+export type RelationshipEnd = LinkOwner
 
 export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
   const { spec } = attribute.attribute
@@ -67,11 +65,11 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   setPosition(state, attribute, undefined)
   const form = unit.linkFormOf(inverse)
   if (form === undefined) return clearReferenceTo(unit, old, inverse, state.oid)
-  if ((await unit.formatsOf([old])).size === 0) return
-  if (form === 'list') {
-    assert(position !== undefined, 'a reference into a list knows its position')
-    unit.transaction.delete(positionKey(old, inverse, position))
-  } else unit.transaction.delete(targetKey(old, inverse, state.oid))
+  const partner = (await unit.formatsOf([old])).get(old)
+  if (partner === undefined) return
+  assert(form !== 'list' || position !== undefined, 'a reference into a list knows its position')
+  const owner = { oid: old, attribute: partner.attribute(inverse) }
+  unit.links.remove(owner, state.oid, form === 'list' ? position : undefined)
 }
 
 /** Clears the partner's to-one side if it refers to `target`; if not, or if there is no partner, the commit expects that. */
@@ -216,23 +214,24 @@ async function deletePairs(
 /** One side's entry of an n–n pair, found by value. */
 export interface PairedEntry {
   readonly side: RelationshipEnd
+  readonly target: Oid
   readonly key: Buffer
 }
 
 export function pairedEntry(side: RelationshipEnd, target: Oid): PairedEntry {
-  return { side, key: targetKey(side.oid, side.attribute.attribute.number, target) }
+  return { side, target, key: targetKey(side.oid, side.attribute.attribute.number, target) }
 }
 
 /** Deletes those that there are, under what was read of them; the others are expected not to be there. */
 export async function deletePairedEntries(unit: UnitOfWork, entries: readonly PairedEntry[]): Promise<void> {
   const { transaction } = unit
   const values = await transaction.readAndExpect(entries.map(({ key }) => key))
-  await inSlices(entries.entries(), ([i, { side, key }]) => {
+  await inSlices(entries.entries(), ([i, { side, target, key }]) => {
     const position = values[i]
     if (position === undefined) return
-    transaction.delete(key)
-    const { linkForm, attribute } = side.attribute
-    if (linkForm === 'list') transaction.delete(positionKey(side.oid, attribute.number, position))
+    const isList = side.attribute.linkForm === 'list'
+    if (isList) transaction.delete(key)
+    unit.links.remove(side, target, isList ? position : undefined)
   })
 }
 
@@ -240,12 +239,12 @@ export async function deletePairedEntries(unit: UnitOfWork, entries: readonly Pa
 async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<Buffer | undefined> {
   const { number } = side.attribute.attribute
   if (side.attribute.linkForm === 'set') {
-    unit.transaction.put(targetKey(side.oid, number, target), Buffer.alloc(0))
+    unit.links.add(side, target)
     return undefined
   }
   await unit.listEnds.read([{ owner: side.oid, attribute: number }])
   const position = unit.listEnds.next({ owner: side.oid, attribute: side.attribute.attribute.number })
-  unit.transaction.put(positionKey(side.oid, number, position), oidBytes(target))
+  unit.links.add(side, target, position)
   return position
 }
 
@@ -255,12 +254,12 @@ async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: O
   const byTarget = targetKey(side.oid, number, target)
   unit.transaction.expectAbsent(byTarget)
   if (side.attribute.linkForm === 'set') {
-    unit.transaction.put(byTarget, Buffer.alloc(0))
+    unit.links.add(side, target)
     return
   }
   const position = unit.listEnds.next({ owner: side.oid, attribute: side.attribute.attribute.number })
   unit.transaction.put(byTarget, position)
-  unit.transaction.put(positionKey(side.oid, number, position), oidBytes(target))
+  unit.links.add(side, target, position)
 }
 
 /** Gives a target of a list a new position, at the end. */
@@ -277,8 +276,8 @@ export async function moveToEnd(
   const state = isToOne ? await unit.objects.load(target) : undefined
   if (isToOne && state === undefined) return unit.expectNoObject(target)
   const moved = unit.listEnds.next({ owner: owner.oid, attribute: owner.attribute.attribute.number })
-  unit.transaction.delete(positionKey(owner.oid, number, position))
-  unit.transaction.put(positionKey(owner.oid, number, moved), oidBytes(target))
+  unit.links.remove(owner, target, position)
+  unit.links.add(owner, target, moved)
   if (state !== undefined) {
     setPosition(state, state.format.attribute(inverse), moved)
   } else {

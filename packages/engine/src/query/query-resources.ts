@@ -8,6 +8,7 @@ import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
+import type { ChangeListener } from '../write/change-set.ts'
 import type { Dialect } from './dialect.ts'
 import type { StatementPlans } from './statement-plans.ts'
 
@@ -15,6 +16,7 @@ export interface QueryResources {
   readonly store: Store
   readonly limits: EngineLimits
   readonly catalogs: CatalogCache
+  readonly onChanges: ChangeListener | undefined
   readonly containers: Containers
   readonly session: Session
   readonly ddl: DdlExecutor

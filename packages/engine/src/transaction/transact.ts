@@ -17,6 +17,8 @@ export interface TransactOptions {
   readonly size?: CommitSize
   /** Of the request, charged with what the transaction holds until its commit. */
   readonly memory?: RequestMemory | undefined
+  /** Called as soon as the commit is acknowledged; not where there was nothing to commit. */
+  readonly onCommitted?: () => void
 }
 
 /**
@@ -28,7 +30,7 @@ export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  { first = [], signal, size, memory }: TransactOptions = {},
+  { first = [], signal, size, memory, onCommitted }: TransactOptions = {},
 ): Promise<T> {
   const tape = new Tape()
   const kept = memory?.keptBytes ?? 0
@@ -73,7 +75,10 @@ export async function transact<T>(
         continue
       }
       const outcome = await store.commit(transaction.commit())
-      if (outcome.isCommitted) return result
+      if (outcome.isCommitted) {
+        onCommitted?.()
+        return result
+      }
       turns.fail(transaction, outcome.failed)
     }
   } finally {

@@ -27,9 +27,9 @@ export async function changeObjects<T>(
   try {
     return await transactWithCatalog(
       resources,
-      async (transaction, catalog) => {
+      async (transaction, catalog, recorder) => {
         transaction.expectRevision(catalogVersionKey, catalog.version)
-        const unit = new UnitOfWork(transaction, catalog, resources.containers, resources.session)
+        const unit = new UnitOfWork(transaction, catalog, resources.containers, resources.session, recorder)
         const result = await body(unit)
         await flushObjects(unit)
         return result

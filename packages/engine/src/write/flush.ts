@@ -28,6 +28,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
     else if (isChanged(state)) transaction.put(state.key, encodeRecord(state.format, stamp, state))
+    if (state.isDeleted || isChanged(state)) unit.recorder?.object(state)
     const breath = ++written === 1 ? undefined : slice.breath()
     if (breath !== undefined) await breath
   }

@@ -5,13 +5,18 @@ import type { Receipt } from '../receipts/receipt.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
 import type { Store } from '../store/store.ts'
-import { type TransactOptions, transact } from '../transaction/transact.ts'
+import type { TransactOptions } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+
+import type { ChangeListener, ChangeRecorder } from './change-set.ts'
+import { transactRecorded } from './transact-recorded.ts'
 
 export interface CatalogSource {
   readonly store: Store
   readonly limits: EngineLimits
   readonly catalogs: CatalogCache
+  /** Told of each commit. */
+  readonly onChanges?: ChangeListener | undefined
 }
 
 export interface CatalogTransactOptions<T> extends TransactOptions {
@@ -27,30 +32,36 @@ export interface CatalogTransactOptions<T> extends TransactOptions {
 
 /** Throws what `transact`, `body` and `Receipt.check` throw. `body` expects the catalog's version if it changes anything by it. */
 export function transactWithCatalog<T>(
-  { store, limits, catalogs }: CatalogSource,
-  body: (transaction: Transaction, catalog: Catalog) => Promise<T>,
+  { store, limits, catalogs, onChanges }: CatalogSource,
+  body: (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>,
   { mayAssume = false, receipt, size = limits, ...options }: CatalogTransactOptions<T>,
 ): Promise<T> {
-  const checked = async (transaction: Transaction): Promise<T> => {
+  const checked = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
     await receipt?.check(transaction)
-    return body(transaction, await catalogs.at(transaction.snapshot))
+    return body(transaction, await catalogs.at(transaction.snapshot), recorder)
   }
-  const assuming = async (transaction: Transaction, catalog: Catalog): Promise<T> => {
+  const assuming = async (
+    transaction: Transaction,
+    catalog: Catalog,
+    recorder: ChangeRecorder | undefined,
+  ): Promise<T> => {
     receipt?.assumeAbsent()
     try {
-      return await body(transaction, catalog)
+      return await body(transaction, catalog, recorder)
     } catch (error) {
       await receipt?.check(transaction.snapshot)
       if ((await catalogs.at(transaction.snapshot)) !== catalog) throw new MomentPassed()
       throw error
     }
   }
-  const attempt = async (transaction: Transaction): Promise<T> => {
+  const attempt = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
     const isAssuming = mayAssume && !store.facts.readsAreImmediate && !transaction.isCareful
     const assumed = isAssuming ? catalogs.latest : undefined
-    const result = await (assumed === undefined ? checked(transaction) : assuming(transaction, assumed))
+    const result = await (assumed === undefined
+      ? checked(transaction, recorder)
+      : assuming(transaction, assumed, recorder))
     await receipt?.put(transaction, result)
     return result
   }
-  return transact(store, limits.transactionAttemptsMax, attempt, { ...options, size })
+  return transactRecorded(store, limits.transactionAttemptsMax, onChanges, attempt, { ...options, size })
 }

@@ -11,6 +11,8 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import type { ChangeRecorder } from './change-set.ts'
+import { LinkWrites } from './link-writes.ts'
 import { ListEnds } from './list-ends.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
@@ -27,14 +29,25 @@ export class UnitOfWork {
   private readonly containers: Containers
   private readonly session: Session
   readonly listEnds: ListEnds
+  readonly links: LinkWrites
+  /** Undefined where nobody listens. */
+  readonly recorder: ChangeRecorder | undefined
 
-  constructor(transaction: Transaction, catalog: Catalog, containers: Containers, session: Session) {
+  constructor(
+    transaction: Transaction,
+    catalog: Catalog,
+    containers: Containers,
+    session: Session,
+    recorder: ChangeRecorder | undefined,
+  ) {
     this.transaction = transaction
     this.catalog = catalog
     this.objects = new WorkingSet(transaction, catalog)
     this.containers = containers
     this.session = session
     this.listEnds = new ListEnds(transaction, session)
+    this.links = new LinkWrites(transaction, recorder)
+    this.recorder = recorder
   }
 
   nextStamp(): Buffer {

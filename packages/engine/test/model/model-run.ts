@@ -5,6 +5,7 @@ import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
 import type { Store } from '../../src/store/store.ts'
+import type { ChangeListener } from '../../src/write/change-set.ts'
 import { modelIndexes, modelSchema } from './model-schema.ts'
 import { type Operation, operation, withOids } from './operations.ts'
 import { ModelError, ReferenceModel } from './reference-model.ts'
@@ -12,15 +13,28 @@ import { ModelError, ReferenceModel } from './reference-model.ts'
 export const runs = Number(process.env.ASHLAR_RUNS ?? 1)
 export const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
 
-export async function openFd(store: Store, limits: Partial<EngineLimits> = {}): Promise<FederatedDatabase> {
-  const fd = await FederatedDatabase.open({ alias: 'model', store, limits: { indexBuildBatchObjects: 3, ...limits } })
+export async function openFd(
+  store: Store,
+  limits: Partial<EngineLimits> = {},
+  onChanges?: ChangeListener,
+): Promise<FederatedDatabase> {
+  const fd = await FederatedDatabase.open({
+    alias: 'model',
+    store,
+    limits: { indexBuildBatchObjects: 3, ...limits },
+    ...(onChanges === undefined ? {} : { onChanges }),
+  })
   await fd.defineClasses(modelSchema, 'createOrExtend')
   return fd
 }
 
 /** Closed whatever happens: where a property fails it is run again and again, and connections left open would soon be all there are. */
-export async function withModelFd(store: Store, use: (fd: FederatedDatabase) => Promise<void>): Promise<void> {
-  const fd = await openFd(store)
+export async function withModelFd(
+  store: Store,
+  use: (fd: FederatedDatabase) => Promise<void>,
+  onChanges?: ChangeListener,
+): Promise<void> {
+  const fd = await openFd(store, {}, onChanges)
   try {
     await use(fd)
   } finally {
@@ -120,7 +134,7 @@ function withoutAdded(read: Record<string, unknown>): unknown {
   return { ...read, part: Object.fromEntries(Object.entries(part).filter(([name]) => !name.startsWith('added'))) }
 }
 
-async function expectSameObjects(fd: FederatedDatabase, model: ReferenceModel): Promise<void> {
+export async function expectSameObjects(fd: FederatedDatabase, model: ReferenceModel): Promise<void> {
   for (const oid of model.objects.keys()) {
     const read = JSON.parse((await fd.readObject(oid)).toString()) as Record<string, unknown>
     expect(withoutAdded(read), oid).toEqual(model.read(oid))
