@@ -41,15 +41,9 @@ function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unk
     parse(json) {
       if (json === null) return []
       if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${shownValue(json)} is not an array`)
-      return json.map((value, position) => {
-        return elementAt(position, value, holdsReferences, () => element.parse(value))
-      })
+      return takeEach(json, holdsReferences, (value) => element.parse(value))
     },
-    accept(given) {
-      return (given as readonly unknown[]).map((value, position) => {
-        return elementAt(position, value, holdsReferences, () => element.accept(value))
-      })
-    },
+    accept: (given) => takeEach(given as readonly unknown[], holdsReferences, (value) => element.accept(value)),
     write: (elements, to) => writeElements(element, elements, to),
     read(bytes, start, end) {
       const elements: unknown[] = []
@@ -62,13 +56,17 @@ function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unk
 }
 
 /** A null is the reference to nothing in a list of references, and refused in any other. */
-function elementAt<T>(position: number, given: unknown, mayBeNull: boolean, take: () => T): T {
+function takeEach(given: readonly unknown[], mayBeNull: boolean, take: (value: unknown) => unknown): unknown[] {
+  const elements: unknown[] = []
   try {
-    if (given === null && !mayBeNull)
-      throw new ValueError('MalformedValue', 'null is an element of lists of references only')
-    return take()
+    for (const value of given) {
+      if (value === null && !mayBeNull)
+        throw new ValueError('MalformedValue', 'null is an element of lists of references only')
+      elements.push(take(value))
+    }
+    return elements
   } catch (error) {
-    if (error instanceof ValueError) error.path.unshift(position)
+    if (error instanceof ValueError) error.path.unshift(elements.length)
     throw error
   }
 }

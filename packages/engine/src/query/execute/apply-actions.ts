@@ -3,17 +3,22 @@ import { applyChanges } from '../../objects/apply-changes.ts'
 import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
+import type { Catalog } from '../../schema/catalog.ts'
+import { when } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { noOid } from '../../types/oid.ts'
+import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import type { ActionPlan, TargetPlan } from '../plan/plan-change.ts'
-import { atPlace } from '../query-error.ts'
+import { placed } from '../query-error.ts'
 import { isMany, type ValueType } from '../values/value-type.ts'
 import type { ActionValues } from './action-values.ts'
 import {
   acceptedElements,
   acceptedValue,
   type Changing,
-  ofAttribute,
+  errorOfAttribute,
+  holdsNewObject,
   valueChange,
   withoutNewObjects,
 } from './change-values.ts'
@@ -35,83 +40,73 @@ export async function applyActions(
   worked: readonly ActionValues[],
 ): Promise<void> {
   const edits = new ElementEdits(changing)
-  const { unit, text } = changing
   for (const [i, action] of actions.entries()) {
-    const values = worked[i] as ActionValues
     const { target } = action
-    await unit.objects.loadAll(values.owners)
-    const given = once(() => givenValue(changing, action, values))
-    const apply = async (): Promise<void> => {
-      for (const oid of values.owners) {
-        const state = unit.objects.known(oid)
-        if (state === undefined) unit.expectNoObject(oid)
-        else await applyTo(changing, edits, action, values, given, state)
-      }
+    try {
+      await applyAction(changing, edits, action, worked[i] as ActionValues)
+    } catch (error) {
+      throw placed(changing.text, target.span, errorOfAttribute(error, target.attribute.cls.name, pathOf(target)))
     }
-    await atPlace(
-      text,
-      () => target.span,
-      () => ofAttribute(target.attribute.cls.name, pathOf(target), apply),
-    )
   }
   await edits.apply()
 }
 
-function once(make: Given): Given {
-  let made: Promise<unknown> | undefined
-  return () => {
-    made ??= make()
-    return made
-  }
-}
-
-async function applyTo(
+async function applyAction(
   changing: Changing,
   edits: ElementEdits,
   action: ActionPlan,
   values: ActionValues,
-  given: Given,
-  state: ObjectState,
 ): Promise<void> {
   const { unit } = changing
-  const change = await changeFor(edits, action, values, given, state, changing)
-  if (change !== undefined) {
-    await applyChanges(unit, state, [changeAt(state.format, pathOf(action.target), change)])
+  await unit.objects.loadAll(values.owners)
+  const given = once(() => givenBy(changing, action, values))
+  for (const oid of values.owners) {
+    const state = unit.objects.known(oid)
+    if (state === undefined) {
+      unit.expectNoObject(oid)
+      continue
+    }
+    const found = changeFor(edits, action, values, given, state, changing)
+    const change = found instanceof Promise ? await found : found
+    if (change !== undefined) {
+      await applyChanges(unit, state, [changeAt(state.format, pathOf(action.target), change)])
+    }
+  }
+}
+
+function once(make: Given): Given {
+  let made: { readonly value: Awaitable<unknown> } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
   }
 }
 
 /** What is done to the attribute; undefined where there is nothing to change, or elements only. */
-async function changeFor(
+function changeFor(
   edits: ElementEdits,
   action: ActionPlan,
   { elements: choice }: ActionValues,
   given: Given,
   state: ObjectState,
   { unit }: Changing,
-): Promise<ValueChange | undefined> {
+): Awaitable<ValueChange | undefined> {
   const { target } = action
   switch (action.kind) {
     case 'set':
-      if (choice === undefined) return (await given()) as ValueChange
+      if (choice === undefined) return given() as Awaitable<ValueChange>
       return setElements(edits, action, choice, given, state, unit)
     case 'clear':
       if (choice !== undefined) return clearElements(edits, target, choice, state, unit)
       return { kind: 'set', value: formatAt(state.format, pathOf(target)).codec.defaultValue }
     case 'add':
     case 'remove': {
-      if (choice !== undefined) {
-        await changeWithin(edits, action, choice, given, state, unit)
-        return undefined
-      }
-      if (action.isOfEdited) {
-        await changeEdited(edits, action, given, state)
-        return undefined
-      }
-      return collectionChange(action, await given())
+      if (choice !== undefined) return changeWithin(edits, action, choice, given, state, unit)
+      if (action.isOfEdited) return changeEdited(edits, action, given, state)
+      return when(given(), (made) => collectionChange(action, made))
     }
     case 'removeAt':
-      await removeElement(edits, target, choice, state)
-      return undefined
+      return removeElement(edits, target, choice, state)
   }
 }
 
@@ -125,106 +120,104 @@ function collectionChange(
     : { kind: 'removeKeys', keys: given as readonly unknown[] }
 }
 
-/**
- * What an action gives, as the attribute keeps it: the change of a whole attribute, the value for elements, elements, pairs or
- * keys. New objects are created here. Throws ValueError.
- */
-async function givenValue(changing: Changing, action: ActionPlan, worked: ActionValues): Promise<unknown> {
+/** What an action gives, as the attribute keeps it. New objects are created here; without any it is there at once. Throws ValueError. */
+function givenBy(changing: Changing, action: ActionPlan, worked: ActionValues): Awaitable<unknown> {
+  const { values, pairs } = worked
+  if (!holdsNewObject(values) && !holdsNewObject(pairs)) return givenValue(changing, action, worked)
+  const made = async (): Promise<ActionValues> => ({
+    ...worked,
+    values: (await withoutNewObjects(changing, values)) as readonly unknown[],
+    pairs: (await withoutNewObjects(changing, pairs)) as readonly MapPair[],
+  })
+  return made().then((plain) => givenValue(changing, action, plain))
+}
+
+/** The change of a whole attribute, the value for elements, elements, pairs or keys. Throws ValueError. */
+function givenValue({ unit }: Changing, action: ActionPlan, worked: ActionValues): unknown {
   const { target } = action
-  const format = targetFormat(changing, target)
+  const { catalog } = unit
+  const format = targetFormat(unit, target)
   switch (action.kind) {
     case 'set': {
       const { type } = action.value
       const [value] = worked.values
-      if (action.isSpread) return editedElements(changing, format, type, value)
-      if (target.elements === undefined) return valueChange(changing, format, type, value)
-      return target.within.length > 0
-        ? acceptedValue(changing, format.codec, type, value)
-        : elementValue(changing, action, format, value)
+      if (action.isSpread) return editedElements(format, type, value, catalog)
+      if (target.elements === undefined) return valueChange(format, type, value, catalog)
+      if (target.within.length > 0) return acceptedValue(format.codec, type, value, catalog)
+      // The value of a key is checked together with its key.
+      return target.elements.kind === 'key' ? value : editedElements(format, listOf(type), [value], catalog)[0]
     }
     case 'add':
-      if (target.type.kind === 'map') return givenPairs(changing, action, format, worked)
-      return givenElements(changing, action, format, worked)
+      if (target.type.kind === 'map') return givenPairs(action, format, worked, catalog)
+      return givenElements(action, format, worked, catalog)
     case 'remove':
-      if (target.type.kind === 'map') return givenKeys(changing, action, format, worked)
-      return givenElements(changing, action, format, worked)
+      if (target.type.kind === 'map') return givenKeys(action, format, worked)
+      return givenElements(action, format, worked, catalog)
     default:
       return undefined
   }
 }
 
+function listOf(element: ValueType): ValueType {
+  return { kind: 'collection', form: 'list', element }
+}
+
 /** Of the attribute that is meant, within chosen elements or not, or of the collection that has them. */
-function targetFormat({ unit }: Changing, target: TargetPlan): AttributeFormat {
-  const { formats } = unit.objects
+function targetFormat({ objects: { formats } }: UnitOfWork, target: TargetPlan): AttributeFormat {
   const within = fieldsWithin(target, formats).at(-1)
   return within ?? formatAt(formats.byNumber(target.attribute.cls.number), pathOf(target))
 }
 
-/** For a key of a map, or for each of the chosen elements. */
-async function elementValue(
-  changing: Changing,
-  { target, value: { type } }: Extract<ActionPlan, { kind: 'set' }>,
-  format: AttributeFormat,
-  value: unknown,
-): Promise<unknown> {
-  if (target.elements?.kind === 'key') return withoutNewObjects(changing, value)
-  const list = { kind: 'collection', form: 'list', element: type } as const
-  return (await editedElements(changing, format, list, [value]))[0]
-}
-
 /** Where elements are chosen, a set may be given the reference to nothing: it removes the element. */
-async function editedElements(
-  changing: Changing,
+function editedElements(
   { codec, attribute }: AttributeFormat,
   type: ValueType,
   value: unknown,
-): Promise<readonly unknown[]> {
-  if (attribute.spec.logicalType !== 'set') return acceptedElements(changing, codec, type, value)
-  const plain = await withoutNewObjects(changing, isMany(type) ? value : [value])
-  return ((plain ?? []) as readonly unknown[]).map((element) => element ?? noOid)
+  catalog: Catalog,
+): readonly unknown[] {
+  if (attribute.spec.logicalType !== 'set') return acceptedElements(codec, type, value, catalog)
+  const elements = (isMany(type) ? (value ?? []) : [value]) as readonly unknown[]
+  return elements.map((element) => element ?? noOid)
 }
 
-async function givenElements(
-  changing: Changing,
+function givenElements(
   { elements: plans, isOfEdited }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
   format: AttributeFormat,
   { values }: ActionValues,
-): Promise<unknown[]> {
+  catalog: Catalog,
+): unknown[] {
   const elements: unknown[] = []
   for (const [i, { type }] of plans.entries()) {
     const accepted = isOfEdited
-      ? editedElements(changing, format, type, values[i])
-      : acceptedElements(changing, format.codec, type, values[i])
-    for (const element of await accepted) elements.push(element)
+      ? editedElements(format, type, values[i], catalog)
+      : acceptedElements(format.codec, type, values[i], catalog)
+    for (const element of accepted) elements.push(element)
   }
   return elements
 }
 
-async function givenPairs(
-  changing: Changing,
+function givenPairs(
   action: Extract<ActionPlan, { kind: 'add' }>,
   { codec }: AttributeFormat,
   { values, pairs: given }: ActionValues,
-): Promise<readonly unknown[]> {
-  const pairs: MapPair[] = []
-  for (const { key, value } of given) pairs.push({ key, value: await withoutNewObjects(changing, value) })
+  catalog: Catalog,
+): readonly unknown[] {
+  const pairs: MapPair[] = [...given]
   for (const [i, { type }] of action.elements.entries()) {
-    for (const pair of (await acceptedValue(changing, codec, type, values[i])) as readonly MapPair[]) pairs.push(pair)
+    for (const pair of acceptedValue(codec, type, values[i], catalog) as readonly MapPair[]) pairs.push(pair)
   }
   return codec.accept(pairs) as readonly unknown[]
 }
 
 /** By way of pairs without a value: a map's codec knows its keys. */
-async function givenKeys(
-  changing: Changing,
+function givenKeys(
   { elements }: Extract<ActionPlan, { kind: 'remove' }>,
   { codec }: AttributeFormat,
   { values }: ActionValues,
-): Promise<readonly unknown[]> {
+): readonly unknown[] {
   const keys: unknown[] = []
   for (const [i, { type }] of elements.entries()) {
-    const plain = await withoutNewObjects(changing, values[i])
-    const given = type.kind === 'collection' ? ((plain ?? []) as readonly unknown[]) : [plain]
+    const given = type.kind === 'collection' ? ((values[i] ?? []) as readonly unknown[]) : [values[i]]
     for (const key of given) keys.push(key)
   }
   return (codec.accept(keys.map((key) => ({ key, value: null }))) as readonly MapPair[]).map(({ key }) => key)

@@ -6,7 +6,7 @@ import type { AttributeChange, MapPair, ValueChange } from '../../records/attrib
 import { changeAt, formatAt, type PathStep } from '../../records/attribute-path.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { readValueChange } from '../../records/read-change.ts'
-import type { SchemaClass } from '../../schema/catalog.ts'
+import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { type Codec, ValueError } from '../../types/logical-type.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
@@ -24,43 +24,31 @@ export interface Changing {
   count(objects: number): void
 }
 
-/** What setting an attribute to a value does. Throws ValueError. */
-export async function valueChange(
-  changing: Changing,
+/** What setting an attribute to a value without new objects does. Throws ValueError. */
+export function valueChange(
   attribute: AttributeFormat,
   type: ValueType,
   value: unknown,
-): Promise<ValueChange> {
-  const { catalog } = changing.unit
+  catalog: Catalog,
+): ValueChange {
   const isForm = type.kind === 'record' && attribute.attribute.spec.logicalType === 'map'
   // An object given as a parameter may be any of the forms in which a body gives a map.
   if (isForm && value !== null) return readValueChange(attribute, toJson(type, value, catalog))
-  return { kind: 'set', value: await acceptedValue(changing, attribute.codec, type, value) }
+  return { kind: 'set', value: acceptedValue(attribute.codec, type, value, catalog) }
 }
 
-/** The value as a codec keeps it. Throws ValueError. */
-export async function acceptedValue(
-  changing: Changing,
-  codec: Codec,
-  type: ValueType,
-  value: unknown,
-): Promise<unknown> {
-  const plain = await withoutNewObjects(changing, value)
+/** A value without new objects as a codec keeps it. Throws ValueError. */
+export function acceptedValue(codec: Codec, type: ValueType, value: unknown, catalog: Catalog): unknown {
   // Of types that have no null it is the default: empty, an object of its defaults, or no object.
-  if (plain === null || plain === undefined) return codec.isNullable ? null : codec.defaultValue
-  if (holdsRecords(type)) return codec.parse(toJson(type, plain, changing.unit.catalog))
-  return codec.accept(widened(type, plain))
+  if (value === null || value === undefined) return codec.isNullable ? null : codec.defaultValue
+  if (holdsRecords(type)) return codec.parse(toJson(type, value, catalog))
+  return codec.accept(widened(type, value))
 }
 
 /** The elements of a value, or of a collection of them, as the codec of their collection keeps them. Throws ValueError. */
-export async function acceptedElements(
-  changing: Changing,
-  codec: Codec,
-  type: ValueType,
-  value: unknown,
-): Promise<readonly unknown[]> {
+export function acceptedElements(codec: Codec, type: ValueType, value: unknown, catalog: Catalog): readonly unknown[] {
   const list: ValueType = isMany(type) ? type : { kind: 'collection', form: 'list', element: type }
-  return (await acceptedValue(changing, codec, list, isMany(type) ? value : [value])) as readonly unknown[]
+  return acceptedValue(codec, list, isMany(type) ? value : [value], catalog) as readonly unknown[]
 }
 
 /** JSON objects, which are given as parameters: their fields are checked as those of a body. */
@@ -93,7 +81,7 @@ export async function withoutNewObjects(changing: Changing, value: unknown): Pro
   return plain
 }
 
-function holdsNewObject(values: readonly unknown[]): boolean {
+export function holdsNewObject(values: readonly unknown[]): boolean {
   return values.some((value) => {
     if (Array.isArray(value)) return holdsNewObject(value)
     return value instanceof NewObject || (isPair(value) && value.value instanceof NewObject)
@@ -141,7 +129,8 @@ export async function assignedChanges(
       () => assignment,
       () =>
         ofAttribute(cls.name, path, async () => {
-          const change = await valueChange(changing, formatAt(format, path), value.type, values[i])
+          const plain = await withoutNewObjects(changing, values[i])
+          const change = valueChange(formatAt(format, path), value.type, plain, changing.unit.catalog)
           changes.push(changeAt(format, path, change))
         }),
     )
@@ -158,9 +147,14 @@ export async function ofAttribute<T>(
   try {
     return await carryOut()
   } catch (error) {
-    const [first, ...rest] = path.map(({ name }) => name)
-    if (!(error instanceof ValueError) || first === undefined) throw error
-    error.path.unshift(...rest)
-    throw attributeError(error, className, first)
+    throw errorOfAttribute(error, className, path)
   }
+}
+
+/** A ValueError as the error of the attribute that the path leads to. */
+export function errorOfAttribute(error: unknown, className: string, path: readonly PathStep[]): unknown {
+  const [first, ...rest] = path.map(({ name }) => name)
+  if (!(error instanceof ValueError) || first === undefined) return error
+  error.path.unshift(...rest)
+  return attributeError(error, className, first)
 }

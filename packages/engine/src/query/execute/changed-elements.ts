@@ -4,6 +4,7 @@ import { applyChange } from '../../records/apply-change.ts'
 import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
 import { formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { noOid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import type { ObjectState } from '../../write/working-set.ts'
@@ -14,7 +15,7 @@ import type { ElementChoice } from './action-values.ts'
 import { type EditedCollection, type ElementEdits, isPaired, pathOf } from './element-edits.ts'
 
 /** The value that is given: made once for all objects and elements that get it, and only where there is one. */
-export type Given = () => Promise<unknown>
+export type Given = () => Awaitable<unknown>
 
 /** Returns the change of the whole attribute, where that is all there is to do. */
 export async function setElements(
@@ -72,9 +73,9 @@ export async function changeWithin(
   given: Given,
   state: ObjectState,
   { objects: { formats } }: UnitOfWork,
-): Promise<void> {
+): Promise<undefined> {
   const { target, kind } = action
-  if (choice.kind !== 'index') return
+  if (choice.kind !== 'index') return undefined
   const collection = await collectionOf(edits, target, state)
   const places = collection.places(choice)
   if (places.length === 0) {
@@ -98,8 +99,8 @@ export async function removeElement(
   target: TargetPlan,
   choice: ElementChoice | undefined,
   state: ObjectState,
-): Promise<void> {
-  if (choice?.kind !== 'index') return
+): Promise<undefined> {
+  if (choice?.kind !== 'index') return undefined
   const collection = await collectionOf(edits, target, state)
   collection.remove(collection.places(choice))
 }
@@ -110,7 +111,7 @@ export async function changeEdited(
   action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
   given: Given,
   state: ObjectState,
-): Promise<void> {
+): Promise<undefined> {
   const { target, kind } = action
   const collection = await collectionOf(edits, target, state)
   const elements = (await given()) as readonly unknown[]
