@@ -199,7 +199,7 @@ async function explained(
     }
     return withSnapshot(resources.store, use, { purpose: 'reading', onEnded })
   }
-  checkCanBeUndone(wanted, texts)
+  checkCanBeUndone(wanted.map(withoutAnalyze), texts)
   const attempt = (transaction: Transaction, catalog: Catalog): Promise<Buffer[]> => {
     const undone = transaction.rehearsal()
     // Not one of `runInWriteSession`: it is never committed, and so leaves nothing to be done afterwards.
@@ -231,6 +231,11 @@ function isAnalyzedChange(statements: readonly Statement[]): boolean {
   const last = statements.at(-1)
   if (last?.kind !== 'explain' || !last.isAnalyze || effectOf(last) === 'read') return false
   return classify(statements.slice(0, -1)) === 'read'
+}
+
+/** What is carried out where the statement is `EXPLAIN ANALYZE`. */
+function withoutAnalyze(statement: Statement): Statement {
+  return statement.kind === 'explain' && statement.isAnalyze ? withoutAnalyze(statement.statement) : statement
 }
 
 /** The parameter says what is done with the statement. */

@@ -96,6 +96,9 @@ describe('what changes something', () => {
         type: 'QueryError',
         message: expect.stringMatching(/analyzed/),
       })
+      const failure = { type: 'QueryError', message: expect.stringMatching(/^Line 1, column 17: .*analyzed/) }
+      expect(await db.failure(`EXPLAIN ANALYZE ${text}`)).toMatchObject(failure)
+      await expect(plansOf(db, `EXPLAIN ANALYZE ${text}`)).rejects.toMatchObject(failure)
     }
     for (const text of [
       'DELETE Order; EXPLAIN ANALYZE DELETE Client',
