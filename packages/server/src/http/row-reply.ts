@@ -46,6 +46,8 @@ export async function sendRows(
   try {
     // It is refused before the reply begins, or not at all.
     await statement?.mayGoOn()
+    // One that has its place already is not asked there whether it was stopped meanwhile.
+    statement?.signal.throwIfAborted()
     if (reply.raw.destroyed) throw new ClientDisconnected()
   } catch (error) {
     cancelRows(iterator)

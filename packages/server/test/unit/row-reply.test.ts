@@ -151,6 +151,26 @@ async function* failAfter(...texts: string[]): AsyncGenerator<Buffer> {
   throw new Error('failed')
 }
 
+describe('a statement that is stopped between its first row and its reply', () => {
+  it('is answered with the reason, which is no fault of the server', async () => {
+    const rows = async function* ({ mayGoOn, onEnded }: QueryRequest): AsyncGenerator<Buffer> {
+      // It has taken a place, as whatever works for long.
+      await mayGoOn?.()
+      yield Buffer.from('"first"')
+      onEnded?.(new AshlarError('LimitExceeded', 'too old'))
+      await nextTurn()
+      await nextTurn()
+      yield Buffer.from(',"second"')
+    }
+    const { closed, log, close } = await run({ rows, headers: 'Connection: close\r\n' })
+    const text = await closed
+    expect(text).toMatch(/^HTTP\/1\.1 422 /)
+    expect(text).toContain('"type":"LimitExceeded"')
+    expect(log.filter(({ msg }) => msg === 'request failed')).toEqual([])
+    await close()
+  })
+})
+
 describe('a client that goes away', () => {
   it.each(['', 'Accept-Encoding: gzip\r\n'])('ends the iteration and aborts the query (%j)', async (headers) => {
     const ended = makeGate()
