@@ -30,9 +30,10 @@ const engineRanks: Ranks = {
   ddl: 9,
   query: 10,
   'database.ts': 11,
-  batch: 12,
-  'federated-database.ts': 13,
-  'index.ts': 14,
+  'database-operations.ts': 12,
+  batch: 13,
+  'federated-database.ts': 14,
+  'index.ts': 15,
 }
 
 const serverRanks: Ranks = {

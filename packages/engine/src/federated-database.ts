@@ -5,24 +5,19 @@ import { MemoryPool } from './budget/memory-pool.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
-import { listClasses } from './catalog/list-classes.ts'
-import type { CreateIndexOptions, Database } from './database.ts'
+import type { CreateIndexOptions } from './database.ts'
+import { DatabaseOperations } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
 import { DdlExecutor } from './ddl/ddl-executor.ts'
 import { type DetailedStatistics, detailedStatistics } from './ddl/detailed-statistics.ts'
-import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
+import type { DryRunContext } from './ddl/dry-run.ts'
 import { Heartbeat } from './ddl/heartbeat.ts'
 import { IndexBuilds } from './ddl/index-builds.ts'
 import { Recovery } from './ddl/recovery.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
-import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
-import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
-import { deleteObject } from './objects/delete.ts'
-import { readObject } from './objects/read.ts'
-import { updateObject } from './objects/update.ts'
 import type { Effect } from './query/classify.ts'
 import { type Dialect, dialectDefault } from './query/dialect.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
@@ -33,17 +28,10 @@ import { type Once, Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { Containers } from './records/containers.ts'
 import { objectKey } from './records/object-key.ts'
-import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
+import { type Attributes, readCreateObject } from './requests/read-object-command.ts'
 import { type AlterSettings, defaultAlterSettings } from './schema/alter-plan.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { DefineMode } from './schema/define-classes.ts'
-import {
-  type ClassRepresentation,
-  listNamespaces,
-  type NamespaceRepresentation,
-  readClass,
-  readNamespace,
-} from './schema/representation.ts'
 import { when } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-claim.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
@@ -61,7 +49,7 @@ import { withSnapshot } from './store/with-snapshot.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
-import { checkedOid, type Oid, parseOid } from './types/oid.ts'
+import { type Oid, parseOid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
 import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
@@ -101,7 +89,7 @@ export interface Statistics {
   readonly storeBytes: number
 }
 
-export class FederatedDatabase implements Database {
+export class FederatedDatabase extends DatabaseOperations {
   readonly alias: string
   readonly store: Store
   readonly limits: EngineLimits
@@ -123,6 +111,7 @@ export class FederatedDatabase implements Database {
   private ofQueries: QueryResources | undefined
 
   private constructor(options: OpenOptions, session: Session) {
+    super()
     this.alias = options.alias
     this.store = options.store
     this.limits = { ...defaultEngineLimits, ...options.limits }
@@ -167,17 +156,12 @@ export class FederatedDatabase implements Database {
   }
 
   /** POST (`create`) and PUT (`createOrExtend`) /v1/schema: class numbers in request order. */
-  async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
+  override async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
     return (await this.ddl.define(descriptions, mode)).map(String)
   }
 
-  /** The same with `?dryRun=true`. */
-  planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
-    return this.dryRun((context) => reportDefinitions(context, descriptions, mode))
-  }
-
   /** PUT /v1/schema/{class}: the class number. */
-  async alterClass(
+  override async alterClass(
     nameOrNumber: string,
     body: unknown,
     settings: Partial<AlterSettings> = {},
@@ -187,56 +171,14 @@ export class FederatedDatabase implements Database {
     return String(await this.ddl.alter(nameOrNumber, body, { ...defaultAlterSettings, ...settings }, receipt))
   }
 
-  /** The same with `?dryRun=true`. */
-  planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
-    return this.dryRun((context) =>
-      reportAlteration(context, nameOrNumber, body, { ...defaultAlterSettings, ...settings }),
-    )
-  }
-
   /** DELETE /v1/schema/{class}. */
-  deleteClass(nameOrNumber: string): Promise<void> {
+  override deleteClass(nameOrNumber: string): Promise<void> {
     return this.ddl.deleteClass(nameOrNumber)
-  }
-
-  /** The same with `?dryRun=true`. */
-  planDeletion(nameOrNumber: string): Promise<SchemaReport> {
-    return this.dryRun((context) => reportDeletion(context, nameOrNumber))
-  }
-
-  /** GET /v1/schema: by class number, without deleted ones. */
-  async listClasses(): Promise<readonly ClassRepresentation[]> {
-    return this.readWithCatalog(async (_snapshot, catalog) => (await listClasses(catalog)).classes)
-  }
-
-  /** The same as JSON text in UTF-8. */
-  async listClassesJson(): Promise<Buffer> {
-    return this.readWithCatalog(async (_snapshot, catalog) => (await listClasses(catalog)).json)
-  }
-
-  /** GET /v1/schema/{class}: full name or class number. Throws ClassNotFound. */
-  readClass(nameOrNumber: string): Promise<ClassRepresentation> {
-    return this.readCatalog((catalog) => readClass(catalog, nameOrNumber))
-  }
-
-  /** GET /v1/schema/namespace: null (the default namespace) first. */
-  listNamespaces(): Promise<(string | null)[]> {
-    return this.readCatalog(listNamespaces)
-  }
-
-  /** GET /v1/schema/namespace/{name}. Throws NamespaceNotFound. */
-  readNamespace(name: string): Promise<NamespaceRepresentation> {
-    return this.readCatalog((catalog) => readNamespace(catalog, name))
-  }
-
-  /** POST /v1/object. */
-  createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.write((unit) => createObject(unit, readCreateObject(unit.catalog, className, attributes)))
   }
 
   /** Several creations in one commit: all or none. */
   createObjects(requests: readonly { class: string; attributes: Attributes }[]): Promise<Oid[]> {
-    return this.write(async (unit) => {
+    return this.change(async (unit) => {
       const oids: Oid[] = []
       for (const request of requests)
         oids.push(await createObject(unit, readCreateObject(unit.catalog, request.class, request.attributes)))
@@ -244,40 +186,8 @@ export class FederatedDatabase implements Database {
     })
   }
 
-  /**
-   * GET /v1/object/{oid}: the representation as JSON text in UTF-8; at once where the store answers at once.
-   * Throws MalformedOid, ObjectNotFound.
-   */
-  readObject(oid: string): Awaitable<Buffer> {
-    const parsed = checkedOid(oid)
-    const read = (snapshot: Snapshot): Awaitable<Buffer> => {
-      return when(this.catalogs.at(snapshot), (catalog) => readObject(snapshot, catalog, parsed))
-    }
-    const { readsAreImmediate } = this.store.facts
-    if (readsAreImmediate) return withSnapshot(this.store, read)
-    return withSnapshot(this.store, read, { first: [catalogVersionKey, objectKey(parsed)], purpose: 'reading' })
-  }
-
-  /** PUT /v1/object/{oid}. */
-  async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
-    const parsed = checkedOid(oid)
-    await this.write(async (unit) => {
-      if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
-    }, parsed)
-  }
-
-  /** DELETE /v1/object/{oid}. */
-  async deleteObject(oid: string, condition?: Condition): Promise<void> {
-    const parsed = checkedOid(oid)
-    await this.write(async (unit) => {
-      if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await deleteObject(unit, { oid: parsed })
-    }, parsed)
-  }
-
   /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
-  query(request: QueryRequest): Promise<QueryReply> {
+  override query(request: QueryRequest): Promise<QueryReply> {
     return runQuery(request, this.resources())
   }
 
@@ -319,24 +229,14 @@ export class FederatedDatabase implements Database {
   }
 
   /** POST /v1/index. In the background: its record tells how it goes, also after a restart. */
-  async createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
+  override async createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
     const receipt = options.once === undefined ? undefined : this.receipts.of(options.once)
     const { name } = await this.ddl.createIndex(body, options.isBackground === true, options.signal, receipt)
     return { name }
   }
 
-  /** GET /v1/index: by name. */
-  listIndexes(): Promise<IndexRecord[]> {
-    return this.readWithCatalog(listIndexRecords)
-  }
-
-  /** GET /v1/index/{name}. Throws IndexNotFound. */
-  readIndex(name: string): Promise<IndexRecord> {
-    return this.readWithCatalog((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
-  }
-
   /** DELETE /v1/index/{name}. */
-  deleteIndex(name: string): Promise<void> {
+  override deleteIndex(name: string): Promise<void> {
     return this.ddl.deleteIndex(name)
   }
 
@@ -355,15 +255,15 @@ export class FederatedDatabase implements Database {
   }
 
   /** Reads everything: objects and bytes by class, and the sizes of indexes. */
-  detailedStatistics(options: { readonly signal?: AbortSignal } = {}): Promise<DetailedStatistics> {
-    const read = (snapshot: Snapshot, catalog: Catalog): Promise<DetailedStatistics> =>
-      detailedStatistics(snapshot, catalog, options.signal)
-    return this.readWithCatalog(read, true)
+  async detailedStatistics(options: { readonly signal?: AbortSignal } = {}): Promise<DetailedStatistics> {
+    const read = async (snapshot: Snapshot): Promise<DetailedStatistics> =>
+      detailedStatistics(snapshot, await this.catalogs.at(snapshot), options.signal)
+    return withSnapshot(this.store, read, { purpose: 'reading', isLong: true })
   }
 
   async statistics(): Promise<Statistics> {
     const stats = await this.store.stats()
-    const counts = await this.readCatalog(({ classes, indexes }) => {
+    const counts = await this.readAt((_snapshot, { classes, indexes }) => {
       return { classes: classes.length, indexes: indexes.length }
     })
     return { ...counts, storeEntries: stats.entries, storeBytes: stats.bytes }
@@ -380,28 +280,28 @@ export class FederatedDatabase implements Database {
     await this.store.close()
   }
 
-  /** `oid`: the object that is read in any case. */
-  private write<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T> {
+  protected override change<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T> {
     return changeObjects(this.resources(), body, oid)
   }
 
-  private async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
+  /** At once where the store answers at once. */
+  protected override readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
+    const readAt = (snapshot: Snapshot): Awaitable<T> => {
+      return when(this.catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
+    }
+    if (oid === undefined) return withSnapshot(this.store, readAt, { purpose: 'reading' })
+    if (this.store.facts.readsAreImmediate) return withSnapshot(this.store, readAt)
+    return withSnapshot(this.store, readAt, { first: [catalogVersionKey, objectKey(oid)], purpose: 'reading' })
+  }
+
+  /** A single read leaves its condition to whoever asks. */
+  protected override hold(): undefined {
+    return undefined
+  }
+
+  protected override async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
     const { limits, containers, session } = this
-    return this.readWithCatalog((snapshot, catalog) => {
-      return report({ snapshot, catalog, limits, containers, session, isStep: false })
-    })
-  }
-
-  private readCatalog<T>(read: (catalog: Catalog) => T): Promise<T> {
-    return this.readWithCatalog(async (_snapshot, catalog) => read(catalog))
-  }
-
-  private async readWithCatalog<T>(
-    read: (snapshot: Snapshot, catalog: Catalog) => Promise<T>,
-    isLong = false,
-  ): Promise<T> {
-    const readAt = async (snapshot: Snapshot): Promise<T> => read(snapshot, await this.catalogs.at(snapshot))
-    return withSnapshot(this.store, readAt, { purpose: 'reading', isLong })
+    return this.readAt((snapshot, catalog) => report({ snapshot, catalog, limits, containers, session, isStep: false }))
   }
 
   private resources(): QueryResources {

@@ -1,0 +1,118 @@
+/** The operations on objects and the reads of the schema, written once for single requests and for steps of a transaction. */
+import { listClasses } from './catalog/list-classes.ts'
+import type { CreateIndexOptions, Database } from './database.ts'
+import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
+import type { SchemaReport } from './ddl/schema-report.ts'
+import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
+import { type Condition, checkCondition } from './objects/condition.ts'
+import { createObject } from './objects/create.ts'
+import { deleteObject } from './objects/delete.ts'
+import { readObject } from './objects/read.ts'
+import { updateObject } from './objects/update.ts'
+import type { QueryReply, QueryRequest } from './query/query-request.ts'
+import type { Once } from './receipts/receipt.ts'
+import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
+import { type AlterSettings, defaultAlterSettings } from './schema/alter-plan.ts'
+import type { Catalog } from './schema/catalog.ts'
+import type { DefineMode } from './schema/define-classes.ts'
+import {
+  type ClassRepresentation,
+  listNamespaces,
+  type NamespaceRepresentation,
+  readClass,
+  readNamespace,
+} from './schema/representation.ts'
+import type { Awaitable, Snapshot } from './store/store.ts'
+import { checkedOid, type Oid } from './types/oid.ts'
+import type { UnitOfWork } from './write/unit-of-work.ts'
+
+/** What is left open: where it reads, what a change is part of, and who carries out changes of the schema and statements. */
+export abstract class DatabaseOperations implements Database {
+  /** `oid`: the object that is read, where it is one. */
+  protected abstract readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T>
+  /** `oid`: the object that is read in any case. */
+  protected abstract change<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T>
+  /** Holds what a read has found until the commit that it is part of; undefined where it is part of none. Throws PreconditionFailed. */
+  protected abstract hold(oid: Oid, condition: Condition): Promise<void> | undefined
+  protected abstract dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport>
+
+  abstract defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]>
+  abstract alterClass(
+    nameOrNumber: string,
+    body: unknown,
+    settings?: Partial<AlterSettings>,
+    once?: Once<string>,
+  ): Promise<string>
+  abstract deleteClass(nameOrNumber: string): Promise<void>
+  abstract createIndex(body: unknown, options?: CreateIndexOptions): Promise<{ name: string }>
+  abstract deleteIndex(name: string): Promise<void>
+  abstract query(request: QueryRequest): Promise<QueryReply>
+
+  planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
+    return this.dryRun((context) => reportDefinitions(context, descriptions, mode))
+  }
+
+  planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
+    const whole = { ...defaultAlterSettings, ...settings }
+    return this.dryRun((context) => reportAlteration(context, nameOrNumber, body, whole))
+  }
+
+  planDeletion(nameOrNumber: string): Promise<SchemaReport> {
+    return this.dryRun((context) => reportDeletion(context, nameOrNumber))
+  }
+
+  async listClasses(): Promise<readonly ClassRepresentation[]> {
+    return this.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).classes)
+  }
+
+  async listClassesJson(): Promise<Buffer> {
+    return this.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).json)
+  }
+
+  async readClass(nameOrNumber: string): Promise<ClassRepresentation> {
+    return this.readAt((_snapshot, catalog) => readClass(catalog, nameOrNumber))
+  }
+
+  async listNamespaces(): Promise<(string | null)[]> {
+    return this.readAt((_snapshot, catalog) => listNamespaces(catalog))
+  }
+
+  async readNamespace(name: string): Promise<NamespaceRepresentation> {
+    return this.readAt((_snapshot, catalog) => readNamespace(catalog, name))
+  }
+
+  createObject(className: string, attributes: Attributes): Promise<Oid> {
+    return this.change((unit) => createObject(unit, readCreateObject(unit.catalog, className, attributes)))
+  }
+
+  readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
+    const parsed = checkedOid(oid)
+    const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => readObject(snapshot, catalog, parsed)
+    const held = condition === undefined ? undefined : this.hold(parsed, condition)
+    return held === undefined ? this.readAt(read, parsed) : held.then(() => this.readAt(read, parsed))
+  }
+
+  async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
+    const parsed = checkedOid(oid)
+    await this.change(async (unit) => {
+      if (condition !== undefined) await checkCondition(unit, parsed, condition)
+      await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
+    }, parsed)
+  }
+
+  async deleteObject(oid: string, condition?: Condition): Promise<void> {
+    const parsed = checkedOid(oid)
+    await this.change(async (unit) => {
+      if (condition !== undefined) await checkCondition(unit, parsed, condition)
+      await deleteObject(unit, { oid: parsed })
+    }, parsed)
+  }
+
+  async listIndexes(): Promise<IndexRecord[]> {
+    return this.readAt(listIndexRecords)
+  }
+
+  async readIndex(name: string): Promise<IndexRecord> {
+    return this.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
+  }
+}
