@@ -61,7 +61,7 @@ export async function runTransaction<T>(
     }
     if (isRehearsed) {
       await runIn(transaction.rehearsal(), true)
-      transaction.rewind()
+      transaction.restartAllocations()
       memory.keepAgain(0)
     }
     return runIn(transaction, false)

@@ -24,7 +24,7 @@ import { deleteClass } from '../schema/delete-class.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
-import { Tape, Transaction } from '../transaction/transaction.ts'
+import { AllocationLog, Transaction } from '../transaction/transaction.ts'
 import { linkFormOf } from '../types/attribute-place.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
@@ -90,7 +90,7 @@ async function checkInTransaction(
   { snapshot, catalog, limits, containers, session }: DryRunContext,
   plan: TransactionalAlter,
 ): Promise<Checked> {
-  const transaction = new Transaction(snapshot, true, new Tape())
+  const transaction = new Transaction(snapshot, true, new AllocationLog())
   const objects = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session, undefined)
   const context = { transaction, catalog, containers, limits, objects }
   const { losses } = await prepareTypeChanges(context, plan, plan.isLossAllowed)

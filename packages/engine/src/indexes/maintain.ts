@@ -46,7 +46,7 @@ export async function maintainIndexes(transaction: Transaction, changes: readonl
     } else transaction.delete(removal.entry.key)
     if (isLook(position)) await slice.breath()
   }
-  const left = transaction.isCareful ? await withoutTakenKeys(transaction, additions, slice) : additions
+  const left = transaction.isRetry ? await withoutTakenKeys(transaction, additions, slice) : additions
   for (const [position, { change, entry }] of left.entries()) {
     if (entry.isExclusive) transaction.expectAbsent(entry.key)
     transaction.put(entry.key, oidBytes(change.oid))

@@ -5,7 +5,7 @@ import { readSkewRetriesMax } from '../limits.ts'
 import { MomentPassed } from '../store/moment-passed.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
 import { awaitCommitsUnderWay, mayBeReadSkew } from '../store/with-snapshot.ts'
-import { type CommitSize, OwnWriteConflict, Tape, Transaction } from './transaction.ts'
+import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
 export interface TransactOptions {
@@ -32,7 +32,7 @@ export async function transact<T>(
   body: (transaction: Transaction) => Awaitable<T>,
   { first = [], signal, size, memory, onCommitted }: TransactOptions = {},
 ): Promise<T> {
-  const tape = new Tape()
+  const allocations = new AllocationLog()
   const kept = memory?.keptBytes ?? 0
   const turns = new Turns(store, signal)
   let skewRetries = 0
@@ -43,16 +43,16 @@ export async function transact<T>(
       if (turn !== undefined) await turn
       if (isSkewed) await awaitCommitsUnderWay(store)
       isSkewed = false
-      // A careful attempt reads more than what is usual.
+      // A retry reads more than the first attempt.
       const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
       memory?.keepAgain(kept)
-      const transaction = new Transaction(snapshot, attempt > 1, tape, size, memory)
+      const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory)
       let result: T
       try {
         result = await body(transaction)
       } catch (error) {
-        // A careful attempt reads what this one only expected, and so tells the client what contradicts what.
-        if (error instanceof OwnWriteConflict && !transaction.isCareful) continue
+        // A retry reads what this attempt only expected, and so can tell the client the cause.
+        if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
         if (error instanceof MomentPassed) continue
         if (mayBeReadSkew(store, error) && attempt < attemptsMax && ++skewRetries <= readSkewRetriesMax) {
           isSkewed = true

@@ -20,7 +20,7 @@ import { inParts, openTimeSlice } from '../store/time-slice.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import { OwnWrites } from './own-writes.ts'
 
-/** Thrown where a transaction's own writes already contradict what it expects; a careful attempt finds the reason. */
+/** Thrown where a transaction's own writes already contradict what it expects; a retry finds the cause. */
 export class OwnWriteConflict extends Error {
   readonly key: Bytes
 
@@ -58,12 +58,12 @@ export class Transaction {
    * False at the first attempt, which expects rather than reads. True after a commit failed: the attempt then
    * reads what it would only have expected, so that it finds the reason and can tell it.
    */
-  readonly isCareful: boolean
+  readonly isRetry: boolean
   /** Which of a batch's operations is under way: each has allocations of its own, also where others are left out. */
   operation = 0
   /** Of the request: charged with what is written, expected and loaded. */
   readonly memory: RequestMemory | undefined
-  private readonly tape: Tape
+  private readonly allocations: AllocationLog
   private readonly size: CommitSize
   private writtenBytes = 0
   /** The last of each key, in the order of the first. */
@@ -88,22 +88,22 @@ export class Transaction {
 
   constructor(
     snapshot: Snapshot,
-    isCareful: boolean,
-    tape: Tape,
+    isRetry: boolean,
+    allocations: AllocationLog,
     size: CommitSize = defaultEngineLimits,
     memory?: RequestMemory,
   ) {
     this.size = size
     this.snapshot = snapshot
     this.memory = memory
-    this.isCareful = isCareful
-    this.tape = tape
-    tape.rewind()
+    this.isRetry = isRetry
+    this.allocations = allocations
+    allocations.restart()
   }
 
   /** An allocation (such as an OID) that a further attempt takes over; `scope`: what it can stand in for, such as a class. */
   allocate<T>(scope: number, make: () => Awaitable<T>): Awaitable<T> {
-    return this.tape.play(`${this.operation} ${scope}`, make)
+    return this.allocations.replayOrRecord(`${this.operation} ${scope}`, make)
   }
 
   /**
@@ -111,12 +111,12 @@ export class Transaction {
    * allocates is taken over by this one, operation by operation.
    */
   rehearsal(): Transaction {
-    return new Transaction(this.snapshot, true, this.tape, this.size, this.memory)
+    return new Transaction(this.snapshot, true, this.allocations, this.size, this.memory)
   }
 
   /** After a rehearsal, before anything is allocated here. */
-  rewind(): void {
-    this.tape.rewind()
+  restartAllocations(): void {
+    this.allocations.restart()
   }
 
   get hasChanges(): boolean {
@@ -324,15 +324,15 @@ export class Transaction {
 }
 
 /** The allocations of an operation, in order by scope, kept over its attempts. */
-export class Tape {
+export class AllocationLog {
   private readonly recorded = new Map<string, unknown[]>()
   private readonly positions = new Map<string, number>()
 
-  rewind(): void {
+  restart(): void {
     this.positions.clear()
   }
 
-  play<T>(scope: string, make: () => Awaitable<T>): Awaitable<T> {
+  replayOrRecord<T>(scope: string, make: () => Awaitable<T>): Awaitable<T> {
     let recorded = this.recorded.get(scope)
     if (recorded === undefined) {
       recorded = []

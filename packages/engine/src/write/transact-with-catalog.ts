@@ -55,7 +55,7 @@ export function transactWithCatalog<T>(
     }
   }
   const attempt = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
-    const isAssuming = mayAssume && !store.facts.readsAreImmediate && !transaction.isCareful
+    const isAssuming = mayAssume && !store.facts.readsAreImmediate && !transaction.isRetry
     const assumed = isAssuming ? catalogs.latest : undefined
     const result = await (assumed === undefined
       ? checked(transaction, recorder)

@@ -111,10 +111,10 @@ export class UnitOfWork {
     return formats
   }
 
-  /** A first attempt only expects that they are there; a careful one looks. */
+  /** A first attempt only expects that they are there; a retry looks. */
   private async findAbsent(oids: readonly Oid[]): Promise<Set<Oid>> {
     const absent = new Set<Oid>()
-    if (!this.transaction.isCareful) return absent
+    if (!this.transaction.isRetry) return absent
     await inParts(oids, objectsAtOnce, async (part) => {
       const { values } = await this.transaction.read(part.map(objectKey))
       for (const [i, oid] of part.entries()) if (values[i] === undefined) absent.add(oid)
@@ -143,7 +143,7 @@ export class UnitOfWork {
         `Attribute ${place.attributeName} of class ${place.className} refers to objects of class ${wanted}, but ${target} is of class ${cls.name}.`,
       )
     }
-    if (known === undefined && this.transaction.isCareful) {
+    if (known === undefined && this.transaction.isRetry) {
       const { values } = await this.transaction.read([objectKey(target)])
       if (values[0] === undefined) throw this.noSuchObject(target, place)
     }

@@ -19,7 +19,7 @@ it.skipIf(isOnPostgres)('at the first attempt', async () => {
   await fc.assert(property, { numRuns: 15 * runs, ...seed, endOnFailure: true })
 })
 
-it.skipIf(isOnPostgres)('at a careful attempt', async () => {
+it.skipIf(isOnPostgres)('at a retry', async () => {
   const property = fc.asyncProperty(sequences, async (operations) => {
     const store = audited(eachCommitFailsOnce(await openMemoryStore()))
     const fd = await openFd(store)

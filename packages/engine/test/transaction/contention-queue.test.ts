@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { queueTurnMsMax, reservationMsMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { ContentionQueue, type Place } from '../../src/transaction/contention-queue.ts'
-import { Tape, Transaction } from '../../src/transaction/transaction.ts'
+import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -102,7 +102,7 @@ async function untilQuiet(look: () => void): Promise<void> {
 it('turns come in order of arrival, one at a time, never later than those before may take, and end', async () => {
   const snapshot = await (await openMemoryStore()).snapshot()
   const property = fc.asyncProperty(visits, async (given) => {
-    const scene = new Scene(new Transaction(snapshot, true, new Tape()))
+    const scene = new Scene(new Transaction(snapshot, true, new AllocationLog()))
     for (const visit of given) setTimeout(() => scene.arrive(visit), visit.atMs)
     await untilQuiet(() => {
       for (const line of ['a', 'b', reserved]) scene.check(line)
@@ -120,7 +120,7 @@ it('each waits for those before it alone, and for each of them no longer than a 
   const snapshot = await (await openMemoryStore()).snapshot()
   const lines = fc.record({ line: fc.constantFrom('a', reserved), needs: fc.array(ms(12_000), { maxLength: 12 }) })
   const property = fc.asyncProperty(lines, async ({ line, needs }) => {
-    const scene = new Scene(new Transaction(snapshot, true, new Tape()))
+    const scene = new Scene(new Transaction(snapshot, true, new AllocationLog()))
     const turnMsMax = line === reserved ? reservationMsMax : queueTurnMsMax
     const startedAt = performance.now()
     const begunAt: number[] = []

@@ -17,7 +17,7 @@ import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { contentionQueueOf } from '../../src/transaction/contention-queue.ts'
 import { transact } from '../../src/transaction/transact.ts'
-import { Tape, Transaction } from '../../src/transaction/transaction.ts'
+import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
 import { Turns } from '../../src/transaction/turns.ts'
 
 beforeEach(() => {
@@ -185,9 +185,9 @@ it('a transaction too slow for a reservation, held back by one of others after e
   const store = await openMemoryStore()
   const queue = contentionQueueOf(store)
   const snapshot = await store.snapshot()
-  const slow = new Transaction(snapshot, true, new Tape())
+  const slow = new Transaction(snapshot, true, new AllocationLog())
   slow.put(keyOf(1), Buffer.from('slow'))
-  const other = new Transaction(snapshot, true, new Tape())
+  const other = new Transaction(snapshot, true, new AllocationLog())
   other.expectPresent(keyOf(1))
   const turns = new Turns(store, undefined)
   const attemptMs = reservationMsMax + 1_000

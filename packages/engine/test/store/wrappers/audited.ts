@@ -45,7 +45,7 @@ interface Reads {
 export function audited(store: Store): AuditedStore {
   const uncovered = new Set<string>()
   /** After a commit that failed: the next attempt also reads what the first only expects to be there. */
-  let isCareful = false
+  let isRetry = false
   let reads: Reads = { values: new Map(), ranges: [] }
   return {
     ...store,
@@ -62,8 +62,8 @@ export function audited(store: Store): AuditedStore {
       const expected = new Expected(commit)
       const outcome = await store.commit(commit)
       if (!expected.isOf(catalogVersionKey)) return outcome
-      if (outcome.isCommitted) for (const read of uncoveredReads(reads, expected, isCareful)) uncovered.add(read)
-      isCareful = !outcome.isCommitted
+      if (outcome.isCommitted) for (const read of uncoveredReads(reads, expected, isRetry)) uncovered.add(read)
+      isRetry = !outcome.isCommitted
       return outcome
     },
   }
@@ -164,13 +164,13 @@ class Expected {
   }
 }
 
-function uncoveredReads({ values, ranges }: Reads, expected: Expected, isCareful: boolean): string[] {
+function uncoveredReads({ values, ranges }: Reads, expected: Expected, isRetry: boolean): string[] {
   const found: string[] = []
   for (const { key, value } of values.values()) {
     if (isTakenForGranted(key)) continue
     if (value === undefined) {
       if (!expected.absence(key)) found.push(`the absence of ${nameOf(key)}`)
-    } else if (!isValueExpected(key, value, expected, isCareful)) found.push(`the value of ${nameOf(key)}`)
+    } else if (!isValueExpected(key, value, expected, isRetry)) found.push(`the value of ${nameOf(key)}`)
   }
   for (const { range, entries } of ranges) {
     const { from = Buffer.alloc(0) } = range
@@ -184,17 +184,17 @@ function uncoveredReads({ values, ranges }: Reads, expected: Expected, isCareful
       continue
     }
     for (const { key, value } of entries) {
-      if (isElement(key) || isValueExpected(key, value, expected, isCareful)) continue
+      if (isElement(key) || isValueExpected(key, value, expected, isRetry)) continue
       found.push(`the value of ${nameOf(key)} within a range`)
     }
   }
   return found
 }
 
-function isValueExpected(key: Bytes, value: Bytes, expected: Expected, isCareful: boolean): boolean {
+function isValueExpected(key: Bytes, value: Bytes, expected: Expected, isRetry: boolean): boolean {
   if (expected.value(key, value)) return true
   if (key[0] !== keySpace.object && expected.isDeleted(key)) return true
-  return (isCareful || expected.isLinking(key)) && expected.presence(key)
+  return (isRetry || expected.isLinking(key)) && expected.presence(key)
 }
 
 const containerKeyBytes = 5
