@@ -1,4 +1,4 @@
-/** Every number that bounds something in the engine, with its unit in its name (REST interface, section 1, Limits). */
+/** Every number that bounds something in the engine, with its unit in its name (contract 1.5). */
 import { assert } from './errors.ts'
 
 export interface EngineLimits {

@@ -74,7 +74,7 @@ const writer = new KeyWriter()
 
 /**
  * Parts, a digest of the full parts if any was cut, and the OID unless the index is unique and no part is null or
- * 0-0-0-0 (REST interface, section 6). So two objects share an exclusive key exactly when their full values are equal.
+ * 0-0-0-0 (contract 6.1.6). So two objects share an exclusive key exactly when their full values are equal.
  */
 export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
   const keyed = keyValues(format, values)

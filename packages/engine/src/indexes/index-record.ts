@@ -1,4 +1,4 @@
-/** Indexes as replies show them: their definition, and how many entries they have (REST interface, section 6). */
+/** Indexes as replies show them: their definition, and how many entries they have (contract 6). */
 import { AshlarError } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'

@@ -27,7 +27,7 @@ interface EntryChange {
 
 /**
  * Puts and deletes the entries of all indexes that cover the changed objects.
- * Throws UniqueViolation (REST interface, section 6: unique means the full values; null and 0-0-0-0 do not count).
+ * Throws UniqueViolation (contract 6.1.6: unique means the full values; null and 0-0-0-0 do not count).
  */
 export async function maintainIndexes(transaction: Transaction, changes: readonly IndexedChange[]): Promise<void> {
   const removals: EntryChange[] = []

@@ -1,4 +1,4 @@
-/** An object as replies show it (REST interface, section 4): flat, in schema order, superclass attributes first. */
+/** An object as replies show it (contract 4.1.5): flat, in schema order, superclass attributes first. */
 
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'

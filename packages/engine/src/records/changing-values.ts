@@ -1,4 +1,4 @@
-/** Values of attributes whose type is changing: what is written meanwhile has to fit (REST interface, sections 5 and 9). */
+/** Values of attributes whose type is changing: what is written meanwhile has to fit (contract 5.3). */
 import { AshlarError } from '../errors.ts'
 import { shownValue } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'

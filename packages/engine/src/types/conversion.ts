@@ -1,4 +1,4 @@
-/** How stored values follow a change of their attribute's type (REST interface, section 5). Pure: what a value becomes. */
+/** How stored values follow a change of their attribute's type (contract 5.3). Pure: what a value becomes. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { unreachable } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Reads the fields of a type definition: words in any case, with their defaults (REST interface, sections 1 and 3). */
+/** Reads the fields of a type definition: words in any case, with their defaults (contract 3.1). */
 import { shownValue, type TypeDefinition, ValueError } from './logical-type.ts'
 
 /** One of the allowed words, written as in `allowed`. An absent or null field takes the default. */

@@ -1,4 +1,4 @@
-/** Words for types that clients of the original use: `Float`, and `ooMap` for NameToReferenceMap (DO, section 5). */
+/** Words for types that clients of the original use: `Float`, and `ooMap` for NameToReferenceMap. */
 import type { TypeDefinition } from './logical-type.ts'
 
 /** The definition in the words of today. A float is a real, of 32 bits unless it says otherwise. */

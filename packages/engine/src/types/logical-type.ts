@@ -4,7 +4,7 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import type { KeyForm, KeyWriter } from '../bytes/key-writer.ts'
 import type { AttributeNumber, ClassNumber, LogicalTypeName, TypeSpec } from './type-spec.ts'
 
-/** The JSON fields of an attribute definition that belong to its type (interface, 2.3; attributeName is not among them). */
+/** The JSON fields of an attribute definition that belong to its type (attributeName is not among them). */
 export type TypeDefinition = { readonly [field: string]: unknown }
 
 /** How a definition finds the classes and attributes it names, also those defined in the same batch. */

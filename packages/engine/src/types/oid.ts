@@ -16,7 +16,7 @@ const dash = 0x2d
 const zero = 0x30
 const quote = 0x22
 
-/** Undefined for what is not an OID (REST interface, section 4). */
+/** Undefined for what is not an OID (contract 4.1.11). */
 export function parseOid(text: string): Oid | undefined {
   let parts = 1
   let part = 0

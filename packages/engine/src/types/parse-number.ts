@@ -1,4 +1,4 @@
-/** Numbers given as such or as quoted text (REST interface, section 1). */
+/** Numbers given as such or as quoted text (contract 1.2.6). */
 import { nearestDouble } from './hidden-fraction.ts'
 import { shownValue, ValueError } from './logical-type.ts'
 

@@ -130,7 +130,7 @@ export class UnitOfWork {
 
   /**
    * The format of the object that a newly set reference names. It must exist and be of the referenced class or a
-   * subclass (REST interface, section 4). Throws InvalidReference.
+   * subclass (contract 4.4.1). Throws InvalidReference.
    */
   async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferencePlace): Promise<ClassFormat> {
     const known = this.objects.known(target)

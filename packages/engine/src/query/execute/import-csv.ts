@@ -1,4 +1,4 @@
-/** IMPORT CSV: the rows of a file below the directory that the server was given (DO, section 3). */
+/** IMPORT CSV: the rows of a file below the directory that the server was given. */
 import { createReadStream } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'

@@ -1,4 +1,4 @@
-/** SKIP and TAKE, by number or as long as a predicate is true (DO, section 4). */
+/** SKIP and TAKE, by number or as long as a predicate is true. */
 import type { LimiterPlan } from '../plan/plan-select.ts'
 import { queryError } from '../query-error.ts'
 import { constantOf } from './access-oids.ts'

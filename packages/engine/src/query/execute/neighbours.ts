@@ -1,4 +1,4 @@
-/** The edges at a vertex: what an object refers to, and what refers to it (DO, section 4, Graph patterns). */
+/** The edges at a vertex: what an object refers to, and what refers to it. */
 
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { indexKeyFormat } from '../../indexes/index-key.ts'

@@ -1,4 +1,4 @@
-/** From qualifying rows to the rows of the reply: GROUP BY, ORDER BY, SKIP, TAKE (DO, section 4). */
+/** From qualifying rows to the rows of the reply: GROUP BY, ORDER BY, SKIP, TAKE. */
 import { type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
 import type { ClausesPlan } from '../plan/plan-select.ts'
 import { groupRows } from './group-rows.ts'
