@@ -144,6 +144,10 @@ export class KeyWriter {
       return
     }
     const source = Buffer.from(value, 'utf8')
+    if (this.textCharactersMax === Number.POSITIVE_INFINITY && bytesMax === Number.POSITIVE_INFINITY) {
+      this.wholeText(source)
+      return
+    }
     const start = to.length
     let characters = 0
     let at = 0
@@ -159,6 +163,19 @@ export class KeyWriter {
       if (source[at] === 0) to.writeByte(nulEscape)
       at += width
     }
+    this.endText(wholeEnd)
+  }
+
+  /** In runs between NULs: byte by byte, a digest of 1 MiB would hold the event loop for 100 ms. */
+  private wholeText(source: Buffer): void {
+    const { to } = this
+    let from = 0
+    for (let nul = source.indexOf(0); nul >= 0; nul = source.indexOf(0, from)) {
+      to.writeBytes(source.subarray(from, nul + 1))
+      to.writeByte(nulEscape)
+      from = nul + 1
+    }
+    to.writeBytes(source.subarray(from))
     this.endText(wholeEnd)
   }
 

@@ -1,6 +1,6 @@
 /** Key parts: byte order is value order, and no part runs into the next. */
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { KeyWriter } from '../../src/bytes/key-writer.ts'
 import { runs } from './property-runs.ts'
 
@@ -160,6 +160,30 @@ describe('texts', () => {
     ['é', [0x01, 0xc3, 0xa9, 0, 1]],
   ])('%j is stored as %j', (value, bytes) => {
     expect([...keyOf((key) => key.text(value))]).toEqual(bytes)
+  })
+})
+
+describe('long texts', () => {
+  it('are the same bytes whole as with limits that they do not reach', () => {
+    fc.assert(
+      fc.property(text, fc.integer({ min: 0, max: 40 }), (value, times) => {
+        const long = value.repeat(times)
+        const limited = (key: KeyWriter): void => {
+          key.textCharactersMax = 1_000_000
+          key.textBytesMax = 1_000_000
+          key.text(long)
+        }
+        expect(keyOf((key) => key.text(long))).toEqual(keyOf(limited))
+      }),
+      runs(500),
+    )
+  })
+
+  it('are written whole in pieces, not byte by byte', () => {
+    const key = new KeyWriter()
+    const writeByte = vi.spyOn(key.to, 'writeByte')
+    key.text(`${'x'.repeat(100_000)}\u0000${'é'.repeat(100_000)}`)
+    expect(writeByte.mock.calls.length).toBeLessThan(10)
   })
 })
 
