@@ -69,7 +69,7 @@ export const defaultServerLimits: ServerLimits = {
   statementsPerAddressMax: 4,
   queuedStatementsMax: 100,
   queuedStatementsPerAddressMax: 75,
-  statementQueueMsMax: 1_000,
+  statementQueueMsMax: 500,
   backgroundRunsMax: 4,
   stopMsMax: 10_000,
   stopBodyMsMax: 2_000,

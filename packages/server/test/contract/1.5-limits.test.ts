@@ -132,8 +132,8 @@ rule('1.5.13', 'a body of 8 kB that is 8 MiB of empty objects is refused for its
 rule('1.5.14', 'what a request holds in memory, by every way in', async () => {
   expect((await server.get('/v1/fd')).json.limits).toMatchObject({
     statementBytesMax: 256 * 2 ** 20,
-    transactionBytesMax: 512 * 2 ** 20,
-    statementsBytesMax: 768 * 2 ** 20,
+    transactionBytesMax: 384 * 2 ** 20,
+    statementsBytesMax: 384 * 2 ** 20,
     textCharactersMax: 16 * 2 ** 20,
   })
   await narrowFd.define(classOf('Held', { text: 'string' }))

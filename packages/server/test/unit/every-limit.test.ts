@@ -55,6 +55,7 @@ const provoked: { readonly [Name in keyof Limits]?: Provoked } = {
     ask: { method: 'POST', url: '/v1/index', body: index('n', 's') },
   },
   queryCharactersMax: { value: 200, ...unprocessable, ask: query(`SHOW ${'1 + '.repeat(100)}1`) },
+  statementTokensMax: { value: 100, ...unprocessable, ask: query(`SHOW ${'1 + '.repeat(100)}1`) },
   sortedRowsMax: { value: 1, ...unprocessable, ask: query('FROM T ORDER BY n RETURN n') },
   statementBytesMax: { value: 2_000, ...unprocessable, ask: query('SHOW UPPER($x)', { x: 'x'.repeat(5_000) }) },
   transactionBytesMax: { value: 3_000, ...unprocessable, ask: query('UPDATE T SET s TO $x', { x: 'x'.repeat(5_000) }) },
