@@ -16,6 +16,8 @@ const notOfTheStore = [
   '**/query/parse/**',
   // Expressions of values that have been read; those stay whose comparisons and nulls become ranges of an index.
   '**/expressions/{arithmetic,bits,cast,date,logical,math,regular-expression,text}.test.ts',
+  // What a change of class costs, counted on the store in memory.
+  '**/ddl/alter-costs.test.ts',
   // The text of a statement, and the form of its reply.
   '**/statements/{dialect,text-formats}.test.ts',
 ]
@@ -41,8 +43,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'postgres',
-          // Its files share a process a core, and what they import: they keep no state at the top of a module.
-          isolate: false,
           exclude: notOfTheStore,
           include: [
             'packages/server/test/contract/*.test.ts',
