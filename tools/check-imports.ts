@@ -39,6 +39,7 @@ const engineRanks: Ranks = {
 const serverRanks: Ranks = {
   'version.ts': 0,
   'limits.ts': 0,
+  'heap.ts': 0,
   'dialect.ts': 0,
   errors: 0,
   wire: 0,

@@ -12,6 +12,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
+import { collectSooner } from './heap.ts'
 import { buildServer } from './http/server.ts'
 import { defaultServerLimits } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
@@ -70,7 +71,7 @@ async function openAll(
   logger: Logger,
 ): Promise<FederatedDatabase[]> {
   const opened: FederatedDatabase[] = []
-  const memory = new MemoryPool()
+  const memory = new MemoryPool(collectSooner)
   try {
     for (const { alias, store, dialect = 'ashlar' } of configured) {
       const options = {

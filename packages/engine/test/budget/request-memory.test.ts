@@ -83,4 +83,16 @@ describe('the clock of the work', () => {
     expect(clock.isOver).toBe(true)
     expect(clock.restarted().isOver).toBe(false)
   })
+
+  it('tells when requests begin to hold much together, and when they no longer do', () => {
+    const told: boolean[] = []
+    const pool = new MemoryPool((isMuch) => told.push(isMuch))
+    pool.take(60 * megabyte, 100 * megabyte)
+    expect(told).toEqual([])
+    pool.take(8 * megabyte, 100 * megabyte)
+    pool.take(8 * megabyte, 100 * megabyte)
+    expect(told).toEqual([true])
+    pool.giveBack(30 * megabyte)
+    expect(told).toEqual([true, false])
+  })
 })

@@ -3,12 +3,10 @@ import cluster from 'node:cluster'
 import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
 import { Worker } from '../workers/worker.ts'
-import { boundHeapGrowth } from './heap.ts'
 import { logBytes, openLog, sharedLogBytes } from './log.ts'
 import { startLine, stopOnSignals } from './process.ts'
 
 export async function serveAlone(config: Config): Promise<void> {
-  boundHeapGrowth()
   const log = openLog(config.logLevel, logBytes)
   const server = await startServer(config, log.logger)
   stopOnSignals(server.stop)
@@ -20,7 +18,6 @@ export async function serveAlone(config: Config): Promise<void> {
 }
 
 export async function serveAsWorker(): Promise<void> {
-  boundHeapGrowth()
   const worker = new Worker()
   try {
     const config = await worker.configured()
