@@ -6,9 +6,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { EntryChecks } from '../packages/engine/src/store/lmdb/entry-checks.ts'
-import type { Environment } from '../packages/engine/src/store/lmdb/environment.ts'
 import { alwaysOpenGate } from '../packages/engine/src/store/lmdb/gate.ts'
 import { type GroupCommit, openGroupCommit } from '../packages/engine/src/store/lmdb/group-commit.ts'
+import type { Environment } from '../packages/engine/src/store/lmdb/lmdb-js.ts'
 import { openEnvironment } from '../packages/engine/src/store/lmdb/open-environment.ts'
 
 const [roundsWord = '30', parent = tmpdir()] = process.argv.slice(2)

@@ -62,9 +62,6 @@ const serverRanks: Ranks = {
 
 const ranksOf: Readonly<Record<string, Ranks>> = { engine: engineRanks, server: serverRanks }
 
-/** The packages in which no files import each other in a circle; within rooms of the engine some still do. */
-const withoutCycles = ['server', 'client']
-
 /** The packages that each package may import. */
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
@@ -89,8 +86,7 @@ export function checkImports(files: ProjectFiles): CheckResult {
     const source = parseSource(file, text)
     for (const { specifier, line } of importsOf(source)) {
       imports++
-      if (specifier.startsWith('.') && withoutCycles.includes(name))
-        targets.set(file, [...(targets.get(file) ?? []), targetOf(file, specifier)])
+      if (specifier.startsWith('.')) targets.set(file, [...(targets.get(file) ?? []), targetOf(file, specifier)])
       const ranks = ranksOf[name]
       const message = packageRule(name, file, specifier) ?? (ranks && rankRule(name, ranks, file, specifier))
       if (message !== undefined) findings.push({ file, line, message })

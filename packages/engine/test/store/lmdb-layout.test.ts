@@ -2,8 +2,9 @@
 import { open } from 'lmdb'
 import { describe, expect, it } from 'vitest'
 import { copyStore } from '../../src/store/copy-store.ts'
+import type { RootDatabase } from '../../src/store/lmdb/lmdb-js.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
-import { entriesKeys, openEntries, type RootDatabase } from '../../src/store/lmdb/storage-layout.ts'
+import { entriesKeys, openEntries } from '../../src/store/lmdb/storage-layout.ts'
 import { commitOf, entriesIn, put } from './bytes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 

@@ -1,9 +1,9 @@
 /** The store on LMDB keeps the promises of a store. */
 import { describe, expect, it } from 'vitest'
 import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
-import type { Environment } from '../../src/store/lmdb/environment.ts'
 import { alwaysOpenGate } from '../../src/store/lmdb/gate.ts'
 import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
+import type { Environment } from '../../src/store/lmdb/lmdb-js.ts'
 import type { Bytes } from '../../src/store/store.ts'
 import { absent, bytes, commitOf, entriesIn, present, put } from './bytes.ts'
 import { storeConformance } from './conformance.ts'

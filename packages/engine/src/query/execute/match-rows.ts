@@ -6,40 +6,13 @@ import { addCounts, type OperatorPlan, operatorPlan } from '../plan/operator-pla
 import type { MatchPlan, PredicatePlan, VertexPlan } from '../plan/plan-match.ts'
 import type { Edge } from '../values/edge.ts'
 import { evaluateRows } from './evaluate-rows.ts'
+import { type MatchRow, matchRowKind } from './match-row.ts'
 import { Neighbours, type Step } from './neighbours.ts'
 import { type ChosenAccess, chooseAccess, objectRows } from './object-rows.ts'
-import { ObjectView } from './object-view.ts'
+import type { ObjectView } from './object-view.ts'
 import { edgeKey, isAllowed, isDecidedAtEnd, mayBeMetAgain, repeatsVertices } from './path-modes.ts'
-import type { RowKind } from './row.ts'
 import type { Run } from './run.ts'
 import type { StatementContext } from './statement-context.ts'
-
-/** The slots of one match, and for each pattern its vertices so far and the edges of each of its edge patterns. */
-export interface MatchRow {
-  readonly slots: readonly unknown[]
-  readonly visited: readonly (readonly Oid[])[]
-  readonly edges: readonly (readonly (readonly Edge[] | undefined)[])[]
-}
-
-const slotBytes = 100
-/** Objects whose records are in the size of a row already: many rows may share them. */
-const counted = new WeakSet<ObjectView>()
-
-export const matchRowKind: RowKind<MatchRow> = {
-  enter(run, row) {
-    const slots = row?.slots
-    for (let i = 0; i < run.slots.length; i++) run.slots[i] = slots?.[i]
-  },
-  bytesOf({ slots }) {
-    let bytes = slots.length * slotBytes
-    for (const held of slots) {
-      if (!(held instanceof ObjectView) || counted.has(held)) continue
-      counted.add(held)
-      bytes += held.record.length
-    }
-    return bytes
-  },
-}
 
 type Batches = AsyncIterable<readonly MatchRow[]>
 

@@ -4,7 +4,7 @@ import type { PathMode } from '../ast.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
 import type { MatchPlan, VertexPlan } from '../plan/plan-match.ts'
 import type { Edge } from '../values/edge.ts'
-import type { MatchRow } from './match-rows.ts'
+import type { MatchRow } from './match-row.ts'
 import type { ObjectView } from './object-view.ts'
 
 export function repeatsVertices(mode: PathMode): boolean {

@@ -1,12 +1,12 @@
 /** What the rows of an operator take, noted batch by batch. */
-import type { SnapshotReader } from '../execute/snapshot-reader.ts'
 import { newMeasures, type OperatorPlan } from '../plan/operator-plan.ts'
+import type { ReadCounts } from './statement-probe.ts'
 
 /** `nowMs`: see `StatementProbe`. Rows are asked for one operator after the other: what lies below is included. */
 export async function* measuredRows<T>(
   batches: AsyncIterable<T>,
   operator: OperatorPlan,
-  reader: SnapshotReader,
+  reader: ReadCounts['reader'],
   nowMs: () => number,
 ): AsyncGenerator<T> {
   operator.measured ??= newMeasures()

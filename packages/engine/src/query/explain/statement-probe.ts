@@ -1,7 +1,12 @@
 /** What EXPLAIN notes of one statement: its operators with what they have counted, and the statements within it. */
 import type { Statement } from '../ast.ts'
-import type { StatementContext } from '../execute/statement-context.ts'
 import { addCounts, type Measures, newMeasures, type OperatorPlan } from '../plan/operator-plan.ts'
+
+/** What a context that the statement reads with has counted. */
+export interface ReadCounts {
+  readonly reader: { readonly objectsRead: number; readonly linksRead: number }
+  readonly entriesCounted: number
+}
 
 export class StatementProbe {
   readonly statement: Statement
@@ -21,7 +26,7 @@ export class StatementProbe {
   root: OperatorPlan | undefined
   /** By shape: the access path may be another one each time that the statement is carried out. */
   private readonly plans = new Map<string, OperatorPlan>()
-  private contexts: StatementContext[] = []
+  private contexts: ReadCounts[] = []
 
   constructor(statement: Statement, nowMs?: () => number) {
     this.statement = statement
@@ -37,8 +42,7 @@ export class StatementProbe {
     return part
   }
 
-  /** A context that the statement reads with. */
-  reads(context: StatementContext): void {
+  reads(context: ReadCounts): void {
     this.contexts.push(context)
   }
 

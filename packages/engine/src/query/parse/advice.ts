@@ -1,5 +1,16 @@
 /** What somebody who comes from another language may have meant by a token that does not fit. */
-import type { TokenCursor } from './token-cursor.ts'
+import type { Token } from './token.ts'
+
+/** What is asked of the place where the parser is. */
+interface Place {
+  /** The next token in capitals, if it could be a keyword. */
+  wordAt(): string | undefined
+  isSymbol(text: string): boolean
+  /** The token before the next one. */
+  previous(): Token | undefined
+  /** The same where it was taken for the name of an attribute. */
+  lastName(): Token | undefined
+}
 
 /** By words that do not fit where they stand. */
 const words: Readonly<Record<string, string>> = {
@@ -21,7 +32,7 @@ const words: Readonly<Record<string, string>> = {
 const clauseWords: readonly string[] = ['FROM', 'WHERE', 'RETURN', 'ORDER', 'GROUP', 'TO', 'SET']
 
 /** Of the next token, which does not fit; undefined where there is nothing to say. */
-export function advice(cursor: TokenCursor): string | undefined {
+export function advice(cursor: Place): string | undefined {
   const word = cursor.wordAt()
   const known = word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined
   if (known !== undefined) return known
@@ -36,7 +47,7 @@ export function advice(cursor: TokenCursor): string | undefined {
 }
 
 /** `<>`, `=<`, `=>`, `===`. */
-function misspeltComparison(cursor: TokenCursor): string | undefined {
+function misspeltComparison(cursor: Place): string | undefined {
   const before = cursor.previous()?.text
   if (cursor.isSymbol('>') && before === '<') return 'unequal is written !='
   if (cursor.isSymbol('<') && before === '=') return 'at most is written <='
@@ -48,7 +59,7 @@ function misspeltComparison(cursor: TokenCursor): string | undefined {
 const lateWords: readonly string[] = ['WHERE', 'GROUP', 'HAVING', 'ORDER', 'SKIP', 'OFFSET', 'TAKE', 'LIMIT']
 
 /** Of a clause that stands behind the end of a statement that begins with `beginning`. */
-export function lateClause(cursor: TokenCursor, beginning: string): string | undefined {
+export function lateClause(cursor: Place, beginning: string): string | undefined {
   const word = cursor.wordAt()
   if (word === undefined || !lateWords.includes(word)) return undefined
   const clause = word === 'GROUP' || word === 'ORDER' ? `${word} BY` : word

@@ -7,8 +7,8 @@ import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
 import { queryError } from '../query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import { isLong, isMany, type ValueType } from '../values/value-type.ts'
-import type { Compiler } from './compile-expression.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
+import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, valueSteps } from './in-parts.ts'
 
 type CollectionNode = Extract<
@@ -16,7 +16,7 @@ type CollectionNode = Extract<
   { kind: 'each' | 'elementAt' | 'valueOfKey' | 'slice' | 'choose' | 'fold' | 'isEmpty' | 'elements' | 'pairs' }
 >
 
-export function compileCollection(bound: CollectionNode, compiler: Compiler): Evaluate {
+export function compileCollection(bound: CollectionNode, compiler: ExpressionCompiler): Evaluate {
   switch (bound.kind) {
     case 'each':
       return compileEach(bound, compiler)
@@ -69,7 +69,7 @@ function charged(value: unknown, { memory }: Run): unknown {
   return value
 }
 
-function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Compiler): Evaluate {
+function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: ExpressionCompiler): Evaluate {
   const collection = compiler.compile(bound.collection)
   const elements = elementsIn(bound.collection.type)
   const elementType = elementTypeOf(bound.collection.type)
@@ -96,7 +96,7 @@ function elementTypeOf(type: ValueType): ValueType {
   return isMany(type) ? type.element : type
 }
 
-function compileEach(bound: Extract<Bound, { kind: 'each' }>, compiler: Compiler): Evaluate {
+function compileEach(bound: Extract<Bound, { kind: 'each' }>, compiler: ExpressionCompiler): Evaluate {
   const flatten = isMany(bound.body.type) ? elementsIn(bound.body.type) : undefined
   return compileCollecting(bound, bound.body, compiler, (value, run, values) => {
     if (flatten === undefined) values.push(charged(value, run))
@@ -109,7 +109,7 @@ function compileEach(bound: Extract<Bound, { kind: 'each' }>, compiler: Compiler
   })
 }
 
-function compileChoose(bound: Extract<Bound, { kind: 'choose' }>, compiler: Compiler): Evaluate {
+function compileChoose(bound: Extract<Bound, { kind: 'choose' }>, compiler: ExpressionCompiler): Evaluate {
   return compileCollecting(bound, bound.predicate, compiler, (isChosen, run, values, element) => {
     if (isChosen === true) values.push(charged(element, run))
   })
@@ -119,7 +119,7 @@ function compileChoose(bound: Extract<Bound, { kind: 'choose' }>, compiler: Comp
 function compileCollecting(
   { collection, slot }: { readonly collection: Bound; readonly slot: number },
   body: Bound,
-  compiler: Compiler,
+  compiler: ExpressionCompiler,
   take: (value: unknown, run: Run, values: unknown[], element: unknown) => void,
 ): Evaluate {
   const held = compiler.compile(collection)
@@ -146,7 +146,7 @@ function compileCollecting(
 }
 
 /** From 0, negative from the end, null outside. */
-function compileElementAt(bound: Extract<Bound, { kind: 'elementAt' }>, compiler: Compiler): Evaluate {
+function compileElementAt(bound: Extract<Bound, { kind: 'elementAt' }>, compiler: ExpressionCompiler): Evaluate {
   const [collection, index] = [compiler.compile(bound.collection), compiler.compile(bound.index)]
   return (run) => {
     const [held, at] = [collection(run), index(run)]
@@ -156,7 +156,7 @@ function compileElementAt(bound: Extract<Bound, { kind: 'elementAt' }>, compiler
 }
 
 /** Half-open; ends that lie outside are moved in, as Array.slice does. */
-function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: Compiler): Evaluate {
+function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: ExpressionCompiler): Evaluate {
   const collection = compiler.compile(bound.collection)
   const from = bound.from === undefined ? undefined : compiler.compile(bound.from)
   const to = bound.to === undefined ? undefined : compiler.compile(bound.to)

@@ -17,10 +17,11 @@ import type { Edge } from '../values/edge.ts'
 import { aTypeName, isLong, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
+import type { ExpressionCompiler } from './expression-compiler.ts'
 import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 
 /** Gives out places for values that are the same for all rows of a run. */
-export class Compiler {
+export class Compiler implements ExpressionCompiler {
   readonly formats: RecordFormats
   constants = 0
   /** Given out by `inParts` and `compileLoop`. */

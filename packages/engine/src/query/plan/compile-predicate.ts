@@ -9,8 +9,8 @@ import { LongWork, type Pieces } from '../execute/work.ts'
 import { compileRegularExpression, type RegularExpression } from '../functions/regular-expression.ts'
 import { placed, queryError } from '../query-error.ts'
 import { isLong } from '../values/value-type.ts'
-import type { Compiler } from './compile-expression.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
+import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, inParts, type Places, valueSteps } from './in-parts.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>
@@ -138,7 +138,7 @@ function badPattern(run: Run, bound: Node<'matches'>, message: string): AshlarEr
 }
 
 /** ANY: one true decides. ALL: one false decides. OF: so many true ones decide. Else null where one is null. */
-export function compileQuantifier(bound: Node<'quantifier'>, compiler: Compiler): Evaluate {
+export function compileQuantifier(bound: Node<'quantifier'>, compiler: ExpressionCompiler): Evaluate {
   const collection = compiler.compile(bound.collection)
   const count = bound.count === undefined ? undefined : compiler.compile(bound.count)
   const elements = bound.test.kind === 'predicate' ? slotElements(bound.collection.type) : undefined
@@ -195,7 +195,7 @@ interface ElementTest {
   wanted?(run: Run): unknown
 }
 
-function compileElementTest(bound: Node<'quantifier'>, compiler: Compiler): ElementTest {
+function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompiler): ElementTest {
   const { test, collection } = bound
   if (test.kind === 'predicate') {
     const fill = slotFiller(collection.type, test.slot)

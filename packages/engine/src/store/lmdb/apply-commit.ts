@@ -8,7 +8,7 @@ import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lentWithChecksum } from './entry-checksum.ts'
-import type { Environment } from './environment.ts'
+import type { Environment } from './lmdb-js.ts'
 import { lmdbRange } from './lmdb-range.ts'
 
 /** Changes and expected keys of a commit that is applied at once: some milliseconds of work. */

@@ -2,7 +2,7 @@
 import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import type { Environment, ReadTransaction } from './environment.ts'
+import type { Environment, ReadTransaction } from './lmdb-js.ts'
 import type { LmdbRange } from './lmdb-range.ts'
 
 /** The transaction that reads; without it, the write transaction that is under way. */

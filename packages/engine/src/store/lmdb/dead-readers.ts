@@ -1,6 +1,6 @@
 /** Clears the reader slots of processes that were killed: LMDB keeps every page that such a slot might still read. */
 import { deadReadersMs } from '../../limits.ts'
-import type { Environment } from './environment.ts'
+import type { Environment } from './lmdb-js.ts'
 
 export class DeadReaders {
   private readonly environment: Pick<Environment, 'readerCheck'>

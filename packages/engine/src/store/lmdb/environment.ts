@@ -1,11 +1,11 @@
-/** The only settings of LMDB that are safe, and the part of lmdb-js that is used. */
+/** The only settings of LMDB that are safe. */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { open } from 'lmdb'
-import type { Awaitable, Bytes } from '../store.ts'
 import { checksumBytes } from './entry-checksum.ts'
 import { throwFailedWrites } from './failed-writes.ts'
-import { type LaidOut, openEntries, openEntriesToRead, type RootDatabase } from './storage-layout.ts'
+import type { RootDatabase } from './lmdb-js.ts'
+import { type LaidOut, openEntries, openEntriesToRead } from './storage-layout.ts'
 import { markStore } from './store-mark.ts'
 
 /** The longest key that LMDB takes with pages of 4 KiB. */
@@ -15,52 +15,6 @@ export const lmdbValueBytesMax = 16_777_216 - checksumBytes
 
 const readersMax = 2_048
 const databasesMax = 4
-
-export interface ReadTransaction {
-  done(): void
-}
-
-/** Where a walk over entries starts; it has no end. */
-export interface RangeStart {
-  readonly start: Bytes | undefined
-  readonly end: undefined
-  readonly reverse: boolean
-  readonly exclusiveStart: boolean
-  readonly transaction: ReadTransaction | undefined
-}
-
-/**
- * One named database of an environment. lmdb-js declares some of these functions without the options they take.
- * Inside the callback of `childTransaction` every read sees the transaction's own writes.
- */
-export interface Environment {
-  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentValue`. */
-  getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
-  /** Values are lent in the same way. */
-  getRange(start: RangeStart): Iterable<{ key: Buffer; value: Buffer }>
-  /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
-  put(key: Bytes, value: Bytes): unknown
-  remove(key: Bytes): unknown
-  childTransaction<T>(action: () => Awaitable<T>): Promise<T>
-  useReadTransaction(): ReadTransaction
-  resetReadTxn(): void
-  /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
-  _commitReadTxn(): void
-  readonly db: { stat(): { entryCount: number } }
-  /** Inside `childTransaction`: the number that the commit will have. */
-  getWriteTxnId(): number
-  readonly env: {
-    /** `lastTxnId`: the number of the last commit, as the file has it. */
-    info(): { lastTxnId: number }
-    /** The write transaction under way, which every read then goes through, whatever transaction it names; null where there is none. */
-    writeTxn: object | null
-  }
-  getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
-  /** Clears the reader slots of processes that are no more; answers how many. */
-  readerCheck(): number
-  backup(directory: string, compact: boolean): Promise<void>
-  close(): Promise<void>
-}
 
 const settings = {
   // A directory named `data.v2` must not be taken for a file.

@@ -5,7 +5,7 @@
 import { assert } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import { pageDamage } from './entry-checks.ts'
-import type { Environment } from './environment.ts'
+import type { Environment } from './lmdb-js.ts'
 
 /** lmdb-js sets it in the first word of its instruction when LMDB has followed that. */
 const finishedFlag = 0x1000000

@@ -5,7 +5,7 @@ import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapsh
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import type { Environment, ReadTransaction } from './environment.ts'
+import type { Environment, ReadTransaction } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
 const batchEntriesDefault = 256

@@ -1,8 +1,8 @@
 /** Makes errors of the storage into ones that tell what happened and whether the store can go on. */
 import { AshlarError, lastingFailure } from '../../errors.ts'
 import { pageDamage } from './entry-checks.ts'
-import type { Environment } from './environment.ts'
 import { FailedWrite } from './failed-writes.ts'
+import type { Environment } from './lmdb-js.ts'
 
 const inputOutputError = 5
 

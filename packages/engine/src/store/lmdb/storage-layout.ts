@@ -1,5 +1,5 @@
 /** Which layout the entries of an environment have: with checksums, or plain as in stores of earlier versions. */
-import type { Environment } from './environment.ts'
+import type { Environment, RootDatabase } from './lmdb-js.ts'
 
 const entriesName = 'entries.v2'
 const plainEntriesName = 'entries'
@@ -10,15 +10,6 @@ const marker = Buffer.from('The entries of this store have checksums; a newer ve
 
 /** As they stand in the list of databases. */
 export const entriesKeys = { plain: plainEntriesKey, checked: Buffer.from(`${entriesName}\0`), marker } as const
-
-/** The nameless database of an environment, which lists the named ones. */
-export interface RootDatabase {
-  getBinaryFast(key: Uint8Array): Buffer | undefined
-  putSync(key: Uint8Array, value: Uint8Array): boolean
-  transactionSync<T>(action: () => T): T
-  openDB(name: string, options: object): Environment | undefined
-  close(): Promise<void>
-}
 
 /** `plain`: values without checksums, which are only read. */
 export type StorageLayout = 'checked' | 'plain'

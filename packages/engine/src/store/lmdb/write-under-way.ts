@@ -8,7 +8,7 @@ import { writeSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
 import type { Awaitable } from '../store.ts'
-import type { Environment } from './environment.ts'
+import type { Environment } from './lmdb-js.ts'
 
 let underWay = 0
 /** What the process is about to end by. Node tells it only after the last moment of the process. */

@@ -1,0 +1,11 @@
+/** What the files that compile expressions ask of each other. */
+import type { RecordFormats } from '../../records/record-formats.ts'
+import type { Bound } from '../bind/bound.ts'
+import type { Evaluate } from '../execute/run.ts'
+import type { Places } from './in-parts.ts'
+
+export interface ExpressionCompiler extends Places {
+  readonly formats: RecordFormats
+  compile(bound: Bound): Evaluate
+  compileAll(bounds: readonly Bound[]): Evaluate[]
+}

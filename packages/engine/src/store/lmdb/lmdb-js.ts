@@ -1,0 +1,57 @@
+/** The part of lmdb-js that is used. */
+import type { Awaitable, Bytes } from '../store.ts'
+
+export interface ReadTransaction {
+  done(): void
+}
+
+/** Where a walk over entries starts; it has no end. */
+export interface RangeStart {
+  readonly start: Bytes | undefined
+  readonly end: undefined
+  readonly reverse: boolean
+  readonly exclusiveStart: boolean
+  readonly transaction: ReadTransaction | undefined
+}
+
+/**
+ * One named database of an environment. lmdb-js declares some of these functions without the options they take.
+ * Inside the callback of `childTransaction` every read sees the transaction's own writes.
+ */
+export interface Environment {
+  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentValue`. */
+  getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
+  /** Values are lent in the same way. */
+  getRange(start: RangeStart): Iterable<{ key: Buffer; value: Buffer }>
+  /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
+  put(key: Bytes, value: Bytes): unknown
+  remove(key: Bytes): unknown
+  childTransaction<T>(action: () => Awaitable<T>): Promise<T>
+  useReadTransaction(): ReadTransaction
+  resetReadTxn(): void
+  /** Forgets the shared read transaction, after `resetReadTxn`, so that the next one is really begun. */
+  _commitReadTxn(): void
+  readonly db: { stat(): { entryCount: number } }
+  /** Inside `childTransaction`: the number that the commit will have. */
+  getWriteTxnId(): number
+  readonly env: {
+    /** `lastTxnId`: the number of the last commit, as the file has it. */
+    info(): { lastTxnId: number }
+    /** The write transaction under way, which every read then goes through, whatever transaction it names; null where there is none. */
+    writeTxn: object | null
+  }
+  getStats(): { entryCount: number; pageSize: number; lastPageNumber: number }
+  /** Clears the reader slots of processes that are no more; answers how many. */
+  readerCheck(): number
+  backup(directory: string, compact: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+/** The nameless database of an environment, which lists the named ones. */
+export interface RootDatabase {
+  getBinaryFast(key: Uint8Array): Buffer | undefined
+  putSync(key: Uint8Array, value: Uint8Array): boolean
+  transactionSync<T>(action: () => T): T
+  openDB(name: string, options: object): Environment | undefined
+  close(): Promise<void>
+}
