@@ -25,14 +25,15 @@ export function temporaryDirectory(): string {
   return directory
 }
 
-/** Its own ASHLAR_ variables only. */
+/** Its own ASHLAR_ variables only. `script`: another build of the program. */
 export function start(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   directory = temporaryDirectory(),
+  script = program,
 ): Started {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_'))
-  const child = spawn(process.execPath, [program, ...words], {
+  const child = spawn(process.execPath, [script, ...words], {
     cwd: directory,
     env: { ...Object.fromEntries(inherited), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
