@@ -8,6 +8,9 @@ import { importsOf, nodesOf, parseSource, type Source } from './source.ts'
 /** A room is a folder or a single file of a package's src; a file imports from a lower rank or from its own room. */
 type Ranks = Readonly<Record<string, number>>
 
+/** The single files of a room that have no rank of their own. */
+const others = '*.ts'
+
 const engineRanks: Ranks = {
   // Below every other: whoever asserts needs it.
   'errors.ts': -1,
@@ -62,6 +65,39 @@ const serverRanks: Ranks = {
 
 const ranksOf: Readonly<Record<string, Ranks>> = { engine: engineRanks, server: serverRanks }
 
+const storeRanks: Ranks = {
+  [others]: 0,
+  lmdb: 1,
+  'copy-to-lmdb.ts': 2,
+  memory: 3,
+  postgres: 3,
+  'open-store.ts': 4,
+}
+
+const queryRanks: Ranks = {
+  language: 0,
+  'classify.ts': 1,
+  'query-request.ts': 1,
+  explain: 1,
+  values: 1,
+  parse: 1,
+  functions: 2,
+  bind: 3,
+  evaluate: 4,
+  plan: 5,
+  'schema-statement.ts': 5,
+  execute: 6,
+  'statement-plans.ts': 6,
+  'query-resources.ts': 7,
+  'statement-planner.ts': 7,
+  'text-commits.ts': 8,
+  'text-run.ts': 8,
+  'run-query.ts': 9,
+}
+
+/** Rooms within rooms. */
+const innerRanks: Readonly<Record<string, Ranks>> = { 'engine/store': storeRanks, 'engine/query': queryRanks }
+
 /** The packages that each package may import. */
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
@@ -71,7 +107,12 @@ const packagesBelow: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Pure rooms: what they do is done when they return, so that a schema or a key can be made anywhere. */
-const synchronous = ['bytes', 'types', 'schema', 'query/parse', 'query/bind', 'query/plan']
+const synchronous = [
+  'bytes',
+  'types',
+  'schema',
+  ...['values', 'functions', 'parse', 'bind', 'evaluate', 'plan'].map((part) => `query/${part}`),
+]
 
 const engine = 'packages/engine/src/'
 const waiting = /^(Promise|PromiseLike|Awaitable|Async(Iterable|Iterator|IterableIterator|Generator))$/
@@ -97,7 +138,7 @@ export function checkImports(files: ProjectFiles): CheckResult {
     const [file = ''] = cycle
     findings.push({ file, message: `a cycle of imports: ${[...cycle, file].join(' → ')}` })
   }
-  const rooms = Object.values(ranksOf).flatMap((ranks) => Object.keys(ranks))
+  const rooms = Object.values({ ...ranksOf, ...innerRanks }).flatMap((ranks) => Object.keys(ranks))
   return { findings, summary: `${imports} imports, ${rooms.length} rooms` }
 }
 
@@ -116,18 +157,32 @@ function packageRule(name: string, file: string, specifier: string): string | un
 }
 
 function rankRule(name: string, ranks: Ranks, file: string, specifier: string): string | undefined {
-  const from = roomOf(name, file)
-  if (ranks[from] === undefined) return `the room ${from} has no rank in the table of tools/check-imports.ts`
-  if (!specifier.startsWith('.')) return undefined
-  const to = roomOf(name, targetOf(file, specifier))
-  const rank = ranks[to]
-  if (rank === undefined) return `the room ${to} has no rank in the table of tools/check-imports.ts`
-  if (to === from || rank < ranks[from]) return undefined
-  return `${from} (rank ${ranks[from]}) may not import ${to} (rank ${rank}): only its own room and lower ranks`
+  const target = specifier.startsWith('.') ? targetOf(file, specifier) : undefined
+  const [from, to] = [roomOf(name, file), target === undefined ? undefined : roomOf(name, target)]
+  const broken = downwards('', ranks, from, to)
+  const inner = innerRanks[`${name}/${from}`]
+  if (broken !== undefined || inner === undefined) return broken
+  const within = `${name}/src/${from}/`
+  const isWithin = target?.startsWith(`packages/${within}`)
+  return downwards(`${from}/`, inner, partOf(inner, within, file), isWithin ? partOf(inner, within, target) : undefined)
+}
+
+/** `to`: undefined = nothing of what the table ranks. */
+function downwards(prefix: string, ranks: Ranks, from: string, to: string | undefined): string | undefined {
+  const missing = [from, to].find((room) => room !== undefined && ranks[room] === undefined)
+  if (missing !== undefined) return `the room ${prefix}${missing} has no rank in the table of tools/check-imports.ts`
+  if (to === undefined || to === from || Number(ranks[to]) < Number(ranks[from])) return undefined
+  return `${prefix}${from} (rank ${ranks[from]}) may not import ${prefix}${to} (rank ${ranks[to]}): only its own room and lower ranks`
 }
 
 function roomOf(name: string, file: string): string {
   return file.slice(`packages/${name}/src/`.length).split('/')[0] ?? ''
+}
+
+/** The room within a room. */
+function partOf(ranks: Ranks, within: string, file = ''): string {
+  const part = file.slice(`packages/${within}`.length).split('/')[0] ?? ''
+  return ranks[part] === undefined && part.endsWith('.ts') && ranks[others] !== undefined ? others : part
 }
 
 function targetOf(file: string, specifier: string): string {

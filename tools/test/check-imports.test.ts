@@ -47,6 +47,36 @@ describe('ranks of the engine', () => {
   })
 })
 
+describe('ranks within rooms of the engine', () => {
+  it('lets planning import how expressions are evaluated, and refuses the reverse', () => {
+    expect(messages(`${engine}/query/plan/a.ts`, `import '../evaluate/b.ts'\nimport '../../store/store.ts'`)).toEqual(
+      [],
+    )
+    expect(messages(`${engine}/query/evaluate/b.ts`, `import type { A } from '../plan/a.ts'`)).toEqual([
+      '1: query/evaluate (rank 4) may not import query/plan (rank 5): only its own room and lower ranks',
+    ])
+  })
+
+  it('lets a driver import the files of all drivers, and refuses the reverse and other drivers', () => {
+    expect(messages(`${engine}/store/lmdb/a.ts`, `import '../store.ts'`)).toEqual([])
+    expect(messages(`${engine}/store/store.ts`, `import './lmdb/a.ts'`)).toHaveLength(1)
+    expect(messages(`${engine}/store/postgres/a.ts`, `import '../memory/a.ts'`)).toHaveLength(1)
+  })
+
+  it('asks for the rank of a new room', () => {
+    const message = 'the room query/misc has no rank in the table of tools/check-imports.ts'
+    expect(messages(`${engine}/query/misc/a.ts`, `import './b.ts'`)).toEqual([`1: ${message}`])
+  })
+
+  it('refuses a circle', () => {
+    const files = new Map([
+      [`${engine}/links/a.ts`, `import './b.ts'`],
+      [`${engine}/links/b.ts`, `import type { A } from './a.ts'`],
+    ])
+    expect(checkImports(files).findings).toHaveLength(1)
+  })
+})
+
 describe('ranks of the server', () => {
   const server = 'packages/server/src'
 
@@ -113,7 +143,7 @@ describe('synchronous rooms', () => {
     'let a: AsyncIterable<number>',
   ])('refuses %s', (text) => {
     expect(messages(`${engine}/schema/a.ts`, text).length).toBeGreaterThan(0)
-    expect(messages(`${engine}/query/plan/a.ts`, text).length).toBeGreaterThan(0)
+    expect(messages(`${engine}/query/evaluate/a.ts`, text).length).toBeGreaterThan(0)
   })
 
   it('lets the other rooms wait, and words be words', () => {

@@ -19,7 +19,7 @@ import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { createObject } from './objects/create.ts'
 import type { Effect } from './query/classify.ts'
-import { type Dialect, dialectDefault } from './query/dialect.ts'
+import { type Dialect, dialectDefault } from './query/language/dialect.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { effectOfQuery, runQuery } from './query/run-query.ts'

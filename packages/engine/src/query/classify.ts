@@ -8,7 +8,7 @@ import type {
   SchemaChange,
   Source,
   Statement,
-} from './ast.ts'
+} from './language/ast.ts'
 
 /** In rising order: who may `define` may also `write`, and who may `write` may also `read`. */
 export type Effect = 'read' | 'write' | 'define'

@@ -1,7 +1,7 @@
 /** What a query is asked with and answered by. */
 import type { AshlarError } from '../errors.ts'
 import type { Once } from '../receipts/receipt.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect } from './language/dialect.ts'
 
 export interface QueryRequest {
   /** One or more statements of DO. */

@@ -9,7 +9,7 @@ import type { Containers } from '../records/containers.ts'
 import type { Store } from '../store/store.ts'
 import type { Session } from '../transaction/session.ts'
 import type { ChangeListener } from '../write/change-set.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect } from './language/dialect.ts'
 import type { StatementPlans } from './statement-plans.ts'
 
 export interface QueryResources {

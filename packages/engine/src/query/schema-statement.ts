@@ -4,11 +4,11 @@ import type { WriteSession } from '../ddl/write-session.ts'
 import { AshlarError } from '../errors.ts'
 import { defaultAlterSettings } from '../schema/alter-plan.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Statement } from './ast.ts'
 import { type AddingChange, attributeDescription, classDescriptions, inWordsOfDo } from './bind/class-descriptions.ts'
 import { refuseRoot, resolveClass } from './bind/class-names.ts'
 import type { Binding } from './bind/scope.ts'
-import { atPlace, type ErrorPlace, placed } from './query-error.ts'
+import type { CreateIndexStatement, SchemaChange, SchemaStatement, Span, Statement } from './language/ast.ts'
+import { atPlace, type ErrorPlace, placed } from './language/query-error.ts'
 
 type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>
 

@@ -3,6 +3,16 @@ import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable } from '../store/store.ts'
 import { inSlices, inTurns, type TimeSlice } from '../store/time-slice.ts'
+import { type BoundUpsert, bindDelete, bindUpdate, bindUpsert } from './bind/bind-change.ts'
+import { bindExpression } from './bind/bind-expression.ts'
+import { bindMatch } from './bind/bind-match.ts'
+import { bindLookup, bindSelect } from './bind/bind-select.ts'
+import { refuseRoot, resolveReferenceable } from './bind/class-names.ts'
+import { assignable } from './bind/coercion.ts'
+import { Binding, emptyScope, type NestedValue } from './bind/scope.ts'
+import { effectOf } from './classify.ts'
+import { Compiler } from './evaluate/compile-expression.ts'
+import type { Evaluate } from './evaluate/run.ts'
 import type {
   CreateStatement,
   DeleteStatement,
@@ -12,25 +22,15 @@ import type {
   SelectStatement,
   Statement,
   UpdateStatement,
-} from './ast.ts'
-import { type BoundUpsert, bindDelete, bindUpdate, bindUpsert } from './bind/bind-change.ts'
-import { bindExpression } from './bind/bind-expression.ts'
-import { bindMatch } from './bind/bind-match.ts'
-import { bindLookup, bindSelect } from './bind/bind-select.ts'
-import { refuseRoot, resolveReferenceable } from './bind/class-names.ts'
-import { assignable } from './bind/coercion.ts'
-import { Binding, emptyScope, type NestedValue } from './bind/scope.ts'
-import { effectOf } from './classify.ts'
-import type { Dialect } from './dialect.ts'
-import type { Evaluate } from './execute/run.ts'
-import type { TextFormats } from './functions/text-format.ts'
+} from './language/ast.ts'
+import type { Dialect } from './language/dialect.ts'
+import { queryError } from './language/query-error.ts'
 import { parse, parseInPieces } from './parse/parse.ts'
-import { Compiler } from './plan/compile-expression.ts'
 import { type ChangePlan, planChange } from './plan/plan-change.ts'
 import { type MatchPlan, planMatch } from './plan/plan-match.ts'
 import { planSelect, type SelectPlan } from './plan/plan-select.ts'
-import { queryError } from './query-error.ts'
 import { type TypedValue, typeSignature } from './values/given-value.ts'
+import type { TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
 export interface PlanningContext {

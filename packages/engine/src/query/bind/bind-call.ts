@@ -1,9 +1,9 @@
 /** Functions, aggregates, and what works on collections (DO, section 4, Operators). */
 import { assert } from '../../errors.ts'
-import type { CallExpression, Expression, Span } from '../ast.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
 import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'
-import { shownPiece } from '../query-error.ts'
+import type { CallExpression, Expression, Span } from '../language/ast.ts'
+import { shownPiece } from '../language/query-error.ts'
 import { compareFor } from '../values/compare.ts'
 import {
   aTypeName,

@@ -13,7 +13,7 @@ import type {
   SetAction,
   UpdateStatement,
   UpsertStatement,
-} from '../ast.ts'
+} from '../language/ast.ts'
 import { scalarCodec } from '../values/value-json.ts'
 import { aTypeName, isMany, isScalar, type ValueType } from '../values/value-type.ts'
 import { bindClauses, bindSource } from './bind-select.ts'

@@ -1,6 +1,6 @@
 /** Expressions of the text to bound ones: names to the catalog's, types checked. Throws QueryError. */
-import type { Expression, LiteralExpression, Statement } from '../ast.ts'
-import { shownPiece } from '../query-error.ts'
+import type { Expression, LiteralExpression, Statement } from '../language/ast.ts'
+import { shownPiece } from '../language/query-error.ts'
 import { fractionType, nullType, type ValueType } from '../values/value-type.ts'
 import { bindCall } from './bind-call.ts'
 import { bindOperation } from './bind-operation.ts'

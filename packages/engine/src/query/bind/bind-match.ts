@@ -2,9 +2,9 @@
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
-import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../ast.ts'
-import type { Dialect } from '../dialect.ts'
-import { shownPiece } from '../query-error.ts'
+import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../language/ast.ts'
+import type { Dialect } from '../language/dialect.ts'
+import { shownPiece } from '../language/query-error.ts'
 import { commonType, edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'

@@ -1,10 +1,11 @@
 /** Operators: which types they stand between, and what comes out (DO, section 4, Operators). */
-import type { OperationExpression } from '../ast.ts'
+
 import { arithmeticFor } from '../functions/arithmetic.ts'
 import { negated } from '../functions/math-functions.ts'
 import type { Whole } from '../functions/whole-number.ts'
 import { calculateBits } from '../functions/whole-number.ts'
-import { type OperatorName, operatorText } from '../operators.ts'
+import type { OperationExpression } from '../language/ast.ts'
+import { type OperatorName, operatorText } from '../language/operators.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
 import {
   aTypeName,

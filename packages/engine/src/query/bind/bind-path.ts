@@ -8,8 +8,8 @@ import type {
   SliceExpression,
   Span,
   SubscriptExpression,
-} from '../ast.ts'
-import { shownPiece } from '../query-error.ts'
+} from '../language/ast.ts'
+import { shownPiece } from '../language/query-error.ts'
 import { edgeFields } from '../values/edge.ts'
 import {
   aTypeName,

@@ -8,7 +8,7 @@ import type {
   Projections,
   SelectStatement,
   Source,
-} from '../ast.ts'
+} from '../language/ast.ts'
 import { compareFor } from '../values/compare.ts'
 import { aTypeName, booleanType, isReference, type RecordType, type ValueType } from '../values/value-type.ts'
 import type {

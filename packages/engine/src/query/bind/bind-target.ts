@@ -1,5 +1,5 @@
 /** What SET, CLEAR, ADD and REMOVE are aimed at (DO, section 4). */
-import type { Expression, Span } from '../ast.ts'
+import type { Expression, Span } from '../language/ast.ts'
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'
 import { boundKey } from './bound-key.ts'

@@ -1,6 +1,7 @@
 /** Values written out: lists, maps, intervals, embedded objects, casts, and new objects. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
+import { castFor, castTarget, castTypes } from '../functions/cast.ts'
 import type {
   Assignment,
   CastExpression,
@@ -10,9 +11,8 @@ import type {
   IntervalExpression,
   PairsExpression,
   StructureExpression,
-} from '../ast.ts'
-import { castFor, castTarget, castTypes } from '../functions/cast.ts'
-import { shownPiece } from '../query-error.ts'
+} from '../language/ast.ts'
+import { shownPiece } from '../language/query-error.ts'
 import {
   aTypeName,
   commonType,

@@ -3,8 +3,8 @@
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { LinkForm } from '../../types/attribute-place.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
-import type { IntervalUnit, Span } from '../ast.ts'
-import type { OperatorName } from '../operators.ts'
+import type { IntervalUnit, Span } from '../language/ast.ts'
+import type { OperatorName } from '../language/operators.ts'
 import type { Compare, Equals } from '../values/compare.ts'
 import type { ScalarType, ValueType } from '../values/value-type.ts'
 

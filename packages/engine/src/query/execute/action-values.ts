@@ -1,8 +1,8 @@
 /** What SET, ADD, CLEAR and REMOVE mean for one row: worked out for all rows before any object is changed. */
 import type { Oid } from '../../types/oid.ts'
+import type { Run } from '../evaluate/run.ts'
 import type { ActionPlan, ElementsPlan } from '../plan/plan-change.ts'
 import { isNothing } from '../values/compare.ts'
-import type { Run } from './run.ts'
 
 /** What was worked out for one row and one action, before any object was changed. */
 export interface ActionValues {

@@ -10,11 +10,11 @@ import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { type Codec, ValueError } from '../../types/logical-type.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
-import type { Span } from '../ast.ts'
-import { atPlace } from '../query-error.ts'
+import { NewObject } from '../evaluate/new-object.ts'
+import type { Span } from '../language/ast.ts'
+import { atPlace } from '../language/query-error.ts'
 import { scalarCodec, toJson } from '../values/value-json.ts'
 import { isMany, type ScalarType, type ValueType } from '../values/value-type.ts'
-import { NewObject } from './new-object.ts'
 
 export interface Changing {
   /** Of the statements, for errors. */

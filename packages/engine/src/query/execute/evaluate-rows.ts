@@ -1,8 +1,8 @@
 /** Works something out for each of several rows; where a row has to wait for the store, all such rows wait together. */
 import type { Awaitable } from '../../store/store.ts'
-import { pending } from './run.ts'
+import { pending } from '../evaluate/run.ts'
+import { turnDue } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
-import { turnDue } from './work.ts'
 
 /** The results in order of the rows. Without a promise where nothing had to be waited for, and nothing took long. */
 export function evaluateRows<R, T>(

@@ -2,16 +2,16 @@
 
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
+import { type Accumulator, accumulatorFor } from '../evaluate/aggregate.ts'
+import type { Run } from '../evaluate/run.ts'
+import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import { queryError } from '../language/query-error.ts'
 import type { AggregatePlan, GroupPlan } from '../plan/plan-select.ts'
-import { queryError } from '../query-error.ts'
 import { isNullOf } from '../values/compare.ts'
-import { type Accumulator, accumulatorFor } from './aggregate.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from './row.ts'
-import type { Run } from './run.ts'
 import { groupKey } from './sort-key.ts'
 import type { StatementContext } from './statement-context.ts'
-import { elementBytes, textBytes, valueBytes } from './value-bytes.ts'
 
 interface Group<R> {
   readonly row: R | undefined

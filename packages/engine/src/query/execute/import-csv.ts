@@ -2,8 +2,8 @@
 import { createReadStream } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import type { ImportStatement } from '../ast.ts'
-import { queryError } from '../query-error.ts'
+import type { ImportStatement } from '../language/ast.ts'
+import { queryError } from '../language/query-error.ts'
 import { stringType, type ValueType } from '../values/value-type.ts'
 
 export interface ImportedRows {

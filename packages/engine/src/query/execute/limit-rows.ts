@@ -1,11 +1,12 @@
 /** SKIP and TAKE, by number or as long as a predicate is true. */
+
+import type { Run } from '../evaluate/run.ts'
+import { queryError } from '../language/query-error.ts'
 import type { LimiterPlan } from '../plan/plan-select.ts'
-import { queryError } from '../query-error.ts'
 import { constantOf } from './access-oids.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import type { OutputRow, RowKind } from './row.ts'
-import type { Run } from './run.ts'
 import type { StatementContext } from './statement-context.ts'
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */

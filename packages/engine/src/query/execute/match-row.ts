@@ -1,7 +1,7 @@
 /** The rows of MATCH: what is known of one match so far, and how expressions see it. */
 import type { Oid } from '../../types/oid.ts'
+import { ObjectView } from '../evaluate/object-view.ts'
 import type { Edge } from '../values/edge.ts'
-import { ObjectView } from './object-view.ts'
 import type { RowKind } from './row.ts'
 
 /** The slots of one match, and for each pattern its vertices so far and the edges of each of its edge patterns. */

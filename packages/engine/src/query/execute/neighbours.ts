@@ -11,12 +11,12 @@ import { noOid, type Oid } from '../../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../../types/type-spec.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { type EdgeObjects, endsAtEdgeObject, headClass, type ReferenceAttribute } from '../bind/reference-attributes.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
 import { isSamePath } from '../plan/plan-access.ts'
 import type { Edge } from '../values/edge.ts'
 import { typeOfSpec } from '../values/value-type.ts'
 import { referringRange } from './access-oids.ts'
 import { evaluateRows } from './evaluate-rows.ts'
-import type { ObjectView } from './object-view.ts'
 import type { StatementContext } from './statement-context.ts'
 
 export interface Step {

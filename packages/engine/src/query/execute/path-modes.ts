@@ -1,11 +1,11 @@
 /** What the walk of a pattern may repeat: WALK anything, TRAIL no edge, ACYCLIC no vertex, SIMPLE its first vertex at the end. */
 import type { Oid } from '../../types/oid.ts'
-import type { PathMode } from '../ast.ts'
 import type { BoundPattern } from '../bind/bind-match.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { PathMode } from '../language/ast.ts'
 import type { MatchPlan, VertexPlan } from '../plan/plan-match.ts'
 import type { Edge } from '../values/edge.ts'
 import type { MatchRow } from './match-row.ts'
-import type { ObjectView } from './object-view.ts'
 
 export function repeatsVertices(mode: PathMode): boolean {
   return mode === 'walk' || mode === 'trail'

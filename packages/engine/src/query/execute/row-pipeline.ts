@@ -1,10 +1,11 @@
 /** From qualifying rows to the rows of the reply: GROUP BY, ORDER BY, SKIP, TAKE. */
-import { type OperatorPlan, operatorPlan } from '../plan/operator-plan.ts'
+
+import { type Run, unknownValue } from '../evaluate/run.ts'
+import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
 import type { ClausesPlan } from '../plan/plan-select.ts'
 import { groupRows } from './group-rows.ts'
 import { countOf, limitRows } from './limit-rows.ts'
 import type { OutputRow, RowBatches, RowKind } from './row.ts'
-import { type Run, unknownValue } from './run.ts'
 import { sortRows } from './sort-rows.ts'
 import type { StatementContext } from './statement-context.ts'
 

@@ -1,5 +1,5 @@
 /** Rows on their way: something that fills the slots of a run, and how much memory it takes to keep it. */
-import type { Run } from './run.ts'
+import type { Run } from '../evaluate/run.ts'
 
 export interface RowKind<R> {
   /** Makes the row the one that expressions see; undefined = no row at all, as for aggregates over nothing. */

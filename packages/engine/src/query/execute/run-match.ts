@@ -1,11 +1,12 @@
 /** MATCH … RETURN: as JSON text for a reply, or as values for a statement around it. */
+
+import type { Run } from '../evaluate/run.ts'
 import type { MatchPlan } from '../plan/plan-match.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 import { matchRows } from './match-rows.ts'
 import { type Pipeline, runClauses } from './row-pipeline.ts'
-import type { Run } from './run.ts'
 import { held, type Inputs, newRun, returned } from './run-select.ts'
 import type { StatementContext } from './statement-context.ts'
 import { projectionWriter, writeRows } from './write-rows.ts'

@@ -1,17 +1,17 @@
 /** FROM … RETURN and LOOKUP carried out: as JSON text for a reply, or as values for a statement around it. */
 import { containerExtent } from '../../records/object-key.ts'
 import { compareOids, type Oid } from '../../types/oid.ts'
-import { operatorPlan } from '../plan/operator-plan.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { Run } from '../evaluate/run.ts'
+import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import { operatorPlan } from '../explain/operator-plan.ts'
 import type { ClausesPlan, SelectPlan } from '../plan/plan-select.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import { type ChosenAccess, chooseAccess, objectRows } from './object-rows.ts'
-import type { ObjectView } from './object-view.ts'
 import type { OutputRow, RowKind } from './row.ts'
 import { counted, type Pipeline, rowsWanted, runClauses } from './row-pipeline.ts'
-import type { Run } from './run.ts'
 import type { StatementContext } from './statement-context.ts'
-import { elementBytes, valueBytes } from './value-bytes.ts'
 import { projectionWriter, type WriteRow, writeObject, writeRows } from './write-rows.ts'
 
 export interface Inputs {

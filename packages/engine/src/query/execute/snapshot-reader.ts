@@ -13,10 +13,10 @@ import type { Catalog } from '../../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
+import { ObjectView } from '../evaluate/object-view.ts'
+import { type ObjectReader, pending } from '../evaluate/run.ts'
+import type { Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
-import { ObjectView } from './object-view.ts'
-import { type ObjectReader, pending } from './run.ts'
-import type { Work } from './work.ts'
 
 /** What is kept of objects and links read before, from one batch of rows to the next. */
 const keptObjectsMax = 20_000

@@ -4,12 +4,12 @@ import { assert } from '../../errors.ts'
 import type { KeyCodec } from '../../types/logical-type.ts'
 import type { Oid } from '../../types/oid.ts'
 import { referenceKey } from '../../types/reference.ts'
+import type { Run } from '../evaluate/run.ts'
+import { valueBytes } from '../evaluate/value-bytes.ts'
 import type { OrderPlan } from '../plan/plan-select.ts'
 import { isNullOf } from '../values/compare.ts'
 import { scalarCodec } from '../values/value-json.ts'
 import type { ScalarType, ValueType } from '../values/value-type.ts'
-import type { Run } from './run.ts'
-import { valueBytes } from './value-bytes.ts'
 
 let writer = new KeyWriter()
 /** What a long text has made of it is let go of again. */

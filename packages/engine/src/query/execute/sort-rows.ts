@@ -1,10 +1,10 @@
 /** ORDER BY: all rows in memory, or only the first of them where so many are taken. */
 import { inSlices } from '../../store/time-slice.ts'
+import type { Run } from '../evaluate/run.ts'
 import type { OrderPlan } from '../plan/plan-select.ts'
 import { evaluateRows } from './evaluate-rows.ts'
 import { enterOutput } from './group-rows.ts'
 import type { OutputRow, RowKind } from './row.ts'
-import type { Run } from './run.ts'
 import { sortInTurns } from './sort-in-turns.ts'
 import { sortKey } from './sort-key.ts'
 import type { StatementContext } from './statement-context.ts'

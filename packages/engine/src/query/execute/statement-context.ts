@@ -11,12 +11,12 @@ import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreFacts } from '../../s
 import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
-import type { Dialect } from '../dialect.ts'
 import { measuredRows } from '../explain/measured-rows.ts'
+import type { OperatorPlan } from '../explain/operator-plan.ts'
 import type { StatementProbe } from '../explain/statement-probe.ts'
-import type { OperatorPlan } from '../plan/operator-plan.ts'
+import { Work } from '../functions/work.ts'
+import type { Dialect } from '../language/dialect.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
-import { Work } from './work.ts'
 
 export interface TextContext {
   readonly text: string

@@ -1,7 +1,7 @@
 /** EXPLAIN ANALYZE: which statement of a text is under way, what it takes, and what the request holds meanwhile. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { TimeSlice } from '../../store/time-slice.ts'
-import type { Statement } from '../ast.ts'
+import type { Statement } from '../language/ast.ts'
 import { StatementProbe } from './statement-probe.ts'
 
 /** About what is noted of a statement takes in memory. */

@@ -1,8 +1,8 @@
 /** The plan of a statement as EXPLAIN replies it: operators, nested statements, and what was measured. */
-import type { SchemaChange, Span, Statement } from '../ast.ts'
-import { describeMeasures, describePlan, type Measures } from '../plan/operator-plan.ts'
-import { shownPiece } from '../query-error.ts'
+import type { SchemaChange, Span, Statement } from '../language/ast.ts'
+import { shownPiece } from '../language/query-error.ts'
 import type { AnalyzedStatement } from './analysis.ts'
+import { describeMeasures, describePlan, type Measures } from './operator-plan.ts'
 import type { StatementProbe } from './statement-probe.ts'
 
 /** JSON. */

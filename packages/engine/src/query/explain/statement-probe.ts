@@ -1,6 +1,6 @@
 /** What EXPLAIN notes of one statement: its operators with what they have counted, and the statements within it. */
-import type { Statement } from '../ast.ts'
-import { addCounts, type Measures, newMeasures, type OperatorPlan } from '../plan/operator-plan.ts'
+import type { Statement } from '../language/ast.ts'
+import { addCounts, type Measures, newMeasures, type OperatorPlan } from './operator-plan.ts'
 
 /** What a context that the statement reads with has counted. */
 export interface ReadCounts {

@@ -1,7 +1,7 @@
 /** `+ - * / %`, by the types of what they stand between (DO, section 4, Operators). */
 import { ticksPerDay } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
-import type { OperatorName } from '../operators.ts'
+import type { OperatorName } from '../language/operators.ts'
 import { ticksOf } from '../values/compare.ts'
 import { integerType, isNumeric, isText, realType, stringType, type ValueType } from '../values/value-type.ts'
 import {

@@ -2,8 +2,9 @@
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import { isWithinYears, type OffsetDateTime } from '../../types/datetime.ts'
 import { ValueError } from '../../types/logical-type.ts'
-import type { TypeExpression } from '../ast.ts'
+import type { TypeExpression } from '../language/ast.ts'
 import { valueOfText } from '../values/coerce.ts'
+import type { TextFormats } from '../values/text-format.ts'
 import { scalarCodec } from '../values/value-json.ts'
 import {
   isReference,
@@ -13,7 +14,6 @@ import {
   type ValueType,
   wordOfType,
 } from '../values/value-type.ts'
-import type { TextFormats } from './text-format.ts'
 import { type Whole, wholeOf } from './whole-number.ts'
 
 const words: Readonly<Record<string, ScalarKind>> = {

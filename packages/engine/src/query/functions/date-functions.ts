@@ -1,23 +1,10 @@
 /** YEAR, DAY_OF_WEEK, HOUR and the like. Weeks are those of ISO 8601: they begin on Monday. */
 import { formatDay, parseDay, ticksPerSecond } from '../../types/calendar.ts'
+import { monthNames } from '../values/text-format.ts'
 import { integerType, stringType } from '../values/value-type.ts'
 import type { FunctionDefinition } from './function-definition.ts'
 
 const dayNames = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-export const monthNames = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-]
 
 /** 0001-01-01 was a Monday. 1 = Monday. */
 function dayOfWeek(days: number): number {

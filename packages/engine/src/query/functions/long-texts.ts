@@ -1,5 +1,5 @@
 /** Functions of texts that are too long to be worked through at once: a piece at a time, with the same results as at once. */
-import type { Pieces } from '../execute/work.ts'
+import type { Pieces } from './work.ts'
 
 /** Up to so many characters a text is worked through at once: less than a millisecond. */
 export const textAtOnce = 65_536

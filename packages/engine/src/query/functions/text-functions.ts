@@ -1,5 +1,5 @@
 /** SUBSTRING, UPPER and the like; positions and lengths count characters (code points). */
-import { LongWork, type Pieces } from '../execute/work.ts'
+
 import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
 import type { FunctionDefinition } from './function-definition.ts'
 import {
@@ -12,6 +12,7 @@ import {
   upperInPieces,
 } from './long-texts.ts'
 import type { Whole } from './whole-number.ts'
+import { LongWork, type Pieces } from './work.ts'
 
 const substring: FunctionDefinition = {
   operands: ['text', 'integer', 'integer'],

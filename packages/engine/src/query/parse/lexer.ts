@@ -2,8 +2,8 @@
 
 import { AshlarError } from '../../errors.ts'
 import { parseOid } from '../../types/oid.ts'
-import type { LiteralValue } from '../ast.ts'
-import { placed, shownPiece, syntaxError } from '../query-error.ts'
+import type { LiteralValue } from '../language/ast.ts'
+import { placed, shownPiece, syntaxError } from '../language/query-error.ts'
 import { dateLiteral, datetimeLiteral, numberLiteral, timeLiteral } from './literals.ts'
 import { readString } from './string-literal.ts'
 import type { Token } from './token.ts'

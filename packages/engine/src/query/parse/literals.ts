@@ -1,7 +1,7 @@
 /** The values of literals: numbers, dates and times. Undefined for what is not possible. */
 import { parseDay, parseTime, ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import { isHiddenFraction } from '../../types/hidden-fraction.ts'
-import type { LiteralValue } from '../ast.ts'
+import type { LiteralValue } from '../language/ast.ts'
 
 const wholeMax = 2n ** 64n - 1n
 const offsetMinutesMax = 14 * 60

@@ -10,7 +10,7 @@ import type {
   Source,
   UpdateStatement,
   UpsertStatement,
-} from '../ast.ts'
+} from '../language/ast.ts'
 import { isClause, parseClauses, parseProjections, parseSource, parseWhere } from './parse-clauses.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import { parseAssignments } from './parse-structure.ts'

@@ -1,6 +1,6 @@
 /** What statements share: sources, WHERE to TAKE, and what RETURN asks for (DO, section 3). */
-import type { Clauses, Expression, Limiter, OrderItem, Projection, Projections, Source } from '../ast.ts'
-import { syntaxError } from '../query-error.ts'
+import type { Clauses, Expression, Limiter, OrderItem, Projection, Projections, Source } from '../language/ast.ts'
+import { syntaxError } from '../language/query-error.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 

@@ -1,5 +1,5 @@
 /** Expressions: operators by precedence, paths, calls and structures (DO, sections 2 to 4). */
-import type { CallExpression, Expression, NameExpression, OperationExpression, Span } from '../ast.ts'
+import type { CallExpression, Expression, NameExpression, OperationExpression, Span } from '../language/ast.ts'
 import {
   callableOperators,
   type InfixOperator,
@@ -8,7 +8,7 @@ import {
   type OperatorName,
   precedence,
   prefixSymbols,
-} from '../operators.ts'
+} from '../language/operators.ts'
 import { isStructureWord, parseAssignments, parseStructureWord } from './parse-structure.ts'
 import { parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'

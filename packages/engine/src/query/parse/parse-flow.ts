@@ -1,5 +1,5 @@
 /** LET, FOR EACH, IF, IMPORT and USE. */
-import type { FormatStatement, IfStatement, ImportStatement, LetStatement, Statement } from '../ast.ts'
+import type { FormatStatement, IfStatement, ImportStatement, LetStatement, Statement } from '../language/ast.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
 

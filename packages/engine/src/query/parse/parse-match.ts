@@ -1,5 +1,5 @@
 /** MATCH and its patterns of vertices and edges (DO, section 3). */
-import type { EdgePattern, Expression, MatchStatement, PathMode, Pattern, VertexPattern } from '../ast.ts'
+import type { EdgePattern, Expression, MatchStatement, PathMode, Pattern, VertexPattern } from '../language/ast.ts'
 import { parseClauses, parseProjections, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'

@@ -7,7 +7,7 @@ import type {
   QualifiedName,
   SchemaChange,
   SchemaStatement,
-} from '../ast.ts'
+} from '../language/ast.ts'
 import { parseType } from './parse-type.ts'
 import type { TokenCursor } from './token-cursor.ts'
 

@@ -1,5 +1,5 @@
 /** `LIST{…}`, `SET{…}`, `MAP{…}`, `INTERVAL{…}`, and what stands between the braces of objects. */
-import type { Assignment, Expression, IntervalUnit, Pair } from '../ast.ts'
+import type { Assignment, Expression, IntervalUnit, Pair } from '../language/ast.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 type ParseExpression = (cursor: TokenCursor) => Expression

@@ -1,5 +1,5 @@
 /** Types as schema statements and CAST name them: `Integer{Storage: B8}`, `List{Element: String}`. */
-import type { TypeExpression, TypeSetting } from '../ast.ts'
+import type { TypeExpression, TypeSetting } from '../language/ast.ts'
 import type { TokenCursor } from './token-cursor.ts'
 
 export function parseType(cursor: TokenCursor): TypeExpression {

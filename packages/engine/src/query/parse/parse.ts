@@ -1,7 +1,7 @@
 /** A text of DO as statements; throws QuerySyntaxError with line, column and what was expected. */
 import type { AshlarError } from '../../errors.ts'
-import type { Clauses, ExplainStatement, SelectStatement, ShowStatement, Statement } from '../ast.ts'
-import { syntaxError } from '../query-error.ts'
+import type { Clauses, ExplainStatement, SelectStatement, ShowStatement, Statement } from '../language/ast.ts'
+import { syntaxError } from '../language/query-error.ts'
 import { advice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
 import { parseCreate, parseDelete, parseUpdate, parseUpsert } from './parse-change.ts'

@@ -1,5 +1,5 @@
 /** Texts in quotes, with their escapes (DO, section 2). */
-import { syntaxError } from '../query-error.ts'
+import { syntaxError } from '../language/query-error.ts'
 
 const plainEscapes: Readonly<Record<string, string>> = {
   b: '\b',

@@ -1,7 +1,7 @@
 /** Where the parser is in its tokens, and what it may ask of the next ones. */
 import type { AshlarError } from '../../errors.ts'
-import type { QualifiedName, Span, Statement } from '../ast.ts'
-import { shownPiece, syntaxError } from '../query-error.ts'
+import type { QualifiedName, Span, Statement } from '../language/ast.ts'
+import { shownPiece, syntaxError } from '../language/query-error.ts'
 import { advice } from './advice.ts'
 import type { Token } from './token.ts'
 

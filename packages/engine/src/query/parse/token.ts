@@ -1,5 +1,5 @@
 /** The pieces that a text of DO is read as. */
-import type { LiteralValue, Span } from '../ast.ts'
+import type { LiteralValue, Span } from '../language/ast.ts'
 
 export type Token = Span &
   (

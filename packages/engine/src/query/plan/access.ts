@@ -2,7 +2,7 @@
 import type { IndexKeyFormat } from '../../indexes/index-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
-import type { Evaluate } from '../execute/run.ts'
+import type { Evaluate } from '../evaluate/run.ts'
 
 /** A value that is known before the rows, fitting for the key attribute. */
 export interface KeyValue {

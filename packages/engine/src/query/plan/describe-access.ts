@@ -1,6 +1,7 @@
 /** Access paths as EXPLAIN shows them. */
+
+import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
 import type { Access, IndexAccess, OrderedAccess } from './access.ts'
-import { type OperatorPlan, operatorPlan } from './operator-plan.ts'
 
 /** What access paths are described for: their source. */
 interface DescribedSource {

@@ -1,10 +1,10 @@
 /** Values that are known before the rows, made to fit a key attribute: what an integer is asked by a real, and the like. */
 
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
-import type { Evaluate } from '../execute/run.ts'
+import type { Compiler } from '../evaluate/compile-expression.ts'
+import type { Evaluate } from '../evaluate/run.ts'
 import { isNumeric } from '../values/value-type.ts'
 import type { KeyValue } from './access.ts'
-import type { Compiler } from './compile-expression.ts'
 
 /** Stands for a value that no entry can have: the access then finds nothing, or has no bound. */
 export const noKeyValue: unique symbol = Symbol('no key value')

@@ -4,10 +4,10 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { BoundAction, BoundChange } from '../bind/bind-change.ts'
 import type { BoundElements, BoundTarget } from '../bind/bind-target.ts'
 import type { Bound } from '../bind/bound.ts'
-import type { Evaluate } from '../execute/run.ts'
+import { Compiler } from '../evaluate/compile-expression.ts'
+import { elementsIn, slotElements, slotFiller } from '../evaluate/element-slot.ts'
+import type { Evaluate } from '../evaluate/run.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { Compiler } from './compile-expression.ts'
-import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import { type ClausesPlan, type ObjectsPlan, type Planning, planClauses, planObjects } from './plan-select.ts'
 
 export interface TypedEvaluate {

@@ -1,7 +1,7 @@
 /** Texts that stand for dates, OIDs, numbers and the like, where such a value is meant: JSON parameters have no others. */
 import { ValueError } from '../../types/logical-type.ts'
 import { parseOid } from '../../types/oid.ts'
-import { type FormattedKind, noTextFormats, plainText, type TextFormats } from '../functions/text-format.ts'
+import { type FormattedKind, noTextFormats, plainText, type TextFormats } from './text-format.ts'
 import { scalarCodec } from './value-json.ts'
 import { aTypeName, type ValueType } from './value-type.ts'
 

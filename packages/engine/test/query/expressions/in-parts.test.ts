@@ -1,8 +1,8 @@
 /** Long expressions are broken off and go on: with the same results, at no more than twice the work, and ended when asked. */
 import { describe, expect, it } from 'vitest'
-import type { Evaluate, Run } from '../../../src/query/execute/run.ts'
-import { turnDue, Work } from '../../../src/query/execute/work.ts'
-import { compileLoop, inParts, type Places } from '../../../src/query/plan/in-parts.ts'
+import { compileLoop, inParts, type Places } from '../../../src/query/evaluate/in-parts.ts'
+import type { Evaluate, Run } from '../../../src/query/evaluate/run.ts'
+import { turnDue, Work } from '../../../src/query/functions/work.ts'
 import { openQueryDatabase, queryTest } from '../query-database.ts'
 import { shopSchema } from '../statements/shop.ts'
 

@@ -1,7 +1,6 @@
 /** Long values are worked through a piece at a time: to the same results, and with turns for others in between. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { StatementContext } from '../../../src/query/execute/statement-context.ts'
-import { LongWork, type Pieces, Work } from '../../../src/query/execute/work.ts'
 import {
   canSearchAtOnce,
   countInPieces,
@@ -10,6 +9,7 @@ import {
   textAtOnce,
   upperInPieces,
 } from '../../../src/query/functions/long-texts.ts'
+import { LongWork, type Pieces, Work } from '../../../src/query/functions/work.ts'
 import { isOnPostgres } from '../../store/store-of-run.ts'
 import { openQueryDatabase, queryTest } from '../query-database.ts'
 

@@ -1,7 +1,7 @@
 /** Literals, comments and names as they are written (DO, section 2). */
 import { describe, expect, it } from 'vitest'
 import { AshlarError } from '../../../src/errors.ts'
-import type { LiteralExpression, LiteralValue, ShowStatement } from '../../../src/query/ast.ts'
+import type { LiteralExpression, LiteralValue, ShowStatement } from '../../../src/query/language/ast.ts'
 import { parse } from '../../../src/query/parse/parse.ts'
 import { expectValues } from '../expressions/expect-expressions.ts'
 import { queryTest } from '../query-database.ts'

@@ -1,6 +1,6 @@
 /** An expression with every operation in parentheses, so that a test shows what binds what. */
-import type { Expression, ShowStatement } from '../../../src/query/ast.ts'
-import { operatorText } from '../../../src/query/operators.ts'
+import type { Expression, ShowStatement } from '../../../src/query/language/ast.ts'
+import { operatorText } from '../../../src/query/language/operators.ts'
 import { parse } from '../../../src/query/parse/parse.ts'
 
 export function writtenOut(expression: string): string {

@@ -1,6 +1,6 @@
 /** The original's dialect: its rows have a class, and MATCH without a mode walks (DO, section 5). */
 import { describe, expect } from 'vitest'
-import type { Dialect } from '../../../src/query/dialect.ts'
+import type { Dialect } from '../../../src/query/language/dialect.ts'
 import { type QueryDatabase, queryTest } from '../query-database.ts'
 
 const setUp = [

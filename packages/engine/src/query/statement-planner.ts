@@ -1,5 +1,18 @@
 /** EXPLAIN of what is not carried out: each statement is planned, its values stay unknown, and nothing but estimates is read. */
-import { AshlarError } from '../../errors.ts'
+import { AshlarError } from '../errors.ts'
+import { resolveClass } from './bind/class-names.ts'
+import type { NestedValue } from './bind/scope.ts'
+import { effectOf } from './classify.ts'
+import { unknownValue } from './evaluate/run.ts'
+import { constantOf } from './execute/access-oids.ts'
+import { importRows } from './execute/import-csv.ts'
+import { estimateExtent } from './execute/object-rows.ts'
+import { planChangeRun } from './execute/run-change.ts'
+import { planMatchRun } from './execute/run-match.ts'
+import { type Inputs, newRun, planSelectRun } from './execute/run-select.ts'
+import type { StatementContext } from './execute/statement-context.ts'
+import { operatorPlan } from './explain/operator-plan.ts'
+import { StatementProbe } from './explain/statement-probe.ts'
 import type {
   CreateIndexStatement,
   Expression,
@@ -7,25 +20,12 @@ import type {
   ImportStatement,
   LetStatement,
   Statement,
-} from '../ast.ts'
-import { resolveClass } from '../bind/class-names.ts'
-import type { NestedValue } from '../bind/scope.ts'
-import { effectOf } from '../classify.ts'
-import { constantOf } from '../execute/access-oids.ts'
-import { importRows } from '../execute/import-csv.ts'
-import { estimateExtent } from '../execute/object-rows.ts'
-import { unknownValue } from '../execute/run.ts'
-import { planChangeRun } from '../execute/run-change.ts'
-import { planMatchRun } from '../execute/run-match.ts'
-import { type Inputs, newRun, planSelectRun } from '../execute/run-select.ts'
-import type { StatementContext } from '../execute/statement-context.ts'
-import { operatorPlan } from '../plan/operator-plan.ts'
-import { placed, queryError } from '../query-error.ts'
-import { indexBody } from '../schema-statement.ts'
-import { createExpression, newBinding, type PlanningContext, type StatementPlans } from '../statement-plans.ts'
-import type { TypedValue } from '../values/given-value.ts'
-import { booleanType, isMany, type ValueType } from '../values/value-type.ts'
-import { StatementProbe } from './statement-probe.ts'
+} from './language/ast.ts'
+import { placed, queryError } from './language/query-error.ts'
+import { indexBody } from './schema-statement.ts'
+import { createExpression, newBinding, type PlanningContext, type StatementPlans } from './statement-plans.ts'
+import type { TypedValue } from './values/given-value.ts'
+import { booleanType, isMany, type ValueType } from './values/value-type.ts'
 
 /** The text's run, as planning needs it. */
 export interface PlannedText {

@@ -1,5 +1,5 @@
 /** Errors of a query, which point into its text: line, column and the piece of text. */
-import { AshlarError, type ErrorKind } from '../errors.ts'
+import { AshlarError, type ErrorKind } from '../../errors.ts'
 import type { Span } from './ast.ts'
 
 const shownCharactersMax = 60

@@ -1,9 +1,9 @@
 /** The elements of a collection, and how each becomes the context that an expression sees. */
 import type { MapPair } from '../../records/attribute-change.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { ObjectView } from '../execute/object-view.ts'
-import type { Run } from '../execute/run.ts'
 import { isReference, type ValueType } from '../values/value-type.ts'
+import type { ObjectView } from './object-view.ts'
+import type { Run } from './run.ts'
 
 /** Of a map: its values. */
 export function elementsIn(type: ValueType): (held: unknown) => readonly unknown[] {

@@ -1,5 +1,5 @@
 /** What a text of DO says, as written: plain data with places in the text, no names resolved. */
-import type { Oid } from '../types/oid.ts'
+import type { Oid } from '../../types/oid.ts'
 import type { OperatorName } from './operators.ts'
 
 /** Offsets into the text: start ≤ end, end exclusive. */

@@ -1,15 +1,15 @@
 /** What is done with lists, sets, maps and sequences (DO, section 4). */
 import type { MapPair } from '../../records/attribute-change.ts'
 import type { Bound } from '../bind/bound.ts'
-import { accumulatorFor } from '../execute/aggregate.ts'
-import type { Evaluate, Run } from '../execute/run.ts'
-import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
-import { queryError } from '../query-error.ts'
+import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import { isLong, isMany, type ValueType } from '../values/value-type.ts'
+import { accumulatorFor } from './aggregate.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, valueSteps } from './in-parts.ts'
+import type { Evaluate, Run } from './run.ts'
+import { elementBytes, valueBytes } from './value-bytes.ts'
 
 type CollectionNode = Extract<
   Bound,

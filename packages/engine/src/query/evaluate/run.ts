@@ -3,8 +3,8 @@ import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { Entry } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
+import type { Work } from '../functions/work.ts'
 import type { ObjectView } from './object-view.ts'
-import type { Work } from './work.ts'
 
 /** Reads what expressions follow. Throws `pending` where the store answers later: the row is then worked out again. */
 export interface ObjectReader {

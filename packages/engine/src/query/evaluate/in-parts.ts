@@ -1,7 +1,8 @@
 /** Expressions that may take long: they are done in parts, between which others have their turn. */
-import type { Evaluate, Run } from '../execute/run.ts'
-import { elementBytes, valueBytes } from '../execute/value-bytes.ts'
-import { type Kept, LongWork, turnDue, type Work } from '../execute/work.ts'
+
+import { type Kept, LongWork, turnDue, type Work } from '../functions/work.ts'
+import type { Evaluate, Run } from './run.ts'
+import { elementBytes, valueBytes } from './value-bytes.ts'
 
 /** Gives out the places under which results are kept; see `Work`. */
 export interface Places {

@@ -2,7 +2,21 @@
 import { textFormatCharactersMax } from '../../limits.ts'
 import { formatDay, parseDay, parseTime } from '../../types/calendar.ts'
 import { ValueError } from '../../types/logical-type.ts'
-import { monthNames } from './date-functions.ts'
+
+export const monthNames = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
 
 export type FormattedKind = 'date' | 'time' | 'datetime'
 
