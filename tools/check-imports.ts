@@ -1,4 +1,4 @@
-/** Checks that the packages, and the rooms within each, import only downwards and in no cycle, type imports included. */
+/** Checks that the packages, and the rooms within each, import only downwards, in no cycle and what they declare; type imports included. */
 import { posix } from 'node:path'
 import type { CheckResult, Finding } from './finding.ts'
 import { importCycles } from './import-cycles.ts'
@@ -10,6 +10,11 @@ type Ranks = Readonly<Record<string, number>>
 
 /** The single files of a room that have no rank of their own. */
 const others = '*.ts'
+
+/** What of a package.json is checked. */
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+}
 
 const engineRanks: Ranks = {
   // Below every other: whoever asserts needs it.
@@ -45,7 +50,7 @@ const serverRanks: Ranks = {
   'heap.ts': 0,
   'dialect.ts': 0,
   errors: 0,
-  wire: 0,
+  wire: 1,
   json: 1,
   browsers: 1,
   tools: 1,
@@ -98,7 +103,7 @@ const queryRanks: Ranks = {
 /** Rooms within rooms. */
 const innerRanks: Readonly<Record<string, Ranks>> = { 'engine/store': storeRanks, 'engine/query': queryRanks }
 
-/** The packages that each package may import. */
+/** The packages that each package may import, and so depend on. Those that only tests need are among the `devDependencies`. */
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
   engine: [],
   client: [],
@@ -120,6 +125,8 @@ const waiting = /^(Promise|PromiseLike|Awaitable|Async(Iterable|Iterator|Iterabl
 export function checkImports(files: ProjectFiles): CheckResult {
   const findings: Finding[] = []
   const targets = new Map<string, string[]>()
+  const manifests = manifestsOf(files)
+  for (const [name, manifest] of manifests) findings.push(...dependencyRule(name, manifest))
   let imports = 0
   for (const [file, text] of files) {
     const name = /^packages\/([^/]+)\/src\/.*\.tsx?$/.exec(file)?.[1]
@@ -129,7 +136,8 @@ export function checkImports(files: ProjectFiles): CheckResult {
       imports++
       if (specifier.startsWith('.')) targets.set(file, [...(targets.get(file) ?? []), targetOf(file, specifier)])
       const ranks = ranksOf[name]
-      const message = packageRule(name, file, specifier) ?? (ranks && rankRule(name, ranks, file, specifier))
+      const message =
+        packageRule(name, file, specifier, manifests.get(name)) ?? (ranks && rankRule(name, ranks, file, specifier))
       if (message !== undefined) findings.push({ file, line, message })
     }
     if (file.startsWith(engine)) findings.push(...waitsIn(file, source))
@@ -142,7 +150,27 @@ export function checkImports(files: ProjectFiles): CheckResult {
   return { findings, summary: `${imports} imports, ${rooms.length} rooms` }
 }
 
-function packageRule(name: string, file: string, specifier: string): string | undefined {
+/** The package.json of each package. */
+function manifestsOf(files: ProjectFiles): Map<string, Manifest> {
+  const manifests = new Map<string, Manifest>()
+  for (const [file, text] of files) {
+    const name = /^packages\/([^/]+)\/package\.json$/.exec(file)?.[1]
+    if (name !== undefined) manifests.set(name, JSON.parse(text) as Manifest)
+  }
+  return manifests
+}
+
+function dependencyRule(name: string, { dependencies = {} }: Manifest): Finding[] {
+  const allowed = packagesBelow[name] ?? []
+  const isRefused = (other: string): boolean =>
+    name === 'client' || (other.startsWith('@ashlar/') && !allowed.includes(other.slice('@ashlar/'.length)))
+  const file = `packages/${name}/package.json`
+  return Object.keys(dependencies)
+    .filter(isRefused)
+    .map((other) => ({ file, message: `${name} may not depend on ${other}` }))
+}
+
+function packageRule(name: string, file: string, specifier: string, manifest?: Manifest): string | undefined {
   const below = packagesBelow[name]
   if (below === undefined) return `the package ${name} has no place in the table of tools/check-imports.ts`
   if (specifier.startsWith('.')) {
@@ -153,6 +181,9 @@ function packageRule(name: string, file: string, specifier: string): string | un
   const other = /^@ashlar\/([^/]+)/.exec(specifier)?.[1]
   if (other !== undefined && !below.includes(other)) return `${name} may not import ${other}`
   if (name === 'client' && other === undefined) return `client has no dependencies, not even ${specifier}`
+  const needed = /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
+  if (manifest !== undefined && !specifier.startsWith('node:') && manifest.dependencies?.[needed] === undefined)
+    return `${needed} is not among the dependencies in packages/${name}/package.json`
   return undefined
 }
 

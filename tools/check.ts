@@ -9,7 +9,7 @@ import { checkRules } from './check-rules.ts'
 import { type CheckResult, findingText } from './finding.ts'
 import { type ProjectFiles, readProjectFiles } from './project-files.ts'
 
-type Check = (files: ProjectFiles) => CheckResult
+type Check = (files: ProjectFiles) => CheckResult | Promise<CheckResult>
 
 const root = join(import.meta.dirname, '..')
 
@@ -20,6 +20,7 @@ const checks: Readonly<Record<string, Check>> = {
   'dead-code': command('knip/bin/knip.js', '--no-progress', '--treat-config-hints-as-errors'),
   imports: checkImports,
   rules: checkRules,
+  generated: afterBuild,
   contract: checkContract,
   docs: checkDocs,
   lock: checkLock,
@@ -40,6 +41,16 @@ function command(script: string, ...parameters: string[]): Check {
   }
 }
 
+/** What is generated follows from the built packages, which the check of types builds: before that there may be none. */
+async function afterBuild(files: ProjectFiles): Promise<CheckResult> {
+  try {
+    const { checkGenerated } = await import('./generated-files.ts')
+    return checkGenerated(files)
+  } catch (error) {
+    return { findings: [{ file: 'tools/generated-files.ts', message: `failed: ${String(error)}` }], summary: '' }
+  }
+}
+
 const chosen = process.argv.slice(2)
 const unknown = chosen.find((name) => !(name in checks))
 if (unknown !== undefined) {
@@ -50,7 +61,7 @@ const files = readProjectFiles(root)
 for (const [name, check] of Object.entries(checks)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue
   const start = performance.now()
-  const { findings, summary } = check(files)
+  const { findings, summary } = await check(files)
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   console.log(`${findings.length === 0 ? 'ok    ' : 'FAILED'} ${name.padEnd(10)} ${seconds} s  ${summary}`)
   for (const finding of findings) console.log(`  ${findingText(finding)}`)

@@ -126,6 +126,28 @@ describe('direction of the packages', () => {
     ).toEqual(['1: client has no dependencies, not even undici', '2: client has no dependencies, not even node:http'])
   })
 
+  it('refuses what package.json lets a package depend on against the direction, and any dependency of the client', () => {
+    const files = new Map([
+      ['packages/server/package.json', '{"dependencies":{"@ashlar/engine":"1","@ashlar/client":"1","fastify":"1"}}'],
+      ['packages/client/package.json', '{"dependencies":{"undici":"1"}}'],
+      ['packages/engine/package.json', '{"devDependencies":{"@ashlar/server":"1"}}'],
+    ])
+    expect(checkImports(files).findings).toEqual([
+      { file: 'packages/server/package.json', message: 'server may not depend on @ashlar/client' },
+      { file: 'packages/client/package.json', message: 'client may not depend on undici' },
+    ])
+  })
+
+  it('refuses an import of what package.json does not name, or only for tests', () => {
+    const files = new Map([
+      ['packages/server/package.json', '{"dependencies":{"@a/b":"1"},"devDependencies":{"c":"1"}}'],
+      ['packages/server/src/http/a.ts', `import '@a/b/part.js'\nimport 'c'\nimport 'node:fs'`],
+    ])
+    expect(checkImports(files).findings.map(({ line, message }) => `${line}: ${message}`)).toEqual([
+      '2: c is not among the dependencies in packages/server/package.json',
+    ])
+  })
+
   it('refuses a path into the sources of another package', () => {
     expect(messages('packages/server/src/http/a.ts', `import '../../../engine/src/errors.ts'`)[0]).toContain(
       'leaves the sources',

@@ -1,15 +1,16 @@
 /** A client with one method an operation. Needs nothing but `fetch`. */
 import { readError } from './errors.ts'
 import { newIdempotencyKey } from './idempotency-key.ts'
+import type { AlterationOptions, ClientOptions, MatchOptions, QueryOptions } from './options.ts'
 import { retryDelayMs } from './retry.ts'
 import { readRows } from './rows.ts'
 import type {
-  AlterationOptions,
   Attributes,
   ClassAlteration,
   ClassDescription,
   ClassesDefined,
   ClassRepresentation,
+  CreateObjectBody,
   FederatedDatabaseRecord,
   IndexCreated,
   IndexRecord,
@@ -19,16 +20,18 @@ import type {
   ObjectCreated,
   ObjectRepresentation,
   Oid,
-  QueryOptions,
+  QueryBody,
   QueryParameters,
   ResourceList,
   SchemaReport,
   ServiceRoot,
   StatementRecord,
+  ToolBody,
   ToolRecord,
   ToolReply,
   TransactionOperation,
   TransactionResult,
+  UpdateObjectBody,
 } from './wire.ts'
 
 interface RequestOptions {
@@ -39,23 +42,6 @@ interface RequestOptions {
   readonly signal?: AbortSignal | undefined
   readonly prefer?: string
   readonly ifMatch?: string | undefined
-}
-
-export interface MatchOptions {
-  /** The entity tag of the version that is meant. */
-  readonly ifMatch?: string
-}
-
-export interface ClientOptions {
-  /** Such as http://127.0.0.1:8185. */
-  readonly baseUrl: string
-  /** The federated database; may be left out where the server has a default one. */
-  readonly fdAlias?: string
-  /** How often a request is sent again that failed and does no more when it is sent twice (docs/idempotency.md). Default 3. */
-  readonly retriesMax?: number
-  /** False: changes are sent without an Idempotency-Key, and so not again where it is not known whether they were made. */
-  readonly areChangesKeyed?: boolean
-  readonly fetch?: typeof fetch
 }
 
 const retriesDefault = 3
@@ -104,7 +90,7 @@ export class AshlarClient {
     return this.request('POST', '/v1/shutdown')
   }
 
-  listClasses(): Promise<ClassRepresentation[]> {
+  listClasses(): Promise<readonly ClassRepresentation[]> {
     return this.request('GET', '/v1/schema')
   }
 
@@ -146,7 +132,7 @@ export class AshlarClient {
     return this.request('DELETE', classPath(nameOrNumber))
   }
 
-  listNamespaces(): Promise<NamespaceEntry[]> {
+  listNamespaces(): Promise<readonly NamespaceEntry[]> {
     return this.request('GET', '/v1/schema/namespace')
   }
 
@@ -156,7 +142,8 @@ export class AshlarClient {
   }
 
   createObject(className: string, attributes: Attributes): Promise<ObjectCreated> {
-    return this.request('POST', '/v1/object', { class: className, attributes })
+    const body: CreateObjectBody = { class: className, attributes }
+    return this.request('POST', '/v1/object', body)
   }
 
   readObject(oid: Oid): Promise<ObjectRepresentation> {
@@ -173,7 +160,8 @@ export class AshlarClient {
 
   /** Attributes left out stay as they are. With `ifMatch`: PreconditionFailed where the object has another entity tag. */
   updateObject(oid: Oid, attributes: Attributes, options: MatchOptions = {}): Promise<void> {
-    return this.request('PUT', objectPath(oid), { attributes }, {}, options)
+    const body: UpdateObjectBody = { attributes }
+    return this.request('PUT', objectPath(oid), body, {}, options)
   }
 
   /** With `ifMatch`: PreconditionFailed where the object has another entity tag. */
@@ -182,7 +170,7 @@ export class AshlarClient {
   }
 
   /** All operations are committed together, or none is. */
-  runTransaction(operations: readonly TransactionOperation[]): Promise<TransactionResult[]> {
+  runTransaction(operations: readonly TransactionOperation[]): Promise<readonly TransactionResult[]> {
     return this.request('POST', '/v1/transaction', operations)
   }
 
@@ -195,7 +183,7 @@ export class AshlarClient {
     return this.respond('POST', '/v1/index', { body: index, prefer: 'respond-async' }, jsonOf<IndexCreated>)
   }
 
-  listIndexes(): Promise<IndexRecord[]> {
+  listIndexes(): Promise<readonly IndexRecord[]> {
     return this.request('GET', '/v1/index')
   }
 
@@ -247,7 +235,7 @@ export class AshlarClient {
   }
 
   /** Those under way, of all clients and federated databases. */
-  listStatements(): Promise<StatementRecord[]> {
+  listStatements(): Promise<readonly StatementRecord[]> {
     return this.request('GET', '/v1/statement')
   }
 
@@ -256,12 +244,13 @@ export class AshlarClient {
     return this.request('DELETE', `/v1/statement/${encodeURIComponent(id)}`)
   }
 
-  listTools(): Promise<ToolRecord[]> {
+  listTools(): Promise<readonly ToolRecord[]> {
     return this.request('GET', '/v1/tool')
   }
 
   runTool(tool: string, flags: Readonly<Record<string, string | number | boolean>> = {}): Promise<ToolReply> {
-    return this.request('POST', '/v1/tool', { tool, flags })
+    const body: ToolBody = { tool, flags }
+    return this.request('POST', '/v1/tool', body)
   }
 
   private async request<T>(
@@ -340,7 +329,7 @@ async function jsonOf<T>(response: Response): Promise<T> {
   return (await response.json()) as T
 }
 
-function queryBody(text: string, parameters: QueryParameters | undefined, { dialect }: QueryOptions): object {
+function queryBody(text: string, parameters: QueryParameters | undefined, { dialect }: QueryOptions): QueryBody {
   return {
     query: text,
     ...(parameters === undefined ? {} : { parameters }),

@@ -1,5 +1,6 @@
 /** The client package's door. */
-export { AshlarClient, type ClientOptions, type MatchOptions } from './client.ts'
-export { type ErrorType, repeatableTypes } from './error-types.ts'
+export { AshlarClient } from './client.ts'
+export { type ErrorType, errorTypes } from './error-types.ts'
 export { AshlarRequestError } from './errors.ts'
+export type * from './options.ts'
 export type * from './wire.ts'

@@ -1,5 +1,5 @@
 /** Whether and when a request that failed is sent again. */
-import { repeatableTypes } from './error-types.ts'
+import { type ErrorType, errorTypes } from './error-types.ts'
 import { AshlarRequestError } from './errors.ts'
 
 const delayMsFirst = 500
@@ -24,11 +24,16 @@ function isRepeatable(isSafe: boolean, error: unknown): boolean {
   if (error instanceof AshlarRequestError) {
     // Waiting does not help: somebody has to mend something first.
     if (error.type === 'StoreUnavailable' && error.retryAfterSeconds === undefined) return false
-    if (repeatableTypes.includes(error.type)) return true
+    if (isRepeatableType(error.type)) return true
     return (
       isSafe && (error.type === 'OutcomeUnknown' || (error.type === 'Unknown' && lostStatuses.includes(error.status)))
     )
   }
   // What fetch throws where the connection is lost, before the reply or amid it.
   return isSafe && error instanceof TypeError
+}
+
+/** Also of a server that is newer than this client, and answers with a type that is not known here. */
+function isRepeatableType(type: string): boolean {
+  return Object.hasOwn(errorTypes, type) && errorTypes[type as ErrorType].isRepeatable
 }

@@ -1,7 +1,8 @@
 /** What is sent again, how often, and when not. */
 import { describe, expect, it } from 'vitest'
-import { AshlarClient, type ClientOptions } from '../src/client.ts'
+import { AshlarClient } from '../src/client.ts'
 import { AshlarRequestError } from '../src/errors.ts'
+import type { ClientOptions } from '../src/options.ts'
 import { retryDelayMs } from '../src/retry.ts'
 
 const busy = { type: 'TransactionContention', title: 't', status: 503, message: 'busy' } as const

@@ -3,7 +3,8 @@ import type { Operation } from '../dispatch/operation.ts'
 import { type ProblemType, problemEntry, problemTypes } from '../errors/server-errors.ts'
 import { operations } from '../operations/table.ts'
 import { version } from '../version.ts'
-import { ProblemBody } from '../wire/wire-schemas.ts'
+import { originalOf, type Schema } from '../wire/json-schema.ts'
+import * as wireSchemas from '../wire/wire-schemas.ts'
 
 /** Errors that any operation may answer with. */
 const commonErrors: readonly ProblemType[] = [
@@ -117,7 +118,7 @@ export function openApiDocument(): object {
       { name: 'Tools' },
     ],
     paths: { ...paths, ...monitoringPaths },
-    components: { schemas: { Problem: problemSchema() } },
+    components: { schemas: components() },
   }
 }
 
@@ -127,7 +128,10 @@ function describe(operation: Operation): object {
   const others = Object.entries(operation.otherReplies ?? {}).map(([code, other]) => {
     return [
       code,
-      { description: other.description, ...(other.reply === undefined ? {} : { content: jsonOf(other.reply) }) },
+      {
+        description: other.description,
+        ...(other.reply === undefined ? {} : { content: jsonOf(referring(other.reply)) }),
+      },
     ]
   })
   const isChange = scope === 'fd' && operation.method !== 'GET'
@@ -153,12 +157,12 @@ function describe(operation: Operation): object {
     parameters: [...pathParameters, fdAlias, ...ownParameters, ...(isChange ? [idempotencyKey] : [])],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { ...jsonOf(body), ...textOf(operation) } } }),
+      : { requestBody: { required: true, content: { ...jsonOf(referring(body)), ...textOf(operation) } } }),
     responses: {
       [status]: {
         description: summary,
         ...(statement === undefined ? {} : { headers: statementHeaders }),
-        ...(reply === undefined ? {} : { content: { ...jsonOf(reply), ...linesOf(operation) } }),
+        ...(reply === undefined ? {} : { content: { ...jsonOf(referring(reply)), ...linesOf(operation) } }),
       },
       ...Object.fromEntries(others),
       ...errorResponses([...possible]),
@@ -211,9 +215,33 @@ function linesOf({ streamsRows, asksForText }: Operation): object {
   }
 }
 
-function problemSchema(): object {
-  const type = { ...ProblemBody.properties.type, enum: problemTypes }
-  return { ...ProblemBody, description: catalogueText(), properties: { ...ProblemBody.properties, type } }
+const schemas: Readonly<Record<string, Schema>> = wireSchemas
+const nameOf = new Map(Object.entries(schemas).map(([name, schema]) => [schema, name]))
+
+function components(): Record<string, object> {
+  const written = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, writtenOut(schema)]))
+  return { ...written, Problem: { ...written.Problem, description: catalogueText() } }
+}
+
+/** What has a name is referred to by it. */
+function referring(schema: Schema): object {
+  const original = originalOf(schema)
+  const name = nameOf.get(original)
+  if (name === undefined) return writtenOut(schema)
+  const { description } = schema
+  const isSaidThere = description === undefined || description === original.description
+  return { $ref: `#/components/schemas/${name}`, ...(isSaidThere ? {} : { description }) }
+}
+
+function writtenOut(schema: Schema): object {
+  return Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, inner(keyword, value)]))
+}
+
+function inner(keyword: string, value: unknown): unknown {
+  if (keyword === 'items') return referring(value as Schema)
+  if (keyword === 'anyOf') return (value as readonly Schema[]).map(referring)
+  if (keyword !== 'properties' && keyword !== 'patternProperties') return value
+  return Object.fromEntries(Object.entries(value as object).map(([name, one]) => [name, referring(one as Schema)]))
 }
 
 function catalogueText(): string {

@@ -2,15 +2,22 @@
 
 import { type FdOperation, type OperationReply, param, wantsAsync } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/run-once.ts'
-import { Type } from '../wire/json-schema.ts'
-import { CreateIndex, IndexCreated, IndexRecord } from '../wire/wire-schemas.ts'
+import { type Static, Type } from '../wire/json-schema.ts'
+import { IndexCreated, IndexRecord, IndexRequest } from '../wire/wire-schemas.ts'
+
+const { keyAttributes, ...otherFields } = IndexRequest.properties
+const otherSpelling = Type.Object(
+  { ...otherFields, keyedAttributes: Type.Described(keyAttributes, 'Another spelling of keyAttributes.') },
+  { deprecated: true },
+)
 
 const nameParam = { name: 'Name of the index.' }
 
 function created(name: string, isBackground: boolean): OperationReply {
   const uri = `/v1/index/${name}`
-  if (!isBackground) return { body: { name, uri }, headers: { location: uri } }
-  return { status: 202, body: { name, uri }, headers: { location: uri, 'preference-applied': 'respond-async' } }
+  const body: Static<typeof IndexCreated> = { name, uri }
+  if (!isBackground) return { body, headers: { location: uri } }
+  return { status: 202, body, headers: { location: uri, 'preference-applied': 'respond-async' } }
 }
 
 export const indexOperations: readonly FdOperation[] = [
@@ -25,7 +32,7 @@ export const indexOperations: readonly FdOperation[] = [
     tag: 'Indexes',
     status: 201,
     keepsReply: true,
-    body: CreateIndex,
+    body: Type.Union([IndexRequest, otherSpelling]),
     isBodyCheckedByEngine: true,
     reply: IndexCreated,
     errors: [
@@ -65,7 +72,10 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(IndexRecord),
     errors: [],
-    run: async (database) => ({ body: await database.listIndexes() }),
+    async run(database) {
+      const body: readonly Static<typeof IndexRecord>[] = await database.listIndexes()
+      return { body }
+    },
   },
   {
     scope: 'fd',
@@ -78,7 +88,10 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: IndexRecord,
     errors: ['IndexNotFound'],
-    run: async (database, request) => ({ body: await database.readIndex(param(request, 'name')) }),
+    async run(database, request) {
+      const body: Static<typeof IndexRecord> = await database.readIndex(param(request, 'name'))
+      return { body }
+    },
   },
   {
     scope: 'fd',

@@ -1,13 +1,9 @@
 /** The operations on objects (interface, 4.5; REST interface, section 4). */
-import { AshlarError, type Attributes, entityTagOf } from '@ashlar/engine'
+import { AshlarError, entityTagOf } from '@ashlar/engine'
 import { conditionOf, isMatch, isNotModified, matchOf } from '../dispatch/entity-tags.ts'
 import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
-import { CreateObject, ObjectCreated, ObjectRepresentation, UpdateObject } from '../wire/wire-schemas.ts'
-
-interface ObjectBody {
-  readonly class: string
-  readonly attributes?: Attributes
-}
+import type { Static } from '../wire/json-schema.ts'
+import { CreateObjectBody, ObjectCreated, ObjectRepresentation, UpdateObjectBody } from '../wire/wire-schemas.ts'
 
 const attributeErrors = [
   'MalformedRequest',
@@ -44,15 +40,15 @@ export const objectOperations: readonly FdOperation[] = [
     summary: 'Create an object',
     tag: 'Objects',
     status: 201,
-    body: CreateObject,
+    body: CreateObjectBody,
     bodyIsObject: true,
     reply: ObjectCreated,
     errors: [...attributeErrors, 'UnknownClass', 'ClassIsInternal', 'ClassNotReferenceable'],
     async run(database, { body }) {
-      const { class: className, attributes } = body as ObjectBody
+      const { class: className, attributes } = body as Static<typeof CreateObjectBody>
       const oid = await database.createObject(className, attributes ?? {})
       const uri = `/v1/object/${oid}`
-      return { body: { __identifier__: oid, uri }, headers: { location: uri } }
+      return { body: { __identifier__: oid, uri } satisfies Static<typeof ObjectCreated>, headers: { location: uri } }
     },
   },
   {
@@ -83,12 +79,12 @@ export const objectOperations: readonly FdOperation[] = [
     tag: 'Objects',
     params: oidParam,
     status: 204,
-    body: UpdateObject,
+    body: UpdateObjectBody,
     bodyIsObject: true,
     errors: [...attributeErrors, 'MalformedOid', 'ObjectNotFound', 'PreconditionFailed'],
     async run(database, request) {
-      const { class: className, attributes } = request.body as Partial<ObjectBody>
-      await database.updateObject(param(request, 'oid'), attributes ?? {}, className, conditionOf(request.headers))
+      const { class: className, attributes } = request.body as Static<typeof UpdateObjectBody>
+      await database.updateObject(param(request, 'oid'), attributes, className, conditionOf(request.headers))
       return {}
     },
   },

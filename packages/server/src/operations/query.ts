@@ -4,15 +4,14 @@ import { dialectNamed, dialectWords } from '../dialect.ts'
 import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/operation.ts'
 import { wholeReply } from '../dispatch/row-framing.ts'
 import { onceOf } from '../dispatch/run-once.ts'
-import { Type } from '../wire/json-schema.ts'
-import { QueryBody, Row } from '../wire/wire-schemas.ts'
+import { type Static, Type } from '../wire/json-schema.ts'
+import { QueryBody } from '../wire/wire-schemas.ts'
 
-interface QueryFields {
-  readonly query: string
-  readonly language?: string
-  readonly dialect?: string
-  readonly parameters?: Readonly<Record<string, unknown>>
-}
+type QueryFields = Static<typeof QueryBody>
+
+const Row = Type.Unknown({
+  description: 'An object representation, an object with a field a projection, or the value of SHOW.',
+})
 
 export const queryOperations: readonly FdOperation[] = [
   {

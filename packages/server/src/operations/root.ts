@@ -3,7 +3,8 @@
 import type { FdOperation, OperationReply, OperationRequest, ServiceOperation } from '../dispatch/operation.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { readersOf, readersTogether } from '../statements/readers.ts'
-import { FederatedDatabaseRecord, Resources, ServiceRoot } from '../wire/wire-schemas.ts'
+import type { Static } from '../wire/json-schema.ts'
+import { FederatedDatabaseRecord, ResourceList, ServiceRoot } from '../wire/wire-schemas.ts'
 
 function shutDown({ service }: OperationRequest): OperationReply {
   if (!service.isShutdownAllowed) {
@@ -37,7 +38,10 @@ export const serviceOperations: readonly ServiceOperation[] = [
     status: 200,
     reply: ServiceRoot,
     errors: [],
-    run: ({ service }) => ({ body: { uptime: Math.round(performance.now() - service.startedAt), versions: ['v1'] } }),
+    run({ service }) {
+      const uptime = Math.round(performance.now() - service.startedAt)
+      return { body: { uptime, versions: ['v1'] } satisfies Static<typeof ServiceRoot> }
+    },
   },
   {
     scope: 'service',
@@ -47,9 +51,11 @@ export const serviceOperations: readonly ServiceOperation[] = [
     summary: 'The resources of version 1',
     tag: 'Service',
     status: 200,
-    reply: Resources,
+    reply: ResourceList,
     errors: [],
-    run: ({ service }) => ({ body: { version: 'v1', resources: service.resources } }),
+    run: ({ service }) => ({
+      body: { version: 'v1', resources: service.resources } satisfies Static<typeof ResourceList>,
+    }),
   },
   { ...shutdown, path: '/shutdown' },
   { ...shutdown, path: '/v1/shutdown' },
@@ -68,15 +74,23 @@ export const fdOperations: readonly FdOperation[] = [
     errors: [],
     async run(_database, { fd, service }) {
       const { kind, location, isDurable } = fd.store.facts
-      const counts = await fd.statistics()
-      const { limits } = service
+      const counts = { ...(await fd.statistics()) }
       const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
       const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }
       const { alias, dialect } = fd
       const own = readersOf([fd], service.statements.brokenOff)
       const readers = readersTogether([...own, ...(await service.peers.gather({ about: 'readers' }))], alias)
-      const store = { kind, isDurable }
-      return { body: { bootfile: location, alias, store, dialect, limits, counts, readers, ...told } }
+      const body: Static<typeof FederatedDatabaseRecord> = {
+        bootfile: location,
+        alias,
+        store: { kind, isDurable },
+        dialect,
+        limits: { ...service.limits },
+        counts,
+        readers,
+        ...told,
+      }
+      return { body }
     },
   },
 ]

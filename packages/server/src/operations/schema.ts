@@ -8,10 +8,10 @@ import {
   param,
 } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/run-once.ts'
-import { Type } from '../wire/json-schema.ts'
+import { type Static, Type } from '../wire/json-schema.ts'
 import {
-  AlterClass,
-  ClassDescriptions,
+  ClassAlteration,
+  ClassDescription,
   ClassesDefined,
   ClassRepresentation,
   NamespaceEntry,
@@ -44,7 +44,11 @@ const dryRun = {
 const reported = { 200: { description: 'With dryRun=true', reply: SchemaReport } }
 
 function defined(classNumbers: readonly string[]): OperationReply {
-  return { body: { classNumbers, uris: classNumbers.map((number) => `/v1/schema/${number}`) } }
+  const body: Static<typeof ClassesDefined> = {
+    classNumbers,
+    uris: classNumbers.map((number) => `/v1/schema/${number}`),
+  }
+  return { body }
 }
 
 async function define(
@@ -79,7 +83,7 @@ export const schemaOperations: readonly FdOperation[] = [
     description: 'Every class must be new. All are created, or none.',
     tag: 'Schema',
     status: 201,
-    body: ClassDescriptions,
+    body: Type.Array(ClassDescription),
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
     queryParameters: dryRun,
@@ -96,7 +100,7 @@ export const schemaOperations: readonly FdOperation[] = [
     description: 'Classes that do not exist are created; those that do get the listed attributes. All, or none.',
     tag: 'Schema',
     status: 201,
-    body: ClassDescriptions,
+    body: Type.Array(ClassDescription),
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
     queryParameters: dryRun,
@@ -115,7 +119,10 @@ export const schemaOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(NamespaceEntry),
     errors: [],
-    run: async (database) => ({ body: (await database.listNamespaces()).map((name) => ({ name })) }),
+    async run(database) {
+      const names = await database.listNamespaces()
+      return { body: names.map((name) => ({ name })) satisfies Static<typeof NamespaceEntry>[] }
+    },
   },
   {
     scope: 'fd',
@@ -166,7 +173,7 @@ export const schemaOperations: readonly FdOperation[] = [
     },
     status: 201,
     keepsReply: true,
-    body: AlterClass,
+    body: ClassAlteration,
     isBodyCheckedByEngine: true,
     reply: ClassesDefined,
     otherReplies: reported,

@@ -2,7 +2,7 @@
 
 import { param, type ServiceOperation } from '../dispatch/operation.ts'
 import { ServerError } from '../errors/server-errors.ts'
-import { Type } from '../wire/json-schema.ts'
+import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'
 
 export const statementOperations: readonly ServiceOperation[] = [
@@ -20,7 +20,8 @@ export const statementOperations: readonly ServiceOperation[] = [
     errors: [],
     async run({ service }) {
       const records = [...service.statements.records(), ...(await service.peers.gather({ about: 'statements' }))]
-      return { body: records.sort((one, other) => one.startedAt.localeCompare(other.startedAt)) }
+      records.sort((one, other) => one.startedAt.localeCompare(other.startedAt))
+      return { body: records satisfies readonly Static<typeof StatementRecord>[] }
     },
   },
   {

@@ -6,7 +6,7 @@ import { bootFileFlag, bootFileNote, takeBootFile } from '../tools/boot-file.ts'
 import { readFlags, type Tool } from '../tools/tool.ts'
 import type { RunRecord } from '../tools/tool-runs.ts'
 import { toolNamed, tools } from '../tools/tools.ts'
-import { Type } from '../wire/json-schema.ts'
+import { type Static, Type } from '../wire/json-schema.ts'
 import { ToolBody, ToolRecord, ToolReply } from '../wire/wire-schemas.ts'
 
 export const toolServiceOperations: readonly ServiceOperation[] = [
@@ -23,21 +23,22 @@ export const toolServiceOperations: readonly ServiceOperation[] = [
     errors: [],
     async run({ service }) {
       const runs = [...service.toolRuns.all(), ...(await service.peers.gather({ about: 'runs' }))]
-      return { body: tools.map((tool) => describe(tool, runs)) }
+      return { body: tools.map((tool) => describe(tool, runs)) satisfies Static<typeof ToolRecord>[] }
     },
   },
 ]
 
 /** Other spellings are flags of their own. */
-function flagsOf(tool: Tool): object[] {
+function flagsOf(tool: Tool): Static<typeof ToolRecord>['flags'] {
   return Object.entries({ ...tool.flags, bootFile: bootFileFlag }).flatMap(([name, flag]) => {
     const { type, description, isRequired = false, otherName } = flag
-    const other = { name: otherName, type, description: `Another spelling of ${name}.`, isRequired: false }
-    return [{ name, type, description, isRequired }, ...(otherName === undefined ? [] : [other])]
+    const own = { name, type, description, isRequired }
+    if (otherName === undefined) return [own]
+    return [own, { name: otherName, type, description: `Another spelling of ${name}.`, isRequired: false }]
   })
 }
 
-function describe(tool: Tool, runs: readonly RunRecord[]): object {
+function describe(tool: Tool, runs: readonly RunRecord[]): Static<typeof ToolRecord> {
   return {
     name: tool.name,
     description: tool.description,
@@ -53,10 +54,7 @@ function isDone({ status, body }: OperationReply): boolean {
   return status === 202 || (body as { readonly returnCode?: number }).returnCode === 0
 }
 
-interface ToolRequest {
-  readonly tool: string
-  readonly flags?: unknown
-}
+type ToolRequest = Static<typeof ToolBody>
 
 export const toolOperations: readonly FdOperation[] = [
   {

@@ -3,7 +3,8 @@
 import type { FdOperation, Operation, OperationReply } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/run-once.ts'
 import { runOperations } from '../dispatch/transaction/run-operations.ts'
-import { TransactionBody, TransactionReply } from '../wire/wire-schemas.ts'
+import { Type } from '../wire/json-schema.ts'
+import { TransactionOperation, TransactionResult } from '../wire/wire-schemas.ts'
 
 /** For people: the body is not checked yet. */
 function operationsOf(body: unknown): string {
@@ -23,9 +24,9 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
       'All are committed together, or none is. Each sees what those before it did. A failure has the status and type of the operation that failed.',
     tag: 'Transactions',
     status: 200,
-    body: TransactionBody,
+    body: Type.Array(TransactionOperation),
     isBodyCheckedByEngine: true,
-    reply: TransactionReply,
+    reply: Type.Array(TransactionResult),
     isTransactional: false,
     statement: { kind: 'transaction', text: operationsOf },
     keepsReply: true,

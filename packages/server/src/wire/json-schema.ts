@@ -1,15 +1,19 @@
 /** Builders of JSON schemas, from which the compiler knows what they admit. Every process of a server loads them: they are small. */
 
 declare const admitted: unique symbol
+// The marks are symbols: neither JSON nor validators see them.
 const isOptional: unique symbol = Symbol('optional')
+const original: unique symbol = Symbol('original')
 
 /** A JSON schema; `T` is what it admits. */
 export interface Schema<T = unknown> {
   readonly [keyword: string]: unknown
   readonly [admitted]?: T
+  /** The schema of which this is a copy with other keywords, or that stands where it cannot be written out. */
+  readonly [original]?: () => Schema
 }
 
-/** Of a property that may be missing. The mark is a symbol: neither JSON nor validators see it. */
+/** Of a property that may be missing. */
 export interface OptionalSchema<T> extends Schema<T> {
   readonly [isOptional]: true
 }
@@ -20,7 +24,9 @@ type Properties = Readonly<Record<string, Schema>>
 type OptionalNames<P> = { [K in keyof P]: P[K] extends OptionalSchema<unknown> ? K : never }[keyof P]
 type Flat<T> = { [K in keyof T]: T[K] }
 type Admitted<P> = Flat<
-  { [K in Exclude<keyof P, OptionalNames<P>>]: Static<P[K]> } & { [K in OptionalNames<P>]?: Static<P[K]> }
+  { readonly [K in Exclude<keyof P, OptionalNames<P>>]: Static<P[K]> } & {
+    readonly [K in OptionalNames<P>]?: Static<P[K]>
+  }
 >
 
 export interface ObjectSchema<P> extends Schema<Admitted<P>> {
@@ -41,8 +47,18 @@ export const Type = {
   Boolean: of<boolean>('boolean'),
   Null: of<null>('null'),
   Unknown: (keywords: Keywords = {}): Schema => ({ ...keywords }),
-  Literal: <const T extends string>(text: T): Schema<T> => ({ type: 'string', const: text }),
-  Array: <S extends Schema>(items: S, keywords: Keywords = {}): Schema<Static<S>[]> => ({
+  Literal: <const T extends string>(text: T, keywords: Keywords = {}): Schema<T> => ({
+    type: 'string',
+    const: text,
+    ...keywords,
+  }),
+  /** One of some words. */
+  Enum: <const T extends string>(words: readonly T[], keywords: Keywords = {}): Schema<T> => ({
+    type: 'string',
+    enum: words,
+    ...keywords,
+  }),
+  Array: <S extends Schema>(items: S, keywords: Keywords = {}): Schema<readonly Static<S>[]> => ({
     type: 'array',
     items,
     ...keywords,
@@ -52,7 +68,7 @@ export const Type = {
     ...keywords,
   }),
   /** Any names, values of one kind. */
-  Record: <S extends Schema>(values: S, keywords: Keywords = {}): Schema<Record<string, Static<S>>> => ({
+  Record: <S extends Schema>(values: S, keywords: Keywords = {}): Schema<Readonly<Record<string, Static<S>>>> => ({
     type: 'object',
     patternProperties: { '^.*$': values },
     ...keywords,
@@ -61,5 +77,25 @@ export const Type = {
     const required = Object.keys(properties).filter((name) => !(isOptional in (properties[name] as Schema)))
     return { type: 'object', ...(required.length === 0 ? {} : { required }), properties, ...keywords }
   },
-  Optional: <T>(schema: Schema<T>): OptionalSchema<T> => ({ ...schema, [isOptional]: true }),
+  Optional: <T>(schema: Schema<T>): OptionalSchema<T> => ({
+    ...schema,
+    [isOptional]: true,
+    [original]: () => originalOf(schema),
+  }),
+  /** The same, with what it means in its place. */
+  Described: <S extends Schema>(schema: S, description: string): S => ({
+    ...schema,
+    description,
+    [original]: () => originalOf(schema),
+  }),
+  /** Of a schema that contains itself, in its own place: validators see any object there. */
+  Deferred: (schema: () => Schema): Schema<Readonly<Record<string, unknown>>> => ({
+    type: 'object',
+    [original]: schema,
+  }),
+}
+
+/** The schema that `schema` stands for: itself, unless it was made of another one by Optional, Described or Deferred. */
+export function originalOf(schema: Schema): Schema {
+  return schema[original]?.() ?? schema
 }

@@ -1,38 +1,53 @@
-/** The bodies of requests and replies, as schemas (interface, section 2). */
-import { Type } from './json-schema.ts'
+/**
+ * What goes over the wire: the bodies of requests and replies (contract, section 2). Validation, the OpenAPI document and the types of
+ * the client follow from these schemas; each export is a type of the client by the same name.
+ */
+import { problemTypes } from '../errors/server-errors.ts'
+import { type Schema, Type } from './json-schema.ts'
 
-const quotedBoolean = Type.Union([Type.Boolean(), Type.Literal('true'), Type.Literal('false')])
+// What only clients of the original send is `deprecated`: the types of the client leave it out.
+const quotedBoolean = Type.Union([
+  Type.Boolean(),
+  Type.Literal('true', { deprecated: true }),
+  Type.Literal('false', { deprecated: true }),
+])
 const quotedInteger = Type.Union([Type.Integer(), Type.String({ pattern: '^\\d+$' })])
 const anyObject = Type.Record(Type.Unknown())
+const nameOrNull = Type.Union([Type.String(), Type.Null()])
 
-export const CreateObject = Type.Object(
+export const Oid = Type.String({
+  description: '`<database>-<container>-<page>-<slot>`; `0-0-0-0` refers to nothing.',
+})
+
+export const Attributes = Type.Record(Type.Unknown(), { description: 'Values of attributes, by name.' })
+
+export const CreateObjectBody = Type.Object(
   {
     class: Type.String({ minLength: 1, description: 'Full name or class number of a referenceable class.' }),
-    attributes: Type.Optional(anyObject),
+    attributes: Type.Optional(Attributes),
   },
   { additionalProperties: false },
 )
 
-export const UpdateObject = Type.Object(
+export const UpdateObjectBody = Type.Object(
   {
-    attributes: anyObject,
+    attributes: Attributes,
     class: Type.Optional(Type.String({ description: 'Redundant: must be the class of the object.' })),
   },
   { additionalProperties: false },
 )
 
 export const ObjectCreated = Type.Object({
-  __identifier__: Type.String({ description: 'OID of the new object.' }),
+  __identifier__: Type.Described(Oid, 'OID of the new object.'),
   uri: Type.String(),
 })
 
 export const ObjectRepresentation = Type.Object(
-  { __class__: Type.String(), __identifier__: Type.String() },
+  { __class__: Type.String(), __identifier__: Oid },
   { additionalProperties: true, description: 'The attributes follow, flat, in schema order.' },
 )
 
-const AttributeDefinition = Type.Object({
-  attributeName: Type.String(),
+const definitionFields = {
   logicalType: Type.String(),
   encoding: Type.Optional(Type.String()),
   storage: Type.Optional(Type.String()),
@@ -43,52 +58,22 @@ const AttributeDefinition = Type.Object({
   edgeAttribute: Type.Optional(Type.String()),
   class: Type.Optional(Type.String()),
   collectionTypeName: Type.Optional(Type.String()),
-  elementSpecification: Type.Optional(anyObject),
-  keySpecification: Type.Optional(anyObject),
+  elementSpecification: Type.Optional(Type.Deferred((): Schema => TypeDefinition)),
+  keySpecification: Type.Optional(Type.Deferred((): Schema => TypeDefinition)),
+}
+
+export const TypeDefinition = Type.Object(definitionFields, {
+  description: 'A type, without the name of an attribute that has it.',
 })
 
-export const ClassDescriptions = Type.Array(
-  Type.Object({
-    className: Type.Optional(Type.String()),
-    classNumber: Type.Optional(quotedInteger),
-    isReferenceable: Type.Optional(quotedBoolean),
-    superClass: Type.Optional(Type.Union([Type.String(), Type.Null(), Type.Object({ className: Type.String() })])),
-    attributes: Type.Array(AttributeDefinition),
-  }),
-)
+export const AttributeDefinition = Type.Object({ attributeName: Type.String(), ...definitionFields })
 
-const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })
-
-export const AlterClass = Type.Object({
-  classRename: Type.Optional(
-    Type.String({ description: 'Without a dot in the same namespace, with a leading one in the default namespace.' }),
-  ),
-  attributesToDelete: Type.Optional(Type.Array(Type.String())),
-  attributesToRename: Type.Optional(Type.Array(AttributeRename)),
-  attributesToChange: Type.Optional(Type.Array(AttributeDefinition)),
-  attributesToAdd: Type.Optional(Type.Array(AttributeDefinition)),
-})
-
-export const SchemaReport = Type.Object({
-  classes: Type.Array(
-    Type.Object({
-      className: Type.String(),
-      change: Type.Union([Type.Literal('add'), Type.Literal('change'), Type.Literal('rename'), Type.Literal('delete')]),
-      newName: Type.Optional(Type.String()),
-      attributesAdded: Type.Array(Type.String()),
-      attributesDeleted: Type.Array(Type.String()),
-      attributesRenamed: Type.Array(AttributeRename),
-      attributesChanged: Type.Array(
-        Type.Object({ attributeName: Type.String(), from: anyObject, to: anyObject }, { description: 'Types.' }),
-      ),
-    }),
-  ),
-  indexesDropped: Type.Array(Type.String()),
-  indexesRebuilt: Type.Array(Type.String()),
-  objects: Type.Integer({ description: 'Objects whose shape would change.' }),
-  valuesLost: Type.Array(
-    Type.Object({ className: Type.String(), attributeName: Type.String(), values: Type.Integer() }),
-  ),
+export const ClassDescription = Type.Object({
+  className: Type.Optional(Type.String()),
+  classNumber: Type.Optional(quotedInteger),
+  isReferenceable: Type.Optional(quotedBoolean),
+  superClass: Type.Optional(Type.Union([Type.String(), Type.Null(), Type.Object({ className: Type.String() })])),
+  attributes: Type.Array(AttributeDefinition),
 })
 
 export const ClassesDefined = Type.Object({
@@ -103,30 +88,76 @@ export const ClassRepresentation = Type.Object({
   isReferenceable: Type.Boolean(),
   isInternal: Type.Boolean(),
   isDeleted: Type.Boolean(),
-  superClass: Type.Union([Type.String(), Type.Null()]),
+  superClass: nameOrNull,
   attributes: Type.Array(AttributeDefinition),
 })
 
-export const NamespaceEntry = Type.Object({ name: Type.Union([Type.String(), Type.Null()]) })
+export const AttributeRename = Type.Object({ originalName: Type.String(), newName: Type.String() })
+
+export const ClassAlteration = Type.Object(
+  {
+    classRename: Type.Optional(
+      Type.String({ description: 'Without a dot in the same namespace, with a leading one in the default namespace.' }),
+    ),
+    attributesToDelete: Type.Optional(Type.Array(Type.String())),
+    attributesToRename: Type.Optional(Type.Array(AttributeRename)),
+    attributesToChange: Type.Optional(Type.Array(AttributeDefinition)),
+    attributesToAdd: Type.Optional(Type.Array(AttributeDefinition)),
+  },
+  { description: 'Either `classRename`, or any of the others, which are applied in this order.' },
+)
+
+export const ValuesLost = Type.Object({
+  className: Type.String(),
+  attributeName: Type.String(),
+  values: Type.Integer(),
+})
+
+export const SchemaReport = Type.Object(
+  {
+    classes: Type.Array(
+      Type.Object({
+        className: Type.String(),
+        change: Type.Union([
+          Type.Literal('add'),
+          Type.Literal('change'),
+          Type.Literal('rename'),
+          Type.Literal('delete'),
+        ]),
+        newName: Type.Optional(Type.String()),
+        attributesAdded: Type.Array(Type.String()),
+        attributesDeleted: Type.Array(Type.String()),
+        attributesRenamed: Type.Array(AttributeRename),
+        attributesChanged: Type.Array(
+          Type.Object({ attributeName: Type.String(), from: TypeDefinition, to: TypeDefinition }),
+        ),
+      }),
+    ),
+    indexesDropped: Type.Array(Type.String()),
+    indexesRebuilt: Type.Array(Type.String()),
+    objects: Type.Integer({ description: 'Objects whose shape would change.' }),
+    valuesLost: Type.Array(ValuesLost),
+  },
+  { description: 'What a change of the schema would do.' },
+)
+
+export const NamespaceEntry = Type.Object({ name: Type.Described(nameOrNull, 'null: the default namespace.') })
 
 export const NamespaceRepresentation = Type.Object({
-  name: Type.Union([Type.String(), Type.Null()]),
+  name: Type.Described(nameOrNull, 'null: the default namespace.'),
   classes: Type.Array(ClassRepresentation),
 })
 
-const KeyAttribute = Type.Object({
+export const KeyAttribute = Type.Object({
   attributeName: Type.String(),
   properties: Type.Optional(Type.Object({ maxStoredStringLength: Type.Optional(quotedInteger) })),
 })
 
-export const CreateIndex = Type.Object({
+export const IndexRequest = Type.Object({
   name: Type.String(),
   indexedClass: Type.String(),
   isUnique: quotedBoolean,
-  keyAttributes: Type.Optional(Type.Array(KeyAttribute)),
-  keyedAttributes: Type.Optional(
-    Type.Array(KeyAttribute, { description: 'Another spelling of keyAttributes, which clients send.' }),
-  ),
+  keyAttributes: Type.Array(KeyAttribute),
 })
 
 export const IndexCreated = Type.Object({ name: Type.String(), uri: Type.String() })
@@ -150,8 +181,8 @@ export const IndexRecord = Type.Object({
   ),
 })
 
-export const TransactionBody = Type.Array(
-  Type.Object({
+export const TransactionOperation = Type.Object(
+  {
     method: Type.String({ description: 'In any case.' }),
     uri: Type.String({ description: 'Path and parameters; an id in braces after a $ stands for its OID.' }),
     body: Type.Optional(
@@ -170,19 +201,23 @@ export const TransactionBody = Type.Array(
     ifMatch: Type.Optional(
       Type.String({
         description:
-          'Of an operation on /v1/object/{oid}, as the header If-Match: what is seen there has such an ETag, and keeps it until the commit.',
+          'Of an operation on /v1/object/{oid}, as the header If-Match: what is seen there has such an ETag, and keeps it until the commit. Else the transaction fails: PreconditionFailed.',
       }),
     ),
-    ifNoneMatch: Type.Optional(Type.String({ description: 'The same, as the header If-None-Match.' })),
-  }),
+    ifNoneMatch: Type.Optional(
+      Type.String({
+        description:
+          'The same, as the header If-None-Match: ETags that it must not have; a read of what has one is answered by 304.',
+      }),
+    ),
+  },
+  { description: 'One operation of a transaction.' },
 )
 
-export const TransactionReply = Type.Array(
-  Type.Object({
-    responseCode: Type.String(),
-    result: Type.Unknown({ description: 'The body that the single request would have had; {} for none.' }),
-  }),
-)
+export const TransactionResult = Type.Object({
+  responseCode: Type.String(),
+  result: Type.Unknown({ description: 'The body that the single request would have had; {} for none.' }),
+})
 
 export const ToolBody = Type.Object(
   {
@@ -199,6 +234,21 @@ const toolReply = {
 }
 export const ToolReply = Type.Object(toolReply)
 
+export const ToolRun = Type.Object(
+  {
+    tool: Type.String(),
+    fdAlias: Type.String(),
+    startedAt: Type.String(),
+    state: Type.Union([Type.Literal('running'), Type.Literal('ended')]),
+    done: Type.Integer({ description: 'Objects or entries.' }),
+    total: Type.Optional(Type.Integer()),
+    returnCode: Type.Optional(toolReply.returnCode),
+    toolOutput: Type.Optional(toolReply.toolOutput),
+    toolError: Type.Optional(toolReply.toolError),
+  },
+  { description: 'A run of a tool; with its reply once it has ended.' },
+)
+
 export const ToolRecord = Type.Object({
   name: Type.String(),
   description: Type.String(),
@@ -210,20 +260,16 @@ export const ToolRecord = Type.Object({
       isRequired: Type.Boolean(),
     }),
   ),
-  runs: Type.Array(
-    Type.Object({
-      tool: Type.String(),
-      fdAlias: Type.String(),
-      startedAt: Type.String(),
-      state: Type.Union([Type.Literal('running'), Type.Literal('ended')]),
-      done: Type.Integer({ description: 'Objects or entries.' }),
-      total: Type.Optional(Type.Integer()),
-      returnCode: Type.Optional(toolReply.returnCode),
-      toolOutput: Type.Optional(Type.String()),
-      toolError: Type.Optional(Type.String()),
-    }),
-    { description: 'Those under way, and the last that ended since the server started.' },
-  ),
+  runs: Type.Array(ToolRun, { description: 'Those under way, and the last that ended since the server started.' }),
+})
+
+export const Dialect = Type.Union([Type.Literal('ashlar'), Type.Literal('objectivity')], {
+  description:
+    'How queries are understood and answered. `objectivity`, as by the original: MATCH without a mode is WALK, and rows of projections begin with `"__class__": "_Projection"`.',
+})
+
+export const QueryParameters = Type.Record(Type.Unknown(), {
+  description: 'Values of `$name` in the statements, by name.',
 })
 
 export const QueryBody = Type.Object(
@@ -239,49 +285,46 @@ export const QueryBody = Type.Object(
           'ashlar or objectivity, in any case; that of the federated database where it is left out. In the dialect objectivity MATCH without a mode is WALK, and rows of projections begin with "__class__": "_Projection".',
       }),
     ),
-    parameters: Type.Optional(
-      Type.Record(Type.Unknown(), { description: 'Values of $name in the statements, by name.' }),
-    ),
+    parameters: Type.Optional(QueryParameters),
   },
   { additionalProperties: false },
 )
 
-export const Row = Type.Unknown({
-  description: 'An object representation, an object with a field a projection, or the value of SHOW.',
-})
+export const StatementRecord = Type.Object(
+  {
+    id: Type.String({ description: 'What the header Statement-Id of its reply has.' }),
+    kind: Type.Union([Type.Literal('query'), Type.Literal('transaction'), Type.Literal('tool')]),
+    text: Type.String({ description: 'The first 1,000 characters; of a transaction how many operations it has.' }),
+    fdAlias: Type.String(),
+    clientAddress: Type.String(),
+    startedAt: Type.String(),
+    state: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('sending')], {
+      description: 'It waits for a turn or a place, works, or sends its rows.',
+    }),
+    bytesSent: Type.Integer({ description: 'Of rows, before compression.' }),
+    rows: Type.Optional(Type.Integer({ description: 'Of a query: rows of its reply that were made so far.' })),
+    bytesHeld: Type.Optional(
+      Type.Integer({ description: 'Of a query: what it is charged with in memory at the moment.' }),
+    ),
+  },
+  { description: 'A statement under way.' },
+)
 
 export const ServiceRoot = Type.Object({
   uptime: Type.Integer({ description: 'Milliseconds since the server started.' }),
   versions: Type.Array(Type.String()),
 })
 
-export const Resources = Type.Object({
+export const ResourceList = Type.Object({
   version: Type.String(),
   resources: Type.Array(Type.Object({ uri: Type.String(), supportedMethods: Type.Array(Type.String()) })),
-})
-
-export const StatementRecord = Type.Object({
-  id: Type.String({ description: 'What the header Statement-Id of its reply has.' }),
-  kind: Type.Union([Type.Literal('query'), Type.Literal('transaction'), Type.Literal('tool')]),
-  text: Type.String({ description: 'The first 1,000 characters; of a transaction how many operations it has.' }),
-  fdAlias: Type.String(),
-  clientAddress: Type.String(),
-  startedAt: Type.String(),
-  state: Type.Union([Type.Literal('queued'), Type.Literal('running'), Type.Literal('sending')]),
-  bytesSent: Type.Integer({ description: 'Of rows, before compression.' }),
-  rows: Type.Optional(Type.Integer({ description: 'Of a query: rows of its reply that were made so far.' })),
-  bytesHeld: Type.Optional(
-    Type.Integer({ description: 'Of a query: what it is charged with in memory at the moment.' }),
-  ),
 })
 
 export const FederatedDatabaseRecord = Type.Object({
   bootfile: Type.String({ description: 'Where the federated database is kept.' }),
   alias: Type.String(),
   store: Type.Object({ kind: Type.String(), isDurable: Type.Boolean() }),
-  dialect: Type.Union([Type.Literal('ashlar'), Type.Literal('objectivity')], {
-    description: 'Of queries that ask for none.',
-  }),
+  dialect: Type.Described(Dialect, 'Of queries that ask for none.'),
   limits: Type.Record(Type.Number()),
   counts: Type.Record(Type.Number()),
   readers: Type.Object({
@@ -302,16 +345,33 @@ export const FederatedDatabaseRecord = Type.Object({
   ),
 })
 
-export const ProblemBody = Type.Object({
-  type: Type.String({ description: 'A stable word from the catalogue of error types.' }),
-  title: Type.String(),
-  status: Type.Integer(),
-  message: Type.String(),
-  errors: Type.Optional(Type.Array(Type.Object({ pointer: Type.String(), message: Type.String() }))),
-  line: Type.Optional(Type.Integer({ description: 'Of a query: where the fault is, from 1.' })),
-  column: Type.Optional(Type.Integer({ description: 'Of a query: where in the line, from 1.' })),
-  text: Type.Optional(Type.String({ description: 'Of a query: the piece of text at fault.' })),
-  operation: Type.Optional(Type.Integer({ description: 'Of a transaction: which operation failed, from 1.' })),
-  valuesLost: Type.Optional(SchemaReport.properties.valuesLost),
-  expected: Type.Optional(Type.Array(Type.String(), { description: 'Of a query: what could have stood there.' })),
+export const ErrorType = Type.Enum(problemTypes, {
+  description: 'A stable word from the catalogue of error types; status and title follow from it.',
 })
+
+export const Problem = Type.Object(
+  {
+    type: ErrorType,
+    title: Type.String(),
+    status: Type.Integer(),
+    message: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ pointer: Type.String(), message: Type.String() }), {
+        description: 'Where in the request body the faults are: JSON pointers (RFC 6901).',
+      }),
+    ),
+    line: Type.Optional(Type.Integer({ description: 'Of a query: where in its text the fault is, from 1.' })),
+    column: Type.Optional(Type.Integer({ description: 'Of a query: where in the line, from 1.' })),
+    text: Type.Optional(Type.String({ description: 'Of a query: the piece of text at fault.' })),
+    operation: Type.Optional(Type.Integer({ description: 'Of a transaction: which operation failed, from 1.' })),
+    valuesLost: Type.Optional(Type.Array(ValuesLost, { description: 'Of a change of types: what would be lost.' })),
+    expected: Type.Optional(Type.Array(Type.String(), { description: 'Of a query: what could have stood there.' })),
+    commits: Type.Optional(
+      Type.Integer({ description: 'Of a query with COMMIT EVERY: commits that were made, and stay.' }),
+    ),
+    rowsCommitted: Type.Optional(
+      Type.Integer({ description: 'Of a query with COMMIT EVERY: rows of the file that these commits took.' }),
+    ),
+  },
+  { description: 'The body of every error.' },
+)
