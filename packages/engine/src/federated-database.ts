@@ -44,7 +44,7 @@ import {
   type StorageFormat,
   storageFormat,
 } from './store/storage-format.ts'
-import type { Awaitable, Bytes, Snapshot, Store } from './store/store.ts'
+import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
 import { openSession, type Session } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
@@ -88,6 +88,9 @@ export interface Statistics {
   readonly storeEntries: number
   readonly storeBytes: number
 }
+
+/** For what a client reads, and nothing else. */
+const reading: SnapshotOptions = { purpose: 'reading' }
 
 export class FederatedDatabase extends DatabaseOperations {
   readonly alias: string
@@ -289,9 +292,8 @@ export class FederatedDatabase extends DatabaseOperations {
     const readAt = (snapshot: Snapshot): Awaitable<T> => {
       return when(this.catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
     }
-    if (oid === undefined) return withSnapshot(this.store, readAt, { purpose: 'reading' })
-    if (this.store.facts.readsAreImmediate) return withSnapshot(this.store, readAt)
-    return withSnapshot(this.store, readAt, { first: [catalogVersionKey, objectKey(oid)], purpose: 'reading' })
+    if (oid === undefined || this.store.facts.readsAreImmediate) return withSnapshot(this.store, readAt, reading)
+    return withSnapshot(this.store, readAt, { ...reading, first: [catalogVersionKey, objectKey(oid)] })
   }
 
   /** A single read leaves its condition to whoever asks. */

@@ -1,11 +1,11 @@
 /** The catalog of a snapshot: kept in memory, read again when its version has changed, and the format's version with it. */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import { assert } from '../errors.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { decodeClass, decodeCounters, decodeIndex, decodeShape } from '../schema/catalog-codec.ts'
 import type { CatalogCounters, Shape } from '../schema/class-definition.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import { formatVersionKey } from '../store/storage-format.ts'
 import type { Awaitable, Bytes, KeyRange, Snapshot } from '../store/store.ts'
 import { catalogKey, catalogPartRange, countersKey } from './catalog-keys.ts'
@@ -49,7 +49,8 @@ export class CatalogCache {
     const { values } = await snapshot.read([catalogVersionKey, countersKey, formatVersionKey])
     const [version, counters, format] = values
     this.checkFormat(format)
-    assert(version !== undefined && counters !== undefined, 'the federated database has a catalog')
+    if (version === undefined || counters === undefined)
+      throw new ReadSkew('the catalog lacks its version or its counters')
     const { loading } = this
     if (loading !== undefined && Buffer.compare(loading.version, version) === 0) {
       // Where it fails, as when its snapshot was lost, this one's may be better.

@@ -22,6 +22,7 @@ import type { TransactionalAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { classesHolding, referenceSpecOf } from '../schema/retype.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -106,7 +107,7 @@ export async function writeRelocated(unit: UnitOfWork, relocated: readonly Reloc
   await unit.objects.loadAll(relocated.map(({ oid }) => oid))
   for (const { oid, attribute, elements } of relocated) {
     const state = unit.objects.known(oid)
-    assert(state !== undefined, 'an object whose elements are relocated is there')
+    if (state === undefined) throw notThere(oid)
     const format = state.format.attribute(attribute)
     touch(state)
     if (format.linkForm === undefined) setValue(state, format, elements)
@@ -118,8 +119,12 @@ export async function writeRelocated(unit: UnitOfWork, relocated: readonly Reloc
 /** The loaded state of an object that the commit expects as it was read. */
 function stateOf(unit: UnitOfWork, oid: Oid): ObjectState {
   const state = unit.objects.known(oid)
-  assert(state !== undefined, 'an object that was found is there')
+  if (state === undefined) throw notThere(oid)
   return state
+}
+
+function notThere(oid: Oid): ReadSkew {
+  return new ReadSkew(`object ${oid} was found among those of its class, and is not there`)
 }
 
 async function countConversions(

@@ -19,7 +19,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import { countObjects } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { readPart } from '../store/read-range.ts'
-import type { Bytes, Change, Expectation } from '../store/store.ts'
+import type { Bytes, Change, Commit, Expectation } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
@@ -104,7 +104,16 @@ function referenceable({ classes }: Catalog): Set<Catalog['classes'][number]['nu
 
 /** Undefined at the end; `again` where a writer was there between. */
 async function upgradeBatch(writer: CatalogWriter, position: Position): Promise<Position | 'again' | undefined> {
-  const { store, catalogs, session } = writer
+  const batch = await readBatch(writer, position)
+  if (batch === undefined) return undefined
+  return (await writer.store.commit(batch.commit)).isCommitted ? batch.next : 'again'
+}
+
+/** Undefined at the end. */
+async function readBatch(
+  { store, catalogs, session }: CatalogWriter,
+  position: Position,
+): Promise<{ readonly commit: Commit; readonly next: Position } | undefined> {
   return withSnapshot(store, async (snapshot) => {
     const catalog = await catalogs.at(snapshot)
     const stamp = session.nextStamp()
@@ -140,8 +149,7 @@ async function upgradeBatch(writer: CatalogWriter, position: Position): Promise<
     // A writer under a later schema may have made a shape that this one does not know.
     expectations.push({ kind: 'revision', key: catalogVersionKey, prefix: catalog.version })
     const puts = rewritten.map(({ key, record }): Change => ({ kind: 'put', key, value: record }))
-    const outcome = await store.commit({ changes: [...puts, noted], expectations })
-    return outcome.isCommitted ? next : 'again'
+    return { commit: { changes: [...puts, noted], expectations }, next }
   })
 }
 

@@ -11,6 +11,7 @@ import {
   clearReference,
   clearReferencesTo,
   deletePairedEntries,
+  inverseIn,
   inverseOf,
   type PairedEntry,
   pairedEntry,
@@ -56,7 +57,7 @@ async function leavePartners(
   const formats = await unit.formatsOf(partners)
   const inverseEntries: PairedEntry[] = []
   await inSlices(formats, ([oid, format]) => {
-    inverseEntries.push(pairedEntry({ oid, attribute: format.attribute(inverse) }, state.oid))
+    inverseEntries.push(pairedEntry({ oid, attribute: inverseIn(format, inverse, oid) }, state.oid))
   })
   await deletePairedEntries(unit, inverseEntries)
 }

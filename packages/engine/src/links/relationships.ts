@@ -5,6 +5,7 @@
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { targetKey } from '../records/link-keys.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
@@ -24,6 +25,15 @@ export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
 
 export function inverseOf(attribute: AttributeFormat): AttributeNumber | null {
   return referenceSpecOf(attribute).inverseAttribute
+}
+
+/** The attribute by which a partner answers: it was found by a link, and not by its class. Throws ReadSkew. */
+export function inverseIn(format: ClassFormat, inverse: AttributeNumber, partner: Oid): AttributeFormat {
+  const found = format.find(inverse)
+  if (found !== undefined) return found
+  throw new ReadSkew(
+    `object ${partner} of class ${format.cls.name} is linked by attribute ${inverse}, which it does not have`,
+  )
 }
 
 export function placeOf(format: ClassFormat, attribute: AttributeFormat): ReferencePlace {
@@ -67,8 +77,10 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   if (form === undefined) return clearReferenceTo(unit, old, inverse, state.oid)
   const partner = (await unit.formatsOf([old])).get(old)
   if (partner === undefined) return
-  assert(form !== 'list' || position !== undefined, 'a reference into a list knows its position')
-  const owner = { oid: old, attribute: partner.attribute(inverse) }
+  if (form === 'list' && position === undefined) {
+    throw new ReadSkew(`object ${state.oid} refers to ${old}, and not to a place in the list there`)
+  }
+  const owner = { oid: old, attribute: inverseIn(partner, inverse, old) }
   unit.links.remove(owner, state.oid, form === 'list' ? position : undefined)
 }
 
@@ -76,7 +88,7 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
 async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: AttributeNumber, target: Oid): Promise<void> {
   const state = await unit.objects.load(oid)
   if (state === undefined) return unit.expectNoObject(oid)
-  const format = state.format.attribute(attribute)
+  const format = inverseIn(state.format, attribute, oid)
   if (state.values[format.index] !== target) return unit.expectUnchanged(state)
   setValue(state, format, noOid)
   setPosition(state, format, undefined)
@@ -279,7 +291,7 @@ export async function moveToEnd(
   unit.links.remove(owner, target, position)
   unit.links.add(owner, target, moved)
   if (state !== undefined) {
-    setPosition(state, state.format.attribute(inverse), moved)
+    setPosition(state, inverseIn(state.format, inverse, target), moved)
   } else {
     const byTarget = targetKey(owner.oid, number, target)
     unit.transaction.expectRevision(byTarget, position)

@@ -8,7 +8,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot, SnapshotOptions } from '../store/store.ts'
 import { inTurns, openTimeSlice } from '../store/time-slice.ts'
-import { snapshotToReadAgain, withSnapshot } from '../store/with-snapshot.ts'
+import { type LateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
@@ -269,7 +269,7 @@ function ticksNow(): number {
 }
 
 /** The snapshot lives as long as somebody takes rows from it. */
-async function read(
+function read(
   statements: readonly Statement[],
   texts: TextContext,
   state: TextState,
@@ -279,29 +279,22 @@ async function read(
 ): Promise<AsyncIterable<Buffer>> {
   const { memory } = texts
   const kept = memory.keptBytes
-  const snapshot = await resources.store.snapshot(options)
-  try {
+  const use = async (snapshot: Snapshot, late: LateReadError): Promise<AsyncIterable<Buffer>> => {
+    memory.keepAgain(kept)
     const catalog = await resources.catalogs.at(snapshot)
     const attempt = { ...state, variables: new Map(state.variables) }
     const answer = await new TextRun(resources, texts, snapshot, catalog, attempt, undefined).runAll(statements)
     const chunks = answer(separator)[Symbol.asyncIterator]()
     const first = await chunks.next()
-    if (first.done === true) {
+    const end = (): void => {
       snapshot.release()
       memory.release()
-      return chunksOf([])
     }
-    return streamed(first.value, chunks, texts.clock, () => {
-      snapshot.release()
-      memory.release()
-    })
-  } catch (error) {
-    snapshot.release()
-    const next = snapshotToReadAgain(resources.store, options, error)
-    if (next === undefined) throw error
-    memory.keepAgain(kept)
-    return read(statements, texts, state, resources, separator, next)
+    if (first.done !== true) return streamed(first.value, chunks, texts.clock, late, end)
+    end()
+    return chunksOf([])
   }
+  return withLastingSnapshot(resources.store, use, options)
 }
 
 /** Nobody has to go on with it: `end` is called when the rows are through, and when nobody wants any more. */
@@ -309,6 +302,7 @@ async function* streamed(
   first: Buffer,
   rest: AsyncIterator<Buffer>,
   clock: WorkClock,
+  late: LateReadError,
   end: () => void,
 ): AsyncGenerator<Buffer> {
   let chunk: IteratorResult<Buffer> = { value: first }
@@ -319,6 +313,8 @@ async function* streamed(
       clock.goOn()
       chunk = await rest.next()
     }
+  } catch (error) {
+    throw late(error)
   } finally {
     await rest.return?.()
     end()

@@ -4,6 +4,7 @@ import { JsonWriter } from '../bytes/json-writer.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
 import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
@@ -98,6 +99,11 @@ export class ClassFormat {
     return found
   }
 
+  /** The same for an attribute that another object is linked by: undefined where the class does not have it. */
+  find(number: AttributeNumber): AttributeFormat | undefined {
+    return this.byNumber.get(number)
+  }
+
   /** What an object has before any attribute is given. */
   defaultValues(): RecordValues {
     return {
@@ -172,7 +178,7 @@ export class ClassFormat {
     const known = this.views.get(shapeNumber)
     if (known !== undefined) return known
     const shape = this.formats.catalog.shape(shapeNumber)
-    assert(shape !== undefined, `the catalog has shape ${shapeNumber}`)
+    if (shape === undefined) throw unknownShape(shapeNumber)
     const view = this.makeView(shape)
     this.views.set(shapeNumber, view)
     return view
@@ -262,6 +268,11 @@ function hasAttribute(shape: Shape, number: AttributeNumber): boolean {
 }
 
 const placesOfShapes = new WeakMap<Shape, ReadonlyMap<AttributeNumber, number>>()
+
+/** A record, or an object embedded in one, has a shape that the catalog read with it does not know. */
+export function unknownShape(number: ShapeNumber): ReadSkew {
+  return new ReadSkew(`there is an object of shape ${number}, which the catalog does not have`)
+}
 
 /** Where in the shape each attribute is: each attribute of a class asks, of each shape that the class has had. */
 function placesIn(shape: Shape): ReadonlyMap<AttributeNumber, number> {

@@ -76,7 +76,7 @@ export class Containers {
   /** `session`: processes with different ones write to different nodes, where the store has several. */
   constructor(store: Store, session: number) {
     this.store = store
-    this.lanes = store.facts.snapshotsAreWhole ? [0] : lanesOf(session)
+    this.lanes = store.facts.isDistributed ? lanesOf(session) : [0]
   }
 
   /** `work`: what it creates stays together, such as a transaction. */

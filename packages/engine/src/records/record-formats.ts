@@ -1,9 +1,10 @@
 /** The formats of all classes under one catalog, made when first needed. */
 import { assert } from '../errors.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import type { Codec } from '../types/logical-type.ts'
 import type { ClassNumber, ShapeNumber } from '../types/type-spec.ts'
-import { ClassFormat, type FormatSource } from './class-format.ts'
+import { ClassFormat, type FormatSource, unknownShape } from './class-format.ts'
 import { embeddedCodec } from './embedded-codec.ts'
 
 export class RecordFormats implements FormatSource {
@@ -30,13 +31,15 @@ export class RecordFormats implements FormatSource {
     return this.of(cls)
   }
 
-  /** The format of the class whose records have that shape number. */
+  /** The format of the class whose records have that shape number, which a record tells. Throws ReadSkew where the catalog has no such class. */
   ofShape(shapeNumber: ShapeNumber): ClassFormat {
     let format = this.shapes.get(shapeNumber)
     if (format === undefined) {
       const shape = this.catalog.shape(shapeNumber)
-      assert(shape !== undefined, `the catalog has shape ${shapeNumber}`)
-      format = this.byNumber(shape.classNumber)
+      if (shape === undefined) throw unknownShape(shapeNumber)
+      const cls = this.catalog.classByNumber(shape.classNumber)
+      if (cls === undefined) throw new ReadSkew(`there is an object of class ${shape.classNumber}, which is deleted`)
+      format = this.of(cls)
       this.shapes.set(shapeNumber, format)
     }
     return format

@@ -5,8 +5,8 @@ import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreFacts } from './store
 const scansMax = 4
 
 /** How many ranges are worth scanning at a time. */
-export function scansAtOnce({ snapshotsAreWhole }: StoreFacts): number {
-  return snapshotsAreWhole ? 1 : scansMax
+export function scansAtOnce({ isDistributed }: StoreFacts): number {
+  return isDistributed ? scansMax : 1
 }
 
 type Lent = readonly [Bytes, Bytes]

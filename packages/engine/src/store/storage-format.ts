@@ -2,7 +2,7 @@
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { type AshlarError, assert, lastingFailure } from '../errors.ts'
-import type { Bytes, Change, Expectation, Snapshot, Store } from './store.ts'
+import type { Bytes, Change, Commit, Expectation, Snapshot, Store } from './store.ts'
 
 /**
  * What keys and values mean. How a driver keeps them (files, tables, checksums) is its own: it tells layouts apart before a key
@@ -124,6 +124,18 @@ async function isMigrated(store: Store, { version }: StorageFormat): Promise<boo
 
 /** One commit; where another process was first, it is made by what that one has left. */
 async function migrateFurther(store: Store, format: StorageFormat, nextStamp: () => Bytes): Promise<'done' | 'more'> {
+  const commit = await nextOfMigration(store, format, nextStamp)
+  if (commit === undefined) return 'done'
+  await store.commit(commit)
+  return 'more'
+}
+
+/** Undefined when the migration is done. The snapshot keeps commits out, and has ended when this resolves. */
+async function nextOfMigration(
+  store: Store,
+  format: StorageFormat,
+  nextStamp: () => Bytes,
+): Promise<Commit | undefined> {
   const snapshot = await store.snapshot({ purpose: 'whole' })
   try {
     const [version, stored, catalogVersion] = (await snapshot.read([formatVersionKey, migrationKey, catalogVersionKey]))
@@ -132,9 +144,7 @@ async function migrateFurther(store: Store, format: StorageFormat, nextStamp: ()
     const present = decodeFormatVersion(version)
     if (present > format.version) throw new Error(newerSentence(store, present, format.version))
     if (stored === undefined) {
-      if (present === format.version) return 'done'
-      await store.commit(beginning(version, catalogVersion, present + 1, nextStamp()))
-      return 'more'
+      return present === format.version ? undefined : beginning(version, catalogVersion, present + 1, nextStamp())
     }
     const state = JSON.parse(Buffer.from(stored).toString()) as MigrationState
     const { changes, reached } = await migrationTo(format, state.to).step(snapshot, state.reached)
@@ -144,8 +154,7 @@ async function migrateFurther(store: Store, format: StorageFormat, nextStamp: ()
         : { kind: 'put', key: migrationKey, value: encodeState({ to: state.to, reached }) }
     // Each state differs from the one before, so that of several processes one makes the step.
     const expectations: Expectation[] = [{ kind: 'revision', key: migrationKey, prefix: stored }]
-    await store.commit({ changes: [...changes, left], expectations })
-    return 'more'
+    return { changes: [...changes, left], expectations }
   } finally {
     snapshot.release()
   }

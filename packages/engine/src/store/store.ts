@@ -93,6 +93,8 @@ export interface StoreFacts {
   readonly readsAreImmediate: boolean
   /** A snapshot shows one moment of all keys; else, unless it is locking, only of those that lie together. Commits are exact in any case. */
   readonly snapshotsAreWhole: boolean
+  /** Keys lie on several nodes: what is written in different places, and scanned in several at once, makes use of them all. */
+  readonly isDistributed: boolean
   readonly isSharedBetweenProcesses: boolean
   /** Each entry has a checksum that the driver itself checks whenever the entry is read. */
   readonly hasChecksums: boolean

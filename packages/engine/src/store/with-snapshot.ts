@@ -1,16 +1,19 @@
 /**
- * Reads on a snapshot of their own, and the one place that decides what to do about read skew: on a store whose snapshots
- * are not whole (`StoreFacts.snapshotsAreWhole`), two keys of one snapshot may be read as of two points in time, so that
- * what was read contradicts itself. It shows as a failed assertion, which on such a store need not be a fault of ours.
+ * Consistent reads: the one place that knows what a snapshot may show, and what to do when it has shown two points in time. On a store
+ * whose snapshots are not whole (`StoreFacts.snapshotsAreWhole`) two keys of one snapshot may be read as of different points in time;
+ * whoever sees that by what was read throws ReadSkew. A read is then run once more on a whole snapshot, which shows one point in time; a
+ * change is tried again after the commits in progress. A failed assertion is a fault of ours on every store, and nothing is tried again.
  */
-import { AssertionFailed } from '../errors.ts'
+import { AshlarError } from '../errors.ts'
+import { readSkewRetriesMax } from '../limits.ts'
 import { when } from './awaitable.ts'
 import { MomentPassed } from './moment-passed.ts'
-import type { Awaitable, Snapshot, SnapshotOptions, Store } from './store.ts'
+import { ReadSkew } from './read-skew.ts'
+import type { Awaitable, Expectation, Snapshot, SnapshotOptions, Store } from './store.ts'
 
 /**
- * Runs `use` on a fresh snapshot, which ends with it; once more where `snapshotToReadAgain` says so. Throws what `use`
- * throws then.
+ * Runs `use` on a fresh snapshot, which ends with it; once more on another where `use` has met read skew, or where the `first` keys have
+ * changed. `use` only reads: it commits nothing, and waits for nothing that is committed. Throws what `use` throws in the end.
  */
 export function withSnapshot<T>(
   store: Store,
@@ -27,41 +30,88 @@ export function withSnapshot<T>(
     }
     if (result instanceof Promise) {
       const ended = result.finally(() => snapshot.release())
-      return options === undefined ? ended : ended.catch((error) => readAgain(store, use, options, error))
+      if (store.facts.snapshotsAreWhole && options?.first === undefined) return ended
+      return ended.catch((error) => withSnapshot(store, use, snapshotToReadAgain(store, options, error)))
     }
     snapshot.release()
     return result
   })
 }
 
-function readAgain<T>(
-  store: Store,
-  use: (snapshot: Snapshot) => Awaitable<T>,
-  options: SnapshotOptions,
-  error: unknown,
-): Awaitable<T> {
-  const next = snapshotToReadAgain(store, options, error)
-  if (next === undefined) throw error
-  return withSnapshot(store, use, next)
-}
+/** Makes another error of one that is thrown when it is too late to read again. */
+export type LateReadError = (error: unknown) => unknown
 
 /**
- * The snapshot on which a read that ended in `error` is to be run again; undefined where that would be no help. After read
- * skew it is a whole one, on which a read that contradicts itself again has found a fault of ours, or damaged data.
+ * The same for a snapshot that outlives `use`, such as that of a reply whose rows are still being read: it is released here only where
+ * `use` throws. What is thrown later goes through `late`.
  */
-export function snapshotToReadAgain(
+export async function withLastingSnapshot<T>(
   store: Store,
-  { first: _, ...options }: SnapshotOptions,
-  error: unknown,
-): SnapshotOptions | undefined {
-  if (error instanceof MomentPassed) return options
-  if (options.purpose === 'reading' && mayBeReadSkew(store, error)) return { ...options, purpose: 'whole' }
-  return undefined
+  use: (snapshot: Snapshot, late: LateReadError) => Promise<T>,
+  options: SnapshotOptions,
+): Promise<T> {
+  const snapshot = await store.snapshot(options)
+  try {
+    return await use(snapshot, (error) => (mayHavePassed(store, options, error) ? inconsistentReply(error) : error))
+  } catch (error) {
+    snapshot.release()
+    return withLastingSnapshot(store, use, snapshotToReadAgain(store, options, error))
+  }
 }
 
-/** Whether the error may come of read skew, rather than of a fault of ours: the work should then read once more. */
-export function mayBeReadSkew({ facts }: Store, error: unknown): boolean {
-  return error instanceof AssertionFailed && !facts.snapshotsAreWhole
+/** The snapshot on which a read that ended in `error` is to be run again. Throws the error where that would be no help. */
+function snapshotToReadAgain(
+  store: Store,
+  { first: _, ...options }: SnapshotOptions = {},
+  error: unknown,
+): SnapshotOptions {
+  if (error instanceof MomentPassed) return options
+  if (mayHavePassed(store, options, error)) return { ...options, purpose: 'whole' }
+  throw error
+}
+
+/** Whether the error may come of read skew: on a whole snapshot, what contradicts itself is damaged. */
+function mayHavePassed({ facts }: Store, { purpose }: SnapshotOptions, error: unknown): error is ReadSkew {
+  return error instanceof ReadSkew && !facts.snapshotsAreWhole && purpose !== 'whole'
+}
+
+function inconsistentReply({ contradiction }: ReadSkew): AshlarError {
+  return new AshlarError(
+    'StoreUnavailable',
+    `The reply would have contradicted itself, since others have committed changes while it was read: ${contradiction}.`,
+  )
+}
+
+/** What the attempts of one change know of the consistency of their reads. */
+export class ReadsOfChange {
+  private readonly store: Store
+  private retriesLeft = readSkewRetriesMax
+
+  constructor(store: Store) {
+    this.store = store
+  }
+
+  /**
+   * Whether an attempt that ended in `error` may end otherwise when it is made again: resolves when that may begin. The attempt's
+   * snapshot is released by then: another one is waited for.
+   */
+  async mayPass(error: unknown): Promise<boolean> {
+    if (error instanceof MomentPassed) return true
+    if (!mayHavePassed(this.store, {}, error) || this.retriesLeft === 0) return false
+    this.retriesLeft--
+    await awaitCommitsUnderWay(this.store)
+    return true
+  }
+
+  /**
+   * Whether what was read, and is expected, was so at one time. An error is a conclusion from reads as well, and so is that there is
+   * nothing to change; neither is committed. Where snapshots are not whole, a commit without changes tells.
+   */
+  async areConfirmed(expectations: () => readonly Expectation[]): Promise<boolean> {
+    if (this.store.facts.snapshotsAreWhole) return true
+    const expected = expectations()
+    return expected.length === 0 || (await this.store.commit({ changes: [], expectations: expected })).isCommitted
+  }
 }
 
 /**

@@ -1,10 +1,8 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
 import type { RequestMemory } from '../budget/request-memory.ts'
 import { AshlarError } from '../errors.ts'
-import { readSkewRetriesMax } from '../limits.ts'
-import { MomentPassed } from '../store/moment-passed.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
-import { awaitCommitsUnderWay, mayBeReadSkew } from '../store/with-snapshot.ts'
+import { ReadsOfChange } from '../store/with-snapshot.ts'
 import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
@@ -35,14 +33,11 @@ export async function transact<T>(
   const allocations = new AllocationLog()
   const kept = memory?.keptBytes ?? 0
   const turns = new Turns(store, signal)
-  let skewRetries = 0
-  let isSkewed = false
+  const reads = new ReadsOfChange(store)
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const turn = turns.take()
       if (turn !== undefined) await turn
-      if (isSkewed) await awaitCommitsUnderWay(store)
-      isSkewed = false
       // A retry reads more than the first attempt.
       const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
       memory?.keepAgain(kept)
@@ -51,20 +46,18 @@ export async function transact<T>(
       try {
         result = await body(transaction)
       } catch (error) {
+        snapshot.release()
         // A retry reads what this attempt only expected, and so can tell the client the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
-        if (error instanceof MomentPassed) continue
-        if (mayBeReadSkew(store, error) && attempt < attemptsMax && ++skewRetries <= readSkewRetriesMax) {
-          isSkewed = true
+        if (await reads.mayPass(error)) continue
+        if (error instanceof AshlarError && !(await reads.areConfirmed(() => transaction.commit().expectations)))
           continue
-        }
-        if (error instanceof AshlarError && !(await isConfirmed(store, transaction))) continue
         throw error
       } finally {
         snapshot.release()
       }
       if (!transaction.hasChanges) {
-        if (await isConfirmed(store, transaction)) return result
+        if (await reads.areConfirmed(() => transaction.commit().expectations)) return result
         continue
       }
       const held = turns.heldBack(transaction)
@@ -88,14 +81,4 @@ export async function transact<T>(
     'TransactionContention',
     `The change conflicted with other changes of the same objects ${attemptsMax} times in a row; nothing was changed.`,
   )
-}
-
-/**
- * Whether what a transaction read was so at one time. An error is a conclusion from reads as well, and so is that there is
- * nothing to change; neither is committed. Where snapshots are not whole, a commit without changes tells.
- */
-async function isConfirmed(store: Store, transaction: Transaction): Promise<boolean> {
-  if (store.facts.snapshotsAreWhole) return true
-  const { expectations } = transaction.commit()
-  return expectations.length === 0 || (await store.commit({ changes: [], expectations })).isCommitted
 }

@@ -6,6 +6,7 @@ import type { Catalog } from '../schema/catalog.ts'
 import { unfinishedCopyProblem } from '../store/copy-claim.ts'
 import type { FileReport } from '../store/lmdb/verify-data-file.ts'
 import { openStore } from '../store/open-store.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import { decodeFormatVersion, earliestAlike, storageFormat } from '../store/storage-format.ts'
 import type { Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
@@ -73,34 +74,44 @@ async function checkContentOf(store: Store, options: VerifyOptions): Promise<Omi
   } catch (error) {
     // Of the catalog, without which nothing else can be understood.
     if (error instanceof AshlarError && error.type === 'DataCorruption') return { problems: [error.message] }
-    if (!isOfDecoding(error) || !store.facts.snapshotsAreWhole) throw error
+    if (!isOfDecoding(error)) throw error
     return { problems: [`What is stored cannot be understood: ${error.message}.`] }
   } finally {
     await store.close()
   }
 }
 
-/**
- * What bytes that Ashlar did not write cause where they pass for its own. On a store whose snapshots are not whole a failed assertion
- * may tell of the moment only.
- */
+/** What bytes that Ashlar did not write cause where they pass for its own. */
 function isOfDecoding(error: unknown): error is Error {
   return [AssertionFailed, SyntaxError, RangeError, TypeError].some((type) => error instanceof type)
 }
 
-/** On one snapshot; on one that is whole where the store's others are not, and something looked wrong. */
+/** On one snapshot; what looks wrong on it is read skew for all that is known, and looked at once more where that may be. */
 export async function verifyContent(
   store: Store,
   catalogAt: (snapshot: Snapshot) => Promise<Catalog>,
   options: VerifyOptions,
 ): Promise<VerifyReport> {
   const verify = async (snapshot: Snapshot): Promise<VerifyReport> => {
-    return verifyStore(snapshot, await catalogAt(snapshot), options)
+    const report = await verifyStore(snapshot, await catalogAt(snapshot), options)
+    if (report.problems.length > 0) throw new ProblemsFound(report)
+    return report
   }
-  const report = await withSnapshot(store, verify, { purpose: 'reading', isCounted: true, isLong: true })
-  if (report.problems.length === 0 || store.facts.snapshotsAreWhole) return report
-  // What looks wrong may only have been read at several moments.
-  return withSnapshot(store, verify, { purpose: 'whole', isLong: true })
+  try {
+    return await withSnapshot(store, verify, { purpose: 'reading', isCounted: true, isLong: true })
+  } catch (error) {
+    if (error instanceof ProblemsFound) return error.report
+    throw error
+  }
+}
+
+class ProblemsFound extends ReadSkew {
+  readonly report: VerifyReport
+
+  constructor(report: VerifyReport) {
+    super(report.problems[0] ?? '')
+    this.report = report
+  }
 }
 
 /** A store from before there was a version holds what the first version holds. */

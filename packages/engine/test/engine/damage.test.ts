@@ -2,9 +2,13 @@
 import { describe, expect, it } from 'vitest'
 import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
+import { objectKey } from '../../src/records/object-key.ts'
+import { shapeNumberOf } from '../../src/records/record-format.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import type { Oid } from '../../src/types/oid.ts'
 import { checkStore } from '../../src/verify/check-store.ts'
 import { flipBit } from '../store/damage.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
 import { classOf, index, read, toMany, toOne } from './open-fd.ts'
 
@@ -88,6 +92,32 @@ describe('a damaged link', () => {
     const message = `A link of object ${hub} of class Hub in attribute cars is damaged in the store: its checksum does not fit. Run 'ashlar verify' on the store, and restore a backup.`
     await expect(read(fd, hub)).rejects.toMatchObject({ type: 'DataCorruption', message })
     expect((await fd.verify()).problems).toContain(message)
+    await fd.close()
+  })
+})
+
+describe('an object of a shape that the catalog does not have', () => {
+  it('is damage in every operation, which says so, and a problem of Verify; other objects are served', async () => {
+    const store = await openStoreOfRun()
+    const fd = await FederatedDatabase.open({ alias: 'test', store })
+    await fd.defineClasses(fleet, 'create')
+    const [hub, other] = [await fd.createObject('Hub', { name: 'a' }), await fd.createObject('Hub', { name: 'b' })]
+    const snapshot = await store.snapshot()
+    const key = objectKey(hub as Oid)
+    const record = Buffer.from((await snapshot.read([key])).values[0]!)
+    snapshot.release()
+    record.writeUInt32BE(4_711, 0)
+    expect(shapeNumberOf(record)).toBe(4_711)
+    await store.commit({ changes: [{ kind: 'put', key, value: record }], expectations: [] })
+    const damage = {
+      type: 'DataCorruption',
+      message: expect.stringContaining('there is an object of shape 4711, which the catalog does not have'),
+    }
+    await expect(read(fd, hub)).rejects.toMatchObject(damage)
+    await expect(fd.updateObject(hub, { name: 'c' })).rejects.toMatchObject(damage)
+    await expect(rows(fd, 'FROM Hub RETURN name')).rejects.toMatchObject(damage)
+    expect(await read(fd, other)).toMatchObject({ name: 'b' })
+    expect((await fd.verify()).problems).toEqual([expect.stringContaining('shape 4711')])
     await fd.close()
   })
 })

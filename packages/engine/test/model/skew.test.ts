@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import type { Store } from '../../src/store/store.ts'
 import { classOf, outcome, toMany, toOne } from '../engine/open-fd.ts'
 import { isOnPostgres } from '../store/store-of-run.ts'
 import { skewed } from '../store/wrappers/skewed.ts'
@@ -112,6 +113,49 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
       await store.close()
     })
     await fc.assert(property, { numRuns: 12 * runs, ...seed, endOnFailure: true })
+  })
+
+  it('objects are read and changed while their class gets attributes: what contradicts itself is read again', async () => {
+    let readAgain = 0
+    const property = fc.asyncProperty(seeds, async (skew) => {
+      const store = skewed(await openMemoryStore(), { seed: skew })
+      const asking: Store = {
+        ...store,
+        snapshot(options) {
+          if (options?.purpose === 'whole') readAgain++
+          return store.snapshot(options)
+        },
+      }
+      const [altering, changing, reading] = await Promise.all([
+        openFd(store),
+        openFd(store, { transactionAttemptsMax: 1_000 }),
+        openFd(asking),
+      ])
+      await altering.defineClasses([classOf('Widget', { name: 'string' })], 'create')
+      const [one, other] = await altering.createObjects([
+        { class: 'Widget', attributes: { name: 'one' } },
+        { class: 'Widget', attributes: { name: 'other' } },
+      ])
+      const queried = async (): Promise<void> => {
+        for await (const _ of (await reading.query({ text: 'FROM Widget RETURN name' })).chunks);
+      }
+      for (let round = 0; round < 6; round++) {
+        const outcomes = await Promise.all([
+          outcome(altering.defineClasses([classOf('Widget', { [`added${round}`]: 'string' })], 'createOrExtend')),
+          outcome(changing.updateObject(one as string, { name: `${round}` })),
+          outcome(Promise.resolve(reading.readObject(other as string))),
+          outcome(altering.updateObject(other as string, { name: `${round}` })),
+          outcome(queried()),
+          outcome(changing.updateObject(other as string, { name: `${round}` })),
+          outcome(Promise.resolve(reading.readObject(one as string))),
+        ])
+        expect(outcomes).toEqual(outcomes.map(() => 'ok'))
+      }
+      await expectConsistent(altering)
+      await store.close()
+    })
+    await fc.assert(property, { numRuns: 20 * runs, ...seed, endOnFailure: true })
+    expect(readAgain).toBeGreaterThan(0)
   })
 
   it('an object is deleted while three others are linked to it: no link of theirs is left behind', async () => {

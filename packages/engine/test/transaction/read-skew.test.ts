@@ -1,58 +1,150 @@
-/** Failed assertions: a fault of ours where snapshots are whole, perhaps read skew where they are not. */
-import { expect, it } from 'vitest'
+/** Reads that contradict each other: damage where snapshots are whole, perhaps read skew where they are not. Failed assertions: always a fault of ours. */
+import { describe, expect, it } from 'vitest'
 import { AssertionFailed, assert, unreachable } from '../../src/errors.ts'
 import { readSkewRetriesMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
+import { MomentPassed } from '../../src/store/moment-passed.ts'
+import { ReadSkew } from '../../src/store/read-skew.ts'
 import type { SnapshotOptions, Store } from '../../src/store/store.ts'
-import { withSnapshot } from '../../src/store/with-snapshot.ts'
+import { type LateReadError, withLastingSnapshot, withSnapshot } from '../../src/store/with-snapshot.ts'
 import { transact } from '../../src/transaction/transact.ts'
 
-/** Tells which snapshots it was asked for. */
-async function openStore(
-  snapshotsAreWhole: boolean,
-): Promise<{ store: Store; asked: (SnapshotOptions | undefined)[] }> {
+interface AskedStore {
+  readonly store: Store
+  /** Which snapshots it was asked for. */
+  readonly asked: (SnapshotOptions | undefined)[]
+  /** How many of them are open. */
+  open(): number
+}
+
+async function openStore(snapshotsAreWhole: boolean): Promise<AskedStore> {
   const memory = await openMemoryStore()
   const asked: (SnapshotOptions | undefined)[] = []
+  let open = 0
   const store: Store = {
     ...memory,
     facts: { ...memory.facts, snapshotsAreWhole },
-    snapshot(options) {
+    async snapshot(options) {
       asked.push(options)
-      return memory.snapshot(options)
+      open++
+      const snapshot = await memory.snapshot(options)
+      let isReleased = false
+      return {
+        view: (key, use) => snapshot.view(key, use),
+        read: (keys, ranges) => snapshot.read(keys, ranges),
+        scan: (range, use, more) => snapshot.scan(range, use, more),
+        release() {
+          if (!isReleased) open--
+          isReleased = true
+          snapshot.release()
+        },
+      }
     },
   }
-  return { store, asked }
+  return { store, asked, open: () => open }
 }
 
-it('a change is not tried again where snapshots are whole', async () => {
-  const { store, asked } = await openStore(true)
-  await expect(transact(store, 50, () => assert(false, 'one is two'))).rejects.toThrow(AssertionFailed)
-  expect(asked).toHaveLength(1)
-})
+const oneIsTwo = 'one is two'
+const damage = { type: 'DataCorruption', message: expect.stringContaining(oneIsTwo) }
 
-it('a change is tried a few times more where they are not, each time after commits under way, and then the failure is told', async () => {
-  const { store, asked } = await openStore(false)
-  await expect(transact(store, 50, () => unreachable('one is two'))).rejects.toThrow('assertion failed: one is two')
-  const retries = Array.from({ length: readSkewRetriesMax }, () => [{ purpose: 'whole' }, undefined])
-  expect(asked).toEqual([undefined, ...retries.flat()])
-})
+function contradict(): never {
+  throw new ReadSkew(oneIsTwo)
+}
 
-it('a change that is right in the end is made, without having been told of', async () => {
-  const { store } = await openStore(false)
-  let left = readSkewRetriesMax
-  const key = Buffer.from('a')
-  await transact(store, 50, (transaction) => {
-    assert(left-- === 0, 'what was read fits together')
-    transaction.put(key, key)
-  })
-  expect((await store.stats()).entries).toBe(1)
-})
-
-it('a read is run once more, on a whole snapshot, where snapshots are not', async () => {
-  for (const isWhole of [true, false]) {
+describe('a failed assertion', () => {
+  it.each([true, false])('is never tried again (snapshots are whole: %s)', async (isWhole) => {
     const { store, asked } = await openStore(isWhole)
-    const read = withSnapshot(store, async () => assert(false, 'one is two'), { purpose: 'reading' })
+    await expect(transact(store, 50, () => assert(false, oneIsTwo))).rejects.toThrow(AssertionFailed)
+    await expect(transact(store, 50, () => unreachable(oneIsTwo))).rejects.toThrow('assertion failed: one is two')
+    const read = withSnapshot(store, async () => unreachable(oneIsTwo), { purpose: 'reading' })
     await expect(read).rejects.toThrow(AssertionFailed)
-    expect(asked).toEqual(isWhole ? [{ purpose: 'reading' }] : [{ purpose: 'reading' }, { purpose: 'whole' }])
+    expect(asked).toEqual([undefined, undefined, { purpose: 'reading' }])
+  })
+})
+
+describe('a change whose reads contradict each other', () => {
+  it('is not tried again where snapshots are whole: the data is damaged', async () => {
+    const { store, asked } = await openStore(true)
+    await expect(transact(store, 50, contradict)).rejects.toMatchObject(damage)
+    expect(asked).toHaveLength(1)
+  })
+
+  it('is tried a few times more where they are not, each time after commits under way, and then the data is damaged', async () => {
+    const { store, asked, open } = await openStore(false)
+    await expect(transact(store, 50, contradict)).rejects.toMatchObject(damage)
+    const retries = Array.from({ length: readSkewRetriesMax }, () => [{ purpose: 'whole' }, undefined])
+    expect(asked).toEqual([undefined, ...retries.flat()])
+    expect(open()).toBe(0)
+  })
+
+  it('holds no snapshot while it waits for one that shows all commits', async () => {
+    const { store, open } = await openStore(false)
+    const opened: number[] = []
+    const counting: Store = {
+      ...store,
+      snapshot(options) {
+        if (options?.purpose === 'whole') opened.push(open())
+        return store.snapshot(options)
+      },
+    }
+    await expect(transact(counting, 50, contradict)).rejects.toMatchObject(damage)
+    expect(opened).toEqual(Array.from({ length: readSkewRetriesMax }, () => 0))
+  })
+
+  it('is made, without a word, once they do so no more', async () => {
+    const { store } = await openStore(false)
+    let left = readSkewRetriesMax
+    const key = Buffer.from('a')
+    await transact(store, 50, (transaction) => {
+      if (left-- > 0) contradict()
+      transaction.put(key, key)
+    })
+    expect((await store.stats()).entries).toBe(1)
+  })
+})
+
+describe('a read whose reads contradict each other', () => {
+  it('is run once more, on a whole snapshot, where snapshots are not; then the data is damaged', async () => {
+    for (const isWhole of [true, false]) {
+      for (const options of [{ purpose: 'reading' }, undefined] as const) {
+        const { store, asked, open } = await openStore(isWhole)
+        const read = withSnapshot(store, async () => contradict(), options)
+        await expect(read).rejects.toMatchObject(damage)
+        expect(asked).toEqual(isWhole ? [options] : [options, { purpose: 'whole' }])
+        expect(open()).toBe(0)
+      }
+    }
+  })
+
+  it('begins anew without its first keys where these have changed', async () => {
+    const { store, asked } = await openStore(true)
+    const first = [Buffer.from('a')]
+    const read = async (): Promise<number> => {
+      if (asked.length === 1) throw new MomentPassed()
+      return asked.length
+    }
+    expect(await withSnapshot(store, read, { purpose: 'reading', first })).toBe(2)
+    expect(asked).toEqual([{ purpose: 'reading', first }, { purpose: 'reading' }])
+  })
+})
+
+describe('a reply that contradicts itself', () => {
+  const lateOf = (store: Store): Promise<LateReadError> => {
+    return withLastingSnapshot(store, async (_snapshot, late) => late, { purpose: 'reading' })
   }
+
+  it('before its beginning is read once more, and its snapshot stays open', async () => {
+    const { store, asked, open } = await openStore(false)
+    await withLastingSnapshot(store, async () => asked.length === 1 && contradict(), { purpose: 'reading' })
+    expect(asked).toEqual([{ purpose: 'reading' }, { purpose: 'whole' }])
+    expect(open()).toBe(1)
+  })
+
+  it('after its beginning ends with an error that tells of damage only where there is some', async () => {
+    const [error, other] = [new ReadSkew(oneIsTwo), new Error('other')]
+    const skewed = await lateOf((await openStore(false)).store)
+    expect(skewed(error)).toMatchObject({ type: 'StoreUnavailable', message: expect.stringContaining(oneIsTwo) })
+    expect(skewed(other)).toBe(other)
+    expect((await lateOf((await openStore(true)).store))(error)).toBe(error)
+  })
 })

@@ -10,6 +10,7 @@ import type { AttributeChange, ValueChange } from '../../records/attribute-chang
 import type { ClassFormat } from '../../records/class-format.ts'
 import { revisionPrefixOf } from '../../records/record-format.ts'
 import { isSameValue } from '../../records/same-value.ts'
+import { ReadSkew } from '../../store/read-skew.ts'
 import type { Oid } from '../../types/oid.ts'
 import { flushObjects } from '../../write/flush.ts'
 import type { ObjectState } from '../../write/working-set.ts'
@@ -70,13 +71,17 @@ export async function runUpdate(
 
 /**
  * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
- * Throws AssertionFailed where they are not, which is read skew.
+ * Throws ReadSkew where they are not.
  */
 function expectSeen({ unit }: Changing, { oid, record }: ObjectView): void {
   const state = unit.objects.known(oid)
   const stored = state?.stored
   const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
-  assert(isSeen || unit.objects.isDeleted(oid), `object ${oid} is changed as it was seen`)
+  if (!isSeen && !unit.objects.isDeleted(oid)) {
+    throw new ReadSkew(
+      `object ${oid} has another revision than the one that the conditions of the statement were about`,
+    )
+  }
   // Also where the statement changes not the object itself, but one that it refers to.
   if (state !== undefined) unit.expectUnchanged(state)
 }

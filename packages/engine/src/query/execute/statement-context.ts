@@ -69,7 +69,7 @@ export class StatementContext {
     this.youngContainers = youngContainers
     this.snapshot = snapshot
     this.catalog = catalog
-    this.reader = new SnapshotReader(snapshot, catalog, texts.facts.readsAreImmediate, this.work, texts)
+    this.reader = new SnapshotReader(snapshot, catalog, !this.isFar, this.work, texts)
   }
 
   /** Read once for each set of classes that a plan has. */

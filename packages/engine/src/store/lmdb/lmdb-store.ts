@@ -115,6 +115,7 @@ function lmdbFacts(location: string, layout: StorageLayout): StoreFacts {
     isDurable: true,
     readsAreImmediate: true,
     snapshotsAreWhole: true,
+    isDistributed: false,
     isSharedBetweenProcesses: true,
     hasChecksums: layout === 'checked',
     keyBytesMax: lmdbKeyBytesMax,

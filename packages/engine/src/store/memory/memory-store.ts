@@ -18,6 +18,7 @@ const facts: StoreFacts = {
   isDurable: false,
   readsAreImmediate: true,
   snapshotsAreWhole: true,
+  isDistributed: false,
   isSharedBetweenProcesses: false,
   hasChecksums: false,
   keyBytesMax: 1_978,

@@ -155,6 +155,7 @@ function factsOf(location: string, isDistributed: boolean): StoreFacts {
     isDurable: true,
     readsAreImmediate: false,
     snapshotsAreWhole: !isDistributed,
+    isDistributed,
     isSharedBetweenProcesses: true,
     hasChecksums: false,
     keyBytesMax,

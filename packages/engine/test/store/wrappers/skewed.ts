@@ -62,7 +62,7 @@ export function skewed(store: Store, { seed, lag = 0 }: Skew): SkewedStore {
   const skewedStore: SkewedStore = {
     ...store,
     isExact: false,
-    facts: { ...store.facts, readsAreImmediate: false, snapshotsAreWhole: false },
+    facts: { ...store.facts, readsAreImmediate: false, snapshotsAreWhole: false, isDistributed: true },
     async snapshot(options) {
       if (!skewedStore.isExact) oldest ??= acknowledged
       const floor = Math.max(oldest ?? 0, acknowledged - lag)

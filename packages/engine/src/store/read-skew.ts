@@ -1,0 +1,18 @@
+/** The error of reads that contradict each other, thrown where the contradiction is seen. */
+import { AshlarError } from '../errors.ts'
+
+/**
+ * Two reads of one snapshot contradict each other, such as a record and a catalog that does not know its shape. If the snapshot may show two
+ * keys as of two points in time (`StoreFacts.snapshotsAreWhole`), that is read skew, and `with-snapshot.ts` sees to it that what was
+ * concluded is read again. Otherwise what is stored is damaged, and so says the error: no client sees it for read skew. It is not for
+ * promises that we make ourselves, which `assert` is for.
+ */
+export class ReadSkew extends AshlarError {
+  /** What was read, and what does not go with it, as part of a sentence. */
+  readonly contradiction: string
+
+  constructor(contradiction: string) {
+    super('DataCorruption', `What is stored contradicts itself: ${contradiction}. Run 'ashlar verify' on the store.`)
+    this.contradiction = contradiction
+  }
+}
