@@ -8,15 +8,15 @@ import {
   shapeNumberOf,
 } from '../packages/engine/src/records/record-format.ts'
 import { recordFormats } from '../packages/engine/src/records/record-formats.ts'
+import { readDefineClasses } from '../packages/engine/src/requests/read-class-descriptions.ts'
 import { buildCatalog, emptyCatalogState } from '../packages/engine/src/schema/build-catalog.ts'
-import { readClassDescriptions } from '../packages/engine/src/schema/class-description.ts'
 import { defineClasses } from '../packages/engine/src/schema/define-classes.ts'
 import { vehicleSchema } from './vehicles.ts'
 
 const rounds = 300_000
 
 const empty = buildCatalog(emptyCatalogState(), Buffer.alloc(8))
-const { state } = defineClasses(empty, readClassDescriptions(vehicleSchema), 'create', 1_000)
+const { state } = defineClasses(empty, readDefineClasses(vehicleSchema, 'create'), 1_000)
 const catalog = buildCatalog(state, Buffer.alloc(8))
 const cls = catalog.classByName('Vehicle')
 if (cls === undefined) throw new Error('the schema has a class Vehicle')

@@ -1,4 +1,4 @@
-/** The operations on objects and the reads of the schema, written once for single requests and for steps of a transaction. */
+/** The operations of the interface, written once for single requests and for steps of a transaction. */
 import { listClasses } from './catalog/list-classes.ts'
 import type { CreateIndexOptions, Database } from './database.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
@@ -11,10 +11,20 @@ import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once } from './receipts/receipt.ts'
+import { readAlterClass } from './requests/read-alter-class.ts'
+import { readDefineClasses } from './requests/read-class-descriptions.ts'
+import { asCreateIndex } from './requests/read-create-index.ts'
 import { type Attributes, readCreateObject, readUpdateObject } from './requests/read-object-command.ts'
-import { type AlterSettings, defaultAlterSettings } from './schema/alter-plan.ts'
 import type { Catalog } from './schema/catalog.ts'
-import type { DefineMode } from './schema/define-classes.ts'
+import type {
+  AlterClass,
+  AlterSettings,
+  CreateIndex,
+  DefineClasses,
+  DefineMode,
+  DeleteClass,
+  DeleteIndex,
+} from './schema/commands.ts'
 import {
   type ClassRepresentation,
   listNamespaces,
@@ -24,9 +34,10 @@ import {
 } from './schema/representation.ts'
 import type { Awaitable, Snapshot } from './store/store.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
+import type { ClassNumber } from './types/type-spec.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
-/** What is left open: where it reads, what a change is part of, and who carries out changes of the schema and statements. */
+/** What is left open: where it reads, what a change is part of, and who carries out the commands of the schema and statements. */
 export abstract class DatabaseOperations implements Database {
   /** `oid`: the object that is read, where it is one. */
   protected abstract readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T>
@@ -36,29 +47,52 @@ export abstract class DatabaseOperations implements Database {
   protected abstract hold(oid: Oid, condition: Condition): Promise<void> | undefined
   protected abstract dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport>
 
-  abstract defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]>
-  abstract alterClass(
+  protected abstract runDefineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
+  protected abstract runAlterClass(command: AlterClass, once?: Once<string>): Promise<ClassNumber>
+  protected abstract runDeleteClass(command: DeleteClass): Promise<void>
+  /** Returns its name. */
+  protected abstract runCreateIndex(command: CreateIndex, options: CreateIndexOptions): Promise<string>
+  protected abstract runDeleteIndex(command: DeleteIndex): Promise<void>
+
+  abstract query(request: QueryRequest): Promise<QueryReply>
+
+  async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
+    return (await this.runDefineClasses(readDefineClasses(descriptions, mode))).map(String)
+  }
+
+  async planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
+    const command = readDefineClasses(descriptions, mode)
+    return this.dryRun((context) => reportDefinitions(context, command))
+  }
+
+  async alterClass(
     nameOrNumber: string,
     body: unknown,
     settings?: Partial<AlterSettings>,
     once?: Once<string>,
-  ): Promise<string>
-  abstract deleteClass(nameOrNumber: string): Promise<void>
-  abstract createIndex(body: unknown, options?: CreateIndexOptions): Promise<{ name: string }>
-  abstract deleteIndex(name: string): Promise<void>
-  abstract query(request: QueryRequest): Promise<QueryReply>
-
-  planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
-    return this.dryRun((context) => reportDefinitions(context, descriptions, mode))
+  ): Promise<string> {
+    return String(await this.runAlterClass(readAlterClass(nameOrNumber, body, settings), once))
   }
 
-  planAlteration(nameOrNumber: string, body: unknown, settings: Partial<AlterSettings> = {}): Promise<SchemaReport> {
-    const whole = { ...defaultAlterSettings, ...settings }
-    return this.dryRun((context) => reportAlteration(context, nameOrNumber, body, whole))
+  async planAlteration(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<SchemaReport> {
+    const command = readAlterClass(nameOrNumber, body, settings)
+    return this.dryRun((context) => reportAlteration(context, command))
+  }
+
+  deleteClass(nameOrNumber: string): Promise<void> {
+    return this.runDeleteClass({ className: nameOrNumber })
   }
 
   planDeletion(nameOrNumber: string): Promise<SchemaReport> {
-    return this.dryRun((context) => reportDeletion(context, nameOrNumber))
+    return this.dryRun((context) => reportDeletion(context, { className: nameOrNumber }))
+  }
+
+  createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
+    return asCreateIndex(body, async (command) => ({ name: await this.runCreateIndex(command, options) }))
+  }
+
+  deleteIndex(name: string): Promise<void> {
+    return this.runDeleteIndex({ name })
   }
 
   async listClasses(): Promise<readonly ClassRepresentation[]> {

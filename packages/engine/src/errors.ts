@@ -99,15 +99,17 @@ export const errorCatalogue = {
 export type ErrorType = keyof typeof errorCatalogue
 
 /**
- * A place in a command: its field, then for an attribute its name as the command spells it, and the steps into its value. Whoever made the
- * command knows what that is in the request: REST a JSON pointer, DO a piece of the text.
+ * A place in a command, by the steps that lead there: a field, then for an attribute of an object its name as the command spells it, for
+ * an element of a list its position, and so on. Whoever made the command knows what that is in the request: REST a JSON pointer, DO a piece
+ * of the text.
  */
 export type CommandPlace = readonly (string | number)[]
 
-/** One fault in detail, and where it is: in a command, or by a JSON pointer (RFC 6901) into the description of a class or index. */
-export type ErrorDetail =
-  | { readonly place: CommandPlace; readonly message: string }
-  | { readonly pointer: string; readonly message: string }
+/** One fault in detail, and where it is. */
+export interface ErrorDetail {
+  readonly place: CommandPlace
+  readonly message: string
+}
 
 /** A failure that is the client's to understand: never thrown for faults of the program. */
 export class AshlarError extends Error {

@@ -29,9 +29,8 @@ import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { Containers } from './records/containers.ts'
 import { objectKey } from './records/object-key.ts'
 import { type Attributes, readCreateObject } from './requests/read-object-command.ts'
-import { type AlterSettings, defaultAlterSettings } from './schema/alter-plan.ts'
 import type { Catalog } from './schema/catalog.ts'
-import type { DefineMode } from './schema/define-classes.ts'
+import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from './schema/commands.ts'
 import { when } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-claim.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
@@ -158,27 +157,6 @@ export class FederatedDatabase extends DatabaseOperations {
     return fd
   }
 
-  /** POST (`create`) and PUT (`createOrExtend`) /v1/schema: class numbers in request order. */
-  override async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
-    return (await this.ddl.define(descriptions, mode)).map(String)
-  }
-
-  /** PUT /v1/schema/{class}: the class number. */
-  override async alterClass(
-    nameOrNumber: string,
-    body: unknown,
-    settings: Partial<AlterSettings> = {},
-    once?: Once<string>,
-  ): Promise<string> {
-    const receipt = once === undefined ? undefined : this.receipts.of(once).from<ClassNumber>(String)
-    return String(await this.ddl.alter(nameOrNumber, body, { ...defaultAlterSettings, ...settings }, receipt))
-  }
-
-  /** DELETE /v1/schema/{class}. */
-  override deleteClass(nameOrNumber: string): Promise<void> {
-    return this.ddl.deleteClass(nameOrNumber)
-  }
-
   /** Several creations in one commit: all or none. */
   createObjects(requests: readonly { class: string; attributes: Attributes }[]): Promise<Oid[]> {
     return this.change(async (unit) => {
@@ -231,18 +209,6 @@ export class FederatedDatabase extends DatabaseOperations {
     return result
   }
 
-  /** POST /v1/index. In the background: its record tells how it goes, also after a restart. */
-  override async createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
-    const receipt = options.once === undefined ? undefined : this.receipts.of(options.once)
-    const { name } = await this.ddl.createIndex(body, options.isBackground === true, options.signal, receipt)
-    return { name }
-  }
-
-  /** DELETE /v1/index/{name}. */
-  override deleteIndex(name: string): Promise<void> {
-    return this.ddl.deleteIndex(name)
-  }
-
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
     await this.catalogWriter.drain()
@@ -281,6 +247,28 @@ export class FederatedDatabase extends DatabaseOperations {
     await this.catalogWriter.drain()
     await this.heartbeat.end()
     await this.store.close()
+  }
+
+  protected override runDefineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
+    return this.ddl.defineClasses(command)
+  }
+
+  protected override runAlterClass(command: AlterClass, once?: Once<string>): Promise<ClassNumber> {
+    const receipt = once === undefined ? undefined : this.receipts.of(once).from<ClassNumber>(String)
+    return this.ddl.alterClass(command, receipt)
+  }
+
+  protected override runDeleteClass(command: DeleteClass): Promise<void> {
+    return this.ddl.deleteClass(command)
+  }
+
+  protected override async runCreateIndex(command: CreateIndex, options: CreateIndexOptions): Promise<string> {
+    const receipt = options.once === undefined ? undefined : this.receipts.of(options.once)
+    return (await this.ddl.createIndex(command, options.isBackground === true, options.signal, receipt)).name
+  }
+
+  protected override runDeleteIndex(command: DeleteIndex): Promise<void> {
+    return this.ddl.deleteIndex(command)
   }
 
   protected override change<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T> {

@@ -17,7 +17,7 @@ export type { ExplainRequest, QueryProgress, QueryReply, QueryRequest } from './
 export { AlreadyDone, type Once } from './receipts/receipt.ts'
 export type { RequestId } from './receipts/receipt-entry.ts'
 export type { Attributes } from './requests/read-object-command.ts'
-export type { AlterSettings } from './schema/alter-plan.ts'
+export type { AlterSettings } from './schema/commands.ts'
 export type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 export { type CopyReport, copyStore } from './store/copy-store.ts'
 export { openStore } from './store/open-store.ts'

@@ -7,11 +7,11 @@ import { type Condition, checkCondition } from '../objects/condition.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import { runQueryWithin } from '../query/run-query.ts'
-import { type AlterSettings, defaultAlterSettings } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { DefineMode } from '../schema/define-classes.ts'
+import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 
@@ -25,32 +25,28 @@ export class DatabaseTransaction extends DatabaseOperations {
     this.resources = resources
   }
 
-  override async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
-    return (await this.scope.defineClasses(descriptions, mode)).map(String)
-  }
-
-  override async alterClass(
-    nameOrNumber: string,
-    body: unknown,
-    settings: Partial<AlterSettings> = {},
-  ): Promise<string> {
-    return String(await this.scope.alterClass(nameOrNumber, body, { ...defaultAlterSettings, ...settings }))
-  }
-
-  override deleteClass(nameOrNumber: string): Promise<void> {
-    return this.scope.deleteClass(nameOrNumber)
-  }
-
   override query(request: QueryRequest): Promise<QueryReply> {
     return runQueryWithin(request, this.resources, this.scope)
   }
 
-  override async createIndex(body: unknown): Promise<{ name: string }> {
-    return { name: await this.scope.createIndex(body) }
+  protected override runDefineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
+    return this.scope.defineClasses(command)
   }
 
-  override deleteIndex(name: string): Promise<void> {
-    return this.scope.deleteIndex(name)
+  protected override runAlterClass(command: AlterClass): Promise<ClassNumber> {
+    return this.scope.alterClass(command)
+  }
+
+  protected override runDeleteClass(command: DeleteClass): Promise<void> {
+    return this.scope.deleteClass(command)
+  }
+
+  protected override runCreateIndex(command: CreateIndex): Promise<string> {
+    return this.scope.createIndex(command)
+  }
+
+  protected override runDeleteIndex(command: DeleteIndex): Promise<void> {
+    return this.scope.deleteIndex(command)
   }
 
   protected override readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>): Awaitable<T> {

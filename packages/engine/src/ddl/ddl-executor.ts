@@ -2,15 +2,13 @@
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
-import type { AlterSettings } from '../schema/alter-plan.ts'
-import { readAlterRequest } from '../schema/alter-request.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
-import { readClassDescriptions } from '../schema/class-description.ts'
-import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
-import { defineIndex, type IndexRequest, readIndexRequest, withoutIndex } from '../schema/index-definition.ts'
+import { shownText } from '../schema/command-error.ts'
+import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
+import { defineClasses } from '../schema/define-classes.ts'
+import { defineIndex, withoutIndex } from '../schema/index-definition.ts'
 import { pendingSessions } from '../schema/pending-types.ts'
-import { shownText } from '../schema/request-body.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -33,28 +31,20 @@ export class DdlExecutor {
     this.heartbeat = heartbeat
   }
 
-  /** POST and PUT /v1/schema: all classes or none. Returns one class number for each description, in request order. */
-  async define(body: unknown, mode: DefineMode): Promise<readonly ClassNumber[]> {
-    const descriptions = readClassDescriptions(body)
+  /** Returns one class number for each description, in their order. */
+  defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     const { classAttributesMax } = this.writer.limits
     return this.writer.change((catalog) => {
-      const { state, classNumbers } = defineClasses(catalog, descriptions, mode, classAttributesMax)
+      const { state, classNumbers } = defineClasses(catalog, command, classAttributesMax)
       return { state, result: classNumbers }
     })
   }
 
-  /** PUT /v1/schema/{class}. */
-  async alter(
-    nameOrNumber: string,
-    body: unknown,
-    settings: AlterSettings,
-    receipt?: Receipt<ClassNumber>,
-  ): Promise<ClassNumber> {
+  async alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber> {
     await this.checkEarly(receipt)
-    const request = readAlterRequest(body)
     let isBeating = false
     const attempt = async (session: WriteSession): Promise<ClassNumber | PendingAlter> => {
-      const plan = session.planAlter(nameOrNumber, request, settings, false)
+      const plan = session.planAlter(command, false)
       if (plan.kind === 'online') {
         // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
         if (!isBeating) await this.heartbeat.start()
@@ -78,26 +68,24 @@ export class DdlExecutor {
     }
   }
 
-  /** DELETE /v1/schema/{class}. */
-  async deleteClass(nameOrNumber: string): Promise<void> {
-    await this.inWriteSession((session) => session.deleteClass(nameOrNumber))
+  async deleteClass(command: DeleteClass): Promise<void> {
+    await this.inWriteSession((session) => session.deleteClass(command))
   }
 
   /**
-   * POST /v1/index: the index is added to the catalog, so that writers maintain it; filled from the objects that exist; then made
-   * ready. If that fails, or the signal aborts, no index is left. In the background, its record shows the progress. Throws what the
-   * checks of the body throw, and UniqueViolation.
+   * The index is added to the catalog, so that writers maintain it; filled from the objects that exist; then made ready. If that
+   * fails, or the signal aborts, no index is left. In the background, its record shows the progress. Throws what `defineIndex`
+   * throws, and UniqueViolation.
    */
   async createIndex(
-    body: unknown,
+    command: CreateIndex,
     isBackground: boolean,
     signal?: AbortSignal,
     receipt?: Receipt<IndexDefinition>,
   ): Promise<IndexDefinition> {
-    const request = readIndexRequest(body)
     await this.checkEarly(receipt)
     return this.heartbeat.runWith(async () => {
-      const announce = () => this.announceIndex(request, isBackground, receipt)
+      const announce = () => this.announceIndex(command, isBackground, receipt)
       if (isBackground) return this.builds.beginInBackground(announce)
       const definition = await announce()
       await this.buildOrDrop(definition, signal, receipt)
@@ -107,14 +95,14 @@ export class DdlExecutor {
 
   /** Adds the index to the catalog; a background build has its receipt in that commit. */
   private async announceIndex(
-    request: IndexRequest,
+    command: CreateIndex,
     isBackground: boolean,
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<IndexDefinition> {
     const { limits, session } = this.writer
     const builder = { session: session.number, isBackground }
     const define = (catalog: Catalog): { state: CatalogState; result: IndexDefinition } => {
-      const { state, definition } = defineIndex(catalog, request, limits.indexKeyAttributesMax, builder)
+      const { state, definition } = defineIndex(catalog, command, limits.indexKeyAttributesMax, builder)
       return { state, result: definition }
     }
     try {
@@ -123,7 +111,7 @@ export class DdlExecutor {
       })
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'IndexExists')) throw error
-      await this.refuseWhileUnderWay(receipt, (catalog) => catalog.indexByName(request.name)?.state === 'building')
+      await this.refuseWhileUnderWay(receipt, (catalog) => catalog.indexByName(command.name)?.state === 'building')
       throw error
     }
   }
@@ -187,8 +175,8 @@ export class DdlExecutor {
     }
   }
 
-  /** DELETE /v1/index/{name}. Throws IndexNotFound. */
-  async deleteIndex(name: string): Promise<void> {
+  /** Throws IndexNotFound. */
+  async deleteIndex({ name }: DeleteIndex): Promise<void> {
     const dropped = await this.drop((index) => index.name === name)
     if (dropped === 0) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
   }

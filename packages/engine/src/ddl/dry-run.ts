@@ -6,20 +6,13 @@ import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
 import { countObjects, scanObjects } from '../records/scan-objects.ts'
 import { visitValues } from '../records/visit-values.ts'
-import { classOfPath, type Retype } from '../schema/alter-class.ts'
-import {
-  type AlterPlan,
-  type AlterSettings,
-  type OnlineAlter,
-  planAlter,
-  type TransactionalAlter,
-} from '../schema/alter-plan.ts'
-import { readAlterRequest } from '../schema/alter-request.ts'
+import { changedClass, type Retype } from '../schema/alter-class.ts'
+import { type AlterPlan, type OnlineAlter, planAlter, type TransactionalAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
-import { readClassDescriptions } from '../schema/class-description.ts'
-import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
+import type { AlterClass, DefineClasses, DeleteClass } from '../schema/commands.ts'
+import { defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
@@ -44,23 +37,17 @@ export interface DryRunContext {
 }
 
 /** Throws what the change itself would throw. */
-export function reportDefinitions(context: DryRunContext, body: unknown, mode: DefineMode): Promise<SchemaReport> {
+export function reportDefinitions(context: DryRunContext, command: DefineClasses): Promise<SchemaReport> {
   const { catalog, limits } = context
-  const { state } = defineClasses(catalog, readClassDescriptions(body), mode, limits.classAttributesMax)
+  const { state } = defineClasses(catalog, command, limits.classAttributesMax)
   return report(context, { ...nothingPlanned, next: state }, [])
 }
 
 /** Throws what the change itself would throw, including ValuesWouldBeLost and UniqueViolation. */
-export async function reportAlteration(
-  context: DryRunContext,
-  nameOrNumber: string,
-  body: unknown,
-  settings: AlterSettings,
-): Promise<SchemaReport> {
+export async function reportAlteration(context: DryRunContext, command: AlterClass): Promise<SchemaReport> {
   const { catalog, limits, containers, isStep } = context
   const session = context.session.number
-  const planned = { ...settings, attributesMax: limits.classAttributesMax, session, isStep }
-  const plan = planAlter(catalog, nameOrNumber, readAlterRequest(body), planned)
+  const plan = planAlter(catalog, command, { attributesMax: limits.classAttributesMax, session, isStep })
   if (plan.kind === 'immediate') return report(context, plan, [])
   const pending = buildCatalog(plan.pending, catalog.version)
   const { losses, snapshot } =
@@ -97,9 +84,9 @@ async function checkInTransaction(
   return { losses, snapshot: transaction.overlay() }
 }
 
-export async function reportDeletion(context: DryRunContext, nameOrNumber: string): Promise<SchemaReport> {
+export async function reportDeletion(context: DryRunContext, { className }: DeleteClass): Promise<SchemaReport> {
   const { snapshot, catalog, containers } = context
-  const cls = classOfPath(catalog, nameOrNumber)
+  const cls = changedClass(catalog, className)
   const objects = await countObjects(snapshot, new Set([cls.number]), containers.known())
   const { state, droppedIndexes } = deleteClass(catalog, cls, objects > 0)
   return report(context, { ...nothingPlanned, next: state, droppedIndexes }, [])

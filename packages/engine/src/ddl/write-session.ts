@@ -6,23 +6,16 @@ import { buildIndexWithin } from '../indexes/build-within.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/containers.ts'
 import { hasObjects } from '../records/expect-objects.ts'
-import { classOfPath } from '../schema/alter-class.ts'
-import {
-  type AlterPlan,
-  type AlterSettings,
-  type ImmediateAlter,
-  planAlter,
-  type TransactionalAlter,
-} from '../schema/alter-plan.ts'
-import { type AlterRequest, readAlterRequest } from '../schema/alter-request.ts'
+import { changedClass } from '../schema/alter-class.ts'
+import { type AlterPlan, type ImmediateAlter, planAlter, type TransactionalAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
-import { readClassDescriptions } from '../schema/class-description.ts'
-import { type DefineMode, defineClasses } from '../schema/define-classes.ts'
+import { shownText } from '../schema/command-error.ts'
+import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
+import { defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
-import { defineIndex, readIndexRequest, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
-import { shownText } from '../schema/request-body.ts'
+import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -131,30 +124,28 @@ export class WriteSession {
     )
   }
 
-  /** Returns one class number for each description, in their order. Throws what PUT /v1/schema does. */
-  async defineClasses(body: unknown, mode: DefineMode): Promise<readonly ClassNumber[]> {
-    const { classAttributesMax } = this.limits
+  /** Returns one class number for each description, in their order. */
+  async defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     this.continueNumbers()
-    const { state, classNumbers } = defineClasses(this.catalog, readClassDescriptions(body), mode, classAttributesMax)
+    const { state, classNumbers } = defineClasses(this.catalog, command, this.limits.classAttributesMax)
     await this.putCatalog(state)
     return classNumbers
   }
 
-  /** Throws what PUT /v1/schema/{class} does, and LimitExceeded if the stored values of too many objects are concerned. */
-  async alterClass(nameOrNumber: string, body: unknown, settings: AlterSettings): Promise<ClassNumber> {
-    const plan = this.planAlter(nameOrNumber, readAlterRequest(body), settings, true)
+  /** Throws what `planAlter` and the plan's execution throw; LimitExceeded if the stored values of too many objects are concerned. */
+  async alterClass(command: AlterClass): Promise<ClassNumber> {
+    const plan = this.planAlter(command, true)
     assert(plan.kind !== 'online', 'no step of a transaction is online')
     await this.alter(plan)
     return plan.cls.number
   }
 
   /** Plans the change on the catalog as it is; `isStep`: of a larger transaction. Throws what `planAlter` throws. */
-  planAlter(nameOrNumber: string, request: AlterRequest, settings: AlterSettings, isStep: boolean): AlterPlan {
+  planAlter(command: AlterClass, isStep: boolean): AlterPlan {
     this.continueNumbers()
     const { limits, writer } = this
-    const attributesMax = limits.classAttributesMax
-    const context = { ...settings, attributesMax, session: writer.session.number, isStep }
-    return planAlter(this.catalog, nameOrNumber, request, context)
+    const context = { attributesMax: limits.classAttributesMax, session: writer.session.number, isStep }
+    return planAlter(this.catalog, command, context)
   }
 
   /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
@@ -163,20 +154,19 @@ export class WriteSession {
     else await alterInTransaction(this, plan)
   }
 
-  /** Throws what DELETE /v1/schema/{class} does. */
-  async deleteClass(nameOrNumber: string): Promise<void> {
+  /** Throws ClassNotFound, ClassIsInternal, ClassInUse. */
+  async deleteClass({ className }: DeleteClass): Promise<void> {
     this.continueNumbers()
-    const cls = classOfPath(this.catalog, nameOrNumber)
+    const cls = changedClass(this.catalog, className)
     const uncommitted = this.containers.known()
     const isUsed = await hasObjects(this.transaction, new Set([cls.number]), uncommitted, catalogVersionKey)
     await this.putAltered(deleteClass(this.catalog, cls, isUsed).state)
   }
 
-  /** Throws what POST /v1/index does, and LimitExceeded if there are too many objects. */
-  async createIndex(body: unknown): Promise<string> {
-    const { indexKeyAttributesMax } = this.limits
+  /** Returns its name. Throws what `defineIndex` throws, UniqueViolation, and LimitExceeded if there are too many objects. */
+  async createIndex(command: CreateIndex): Promise<string> {
     this.continueNumbers()
-    const { definition, state } = defineIndex(this.catalog, readIndexRequest(body), indexKeyAttributesMax, {
+    const { definition, state } = defineIndex(this.catalog, command, this.limits.indexKeyAttributesMax, {
       session: this.writer.session.number,
       isBackground: false,
     })
@@ -194,7 +184,7 @@ export class WriteSession {
   }
 
   /** Throws IndexNotFound. */
-  async deleteIndex(name: string): Promise<void> {
+  async deleteIndex({ name }: DeleteIndex): Promise<void> {
     const index = this.catalog.indexByName(name)
     if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
     await this.putAltered(withoutIndex(this.state, index.number))

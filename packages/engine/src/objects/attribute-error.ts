@@ -1,6 +1,6 @@
 /** Faults in the attributes of a command, told with class, attribute and place. */
 import { AshlarError, type CommandPlace, type ErrorKind } from '../errors.ts'
-import { shownText } from '../schema/request-body.ts'
+import { shownText } from '../schema/command-error.ts'
 import { ValueError } from '../types/logical-type.ts'
 
 /** Where a command says something about an attribute. */

@@ -12,6 +12,8 @@ import { type LateReadError, withLastingSnapshot, withSnapshot } from '../store/
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
+import { bindCreateIndex } from './bind/bind-schema.ts'
+import { placesOfIndex } from './bind/schema-places.ts'
 import { classify, type Effect, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import type { TextContext } from './execute/statement-context.ts'
@@ -20,7 +22,7 @@ import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './
 import { atPlace, queryError } from './language/query-error.ts'
 import type { ExplainRequest, QueryReply, QueryRequest } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
-import { indexBody, indexPlace, indexRow } from './schema-statement.ts'
+import { indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './text-commits.ts'
 import { importedElements, newTextState, TextRun, type TextState } from './text-run.ts'
@@ -478,7 +480,7 @@ async function collect(chunks: AsyncIterable<Buffer>, bytesMax: number, memory: 
   return collected
 }
 
-/** Built while others go on writing, as by POST /v1/index. */
+/** Alone in its text: built while others go on writing. */
 async function createIndex(
   statement: CreateIndexStatement,
   texts: TextContext,
@@ -496,11 +498,9 @@ async function createIndex(
   const variables = new Map()
   const binding = newBinding({ text, dialect, catalog, formats, variables, walkEdgesMax, textFormats: noTextFormats })
   const rowOf = ({ name }: { readonly name: string }): Buffer[] => [Buffer.from(JSON.stringify(indexRow(name)))]
-  const body = indexBody(statement, binding)
-  const index = await atPlace(
-    text,
-    (place) => indexPlace(statement)(place) ?? statement,
-    () => resources.ddl.createIndex(body, false, texts.signal, receipt?.from(rowOf)),
-  )
+  const command = bindCreateIndex(statement, binding)
+  const index = await atPlace(text, placesOfIndex(statement), () => {
+    return resources.ddl.createIndex(command, false, texts.signal, receipt?.from(rowOf))
+  })
   return chunksOf(rowOf(index), texts.memory)
 }

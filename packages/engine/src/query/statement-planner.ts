@@ -1,5 +1,6 @@
 /** EXPLAIN of what is not carried out: each statement is planned, its values stay unknown, and nothing but estimates is read. */
 import { AshlarError } from '../errors.ts'
+import { bindCreateIndex } from './bind/bind-schema.ts'
 import { resolveClass } from './bind/class-names.ts'
 import type { NestedValue } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
@@ -22,7 +23,6 @@ import type {
   Statement,
 } from './language/ast.ts'
 import { placed, queryError } from './language/query-error.ts'
-import { indexBody } from './schema-statement.ts'
 import { createExpression, newBinding, type PlanningContext, type StatementPlans } from './statement-plans.ts'
 import type { TypedValue } from './values/given-value.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
@@ -207,7 +207,7 @@ export class StatementPlanner {
 
   private async createIndex(statement: CreateIndexStatement, probe: StatementProbe): Promise<void> {
     const binding = newBinding(this.of.planning())
-    indexBody(statement, binding)
+    bindCreateIndex(statement, binding)
     const cls = resolveClass(binding, statement.className)
     const classes = [cls, ...cls.subclasses]
     const scan = operatorPlan('extentScan', { class: cls.name, classes: classes.map(({ name }) => name) })

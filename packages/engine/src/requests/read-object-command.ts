@@ -7,8 +7,8 @@ import type { ClassFormat } from '../records/class-format.ts'
 import { readValueChange } from '../records/read-change.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import { shownText } from '../schema/command-error.ts'
 import { hintFor } from '../schema/names.ts'
-import { shownText } from '../schema/request-body.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
 import type { Oid } from '../types/oid.ts'
 
@@ -19,7 +19,7 @@ export type Attributes = { readonly [name: string]: unknown }
 export function readCreateObject(catalog: Catalog, className: string, attributes: Attributes): CreateObject {
   const cls = catalog.findClass(className)
   if (cls === undefined && className === rootClassName) {
-    throw rootClassRefusal('/class', 'an object is created in one of the classes below it')
+    throw rootClassRefusal(['class'], 'an object is created in one of the classes below it')
   }
   if (cls === undefined) {
     const hint = hintFor(

@@ -1,9 +1,8 @@
-/** Computes PUT /v1/schema/{class}: a class is renamed, or its attributes are deleted, renamed, retyped and added (contract 5.3). */
+/** Computes the change of a class: it is renamed, or its attributes are deleted, renamed, retyped and added (contract 5.3). */
 import { isDeepStrictEqual } from 'node:util'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import { dependsOnRules } from '../types/conversion.ts'
 import type { AttributeNumber, TypeSpec } from '../types/type-spec.ts'
-import type { AlterRequest, AttributeDeletion, AttributeRename } from './alter-request.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import { checkAttributeCount } from './check-drafts.ts'
 import { checkEdges, edgeUse } from './check-edges.ts'
@@ -11,19 +10,17 @@ import { checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
-import type { AttributeDescription } from './class-description.ts'
 import { type ClassDraft, type DraftAttribute, type Drafts, referenceIn } from './class-draft.ts'
+import { fault, shownText } from './command-error.ts'
+import type { AlterAttributes, AlterClass, AttributeDescription, AttributeRename } from './commands.ts'
 import { defineAttribute, shownType } from './define-attribute.ts'
 import { nextState, reshapedClasses } from './define-classes.ts'
 import { checkAttributeName, checkClassName, hintFor } from './names.ts'
-import { fault, shownText } from './request-body.ts'
 import { type RetypeWork, retypeWork } from './retype.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number
-  /** Indexes that use a deleted attribute, and the partners of its links, are deleted with it; else the request is refused. */
-  readonly isCascading: boolean
   /** The types are pending (`withPendingTypes`), and the preparation is done. */
   readonly isPrepared?: boolean
 }
@@ -37,8 +34,6 @@ export interface Retype {
   readonly from: TypeSpec
   readonly to: TypeSpec
   readonly work: RetypeWork
-  /** Of its definition in the request. */
-  readonly pointer: string
 }
 
 export interface Alteration {
@@ -54,26 +49,23 @@ export interface Alteration {
  * Throws InvalidName, ClassExists, UnknownAttribute, AttributeExists, AttributeInUse, and what definitions of attributes
  * throw. Does not check whether stored values fit the new types.
  */
-export function alterClass(
-  catalog: Catalog,
-  cls: SchemaClass,
-  request: AlterRequest,
-  options: AlterOptions,
-): Alteration {
-  if (request.kind === 'rename') {
-    return { state: renameClass(catalog, cls, request.newName), deleted: [], droppedIndexes: [], retypes: [] }
+export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterClass, options: AlterOptions): Alteration {
+  if (command.kind === 'renameClass') {
+    return { state: renameClass(catalog, cls, command.classRename), deleted: [], droppedIndexes: [], retypes: [] }
   }
+  const { attributesMax } = options
   const batch = new ClassBatch(catalog)
   const { drafts } = batch
   const draft = drafts.get(cls.number)
-  const deleted = deleteAttributes(catalog, drafts, draft, request.toDelete, options.isCascading)
-  const isRenamed = renameAttributes(drafts, draft, request.toRename)
-  const description = { ...emptyDescription, attributes: request.toAdd }
-  const entered = batch.enterAttributes(draft, description, options.attributesMax)
-  const retypes = request.toChange.flatMap((change) => retypeAttribute(catalog, batch, draft, change, options))
+  const deleted = deleteAttributes(catalog, drafts, draft, command)
+  const isRenamed = renameAttributes(drafts, draft, command.attributesToRename)
+  const entered = batch.enterAttributes(draft, command.attributesToAdd, addition, attributesMax)
+  const retypes = command.attributesToChange.flatMap((change, i) => {
+    return retypeAttribute(catalog, batch, draft, change, ['attributesToChange', i], options)
+  })
   batch.defineTypes(draft, entered)
   const reshaped = reshapedClasses(drafts)
-  for (const one of reshaped) checkAttributeCount(one, options.attributesMax)
+  for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
   for (const one of drafts.all()) {
     if (!one.isReshaped) continue
     checkInverses(drafts, one)
@@ -93,15 +85,8 @@ export function alterClass(
   }
 }
 
-const emptyDescription = {
-  className: undefined,
-  classNumber: undefined,
-  isReferenceable: undefined,
-  superClass: undefined,
-  pointer: '',
-}
+const addition = ['attributesToAdd']
 
-/** Without a dot: in the same namespace; with a leading one: in the default one. */
 function renameClass(
   { state, classByName }: Catalog,
   { definition, name: oldName, namespace }: SchemaClass,
@@ -112,9 +97,9 @@ function renameClass(
     : newName.includes('.') || namespace === null
       ? newName
       : `${namespace}.${newName}`
-  checkClassName(name, '/classRename')
+  checkClassName(name, ['classRename'])
   if (name === oldName) return state
-  if (classByName(name) !== undefined) throw fault('ClassExists', `There is a class ${name} already.`, '/classRename')
+  if (classByName(name) !== undefined) throw fault('ClassExists', `There is a class ${name} already.`, ['classRename'])
   return { ...state, classes: state.classes.map((one) => (one === definition ? { ...definition, name } : one)) }
 }
 
@@ -127,23 +112,24 @@ function deleteAttributes(
   catalog: Catalog,
   drafts: Drafts,
   draft: ClassDraft,
-  deletions: readonly AttributeDeletion[],
-  isCascading: boolean,
+  { attributesToDelete: deletions, isCascading }: AlterAttributes,
 ): Deleted {
   const gone = new Map<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>()
-  for (const { name, pointer } of deletions) {
-    const attribute = ownAttribute(drafts, draft, name, pointer)
-    if (gone.has(attribute.number)) throw fault('InvalidDefinition', `Attribute ${name} is deleted twice.`, pointer)
+  for (const [i, name] of deletions.entries()) {
+    const place = ['attributesToDelete', i]
+    const attribute = ownAttribute(drafts, draft, name, place)
+    if (gone.has(attribute.number)) throw fault('InvalidDefinition', `Attribute ${name} is deleted twice.`, place)
     gone.set(attribute.number, { owner: draft, attribute })
   }
-  for (const { name, pointer } of deletions) {
-    const inverse = referenceIn(ownAttribute(drafts, draft, name, pointer).spec)?.inverseAttribute
+  for (const [i, name] of deletions.entries()) {
+    const place = ['attributesToDelete', i]
+    const inverse = referenceIn(ownAttribute(drafts, draft, name, place).spec)?.inverseAttribute
     if (inverse === undefined || inverse === null || gone.has(inverse)) continue
     const partner = drafts.declared(inverse)
     if (partner === undefined) continue
     if (!isCascading) {
       const message = `Attribute ${name} of class ${draft.name} is linked with ${partner.attribute.name} of class ${partner.owner.name}; with cascade=true that goes too.`
-      throw fault('AttributeInUse', message, pointer)
+      throw fault('AttributeInUse', message, place)
     }
     gone.set(inverse, partner)
   }
@@ -164,15 +150,14 @@ function deleteAttributes(
 function refuseEdgeAttributes(
   drafts: Drafts,
   gone: ReadonlyMap<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>,
-  deletions: readonly AttributeDeletion[],
+  deletions: readonly string[],
 ): void {
   const use = edgeUse(drafts, new Set(gone.keys()), ({ edgeAttribute }) => gone.has(edgeAttribute))
   if (use === undefined) return
   const leading = gone.get(use.spec.edgeAttribute)
   const name = leading?.attribute.name
-  const pointer = deletions.find((deletion) => deletion.name === name)?.pointer ?? '/attributesToDelete'
   const message = `Attribute ${name} of class ${leading?.owner.name} is the edgeAttribute of attribute ${use.attribute.name} of class ${use.owner.name}.`
-  throw fault('AttributeInUse', message, pointer)
+  throw fault('AttributeInUse', message, deletionOf(name, deletions))
 }
 
 function usedNumber(index: IndexDefinition, gone: ReadonlyMap<AttributeNumber, unknown>): AttributeNumber | undefined {
@@ -183,24 +168,30 @@ function keyInUse(
   draft: ClassDraft,
   index: IndexDefinition,
   gone: ReadonlyMap<AttributeNumber, { attribute: DraftAttribute }>,
-  deletions: readonly AttributeDeletion[],
+  deletions: readonly string[],
 ): AshlarError {
   const used = gone.get(usedNumber(index, gone) as AttributeNumber)?.attribute.name
-  const pointer = deletions.find(({ name }) => name === used)?.pointer ?? '/attributesToDelete'
   const message = `Attribute ${used} of class ${draft.name} is a key attribute of index '${index.name}'; with cascade=true the index goes too.`
-  return fault('AttributeInUse', message, pointer)
+  return fault('AttributeInUse', message, deletionOf(used, deletions))
+}
+
+/** What goes with another is not listed. */
+function deletionOf(name: string | undefined, deletions: readonly string[]): CommandPlace {
+  const position = name === undefined ? -1 : deletions.indexOf(name)
+  return position < 0 ? ['attributesToDelete'] : ['attributesToDelete', position]
 }
 
 /** No shape changes: an attribute's identity is its number. */
 function renameAttributes(drafts: Drafts, draft: ClassDraft, renames: readonly AttributeRename[]): boolean {
   let isRenamed = false
-  for (const { originalName, newName, pointer } of renames) {
-    const attribute = ownAttribute(drafts, draft, originalName, `${pointer}/originalName`)
+  for (const [i, { originalName, newName }] of renames.entries()) {
+    const place = ['attributesToRename', i]
+    const attribute = ownAttribute(drafts, draft, originalName, [...place, 'originalName'])
     if (originalName === newName) continue
-    checkAttributeName(draft.name, newName, `${pointer}/newName`)
+    checkAttributeName(draft.name, newName, [...place, 'newName'])
     if (draft.attributes.has(newName)) {
       const message = `Class ${draft.name} has an attribute ${newName} already.`
-      throw fault('AttributeExists', message, `${pointer}/newName`)
+      throw fault('AttributeExists', message, [...place, 'newName'])
     }
     drafts.replaceAttribute(draft, attribute, { ...attribute, name: newName })
     isRenamed = true
@@ -213,67 +204,70 @@ function retypeAttribute(
   batch: ClassBatch,
   draft: ClassDraft,
   description: AttributeDescription,
+  place: CommandPlace,
   { isPrepared = false }: AlterOptions,
 ): Retype[] {
   const { drafts } = batch
-  const { attributeName: name, pointer } = description
-  const attribute = ownAttribute(drafts, draft, name, `${pointer}/attributeName`)
-  if (attribute.pointer !== undefined) {
-    throw fault('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, pointer)
+  const { attributeName: name } = description
+  const attribute = ownAttribute(drafts, draft, name, [...place, 'attributeName'])
+  if (attribute.place !== undefined) {
+    throw fault('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, place)
   }
   if (attribute.becoming !== undefined && !isPrepared) {
     const message = `The type of attribute ${name} of class ${draft.name} is being changed by another request.`
-    throw fault('AttributeInUse', message, pointer)
+    throw fault('AttributeInUse', message, place)
   }
-  attribute.pointer = pointer
+  attribute.place = place
   const from = attribute.spec as TypeSpec
-  const to = defineAttribute(drafts, draft, description)
+  const to = defineAttribute(drafts, draft, description, place)
   if (isDeepStrictEqual(from, to)) return []
   const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
   // Elements within embedded objects could not be found by their old attribute's number once they are to be moved.
   const isPossible = work !== undefined && (work.kind !== 'move' || draft.isReferenceable)
-  if (!isPossible) throw notConvertible(drafts, draft, description, from, to)
-  refuseUnlessKey(catalog, draft, attribute, to)
+  if (!isPossible) throw notConvertible(drafts, draft, name, place, from, to)
+  refuseUnlessKey(catalog, draft, attribute, place, to)
   draft.isReshaped = true
   const number = attribute.number
   if (work.kind !== 'move') {
     const conversion = dependsOnRules(from, to) ? 'strict' : undefined
     drafts.replaceAttribute(draft, attribute, { ...attribute, spec: to, becoming: undefined, conversion })
-    return [{ attribute: number, becomes: number, name, from, to, work, pointer }]
+    return [{ attribute: number, becomes: number, name, from, to, work }]
   }
   const becomes = batch.nextAttribute++ as AttributeNumber
   drafts.replaceAttribute(draft, attribute, { ...attribute, number: becomes, spec: to })
-  return [{ attribute: number, becomes, name, from, to, work, pointer }]
+  return [{ attribute: number, becomes, name, from, to, work }]
 }
 
 function notConvertible(
   drafts: Drafts,
   draft: ClassDraft,
-  { attributeName, pointer }: AttributeDescription,
+  attributeName: string,
+  place: CommandPlace,
   from: TypeSpec,
   to: TypeSpec,
 ): AshlarError {
   const [one, other] = [shownType(drafts, from), shownType(drafts, to)]
   const message = `Class ${draft.name}: attribute ${attributeName} cannot be changed from ${one} to ${other}; an attribute can be added, filled and take its place.`
-  return fault('InvalidDefinition', message, pointer)
+  return fault('InvalidDefinition', message, place)
 }
 
 /** What an index has as key attribute stays one that an index can have. */
 function refuseUnlessKey(
   catalog: Catalog,
   draft: ClassDraft,
-  { number, name, pointer }: DraftAttribute,
+  { number, name }: DraftAttribute,
+  place: CommandPlace,
   to: TypeSpec,
 ): void {
   if (!['list', 'set', 'map', 'object'].includes(to.logicalType)) return
   const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
   if (index === undefined) return
   const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', and a ${to.logicalType} can be none.`
-  throw fault('AttributeInUse', message, pointer ?? '')
+  throw fault('AttributeInUse', message, place)
 }
 
 /** Own attributes only: an inherited one is changed in the class that declares it. */
-function ownAttribute(drafts: Drafts, draft: ClassDraft, name: string, pointer: string): DraftAttribute {
+function ownAttribute(drafts: Drafts, draft: ClassDraft, name: string, place: CommandPlace): DraftAttribute {
   const own = draft.attributes.get(name)
   if (own !== undefined) return own
   const inherited = drafts.findAttribute(draft, name)
@@ -282,7 +276,7 @@ function ownAttribute(drafts: Drafts, draft: ClassDraft, name: string, pointer: 
       ? hintFor(name, [...draft.attributes.keys()])
       : ` It is declared by class ${drafts.declared(inherited.number)?.owner.name}.`
   const message = `Class ${draft.name} has no attribute '${shownText(name)}' of its own.${advice}`
-  throw fault('UnknownAttribute', message, pointer)
+  throw fault('UnknownAttribute', message, place)
 }
 
 function withNames(state: CatalogState, draft: ClassDraft): CatalogState {
@@ -297,11 +291,11 @@ function withNames(state: CatalogState, draft: ClassDraft): CatalogState {
   }
 }
 
-/** `PUT` and `DELETE` name it in the URL. Throws ClassNotFound, ClassIsInternal. */
-export function classOfPath(catalog: Catalog, nameOrNumber: string): SchemaClass {
+/** The class that a command changes or deletes, by full name or class number. Throws ClassNotFound, ClassIsInternal. */
+export function changedClass(catalog: Catalog, nameOrNumber: string): SchemaClass {
   const cls = catalog.findClass(nameOrNumber)
   if (cls !== undefined) return cls
-  if (nameOrNumber === rootClassName) throw rootClassRefusal('', 'it cannot be changed or deleted')
+  if (nameOrNumber === rootClassName) throw rootClassRefusal(undefined, 'it cannot be changed or deleted')
   const names = catalog.classes.map(({ name }) => name)
   throw new AshlarError(
     'ClassNotFound',

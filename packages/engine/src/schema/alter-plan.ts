@@ -1,9 +1,9 @@
-/** Decides how PUT /v1/schema/{class} is put into effect (contract 5.3): once, from the catalog and the request alone. */
+/** Decides how the change of a class is put into effect (contract 5.3): once, from the catalog and the command alone. */
 import { AshlarError } from '../errors.ts'
-import { type AlterOptions, alterClass, classOfPath, type Retype } from './alter-class.ts'
-import type { AlterRequest } from './alter-request.ts'
+import { alterClass, changedClass, type Retype } from './alter-class.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
+import type { AlterClass } from './commands.ts'
 import {
   indexesToRebuild,
   swapReplacementIndexes,
@@ -12,17 +12,8 @@ import {
   withRebuiltIndexes,
 } from './pending-types.ts'
 
-export interface AlterSettings {
-  /** `?cascade=true`: indexes and link partners of a deleted attribute are deleted with it. */
-  readonly isCascading: boolean
-  /** `?allowLoss=true`: values that do not fit the new type become its default. */
-  readonly isLossAllowed: boolean
-}
-
-export const defaultAlterSettings: AlterSettings = { isCascading: false, isLossAllowed: false }
-
-/** What a plan depends on besides catalog and request. */
-export interface AlterContext extends AlterSettings {
+/** What a plan depends on besides catalog and command. */
+export interface AlterContext {
   readonly attributesMax: number
   /** The store session of this process: pending types name it. */
   readonly session: number
@@ -56,8 +47,8 @@ interface PreparedAlter extends AlterEffect {
 /** Publish `pending`, check the stored values, build the replacements, then publish `next`; writers continue meanwhile. */
 export interface OnlineAlter extends PreparedAlter {
   readonly kind: 'online'
-  readonly request: AlterRequest
-  readonly options: AlterOptions
+  readonly command: AlterClass
+  readonly attributesMax: number
 }
 
 /** Everything in one transaction: check and rewrite objects, publish `next`, fill the indexes `rebuilt`. */
@@ -75,17 +66,16 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
  */
 export function planAlter(
   catalog: Catalog,
-  nameOrNumber: string,
-  request: AlterRequest,
-  { attributesMax, isCascading, isLossAllowed, session, isStep }: AlterContext,
+  command: AlterClass,
+  { attributesMax, session, isStep }: AlterContext,
 ): AlterPlan {
-  const cls = classOfPath(catalog, nameOrNumber)
-  const options = { attributesMax, isCascading }
-  const { state, retypes, droppedIndexes } = alterClass(catalog, cls, request, options)
+  const cls = changedClass(catalog, command.className)
+  const { state, retypes, droppedIndexes } = alterClass(catalog, cls, command, { attributesMax })
   const typeChanges = typeChangesToPrepare(catalog, { retypes, droppedIndexes })
   if (typeChanges.length === 0) {
     return { kind: 'immediate', cls, next: state, retypes, droppedIndexes, rebuiltIndexes: [] }
   }
+  const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
   const changes = { retypes: typeChanges, droppedIndexes }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
   const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, session)
@@ -98,7 +88,7 @@ export function planAlter(
   const { index } = pending.counters
   const built = { ...state, indexes: [...state.indexes, ...replacements], counters: { ...state.counters, index } }
   const next = swapReplacementIndexes(built, added)
-  return { kind: 'online', ...prepared, next, replacements: added, request, options }
+  return { kind: 'online', ...prepared, next, replacements: added, command, attributesMax }
 }
 
 /**
@@ -111,8 +101,9 @@ export function completedState(plan: OnlineAlter, catalog: Catalog): CatalogStat
   for (const { attribute, name } of plan.typeChanges) {
     if (catalog.attribute(attribute)?.becoming === undefined) throw concurrentAlter(name)
   }
-  const cls = classOfPath(catalog, String(plan.cls.number))
-  const { state } = alterClass(catalog, cls, plan.request, { ...plan.options, isPrepared: true })
+  const cls = changedClass(catalog, String(plan.cls.number))
+  const { attributesMax } = plan
+  const { state } = alterClass(catalog, cls, plan.command, { attributesMax, isPrepared: true })
   return swapReplacementIndexes(state, plan.replacements)
 }
 

@@ -11,8 +11,8 @@ import type {
   IndexNumber,
   Shape,
 } from './class-definition.ts'
+import { shownText } from './command-error.ts'
 import { namespaceOf, simpleNameOf } from './names.ts'
-import { shownText } from './request-body.ts'
 import { RootClass, rootClassNumber } from './root-class.ts'
 
 export function emptyCatalogState(): CatalogState {

@@ -1,8 +1,8 @@
 /** What must hold of the classes of a batch and their superclasses (contract 5.1). */
-import type { AshlarError } from '../errors.ts'
+import type { AshlarError, CommandPlace } from '../errors.ts'
 import { inheritanceDepthMax } from '../limits.ts'
 import { type ClassDraft, countAttributes, type Drafts, lineageOf } from './class-draft.ts'
-import { fault } from './request-body.ts'
+import { fault, within } from './command-error.ts'
 
 /** No class inherits from itself, or from too many. Must hold before anything else walks up the superclasses. */
 export function checkInheritance(drafts: Drafts): void {
@@ -24,18 +24,18 @@ export function checkKinds(drafts: Drafts): void {
     if (superClass === null || superClass.isReferenceable === isReferenceable) continue
     const message = `Class ${name} is ${kindOf(isReferenceable)}, but its superclass ${superClass.name} is ${kindOf(superClass.isReferenceable)}.`
     if (draft.existing === undefined) throw invalidSuperClass(draft, message)
-    throw fault('InvalidDefinition', message, `${draft.pointer ?? superClass.pointer}/isReferenceable`)
+    throw fault('InvalidDefinition', message, within(draft.place ?? superClass.place, 'isReferenceable'))
   }
 }
 
-/** Throws LimitExceeded. */
-export function checkAttributeCount(draft: ClassDraft, attributesMax: number): void {
+/** `place`: what has added to them, where it is no description of a class. Throws LimitExceeded. */
+export function checkAttributeCount(draft: ClassDraft, attributesMax: number, place?: CommandPlace): void {
   const count = countAttributes(draft)
   if (count <= attributesMax) return
   throw fault(
     'LimitExceeded',
     `Class ${draft.name} would have ${count} attributes, inherited ones included; the limit is ${attributesMax} (classAttributesMax).`,
-    `${nearestPointer(draft)}/attributes`,
+    place ?? within(nearestPlace(draft), 'attributes'),
   )
 }
 
@@ -48,17 +48,17 @@ function tooDeep(draft: ClassDraft): AshlarError {
   return fault(
     'LimitExceeded',
     `Class ${draft.name} would have ${seen.size - 1} superclasses above it; the limit is ${inheritanceDepthMax}.`,
-    `${nearestPointer(draft)}/superClass`,
+    within(nearestPlace(draft), 'superClass'),
   )
 }
 
 /** The place of the class, or else of the nearest superclass that the batch describes. */
-function nearestPointer(draft: ClassDraft): string {
-  return lineageOf(draft).find(({ pointer }) => pointer !== undefined)?.pointer ?? ''
+function nearestPlace(draft: ClassDraft): CommandPlace | undefined {
+  return lineageOf(draft).find(({ place }) => place !== undefined)?.place
 }
 
-function invalidSuperClass({ pointer }: ClassDraft, message: string): AshlarError {
-  return fault('InvalidDefinition', message, `${pointer ?? ''}/superClass`)
+function invalidSuperClass({ place }: ClassDraft, message: string): AshlarError {
+  return fault('InvalidDefinition', message, within(place, 'superClass'))
 }
 
 function kindOf(isReferenceable: boolean): string {

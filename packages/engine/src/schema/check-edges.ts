@@ -1,7 +1,7 @@
 /** References to edge objects: the attribute that leads on from them fits, and stays as long as it is used (contract 5.1.28). */
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { type ClassDraft, type DraftAttribute, type Drafts, lineageOf } from './class-draft.ts'
-import { fault } from './request-body.ts'
+import { fault, within } from './command-error.ts'
 import { isRootClass } from './root-class.ts'
 
 /** A reference whose targets are edge objects. */
@@ -24,11 +24,11 @@ export function checkEdges(drafts: Drafts, owner: ClassDraft): void {
     if (spec === undefined) continue
     const wrong = whatIsWrong(drafts, spec)
     if (wrong === undefined) continue
-    const place = attribute.spec?.logicalType === 'reference' ? '' : '/elementSpecification'
+    const steps = attribute.spec?.logicalType === 'reference' ? [] : ['elementSpecification']
     throw fault(
       'InvalidDefinition',
       `Class ${owner.name}, attribute ${attribute.name}: ${wrong.words}.`,
-      `${attribute.pointer ?? owner.pointer ?? ''}${place}/${wrong.field}`,
+      within(attribute.place ?? owner.place, ...steps, wrong.field),
     )
   }
 }

@@ -1,9 +1,9 @@
 /** Which classes may be embedded where (contract 5.1.17). */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import { type ClassDraft, type DraftAttribute, type Drafts, isConverted } from './class-draft.ts'
-import { fault } from './request-body.ts'
+import { fault, within } from './command-error.ts'
 
 /** Classes that become referenceable are embedded by no attribute that exists. Throws ClassIsEmbedded. */
 export function checkConversions(drafts: Drafts): void {
@@ -21,7 +21,7 @@ export function classIsEmbedded(converted: ClassDraft, owner: ClassDraft, attrib
   return new AshlarError(
     'ClassIsEmbedded',
     `Class ${converted.name} cannot become referenceable: attribute ${attributeName} of class ${owner.name} embeds it.`,
-    [{ pointer: `${converted.pointer}/isReferenceable`, message: `is embedded by ${owner.name}.${attributeName}` }],
+    [{ place: within(converted.place, 'isReferenceable'), message: `is embedded by ${owner.name}.${attributeName}` }],
   )
 }
 
@@ -96,7 +96,7 @@ function measure(drafts: Drafts, draft: ClassDraft, path: readonly Step[], known
       throw fault(
         'LimitExceeded',
         `Class ${draft.name} would have more than ${objectAttributesMax} attributes, those of its embedded objects included.`,
-        pointerOf(steps),
+        placeOf(steps),
       )
     }
   }
@@ -107,7 +107,7 @@ function measure(drafts: Drafts, draft: ClassDraft, path: readonly Step[], known
 
 function embedsItself(draft: ClassDraft, cycle: readonly Step[]): AshlarError {
   const walk = cycle.map(({ owner, attribute }) => `attribute ${attribute.name} of class ${owner.name}`).join(', ')
-  return fault('InvalidDefinition', `Class ${draft.name} would embed itself, by ${walk}.`, pointerOf(cycle))
+  return fault('InvalidDefinition', `Class ${draft.name} would embed itself, by ${walk}.`, placeOf(cycle))
 }
 
 function tooDeep(steps: readonly Step[]): AshlarError {
@@ -115,14 +115,13 @@ function tooDeep(steps: readonly Step[]): AshlarError {
   return fault(
     'LimitExceeded',
     `Class ${owner.name}, attribute ${attribute.name}: embedded objects would lie more than ${embeddingDepthMax} levels deep.`,
-    pointerOf(steps),
+    placeOf(steps),
   )
 }
 
 /** The first of the attributes that the batch defines. */
-function pointerOf(steps: readonly Step[]): string {
-  const step = steps.find(({ attribute }) => attribute.pointer !== undefined)
-  return step?.attribute.pointer ?? ''
+function placeOf(steps: readonly Step[]): CommandPlace {
+  return steps.find(({ attribute }) => attribute.place !== undefined)?.attribute.place ?? []
 }
 
 /** The class that values of the type embed, alone or as elements of a list. */

@@ -1,7 +1,7 @@
 /** Both sides of a bidirectional link fit each other (contract 5.1.19). */
-import type { ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { ReferenceSpec } from '../types/type-spec.ts'
 import { type ClassDraft, type DraftAttribute, type Drafts, referenceIn } from './class-draft.ts'
-import { fault } from './request-body.ts'
+import { fault, within } from './command-error.ts'
 
 /**
  * Both name each other, and each refers to just the class that declares the other: were it a superclass, objects could
@@ -14,10 +14,11 @@ export function checkInverses(drafts: Drafts, owner: ClassDraft): void {
     if (spec === undefined || spec.inverseAttribute === null) continue
     const wrong = whatIsWrong(drafts, owner, attribute, { ...spec, inverseAttribute: spec.inverseAttribute })
     if (wrong === undefined) continue
+    const steps = attribute.spec?.logicalType === 'reference' ? [] : ['elementSpecification']
     throw fault(
       'InvalidDefinition',
       `Class ${owner.name}, attribute ${attribute.name}: ${wrong}.`,
-      `${attribute.pointer ?? owner.pointer}${isInElements(attribute.spec) ? '/elementSpecification' : ''}/inverseAttribute`,
+      within(attribute.place ?? owner.place, ...steps, 'inverseAttribute'),
     )
   }
 }
@@ -44,8 +45,4 @@ function whatIsWrong(
   }
   if (back.referencedClass === owner.number) return undefined
   return `${there} refers to ${drafts.get(back.referencedClass).name}, not to ${owner.name}`
-}
-
-function isInElements(spec: TypeSpec | undefined): boolean {
-  return spec?.logicalType !== 'reference'
 }

@@ -1,19 +1,18 @@
 /** Enters a batch of class descriptions into drafts: classes first, then superclasses, attributes, and their types. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import type { AttributeDescription, ClassDescription } from './class-description.ts'
 import { type ClassDraft, type DraftAttribute, Drafts } from './class-draft.ts'
+import { fault, within } from './command-error.ts'
+import type { AttributeDescription, ClassDescription, DefineMode } from './commands.ts'
 import { checkSameDefinition, defineAttribute } from './define-attribute.ts'
 import { checkAttributeName, checkClassName } from './names.ts'
-import { fault } from './request-body.ts'
 import { isRootClass } from './root-class.ts'
-
-/** `create`: every class is new, else ClassExists. */
-export type DefineMode = 'create' | 'createOrExtend'
 
 export interface EnteredAttribute {
   readonly description: AttributeDescription
+  /** Of the description. */
+  readonly place: CommandPlace
   readonly attribute: DraftAttribute
   /** Set where the class has the attribute already: the definition must then be the same. */
   readonly present: TypeSpec | undefined
@@ -32,30 +31,30 @@ export class ClassBatch {
   }
 
   /** The class that a description is of: an existing one, or a new draft. */
-  enter(description: ClassDescription, mode: DefineMode): ClassDraft {
-    const { pointer } = description
-    const draft = this.findExisting(description) ?? this.addNew(description)
-    if (draft.pointer !== undefined) {
-      throw fault('InvalidDefinition', `Class ${draft.name} is described twice in one batch.`, pointer)
+  enter(description: ClassDescription, place: CommandPlace, mode: DefineMode): ClassDraft {
+    const draft = this.findExisting(description, place) ?? this.addNew(description, place)
+    if (draft.place !== undefined) {
+      throw fault('InvalidDefinition', `Class ${draft.name} is described twice in one batch.`, place)
     }
-    draft.pointer = pointer
+    draft.place = place
     if (draft.existing === undefined) return draft
     if (mode === 'create') {
       throw new AshlarError('ClassExists', `Class ${draft.name} already exists.`, [
-        { pointer: `${pointer}/className`, message: 'already exists' },
+        { place: [...place, 'className'], message: 'already exists' },
       ])
     }
-    changeKind(draft, description)
+    changeKind(draft, description, place)
     return draft
   }
 
   /** A new class takes its superclass; an existing one must have it already. */
-  placeBelowSuperClass(draft: ClassDraft, { superClass, pointer }: ClassDescription): void {
+  placeBelowSuperClass(draft: ClassDraft, { superClass }: ClassDescription): void {
     if (superClass === undefined || superClass === null) return
-    const named = this.drafts.resolve(superClass, `Class ${draft.name}, superclass`, `${pointer}/superClass`)
+    const place = within(draft.place, 'superClass')
+    const named = this.drafts.resolve(superClass, `Class ${draft.name}, superclass`, place)
     if (isRootClass(named) && !draft.isReferenceable) {
       const message = `Class ${draft.name} is embeddable, and ${named.name} is the root of the referenceable classes.`
-      throw fault('InvalidDefinition', message, `${pointer}/superClass`)
+      throw fault('InvalidDefinition', message, place)
     }
     // Below the root a class has no superclass.
     const above = isRootClass(named) ? null : named
@@ -67,66 +66,71 @@ export class ClassBatch {
     throw new AshlarError(
       'SuperClassMismatch',
       `The direct superclass of class ${draft.name} is ${draft.superClass?.name ?? 'none'}, not ${named.name}.`,
-      [{ pointer: `${pointer}/superClass`, message: 'is not the direct superclass' }],
+      [{ place, message: 'is not the direct superclass' }],
     )
   }
 
   /** Gives new attributes their numbers, before any type is defined: types refer to attributes of the same batch. */
-  enterAttributes(draft: ClassDraft, description: ClassDescription, attributesMax: number): EnteredAttribute[] {
-    const count = description.attributes.length
+  enterAttributes(
+    draft: ClassDraft,
+    descriptions: readonly AttributeDescription[],
+    place: CommandPlace,
+    attributesMax: number,
+  ): EnteredAttribute[] {
+    const count = descriptions.length
     if (count > attributesMax) {
       throw fault(
         'LimitExceeded',
         `Class ${draft.name}: ${count} attributes are described; the limit is ${attributesMax} (classAttributesMax).`,
-        `${description.pointer}/attributes`,
+        place,
       )
     }
-    return description.attributes.map((attribute) => this.enterAttribute(draft, attribute))
+    return descriptions.map((attribute, position) => this.enterAttribute(draft, attribute, [...place, position]))
   }
 
   defineTypes(draft: ClassDraft, entered: readonly EnteredAttribute[]): void {
-    for (const { description, attribute, present } of entered) {
-      const spec = defineAttribute(this.drafts, draft, description)
+    for (const { description, place, attribute, present } of entered) {
+      const spec = defineAttribute(this.drafts, draft, description, place)
       if (present === undefined) attribute.spec = spec
-      else checkSameDefinition(this.drafts, draft, description, present, spec)
+      else checkSameDefinition(this.drafts, draft, attribute.name, place, present, spec)
     }
   }
 
-  private enterAttribute(draft: ClassDraft, description: AttributeDescription): EnteredAttribute {
-    const { attributeName, pointer } = description
+  private enterAttribute(draft: ClassDraft, description: AttributeDescription, place: CommandPlace): EnteredAttribute {
+    const { attributeName } = description
     const own = draft.attributes.get(attributeName)
-    if (own?.pointer !== undefined) {
-      throw fault(
-        'InvalidDefinition',
-        `Class ${draft.name}: attribute ${attributeName} is described twice.`,
-        `${pointer}/attributeName`,
-      )
+    if (own?.place !== undefined) {
+      throw fault('InvalidDefinition', `Class ${draft.name}: attribute ${attributeName} is described twice.`, [
+        ...place,
+        'attributeName',
+      ])
     }
     if (own !== undefined) {
-      own.pointer = pointer
-      return { description, attribute: own, present: own.spec }
+      own.place = place
+      return { description, place, attribute: own, present: own.spec }
     }
-    checkAttributeName(draft.name, attributeName, `${pointer}/attributeName`)
+    checkAttributeName(draft.name, attributeName, [...place, 'attributeName'])
     const number = this.nextAttribute++ as AttributeNumber
-    const added: DraftAttribute = { number, name: attributeName, spec: undefined, pointer }
+    const added: DraftAttribute = { number, name: attributeName, spec: undefined, place }
     this.drafts.addAttribute(draft, added)
     draft.isReshaped = true
-    return { description, attribute: added, present: undefined }
+    return { description, place, attribute: added, present: undefined }
   }
 
   /** Undefined for a name that no class has yet. Throws UnknownClass for such a number. */
-  private findExisting({ className, classNumber, pointer }: ClassDescription): ClassDraft | undefined {
-    if (classNumber !== undefined) return this.drafts.resolve(classNumber, 'classNumber', `${pointer}/classNumber`)
+  private findExisting({ className, classNumber }: ClassDescription, place: CommandPlace): ClassDraft | undefined {
+    if (classNumber !== undefined) return this.drafts.resolve(classNumber, 'classNumber', [...place, 'classNumber'])
     if (className === undefined) return undefined
-    if (/^\d+$/.test(className)) return this.drafts.resolve(className, 'className', `${pointer}/className`)
+    if (/^\d+$/.test(className)) return this.drafts.resolve(className, 'className', [...place, 'className'])
     return this.drafts.find(className)
   }
 
-  private addNew({ className, isReferenceable, pointer }: ClassDescription): ClassDraft {
+  private addNew({ className, isReferenceable }: ClassDescription, place: CommandPlace): ClassDraft {
     const name = className as string
-    checkClassName(name, `${pointer}/className`)
+    checkClassName(name, [...place, 'className'])
     if (isReferenceable === undefined) {
-      throw fault('InvalidDefinition', `Class ${name} is new: isReferenceable is needed.`, `${pointer}/isReferenceable`)
+      const message = `Class ${name} is new: isReferenceable is needed.`
+      throw fault('InvalidDefinition', message, [...place, 'isReferenceable'])
     }
     const draft: ClassDraft = {
       number: this.nextNumber++ as ClassNumber,
@@ -136,20 +140,20 @@ export class ClassBatch {
       attributes: new Map(),
       existing: undefined,
       isReshaped: true,
-      pointer: undefined,
+      place: undefined,
     }
     this.drafts.add(draft)
     return draft
   }
 }
 
-function changeKind(draft: ClassDraft, { isReferenceable, pointer }: ClassDescription): void {
+function changeKind(draft: ClassDraft, { isReferenceable }: ClassDescription, place: CommandPlace): void {
   if (isReferenceable === undefined || isReferenceable === draft.isReferenceable) return
   if (!isReferenceable) {
     throw new AshlarError(
       'ClassIsReferenceable',
       `Class ${draft.name} is referenceable and cannot become embeddable.`,
-      [{ pointer: `${pointer}/isReferenceable`, message: 'cannot become false' }],
+      [{ place: [...place, 'isReferenceable'], message: 'cannot become false' }],
     )
   }
   draft.isReferenceable = true

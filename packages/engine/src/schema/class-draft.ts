@@ -1,10 +1,10 @@
 /** The classes of a batch while they are being defined, together with those that exist. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import type { Becoming, ClassDefinition } from './class-definition.ts'
+import { shownText } from './command-error.ts'
 import { hintFor, simpleNameOf } from './names.ts'
-import { shownText } from './request-body.ts'
 import { rootClassName, rootClassNumber, rootDefinition } from './root-class.ts'
 
 export interface DraftAttribute {
@@ -13,7 +13,7 @@ export interface DraftAttribute {
   /** Undefined until the types of the batch are defined. */
   spec: TypeSpec | undefined
   /** Where the batch defines it; undefined for an attribute that it does not list. */
-  pointer: string | undefined
+  place: CommandPlace | undefined
   /** A change of its type that is under way. */
   readonly becoming?: Becoming | undefined
   /** Its type changes to this one, and stored values follow by other rules than those of the first builds. */
@@ -32,7 +32,7 @@ export interface ClassDraft {
   /** True once attributes are added, deleted or retyped, or the kind changes: it and its subclasses need new shapes. */
   isReshaped: boolean
   /** Where the batch describes it; undefined for a class that is not part of the batch. */
-  pointer: string | undefined
+  place: CommandPlace | undefined
 }
 
 /** `ooObj`, to which references may lead and below which classes may be put; never changed. */
@@ -44,7 +44,7 @@ const rootDraft: ClassDraft = {
   attributes: new Map(),
   existing: rootDefinition,
   isReshaped: false,
-  pointer: undefined,
+  place: undefined,
 }
 
 export class Drafts {
@@ -62,11 +62,11 @@ export class Drafts {
         attributes: new Map(),
         existing: definition,
         isReshaped: false,
-        pointer: undefined,
+        place: undefined,
       }
       this.add(draft)
       for (const { number, name, spec, becoming } of definition.attributes) {
-        this.addAttribute(draft, { number, name, spec, pointer: undefined, becoming })
+        this.addAttribute(draft, { number, name, spec, place: undefined, becoming })
       }
     }
     for (const { definition } of catalog.classes) {
@@ -113,13 +113,13 @@ export class Drafts {
   }
 
   /** `what` names the class, or the attribute, that refers to it. Throws UnknownClass. */
-  resolve(text: string, what: string, pointer: string): ClassDraft {
+  resolve(text: string, what: string, place: CommandPlace): ClassDraft {
     const found = this.find(text)
     if (found !== undefined) return found
     if (text === rootClassName) return rootDraft
     const hint = hintFor(text, [...this.byName.keys()])
     throw new AshlarError('UnknownClass', `${what}: there is no class '${shownText(text)}'.${hint}`, [
-      { pointer, message: 'is not a class' },
+      { place, message: 'is not a class' },
     ])
   }
 

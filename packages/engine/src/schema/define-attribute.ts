@@ -1,18 +1,22 @@
 /** The type of one attribute of a batch: from its definition to the normal form, and compared with what exists. */
 import { isDeepStrictEqual } from 'node:util'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import { defineType, describeType } from '../types/index.ts'
 import { type DefineContext, type DescribeContext, type TypeDefinition, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import { classIsEmbedded } from './check-embedding.ts'
-import type { AttributeDescription } from './class-description.ts'
 import { allAttributes, type ClassDraft, type Drafts, isConverted } from './class-draft.ts'
+import { fault, shownText } from './command-error.ts'
+import type { AttributeDescription } from './commands.ts'
 import { hintFor } from './names.ts'
-import { escapeStep, fault, type JsonObject, shownText } from './request-body.ts'
 
-/** Throws what `defineType` finds, as an AshlarError with its place; UnknownClass, UnknownAttribute, ClassIsEmbedded. */
-export function defineAttribute(drafts: Drafts, owner: ClassDraft, description: AttributeDescription): TypeSpec {
-  const { attributeName, type, pointer } = description
+/** `place`: of the description. Throws what `defineType` finds, as an AshlarError; UnknownClass, UnknownAttribute, ClassIsEmbedded. */
+export function defineAttribute(
+  drafts: Drafts,
+  owner: ClassDraft,
+  { attributeName, type }: AttributeDescription,
+  place: CommandPlace,
+): TypeSpec {
   const embedded = embeddedName(type)
   const embeddedClass = embedded === undefined ? undefined : drafts.find(embedded)
   if (embeddedClass !== undefined && isConverted(embeddedClass)) {
@@ -20,11 +24,11 @@ export function defineAttribute(drafts: Drafts, owner: ClassDraft, description: 
   }
   const what = `Class ${owner.name}, attribute ${attributeName}`
   try {
-    return defineType(type, defineContext(drafts, what, type, pointer))
+    return defineType(type, defineContext(drafts, what, type, place))
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
-    const at = [pointer, ...error.path.map((step) => escapeStep(String(step)))].join('/')
-    throw new AshlarError(error.type, `${what}: ${error.message}.`, [{ pointer: at, message: error.message }])
+    const at = [...place, ...error.path]
+    throw new AshlarError(error.type, `${what}: ${error.message}.`, [{ place: at, message: error.message }])
   }
 }
 
@@ -32,7 +36,8 @@ export function defineAttribute(drafts: Drafts, owner: ClassDraft, description: 
 export function checkSameDefinition(
   drafts: Drafts,
   owner: ClassDraft,
-  description: AttributeDescription,
+  attributeName: string,
+  place: CommandPlace,
   present: TypeSpec,
   given: TypeSpec,
 ): void {
@@ -40,8 +45,8 @@ export function checkSameDefinition(
   const [one, other] = [shownType(drafts, present), shownType(drafts, given)]
   throw new AshlarError(
     'AttributeExists',
-    `Class ${owner.name}: attribute ${description.attributeName} exists as ${one}, not as ${other}.`,
-    [{ pointer: description.pointer, message: `exists as ${one}` }],
+    `Class ${owner.name}: attribute ${attributeName} exists as ${one}, not as ${other}.`,
+    [{ place, message: `exists as ${one}` }],
   )
 }
 
@@ -68,10 +73,10 @@ function wordsOf(definition: TypeDefinition): string {
   return words.join(' ')
 }
 
-function defineContext(drafts: Drafts, what: string, type: TypeDefinition, pointer: string): DefineContext {
+function defineContext(drafts: Drafts, what: string, type: TypeDefinition, place: CommandPlace): DefineContext {
   return {
     resolveClass: (text) =>
-      drafts.resolve(text, what, `${pointer}${placeOf(type, ['referencedClass', 'class', 'edgeClass'], text)}`),
+      drafts.resolve(text, what, [...place, ...stepsTo(type, ['referencedClass', 'class', 'edgeClass'], text)]),
     resolveAttribute(classNumber, name, field) {
       const cls = drafts.get(classNumber)
       const attribute = drafts.findAttribute(cls, name)
@@ -80,30 +85,30 @@ function defineContext(drafts: Drafts, what: string, type: TypeDefinition, point
       throw fault(
         'UnknownAttribute',
         `${what}: class ${cls.name} has no attribute '${shownText(name)}'.${hintFor(name, known)}`,
-        `${pointer}${placeOf(type, [field], name)}`,
+        [...place, ...stepsTo(type, [field], name)],
       )
     },
   }
 }
 
 /** Where in the definition one of the fields holds that text. */
-function placeOf(type: TypeDefinition, fields: readonly string[], text: string): string {
+function stepsTo(type: TypeDefinition, fields: readonly string[], text: string): string[] {
   const own = fields.find((field) => type[field] === text)
-  if (own !== undefined) return `/${own}`
+  if (own !== undefined) return [own]
   for (const nested of ['keySpecification', 'elementSpecification']) {
     const definition = type[nested]
     if (typeof definition !== 'object' || definition === null) continue
-    const inner = fields.find((field) => (definition as JsonObject)[field] === text)
-    if (inner !== undefined) return `/${nested}/${inner}`
+    const inner = fields.find((field) => (definition as TypeDefinition)[field] === text)
+    if (inner !== undefined) return [nested, inner]
   }
-  return ''
+  return []
 }
 
 /** The class that the definition wants to embed, alone or as elements; undefined where it wants no such thing. */
 function embeddedName(type: TypeDefinition): string | undefined {
   const holder = [type, type.elementSpecification].find((candidate) => {
-    const word = (candidate as JsonObject | null | undefined)?.logicalType
+    const word = (candidate as TypeDefinition | null | undefined)?.logicalType
     return typeof word === 'string' && word.toLowerCase() === 'object'
-  }) as JsonObject | undefined
+  }) as TypeDefinition | undefined
   return typeof holder?.class === 'string' ? holder.class : undefined
 }

@@ -1,44 +1,42 @@
-/** POST and PUT /v1/schema: a batch of class descriptions becomes the next state of the catalog, or none of it does. */
+/** A batch of class descriptions becomes the next state of the catalog, or none of it does. */
 import type { ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
 import { checkAttributeCount, checkInheritance, checkKinds } from './check-drafts.ts'
 import { checkEdges } from './check-edges.ts'
 import { checkConversions, checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
-import { ClassBatch, type DefineMode, type EnteredAttribute } from './class-batch.ts'
+import { ClassBatch, type EnteredAttribute } from './class-batch.ts'
 import type { CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
-import type { ClassDescription } from './class-description.ts'
 import { allAttributes, type ClassDraft, type DraftAttribute, type Drafts, lineageOf } from './class-draft.ts'
-
-export type { DefineMode } from './class-batch.ts'
+import type { ClassDescription, DefineClasses } from './commands.ts'
 
 export interface DefinedClasses {
   /** The catalog's own state object where nothing changes. */
   readonly state: CatalogState
-  /** One a description, in request order. */
+  /** One a description, in their order. */
   readonly classNumbers: readonly ClassNumber[]
 }
 
 /**
- * Throws what section 5.1 of the contract says of batches of descriptions, with pointers into the body: InvalidName,
+ * Throws what section 5.1 of the contract says of batches of descriptions: InvalidName,
  * InvalidDefinition, UnknownClass, UnknownAttribute, MalformedValue, LimitExceeded, ClassExists, AttributeExists,
  * SuperClassMismatch, ClassIsEmbedded, ClassIsReferenceable.
  */
 export function defineClasses(
   catalog: Catalog,
-  descriptions: readonly ClassDescription[],
-  mode: DefineMode,
+  { classes, mode }: DefineClasses,
   attributesMax: number,
 ): DefinedClasses {
   const batch = new ClassBatch(catalog)
   const { drafts } = batch
-  const targets = descriptions.map((description) => batch.enter(description, mode))
-  for (const [i, draft] of targets.entries()) batch.placeBelowSuperClass(draft, descriptions[i] as ClassDescription)
+  const targets = classes.map((description, i) => batch.enter(description, [i], mode))
+  for (const [i, draft] of targets.entries()) batch.placeBelowSuperClass(draft, classes[i] as ClassDescription)
   checkInheritance(drafts)
   checkConversions(drafts)
   checkKinds(drafts)
   const entered = targets.map((draft, i) => {
-    return batch.enterAttributes(draft, descriptions[i] as ClassDescription, attributesMax)
+    const { attributes } = classes[i] as ClassDescription
+    return batch.enterAttributes(draft, attributes, [i, 'attributes'], attributesMax)
   })
   const reshaped = reshapedClasses(drafts)
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)

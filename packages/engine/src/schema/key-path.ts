@@ -1,9 +1,9 @@
 /** Key attributes by name: attributes of the indexed class, and those inside embedded objects (contract 6.1). */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
+import { fault, shownText } from './command-error.ts'
 import { hintFor } from './names.ts'
-import { fault, shownText } from './request-body.ts'
 
 export interface ResolvedPath {
   /** Never empty. */
@@ -12,12 +12,12 @@ export interface ResolvedPath {
 }
 
 /** `name`, `embedded.name`, `Super::name`, and each of these within another. Throws UnknownAttribute, AmbiguousAttribute. */
-export function resolveKeyPath(catalog: Catalog, cls: SchemaClass, name: string, pointer: string): ResolvedPath {
+export function resolveKeyPath(catalog: Catalog, cls: SchemaClass, name: string, place: CommandPlace): ResolvedPath {
   const path: AttributeNumber[] = []
   let owner = cls
   let rest = name
   for (;;) {
-    const { attribute, after } = firstStep(owner, rest, pointer)
+    const { attribute, after } = firstStep(owner, rest, place)
     path.push(attribute.number)
     if (after === undefined) return { path, last: attribute }
     const { spec } = attribute
@@ -26,7 +26,7 @@ export function resolveKeyPath(catalog: Catalog, cls: SchemaClass, name: string,
       throw fault(
         'UnknownAttribute',
         `Class ${owner.name}: in '${shownText(name)}', ${attribute.name} is no embedded object.`,
-        pointer,
+        place,
       )
     }
     owner = embedded
@@ -51,12 +51,12 @@ interface Step {
 }
 
 /** Dots lead into embedded objects, but also stand within a class name before `::`: the longer reading goes first. */
-function firstStep(owner: SchemaClass, text: string, pointer: string): Step {
+function firstStep(owner: SchemaClass, text: string, place: CommandPlace): Step {
   const qualifier = text.indexOf('::')
   const candidates = qualifier < 0 ? [text.indexOf('.')] : [text.indexOf('.', qualifier), text.indexOf('.')]
   for (const dot of candidates) {
     const step = dot < 0 ? text : text.slice(0, dot)
-    const attribute = findAttribute(owner, step, pointer)
+    const attribute = findAttribute(owner, step, place)
     if (attribute !== undefined) return { attribute, after: dot < 0 ? undefined : text.slice(dot + 1) }
   }
   const wanted = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
@@ -64,15 +64,15 @@ function firstStep(owner: SchemaClass, text: string, pointer: string): Step {
   throw fault(
     'UnknownAttribute',
     `Class ${owner.name} has no attribute '${shownText(wanted)}'.${hintFor(wanted, known)}`,
-    pointer,
+    place,
   )
 }
 
-function findAttribute(owner: SchemaClass, name: string, pointer: string): ClassAttribute | undefined {
+function findAttribute(owner: SchemaClass, name: string, place: CommandPlace): ClassAttribute | undefined {
   try {
     return owner.findAttribute(name)
   } catch (error) {
-    if (error instanceof AshlarError) throw fault(error.type, error.message, pointer)
+    if (error instanceof AshlarError) throw fault(error.type, error.message, place)
     throw error
   }
 }

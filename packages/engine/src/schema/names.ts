@@ -1,45 +1,45 @@
 /** Which names classes, attributes and indexes may have, and which known ones a misspelt one may mean. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
-import { shownText } from './request-body.ts'
+import { shownText } from './command-error.ts'
 import { rootClassName } from './root-class.ts'
 
 const partForm = /^[A-Za-z_][A-Za-z0-9_]*$/
 const indexNameForm = /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/
 
 /** Throws InvalidName (contract 1.3.1). */
-export function checkClassName(name: string, pointer: string): void {
+export function checkClassName(name: string, place: CommandPlace): void {
   const parts = name.split('.')
   const isFormed = name.length <= classNameCharactersMax && parts.every((part) => partForm.test(part))
   if (!isFormed) {
     throw invalidName(
       `'${shownText(name)}' is not a class name: parts of letters, digits and _, joined by dots, at most ${classNameCharactersMax} characters.`,
-      pointer,
+      place,
     )
   }
   if (parts.some((part) => part.startsWith('__'))) {
-    throw invalidName(`Class name '${shownText(name)}': names that begin with __ are reserved.`, pointer)
+    throw invalidName(`Class name '${shownText(name)}': names that begin with __ are reserved.`, place)
   }
   if (name === 'namespace') {
-    throw invalidName('A class in the default namespace cannot be called namespace.', pointer)
+    throw invalidName('A class in the default namespace cannot be called namespace.', place)
   }
   if (name === rootClassName) {
-    throw invalidName(`A class cannot be called ${name}, which is the root of all classes.`, pointer)
+    throw invalidName(`A class cannot be called ${name}, which is the root of all classes.`, place)
   }
 }
 
 /** Throws InvalidName. */
-export function checkAttributeName(className: string, name: string, pointer: string): void {
+export function checkAttributeName(className: string, name: string, place: CommandPlace): void {
   if (name.length > classNameCharactersMax || !partForm.test(name)) {
     throw invalidName(
       `Class ${className}: '${shownText(name)}' is not an attribute name: letters, digits and _, not beginning with a digit.`,
-      pointer,
+      place,
     )
   }
   if (name.startsWith('__')) {
     throw invalidName(
       `Class ${className}: attribute name '${shownText(name)}' begins with __, which is reserved.`,
-      pointer,
+      place,
     )
   }
 }
@@ -49,7 +49,7 @@ export function checkIndexName(name: string): void {
   if (indexNameForm.test(name)) return
   throw invalidName(
     `'${shownText(name)}' is not an index name: letters, digits, _ . and -, beginning with a letter or _, at most 128.`,
-    '/name',
+    ['name'],
   )
 }
 
@@ -115,6 +115,6 @@ function editDistance(one: string, other: string, max: number): number {
   return last[other.length] as number
 }
 
-function invalidName(message: string, pointer: string): AshlarError {
-  return new AshlarError('InvalidName', message, [{ pointer, message: 'is not allowed' }])
+function invalidName(message: string, place: CommandPlace): AshlarError {
+  return new AshlarError('InvalidName', message, [{ place, message: 'is not allowed' }])
 }

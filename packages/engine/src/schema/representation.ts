@@ -4,8 +4,8 @@ import { describeType } from '../types/index.ts'
 import type { DescribeContext, TypeDefinition } from '../types/logical-type.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { ClassDefinition } from './class-definition.ts'
+import { shownText } from './command-error.ts'
 import { hintFor } from './names.ts'
-import { shownText } from './request-body.ts'
 import { isRootClass, rootClassName } from './root-class.ts'
 
 export interface ClassRepresentation {

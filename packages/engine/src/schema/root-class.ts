@@ -1,5 +1,5 @@
 /** `ooObj`: the root of all referenceable classes. It is not stored, has no objects and no attributes of its own, and cannot be changed. */
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { ClassAttribute, SchemaClass } from './catalog.ts'
 import type { ClassDefinition, IndexDefinition, Shape } from './class-definition.ts'
@@ -55,12 +55,12 @@ export function isRootClass({ number }: Pick<SchemaClass, 'number'>): boolean {
   return number === rootClassNumber
 }
 
-/** For requests that address it by its name, where no class of the federated database has that name. */
-export function rootClassRefusal(pointer: string, words: string): AshlarError {
-  const places = pointer === '' ? [] : [{ pointer, message: 'is the root of all classes' }]
+/** For commands that name it, where no class of the federated database has that name. `place`: undefined where the command is about it as a whole. */
+export function rootClassRefusal(place: CommandPlace | undefined, words: string): AshlarError {
+  const details = place === undefined ? [] : [{ place, message: 'is the root of all classes' }]
   return new AshlarError(
     'ClassIsInternal',
     `${rootClassName} is the root of all referenceable classes: ${words}.`,
-    places,
+    details,
   )
 }

@@ -1,13 +1,7 @@
 /** Which changes of a class are immediate, online or transactional, and that the planned result is the one computed anew. */
 import { describe, expect, it } from 'vitest'
-import {
-  type AlterPlan,
-  completedState,
-  defaultAlterSettings,
-  type OnlineAlter,
-  planAlter,
-} from '../../src/schema/alter-plan.ts'
-import { readAlterRequest } from '../../src/schema/alter-request.ts'
+import { readAlterClass } from '../../src/requests/read-alter-class.ts'
+import { type AlterPlan, completedState, type OnlineAlter, planAlter } from '../../src/schema/alter-plan.ts'
 import type { CatalogState } from '../../src/schema/class-definition.ts'
 import { withReadyIndex } from '../../src/schema/index-definition.ts'
 import { withoutPendingTypes } from '../../src/schema/pending-types.ts'
@@ -41,8 +35,9 @@ function given(): SchemaUnderTest {
 }
 
 function plan(body: object, options: { isCascading?: boolean; isStep?: boolean } = {}, schema = given()): AlterPlan {
-  const context = { ...defaultAlterSettings, attributesMax: 1_000, session: 7, isStep: false, ...options }
-  return planAlter(schema.catalog, 'Car', readAlterRequest(body), context)
+  const { isStep = false, ...settings } = options
+  const context = { attributesMax: 1_000, session: 7, isStep }
+  return planAlter(schema.catalog, readAlterClass('Car', body, settings), context)
 }
 
 const change = (attributeName: string, definition: object): object => ({

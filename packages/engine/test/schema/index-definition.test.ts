@@ -1,12 +1,7 @@
-/** Index requests: their reading, their rules, and what is shown of them. */
+/** Indexes: the rules of their creation, and what is shown of them. */
 import { describe, expect, it } from 'vitest'
-import {
-  defineIndex,
-  readIndexRequest,
-  representIndex,
-  withoutIndex,
-  withReadyIndex,
-} from '../../src/schema/index-definition.ts'
+import type { CreateIndex } from '../../src/schema/commands.ts'
+import { defineIndex, representIndex, withoutIndex, withReadyIndex } from '../../src/schema/index-definition.ts'
 import {
   catalogOf,
   classOf,
@@ -19,109 +14,7 @@ import {
   set,
 } from './schema-under-test.ts'
 
-const keys = [{ attributeName: 'a' }]
-const base = { name: 'i', indexedClass: 'A', isUnique: true, keyAttributes: keys }
-const withLength = (maxStoredStringLength: unknown) => ({
-  ...base,
-  keyAttributes: [{ attributeName: 'a', properties: { maxStoredStringLength } }],
-})
-
-describe('the request', () => {
-  it('is read with either spelling of the keys, or both if they agree', () => {
-    const { keyAttributes, ...rest } = base
-    const read = { name: 'i', indexedClass: 'A', isUnique: true }
-    const key = { attributeName: 'a', maxStoredStringLength: undefined }
-    for (const [body, field] of [
-      [base, 'keyAttributes'],
-      [{ ...rest, keyedAttributes: keys }, 'keyedAttributes'],
-      [{ ...base, keyedAttributes: [...keys] }, 'keyAttributes'],
-    ] as const) {
-      expect(readIndexRequest(body)).toEqual({
-        ...read,
-        keys: [{ ...key, pointer: `/${field}/0` }],
-        keysPointer: `/${field}`,
-      })
-    }
-  })
-
-  it.each([
-    [true, true],
-    ['true', true],
-    [false, false],
-    ['false', false],
-  ])('isUnique %j', (given, isUnique) => {
-    expect(readIndexRequest({ ...base, isUnique: given }).isUnique).toBe(isUnique)
-  })
-
-  it.each([
-    [1, 1],
-    ['1', 1],
-    [1024, 1024],
-    ['1024', 1024],
-    [null, undefined],
-  ])('maxStoredStringLength %j', (given, length) => {
-    expect(readIndexRequest(withLength(given)).keys[0]?.maxStoredStringLength).toBe(length)
-  })
-
-  it.each([
-    ['an array', [], 'MalformedRequest', ''],
-    ['null', null, 'MalformedRequest', ''],
-    ['no name', { ...base, name: undefined }, 'MalformedRequest', '/name'],
-    ['a number for a name', { ...base, name: 5 }, 'MalformedRequest', '/name'],
-    ['no class', { ...base, indexedClass: undefined }, 'MalformedRequest', '/indexedClass'],
-    ['a number for a class', { ...base, indexedClass: 1_000_000 }, 'MalformedRequest', '/indexedClass'],
-    ['no isUnique', { ...base, isUnique: undefined }, 'MalformedRequest', '/isUnique'],
-    ['yes for isUnique', { ...base, isUnique: 'yes' }, 'MalformedRequest', '/isUnique'],
-    ['null for isUnique', { ...base, isUnique: null }, 'MalformedRequest', '/isUnique'],
-    ['no keys', { ...base, keyAttributes: undefined }, 'MalformedRequest', '/keyAttributes'],
-    ['empty keys', { ...base, keyAttributes: [] }, 'MalformedRequest', '/keyAttributes'],
-    ['an object for keys', { ...base, keyAttributes: {} }, 'MalformedRequest', '/keyAttributes'],
-    ['a text for a key', { ...base, keyAttributes: ['a'] }, 'MalformedRequest', '/keyAttributes/0'],
-    ['a key without name', { ...base, keyAttributes: [{}] }, 'MalformedRequest', '/keyAttributes/0/attributeName'],
-    [
-      'both spellings, different',
-      { ...base, keyedAttributes: [{ attributeName: 'b' }] },
-      'MalformedRequest',
-      '/keyedAttributes',
-    ],
-    ['an unknown field', { ...base, unique: true }, 'UnknownField', '/unique'],
-    [
-      'an unknown field of a key',
-      { ...base, keyAttributes: [{ attributeName: 'a', x: 1 }] },
-      'UnknownField',
-      '/keyAttributes/0/x',
-    ],
-    [
-      'a text for properties',
-      { ...base, keyAttributes: [{ attributeName: 'a', properties: 'x' }] },
-      'MalformedRequest',
-      '/keyAttributes/0/properties',
-    ],
-    [
-      'an unknown property',
-      { ...base, keyAttributes: [{ attributeName: 'a', properties: { x: 1 } }] },
-      'UnknownField',
-      '/keyAttributes/0/properties/x',
-    ],
-  ] as const)('refused: %s', (_words, body, type, pointer) => expectFault(() => readIndexRequest(body), type, pointer))
-
-  it.each([
-    [0, 'ValueNotAllowed'],
-    [1025, 'ValueNotAllowed'],
-    [-1, 'ValueNotAllowed'],
-    [1.5, 'ValueNotAllowed'],
-    ['0', 'ValueNotAllowed'],
-    ['-3', 'ValueNotAllowed'],
-    ['9'.repeat(40), 'ValueNotAllowed'],
-    [2n ** 64n, 'ValueNotAllowed'],
-    ['long', 'MalformedValue'],
-    ['', 'MalformedValue'],
-    [true, 'MalformedValue'],
-    [[24], 'MalformedValue'],
-  ] as const)('maxStoredStringLength %s: %s', (given, type) => {
-    expectFault(() => readIndexRequest(withLength(given)), type, '/keyAttributes/0/properties/maxStoredStringLength')
-  })
-})
+const base = { name: 'i', indexedClass: 'A', isUnique: true, keyAttributes: [{ attributeName: 'a' }] }
 
 const given = () => {
   const schema = new SchemaUnderTest()
@@ -156,8 +49,8 @@ const given = () => {
   return schema
 }
 const builder = { session: 1, isBackground: false }
-const define = (schema: SchemaUnderTest, more: object) => {
-  return defineIndex(schema.catalog, readIndexRequest({ ...base, indexedClass: 'Car', ...more }), 16, builder)
+const define = (schema: SchemaUnderTest, more: Partial<CreateIndex>) => {
+  return defineIndex(schema.catalog, { ...base, indexedClass: 'Car', ...more }, 16, builder)
 }
 const shown = (schema: SchemaUnderTest, attributeName: string) => {
   const definition = schema.index('i', 'Car', attributeName)
@@ -169,7 +62,7 @@ describe('the definition', () => {
     const schema = given()
     const request = {
       name: 'one',
-      isUnique: 'true',
+      isUnique: true,
       keyAttributes: [{ attributeName: 'name' }, { attributeName: 'n' }],
     }
     const { definition, state } = define(schema, request)
@@ -192,7 +85,7 @@ describe('the definition', () => {
   })
 
   it('keeps maxStoredStringLength for strings only', () => {
-    const key = (attributeName: string) => ({ attributeName, properties: { maxStoredStringLength: '7' } })
+    const key = (attributeName: string) => ({ attributeName, maxStoredStringLength: 7 })
     const { definition } = define(given(), { keyAttributes: ['name', 'id', 'home.city'].map(key) })
     expect(definition.keyAttributes.map(({ maxStoredStringLength }) => maxStoredStringLength)).toEqual([
       7,
@@ -260,9 +153,9 @@ describe('the definition', () => {
     ],
     [
       '17 keys',
-      { keyAttributes: undefined, keyedAttributes: Array.from({ length: 17 }, () => ({ attributeName: 'n' })) },
+      { keyAttributes: Array.from({ length: 17 }, () => ({ attributeName: 'n' })) },
       'LimitExceeded',
-      '/keyedAttributes',
+      '/keyAttributes',
     ],
   ] as const)('refused: %s', (_words, more, type, pointer) => {
     expectFault(() => define(given(), { keyAttributes: [{ attributeName: 'n' }], ...more }), type, pointer)

@@ -1,12 +1,13 @@
 /** A schema that grows batch by batch in memory, and short forms of the descriptions that it is given. */
 import { expect } from 'vitest'
-import { AshlarError, type ErrorType } from '../../src/errors.ts'
+import { AshlarError, type CommandPlace, type ErrorType } from '../../src/errors.ts'
+import { readDefineClasses } from '../../src/requests/read-class-descriptions.ts'
 import { buildCatalog, emptyCatalogState } from '../../src/schema/build-catalog.ts'
 import type { Catalog, SchemaClass } from '../../src/schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../../src/schema/class-definition.ts'
-import { readClassDescriptions } from '../../src/schema/class-description.ts'
-import { type DefineMode, defineClasses } from '../../src/schema/define-classes.ts'
-import { defineIndex, readIndexRequest } from '../../src/schema/index-definition.ts'
+import type { DefineMode } from '../../src/schema/commands.ts'
+import { defineClasses } from '../../src/schema/define-classes.ts'
+import { defineIndex } from '../../src/schema/index-definition.ts'
 import { type ClassRepresentation, representClass } from '../../src/schema/representation.ts'
 
 type Json = Record<string, unknown>
@@ -58,7 +59,7 @@ export class SchemaUnderTest {
     const { state: before } = this.catalog
     const text = JSON.stringify(before)
     try {
-      const { state, classNumbers } = defineClasses(this.catalog, readClassDescriptions(body), mode, attributesMax)
+      const { state, classNumbers } = defineClasses(this.catalog, readDefineClasses(body, mode), attributesMax)
       this.catalog = catalogOf(state)
       return [...classNumbers]
     } finally {
@@ -69,8 +70,8 @@ export class SchemaUnderTest {
 
   index(name: string, indexedClass: string, ...attributeNames: string[]): IndexDefinition {
     const keyAttributes = attributeNames.map((attributeName) => ({ attributeName }))
-    const request = readIndexRequest({ name, indexedClass, isUnique: false, keyAttributes })
-    const { definition, state } = defineIndex(this.catalog, request, 16, { session: 1, isBackground: false })
+    const command = { name, indexedClass, isUnique: false, keyAttributes }
+    const { definition, state } = defineIndex(this.catalog, command, 16, { session: 1, isBackground: false })
     this.catalog = catalogOf(state)
     return definition
   }
@@ -100,13 +101,18 @@ export function thrownBy(run: () => unknown): AshlarError {
   throw new Error('nothing was thrown')
 }
 
-/** The error has that type, that place in the body, and a message with all the words. */
+/** As the server tells it of a body. */
+function pointerOf(place: CommandPlace): string {
+  return place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
+
+/** The error has that type, that place, and a message with all the words. */
 export function expectFault(run: () => unknown, type: ErrorType, pointer: string, ...words: string[]): void {
   const error = thrownBy(run)
-  const [detail] = error.errors
-  expect({ type: error.type, detail, message: error.message }).toMatchObject({
+  const pointers = error.errors.map(({ place }) => pointerOf(place))
+  expect({ type: error.type, pointers, message: error.message }).toMatchObject({
     type,
-    detail: { pointer },
+    pointers: [pointer],
     message: error.message,
   })
   for (const word of words) expect(error.message).toContain(word)

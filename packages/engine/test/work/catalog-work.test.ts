@@ -4,9 +4,9 @@ import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
 import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { recordFormats } from '../../src/records/record-formats.ts'
+import { readDefineClasses } from '../../src/requests/read-class-descriptions.ts'
 import { buildCatalog, emptyCatalogState } from '../../src/schema/build-catalog.ts'
 import type { Catalog } from '../../src/schema/catalog.ts'
-import { readClassDescriptions } from '../../src/schema/class-description.ts'
 import { defineClasses } from '../../src/schema/define-classes.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
@@ -21,7 +21,7 @@ const subclasses = (n: number): object[] =>
 function catalogOf(...batches: (readonly object[])[]): Catalog {
   return batches.reduce<Catalog>(
     (catalog, classes) => {
-      const { state } = defineClasses(catalog, readClassDescriptions(classes), 'createOrExtend', 1_000)
+      const { state } = defineClasses(catalog, readDefineClasses(classes, 'createOrExtend'), 1_000)
       return buildCatalog(state, Buffer.from([1]))
     },
     buildCatalog(emptyCatalogState(), Buffer.from([0])),

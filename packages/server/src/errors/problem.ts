@@ -1,5 +1,5 @@
 /** The body of every error reply (contract 1.4.1). */
-import type { ErrorDetail } from '@ashlar/engine'
+import type { AshlarError, ErrorDetail } from '@ashlar/engine'
 import { type ProblemType, problemEntry } from './server-errors.ts'
 
 /** `pointer`: a JSON pointer (RFC 6901) into the body that was sent. */
@@ -19,16 +19,18 @@ export interface Problem {
   readonly [extension: string]: unknown
 }
 
-export function makeProblem(type: ProblemType, message: string, errors: readonly ErrorDetail[] = []): Problem {
+export function makeProblem(type: ProblemType, message: string, errors: readonly ProblemDetail[] = []): Problem {
   const { status, title } = problemEntry(type)
-  return { type, title, status, message, ...(errors.length === 0 ? {} : { errors: errors.map(toProblemDetail) }) }
+  return { type, title, status, message, ...(errors.length === 0 ? {} : { errors }) }
 }
 
 /** A place in a command is the same place in the body of which the command was read. */
-function toProblemDetail(detail: ErrorDetail): ProblemDetail {
-  if ('pointer' in detail) return detail
-  const pointer = detail.place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
-  return { pointer, message: detail.message }
+export function problemDetails({ errors }: AshlarError): ProblemDetail[] {
+  return errors.map(({ place, message }) => ({ pointer: pointerTo(place), message }))
+}
+
+export function pointerTo(place: ErrorDetail['place']): string {
+  return place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 /** Of an operation that takes a body. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { AshlarError } from '@ashlar/engine'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { makeProblem, type Problem, type ProblemDetail } from '../errors/problem.ts'
+import { makeProblem, type Problem, type ProblemDetail, problemDetails } from '../errors/problem.ts'
 import { BodyValidationError, ClientDisconnected, OperationFailure } from '../errors/request-errors.ts'
 import { problemEntry, ServerError } from '../errors/server-errors.ts'
 import { lingerAfter } from './linger.ts'
@@ -40,7 +40,7 @@ function problemOf(error: unknown, request: FastifyRequest): Problem {
   if (error instanceof AshlarError) {
     // Nothing that a client did: the operator has to know.
     if (error.kind === 'fault') request.log.error({ err: error }, 'damaged data')
-    return withExtensions(makeProblem(error.type, error.message, error.errors), error)
+    return withExtensions(makeProblem(error.type, error.message, problemDetails(error)), error)
   }
   if (error instanceof ServerError) return makeProblem(error.type, error.message)
   if (error instanceof BodyValidationError) return error.problem

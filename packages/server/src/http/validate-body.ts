@@ -1,6 +1,6 @@
 /** Bodies of requests against the schemas of their operations, and the problem that Ajv's errors become. */
 import type { FastifyRequest } from 'fastify'
-import { makeProblem, missingBody, type Problem } from '../errors/problem.ts'
+import { makeProblem, missingBody, type Problem, pointerTo } from '../errors/problem.ts'
 import { nameCharactersMax, namesListedMax, quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import type { Schema } from '../wire/json-schema.ts'
@@ -39,7 +39,7 @@ function fromUnknownFields(body: unknown, schema: unknown): Problem {
   const message = `The body has no field ${quoteNames(names)}.`
   const details = names.slice(0, namesListedMax).map((name) => {
     // Not repeated in full, and a part of it is no place.
-    const pointer = name.length > nameCharactersMax ? '' : `/${name.replace(/~/g, '~0').replace(/\//g, '~1')}`
+    const pointer = pointerTo(name.length > nameCharactersMax ? [] : [name])
     return { pointer, message: 'is not a field of the operation' }
   })
   return makeProblem('UnknownField', message, details)

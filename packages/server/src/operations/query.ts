@@ -141,7 +141,7 @@ function textOf({ body }: OperationRequest): string {
 function checkLanguage(language = 'do'): void {
   if (language.toLowerCase() === 'do') return
   const message = `There is no query language '${language.slice(0, 60)}': it is do.`
-  throw new AshlarError('MalformedRequest', message, [{ pointer: '/language', message }])
+  throw new AshlarError('MalformedRequest', message, [{ place: ['language'], message }])
 }
 
 /** In the body or, for a body of text, in the URL. Throws MalformedRequest, MalformedValue. */
@@ -156,5 +156,5 @@ function dialectOf({ body, query }: OperationRequest): { readonly dialect?: Dial
   const message = isOne
     ? `There is no dialect '${String(given).slice(0, 60)}': it is ${dialectWords}.`
     : 'The dialect in the URL is another than that in the body.'
-  throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ pointer: '/dialect', message }])
+  throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ place: ['dialect'], message }])
 }

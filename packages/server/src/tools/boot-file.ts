@@ -68,7 +68,7 @@ export function takeBootFile(flags: unknown): { readonly bootFile: string | unde
 }
 
 function fault(type: 'MalformedRequest' | 'MalformedValue', message: string, name: string): AshlarError {
-  return new AshlarError(type, message, [{ pointer: `/flags/${name}`, message }])
+  return new AshlarError(type, message, [{ place: ['flags', name], message }])
 }
 
 /** For a bootFile that is taken though it names no federated database of the server. */
@@ -79,7 +79,7 @@ export function bootFileNote(bootFile: string, alias: string): string {
 /** Throws MalformedRequest. */
 export function refuseBootFile(bootFile: string, problem: string): never {
   const message = `The bootFile ${shown(bootFile)} ${problem}.`
-  throw new AshlarError('MalformedRequest', message, [{ pointer: '/flags', message }])
+  throw new AshlarError('MalformedRequest', message, [{ place: ['flags'], message }])
 }
 
 function shown(bootFile: string): string {

@@ -90,7 +90,7 @@ export function toolNamed(name: string): Tool {
   if (found !== undefined) return found
   const known = tools.map((tool) => tool.name).join(', ')
   const message = `There is no tool '${name.slice(0, 60)}'; there are ${known}.`
-  throw new AshlarError('MalformedRequest', message, [{ pointer: '/tool', message: 'is not a tool' }])
+  throw new AshlarError('MalformedRequest', message, [{ place: ['tool'], message: 'is not a tool' }])
 }
 
 async function upgrade(fd: FederatedDatabase, flags: Flags, { signal, report }: ToolRun): Promise<ToolResult> {

@@ -233,7 +233,7 @@ describe('the reply to a query', () => {
 
   it('is a problem where the query fails before its first rows, with what the error tells beside its message', async () => {
     const extensions = { line: 2, column: 3, text: 'FORM', expected: ['FROM'], status: 200, type: 'x', errors: 'y' }
-    const details = [{ pointer: '/query', message: 'm' }]
+    const details = [{ place: ['query'], message: 'm' }]
     const { app } = await open(() =>
       Promise.reject(new AshlarError('QuerySyntaxError', 'Line 2.', details, extensions)),
     )
@@ -249,7 +249,7 @@ describe('the reply to a query', () => {
           title: 'The query is not well formed',
           status: 400,
           message: 'Line 2.',
-          errors: details,
+          errors: [{ pointer: '/query', message: 'm' }],
           line: 2,
           column: 3,
           text: 'FORM',

@@ -232,7 +232,7 @@ function keyPath(
   binding: Binding,
 ): readonly number[] {
   try {
-    return resolveKeyPath(binding.catalog, cls, name, '').path
+    return resolveKeyPath(binding.catalog, cls, name, []).path
   } catch (error) {
     if (error instanceof AshlarError) throw binding.error(span, error.message.replace(/\.$/, ''))
     throw error

@@ -290,11 +290,11 @@ export interface AttributeDeclaration extends Span {
 }
 export type Alteration =
   | (Span & { readonly kind: 'add'; readonly attribute: AttributeDeclaration })
-  | (Span & { readonly kind: 'rename'; readonly name: string; readonly newName: string })
-  | (Span & { readonly kind: 'drop'; readonly name: string })
+  | (Span & { readonly kind: 'rename'; readonly name: QualifiedName; readonly newName: QualifiedName })
+  | (Span & { readonly kind: 'drop'; readonly name: QualifiedName })
 export interface CreateIndexStatement extends Span {
   readonly kind: 'createIndex'
-  readonly name: string
+  readonly name: QualifiedName
   readonly isUnique: boolean
   readonly className: QualifiedName
   readonly attributes: readonly QualifiedName[]

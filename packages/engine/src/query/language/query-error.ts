@@ -1,5 +1,5 @@
 /** Errors of a query, which point into its text: line, column and the piece of text. */
-import { AshlarError, type ErrorKind } from '../../errors.ts'
+import { AshlarError, type CommandPlace, type ErrorKind } from '../../errors.ts'
 import type { Span } from './ast.ts'
 
 const shownCharactersMax = 60
@@ -47,26 +47,18 @@ export function placed(text: string, span: Span, error: unknown): unknown {
   })
 }
 
-/** Carries out what a piece of the text asks for; where it fails, `spanOf` the error's place is the piece to blame. */
+/** Carries out the command that a piece of the text became; where it fails, `spanOf` the place in the command is the piece to blame. */
 export async function atPlace<T>(
   text: string,
-  spanOf: (place: ErrorPlace) => Span | undefined,
+  spanOf: (place: CommandPlace) => Span | undefined,
   carryOut: () => T | Promise<T>,
 ): Promise<T> {
   try {
     return await carryOut()
   } catch (error) {
-    const span = error instanceof AshlarError ? spanOf(placeOf(error)) : undefined
+    const span = error instanceof AshlarError ? spanOf(error.errors[0]?.place ?? []) : undefined
     throw span === undefined ? error : placed(text, span, error)
   }
-}
-
-/** In a command, or in the description of a class or index; empty where the error names none. */
-export type ErrorPlace = readonly (string | number)[]
-
-function placeOf({ errors: [detail] }: AshlarError): ErrorPlace {
-  if (detail === undefined) return []
-  return 'place' in detail ? detail.place : detail.pointer.split('/').slice(1)
 }
 
 /** `a, b or c`. */

@@ -67,14 +67,20 @@ function parseAlteration(cursor: TokenCursor): Alteration {
   const { start } = cursor.peek()
   if (cursor.takeWord('ADD')) return { kind: 'add', attribute: parseAttribute(cursor), ...cursor.spanFrom(start) }
   if (cursor.takeWord('RENAME')) {
-    const name = cursor.expectName('an attribute').text
+    const name = parsePlainName(cursor, 'an attribute')
     cursor.expectWord('TO')
-    return { kind: 'rename', name, newName: cursor.expectName('a name').text, ...cursor.spanFrom(start) }
+    return { kind: 'rename', name, newName: parsePlainName(cursor, 'a name'), ...cursor.spanFrom(start) }
   }
   if (cursor.takeWord('DROP')) {
-    return { kind: 'drop', name: cursor.expectName('an attribute').text, ...cursor.spanFrom(start) }
+    return { kind: 'drop', name: parsePlainName(cursor, 'an attribute'), ...cursor.spanFrom(start) }
   }
   throw cursor.unexpected(['ADD', 'RENAME', 'DROP'])
+}
+
+/** Without dots. */
+function parsePlainName(cursor: TokenCursor, what: string): QualifiedName {
+  const { text, start, end } = cursor.expectName(what)
+  return { text, start, end }
 }
 
 /** CREATE [UNIQUE] INDEX is taken. */
@@ -93,12 +99,14 @@ export function parseCreateIndex(cursor: TokenCursor, start: number, isUnique: b
 
 /** DROP INDEX is taken. */
 export function parseDropIndex(cursor: TokenCursor, start: number): DropIndexStatement {
-  return { kind: 'dropIndex', name: parseIndexName(cursor), ...cursor.spanFrom(start) }
+  return { kind: 'dropIndex', name: parseIndexName(cursor).text, ...cursor.spanFrom(start) }
 }
 
 /** Names of indexes may have dots and dashes: dots are joined, anything else goes into quotes. */
-function parseIndexName(cursor: TokenCursor): string {
-  return cursor.isName() ? cursor.expectQualifiedName('an index').text : cursor.expectString('an index')
+function parseIndexName(cursor: TokenCursor): QualifiedName {
+  if (cursor.isName()) return cursor.expectQualifiedName('an index')
+  const { start } = cursor.peek()
+  return { text: cursor.expectString('an index'), ...cursor.spanFrom(start) }
 }
 
 /** `name`, `embedded.name`, `Base::name`. */

@@ -96,7 +96,7 @@ function expectPlace({ message, extensions, errors }: AshlarError, text: string)
     .slice(column - 1)
   expect(rest.startsWith(piece.replace(/…$/, '')), told).toBe(true)
   expect(
-    errors.map((detail) => 'place' in detail && detail.place),
+    errors.map(({ place }) => place),
     told,
   ).toEqual([['query']])
 }

@@ -9,14 +9,14 @@ const refused: Readonly<Record<string, readonly [type: string, line: number, col
   "CREATE Client {name: 'Ann'}": ['UniqueViolation', 1, 1],
   'CREATE INDEX other ON Client (\n  nme)': ['UnknownAttribute', 2, 3],
   'CREATE UNIQUE INDEX other ON Client (age)': ['UniqueViolation', 1, 1],
-  'CREATE INDEX byName ON Client (age)': ['IndexExists', 1, 1],
+  'CREATE INDEX byName ON Client (age)': ['IndexExists', 1, 14],
   'SHOW 1;\n DROP INDEX other': ['IndexNotFound', 2, 2],
 }
 
 queryTest('of each statement', [...shop, 'CREATE UNIQUE INDEX byName ON Client (name)'], async (db) => {
   for (const [text, [type, line, column]] of Object.entries(refused)) {
     const error = await db.failure(text)
-    const places = error.errors.map((detail) => 'place' in detail && detail.place)
+    const places = error.errors.map(({ place }) => place)
     expect({ statement: text, type: error.type, places, ...error.extensions }).toMatchObject({
       statement: text,
       type,

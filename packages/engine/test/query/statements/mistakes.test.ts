@@ -56,14 +56,14 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Int} }', "there is no type 'Int'; there are Boolean, "],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Intger} }', "there is no type 'Intger'. Did you mean Integer?"],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: List{Element: «Foo}} }', 'Reference{Referenced: Foo}'],
-  ['UPDATE SCHEMA { CREATE CLASS Foo {«a: List} }', 'Class Foo, attribute a: Element is needed'],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: «List} }', 'Class Foo, attribute a: Element is needed'],
   [
-    'UPDATE SCHEMA { CREATE CLASS Foo {«a: Reference} }',
+    'UPDATE SCHEMA { CREATE CLASS Foo {a: «Reference} }',
     'Class Foo, attribute a: Referenced is needed for a reference',
   ],
-  ['UPDATE SCHEMA { CREATE CLASS Foo {«a: Set{Element: String}} }', 'the type has to be reference'],
-  ['UPDATE SCHEMA { ALTER CLASS Client {«ADD a: String{Storage: Fixed}} }', 'FixedLength'],
-  ['UPDATE SCHEMA { ALTER CLASS Client {RENAME name TO nm, «ADD a: List} }', 'Element is needed'],
+  ['UPDATE SCHEMA { CREATE CLASS Foo {a: Set{Element: «String}} }', 'the type has to be reference'],
+  ['UPDATE SCHEMA { ALTER CLASS Client {ADD a: «String{Storage: Fixed}} }', 'FixedLength'],
+  ['UPDATE SCHEMA { ALTER CLASS Client {RENAME name TO nm, ADD a: «List} }', 'Element is needed'],
   ['UPDATE SCHEMA { CREATE CLASS Foo {a: «Client} }', 'Reference{Referenced: Client}'],
   [
     'UPDATE SCHEMA { CREATE CLASS Foo {a: Reference{«Class: Client}} }',
@@ -77,7 +77,7 @@ queryTest('newcomers are told what to write', shop, async (db) => {
     const text = marked.replace('«', '')
     const { message, extensions, errors } = await db.failure(text)
     const { column, line } = extensions
-    expect({ text, column, line, message, places: errors.map((detail) => 'place' in detail && detail.place) }).toEqual({
+    expect({ text, column, line, message, places: errors.map(({ place }) => place) }).toEqual({
       text,
       column: marked.indexOf('«') + 1,
       line: 1,

@@ -1,5 +1,5 @@
 /** The strict reading of a transaction's body (REST interface, section 7). */
-import { AshlarError } from '@ashlar/engine'
+import { AshlarError, type ErrorDetail } from '@ashlar/engine'
 import { makeProblem } from '../../errors/problem.ts'
 import { quoteNames } from '../../errors/quote-names.ts'
 import { BodyValidationError } from '../../errors/request-errors.ts'
@@ -31,7 +31,7 @@ export function readOperations(
   body: unknown,
   { transactionOperationsMax: operationsMax, requestHeaderBytesMax }: OperationLimits,
 ): RequestedOperation[] {
-  if (!Array.isArray(body)) throw malformed('The body is an array of operations.', '')
+  if (!Array.isArray(body)) throw malformed('The body is an array of operations.', [])
   if (body.length > operationsMax) {
     const message = `A transaction has at most ${operationsMax} operations, not ${body.length} (transactionOperationsMax).`
     throw new AshlarError('LimitExceeded', message)
@@ -41,7 +41,7 @@ export function readOperations(
     const operation = readOperation(given, position)
     const { id } = operation
     checkHead(operation, requestHeaderBytesMax)
-    if (id !== undefined && ids.has(id)) throw malformed(`Two operations have the id '${id}'.`, `/${position}/id`)
+    if (id !== undefined && ids.has(id)) throw malformed(`Two operations have the id '${id}'.`, [position, 'id'])
     if (id !== undefined) ids.add(id)
     return operation
   })
@@ -56,15 +56,14 @@ function checkHead({ number, uri, conditions }: RequestedOperation, bytesMax: nu
 }
 
 function readOperation(given: unknown, position: number): RequestedOperation {
-  const pointer = `/${position}`
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw malformed(`Operation ${position + 1} is an object with method and uri.`, pointer)
+    throw malformed(`Operation ${position + 1} is an object with method and uri.`, [position])
   }
   const operation = given as Readonly<Record<string, unknown>>
   const unknown = Object.keys(operation).filter((name) => !fields.includes(name))
   if (unknown.length > 0) {
     const message = `Operation ${position + 1} has no field ${quoteNames(unknown)}.`
-    throw new AshlarError('UnknownField', message, [{ pointer, message }])
+    throw new AshlarError('UnknownField', message, [{ place: [position], message }])
   }
   return {
     number: position + 1,
@@ -84,7 +83,7 @@ function conditionsOf(operation: Readonly<Record<string, unknown>>, position: nu
     if (given === undefined) continue
     if (typeof given !== 'string' || !isEntityTags(given)) {
       const message = `Operation ${position + 1}: ${field} is * or entity tags in double quotes, with commas between them.`
-      throw malformed(message, `/${position}/${field}`)
+      throw malformed(message, [position, field])
     }
     conditions[header] = given
   }
@@ -93,23 +92,23 @@ function conditionsOf(operation: Readonly<Record<string, unknown>>, position: nu
 
 function textOf(given: unknown, field: string, position: number): string {
   if (typeof given === 'string' && given !== '') return given
-  throw malformed(`Operation ${position + 1} needs ${field}, a text.`, `/${position}/${field}`)
+  throw malformed(`Operation ${position + 1} needs ${field}, a text.`, [position, field])
 }
 
 function resultOf(given: unknown, position: number): string {
   const result = given === undefined ? 'keep' : typeof given === 'string' ? given.toLowerCase() : ''
   if (result === 'keep' || result === 'dispose') return result
-  throw malformed(`Operation ${position + 1}: result is keep or dispose.`, `/${position}/result`)
+  throw malformed(`Operation ${position + 1}: result is keep or dispose.`, [position, 'result'])
 }
 
 function idOf(given: unknown, position: number): string {
   if (typeof given === 'string' && idPattern.test(given)) return given
-  throw malformed(
-    `Operation ${position + 1}: id is a name of letters, digits, _ and -, at most 64 of them.`,
-    `/${position}/id`,
-  )
+  throw malformed(`Operation ${position + 1}: id is a name of letters, digits, _ and -, at most 64 of them.`, [
+    position,
+    'id',
+  ])
 }
 
-function malformed(message: string, pointer: string): AshlarError {
-  return new AshlarError('MalformedRequest', message, [{ pointer, message }])
+function malformed(message: string, place: ErrorDetail['place']): AshlarError {
+  return new AshlarError('MalformedRequest', message, [{ place, message }])
 }

@@ -1,8 +1,9 @@
 /** The strict reading of class descriptions. */
 import { describe, expect, it } from 'vitest'
-import { readClassDescriptions } from '../../src/schema/class-description.ts'
-import { classOf, expectFault } from './schema-under-test.ts'
+import { readDefineClasses } from '../../src/requests/read-class-descriptions.ts'
+import { classOf, expectFault } from '../schema/schema-under-test.ts'
 
+const readClassDescriptions = (body: unknown) => readDefineClasses(body, 'create').classes
 const [plain] = [classOf('A', { x: 'integer' })]
 const readOne = (description: unknown) => {
   const [read] = readClassDescriptions([description])
@@ -86,8 +87,7 @@ describe('what is read', () => {
       classNumber: undefined,
       isReferenceable: true,
       superClass: 'B',
-      attributes: [{ attributeName: 'x', type: { logicalType: 'integer' }, pointer: '/0/attributes/0' }],
-      pointer: '/0',
+      attributes: [{ attributeName: 'x', type: { logicalType: 'integer' } }],
     })
     expect(readClassDescriptions([])).toEqual([])
   })

@@ -1,10 +1,27 @@
-/** UPDATE SCHEMA as class descriptions: what POST and PUT /v1/schema take (DO, section 3; interface, 2.3). */
+/** UPDATE SCHEMA and CREATE INDEX as the commands of the schema (DO, section 3; interface, 2.3). */
 
 import { AshlarError } from '../../errors.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type {
+  AlterAttributes,
+  AttributeDescription,
+  ClassDescription,
+  CreateIndex,
+  DefineClasses,
+} from '../../schema/commands.ts'
 import { simpleNameOf } from '../../schema/names.ts'
 import { rootClassName } from '../../schema/root-class.ts'
 import { logicalTypes } from '../../types/index.ts'
-import type { AttributeDeclaration, QualifiedName, SchemaChange, Span, TypeExpression } from '../language/ast.ts'
+import type { TypeDefinition } from '../../types/logical-type.ts'
+import type {
+  Alteration,
+  AttributeDeclaration,
+  CreateIndexStatement,
+  QualifiedName,
+  SchemaChange,
+  Span,
+  TypeExpression,
+} from '../language/ast.ts'
 import { placed, shownPiece } from '../language/query-error.ts'
 import { wordOfType } from '../values/value-type.ts'
 import { hint, refuseRoot, resolveClass } from './class-names.ts'
@@ -25,6 +42,12 @@ const settingFields: Readonly<Record<string, string>> = {
   keytype: 'keySpecification',
   collectiontypename: 'collectionTypeName',
   collectionname: 'collectionTypeName',
+}
+
+/** The field of the definition that a setting stands for. */
+export function settingField(name: string): string | undefined {
+  const word = name.toLowerCase()
+  return Object.hasOwn(settingFields, word) ? settingFields[word] : undefined
 }
 
 /** As messages name them. */
@@ -49,7 +72,7 @@ const fieldInMessage = new RegExp(
   'g',
 )
 
-/** The error of a description with the words that its statement has for the fields of definitions. */
+/** The error of a command with the words that its statement has for the fields of definitions. */
 export function inWordsOfDo(error: unknown): unknown {
   if (!(error instanceof AshlarError) || error.type !== 'InvalidDefinition') return error
   const told = (message: string): string => {
@@ -65,18 +88,13 @@ export function inWordsOfDo(error: unknown): unknown {
 const classSettings = ['referencedClass', 'class', 'edgeClass']
 const typeSettings = ['elementSpecification', 'keySpecification']
 
-export interface ClassDescriptionBody {
-  readonly className: string
-  readonly isReferenceable?: boolean
-  readonly superClass?: string
-  readonly attributes: readonly Record<string, unknown>[]
-}
-
 /** Changes that add: classes and attributes. They are one batch, so that classes may refer to each other. */
 export type AddingChange = Extract<SchemaChange, { kind: 'createClass' | 'alterClass' }>
 
+export type AlterClassChange = Extract<SchemaChange, { kind: 'alterClass' }>
+
 /** Throws QueryError for what is no definition; the schema's own rules are checked where it is changed. */
-export function classDescriptions(changes: readonly AddingChange[], binding: Binding): ClassDescriptionBody[] {
+export function bindDefineClasses(changes: readonly AddingChange[], binding: Binding): DefineClasses {
   const created = changes.filter((change) => change.kind === 'createClass').map(({ className }) => className.text)
   const classNamed = (name: QualifiedName): string => {
     if (created.includes(name.text)) return name.text
@@ -85,27 +103,57 @@ export function classDescriptions(changes: readonly AddingChange[], binding: Bin
     const [only] = bySimpleName
     return only !== undefined && bySimpleName.length === 1 ? only : resolveClass(binding, name).name
   }
-  return changes.map((change) => {
+  const classes = changes.map((change): ClassDescription => {
     if (change.kind === 'alterClass') {
-      const attributes = change.alterations.flatMap((alteration) => {
-        return alteration.kind === 'add' ? [describeAttribute(alteration.attribute, classNamed, binding)] : []
-      })
+      const attributes = addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binding))
       const cls = refuseRoot(binding, change.className, resolveClass(binding, change.className))
-      return { className: cls.name, attributes }
+      return { className: cls.name, isReferenceable: undefined, superClass: undefined, attributes }
     }
     const { className, superClass, isEmbeddable, attributes } = change
     return {
       className: className.text,
       isReferenceable: !isEmbeddable,
-      ...(superClass === undefined ? {} : { superClass: classNamed(superClass) }),
+      superClass: superClass && classNamed(superClass),
       attributes: attributes.map((attribute) => describeAttribute(attribute, classNamed, binding)),
     }
   })
+  return { mode: 'createOrExtend', classes }
 }
 
-/** An attribute of a class that exists, as PUT /v1/schema/{class} takes it. */
-export function attributeDescription(attribute: AttributeDeclaration, binding: Binding): Record<string, unknown> {
-  return describeAttribute(attribute, (name) => resolveClass(binding, name).name, binding)
+/** `cls`: the class that is changed. */
+export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binding: Binding): AlterAttributes {
+  const classNamed = (name: QualifiedName): string => resolveClass(binding, name).name
+  return {
+    kind: 'alterAttributes',
+    className: String(cls.number),
+    attributesToDelete: alterationsOf(change, 'drop').map(({ name }) => name.text),
+    attributesToRename: alterationsOf(change, 'rename').map(({ name, newName }) => {
+      return { originalName: name.text, newName: newName.text }
+    }),
+    attributesToChange: [],
+    attributesToAdd: addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binding)),
+    isCascading: false,
+    isLossAllowed: false,
+  }
+}
+
+export function bindCreateIndex(statement: CreateIndexStatement, binding: Binding): CreateIndex {
+  const { name, isUnique, className, attributes } = statement
+  const cls = refuseRoot(binding, className, resolveClass(binding, className))
+  const keyAttributes = attributes.map(({ text }) => ({ attributeName: text }))
+  return { name: name.text, indexedClass: cls.name, isUnique, keyAttributes }
+}
+
+/** In the order in which they stand. */
+export function alterationsOf<K extends Alteration['kind']>(
+  { alterations }: AlterClassChange,
+  kind: K,
+): Extract<Alteration, { kind: K }>[] {
+  return alterations.filter((one): one is Extract<Alteration, { kind: K }> => one.kind === kind)
+}
+
+export function addedAttributes(change: AlterClassChange): AttributeDeclaration[] {
+  return alterationsOf(change, 'add').map(({ attribute }) => attribute)
 }
 
 type ClassNamed = (name: QualifiedName) => string
@@ -114,17 +162,16 @@ function describeAttribute(
   { name, type }: AttributeDeclaration,
   classNamed: ClassNamed,
   binding: Binding,
-): Record<string, unknown> {
-  return { attributeName: name, ...describeType(type, classNamed, binding) }
+): AttributeDescription {
+  return { attributeName: name, type: describeType(type, classNamed, binding) }
 }
 
-function describeType(type: TypeExpression, classNamed: ClassNamed, binding: Binding): Record<string, unknown> {
+function describeType(type: TypeExpression, classNamed: ClassNamed, binding: Binding): TypeDefinition {
   const logicalType = type.name.toLowerCase()
   if (!typeNames.includes(logicalType)) throw unknownType(type, classNamed, binding)
   const definition: Record<string, unknown> = { logicalType }
   for (const { name, value, start, end } of type.settings) {
-    const word = name.toLowerCase()
-    const field = Object.hasOwn(settingFields, word) ? settingFields[word] : undefined
+    const field = settingField(name)
     if (field === undefined) {
       const known = Object.values(settingWords).join(', ')
       throw binding.error({ start, end }, `a type has no setting '${shownPiece(name)}'; there are ${known}`)

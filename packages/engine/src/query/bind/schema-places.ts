@@ -1,0 +1,84 @@
+/** The pieces of a schema statement that the places in its command stand for: there its errors point. */
+import type { CommandPlace } from '../../errors.ts'
+import type { AttributeDeclaration, CreateIndexStatement, SchemaChange, Span, TypeExpression } from '../language/ast.ts'
+import {
+  type AddingChange,
+  type AlterClassChange,
+  addedAttributes,
+  alterationsOf,
+  settingField,
+} from './bind-schema.ts'
+
+/** Of `bindDefineClasses`. */
+export function placesOfAdding(adding: readonly AddingChange[]): (place: CommandPlace) => Span | undefined {
+  return ([position, ...steps]) => {
+    const change = adding[Number(position)]
+    return change === undefined ? adding[0] : spanOfAdding(change, steps)
+  }
+}
+
+function spanOfAdding(change: AddingChange, [field, ...steps]: CommandPlace): Span {
+  if (field === 'attributes') {
+    const attributes = change.kind === 'createClass' ? change.attributes : addedAttributes(change)
+    return spanInList(attributes, steps, spanInAttribute) ?? change
+  }
+  if (field === 'superClass' && change.kind === 'createClass') return change.superClass ?? change
+  return field === 'className' ? change.className : change
+}
+
+/** Of `bindAlterClass`, and of the other commands that are about one class. */
+export function placesOfChange(change: SchemaChange): (place: CommandPlace) => Span {
+  return ([field, ...steps]) => {
+    if (change.kind === 'renameClass' && field === 'classRename') return change.newName
+    return (change.kind === 'alterClass' ? spanInLists(change, field, steps) : undefined) ?? change
+  }
+}
+
+function spanInLists(
+  change: AlterClassChange,
+  field: CommandPlace[0] | undefined,
+  steps: CommandPlace,
+): Span | undefined {
+  switch (field) {
+    case 'attributesToDelete':
+      return spanInList(alterationsOf(change, 'drop'), steps, ({ name }) => name)
+    case 'attributesToRename':
+      return spanInList(alterationsOf(change, 'rename'), steps, ({ name, newName }, [which]) => {
+        return which === 'newName' ? newName : name
+      })
+    case 'attributesToAdd':
+      return spanInList(addedAttributes(change), steps, spanInAttribute)
+    default:
+      return undefined
+  }
+}
+
+function spanInAttribute(attribute: AttributeDeclaration, steps: CommandPlace): Span {
+  return steps.length === 0 || steps[0] === 'attributeName' ? attribute : spanInType(attribute.type, steps)
+}
+
+/** Of `bindCreateIndex`. */
+export function placesOfIndex(statement: CreateIndexStatement): (place: CommandPlace) => Span {
+  return ([field, ...steps]) => {
+    if (field === 'name') return statement.name
+    if (field === 'indexedClass') return statement.className
+    return (field === 'keyAttributes' ? spanInList(statement.attributes, steps, (key) => key) : undefined) ?? statement
+  }
+}
+
+/** `spanIn`: in an element, where the further steps lead. */
+function spanInList<T>(
+  elements: readonly T[],
+  [position, ...steps]: CommandPlace,
+  spanIn: (element: T, steps: CommandPlace) => Span,
+): Span | undefined {
+  const element = position === undefined ? undefined : elements[Number(position)]
+  return element && spanIn(element, steps)
+}
+
+/** What is not written is missing in the type; a setting with a number is told as a whole. */
+function spanInType(type: TypeExpression, [field, ...steps]: CommandPlace): Span {
+  const setting = type.settings.find(({ name }) => settingField(name) === field)
+  if (setting === undefined) return type
+  return typeof setting.value === 'number' ? setting : spanInType(setting.value, steps)
+}

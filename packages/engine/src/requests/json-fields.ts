@@ -1,0 +1,31 @@
+/** Reads the fields of request bodies: JSON types and unknown fields. A place in a command is that of the body it was read from. */
+import type { CommandPlace } from '../errors.ts'
+import { fault, shownText } from '../schema/command-error.ts'
+import { shownValue } from '../types/logical-type.ts'
+
+export type JsonObject = { readonly [field: string]: unknown }
+
+/** `what` is named in the message. Throws MalformedRequest. */
+export function objectOf(given: unknown, what: string, place: CommandPlace): JsonObject {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as JsonObject
+  throw fault('MalformedRequest', `${what} is a JSON object, not ${shownValue(given)}.`, place)
+}
+
+/** Throws UnknownField. */
+export function refuseUnknownFields(
+  given: JsonObject,
+  known: readonly string[],
+  what: string,
+  place: CommandPlace,
+): void {
+  for (const field of Object.keys(given)) {
+    if (known.includes(field)) continue
+    throw fault('UnknownField', `${what} has no field '${shownText(field)}'.`, [...place, field])
+  }
+}
+
+/** JSON's true or false, or the same quoted; undefined for anything else (contract 1.2.6). */
+export function booleanIn(given: unknown): boolean | undefined {
+  if (given === true || given === 'true') return true
+  return given === false || given === 'false' ? false : undefined
+}

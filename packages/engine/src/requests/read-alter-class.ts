@@ -1,0 +1,64 @@
+/** Reads the body that asks for the change of a class (contract 5.3.4 to 5.3.6) strictly: JSON types and fields only. */
+import type { CommandPlace } from '../errors.ts'
+import { fault } from '../schema/command-error.ts'
+import type { AlterClass, AlterSettings, AttributeRename } from '../schema/commands.ts'
+import { shownValue } from '../types/logical-type.ts'
+import { objectOf, refuseUnknownFields } from './json-fields.ts'
+import { readAttribute } from './read-class-descriptions.ts'
+
+const attributeFields = ['attributesToDelete', 'attributesToRename', 'attributesToChange', 'attributesToAdd'] as const
+
+/** Throws MalformedRequest, MalformedValue, UnknownField. */
+export function readAlterClass(
+  className: string,
+  body: unknown,
+  { isCascading = false, isLossAllowed = false }: Partial<AlterSettings> = {},
+): AlterClass {
+  const request = objectOf(body, 'The body', [])
+  refuseUnknownFields(request, ['classRename', ...attributeFields], 'A change of a class', [])
+  const given = attributeFields.filter((field) => request[field] !== undefined)
+  if (request.classRename !== undefined) {
+    if (given.length > 0) {
+      throw fault('MalformedRequest', `classRename stands alone, not together with ${given[0]}.`, ['classRename'])
+    }
+    const classRename = textOf(request.classRename, 'classRename', ['classRename'])
+    return { kind: 'renameClass', className, classRename }
+  }
+  if (given.length === 0) {
+    const known = ['classRename', ...attributeFields].join(', ')
+    throw fault('MalformedRequest', `A change of a class has at least one of ${known}.`, [])
+  }
+  const listOf = <T>(
+    field: (typeof attributeFields)[number],
+    read: (item: unknown, place: CommandPlace) => T,
+  ): readonly T[] => {
+    const items = request[field]
+    if (items === undefined) return []
+    if (!Array.isArray(items)) throw fault('MalformedRequest', `${field} is an array.`, [field])
+    return items.map((item: unknown, position) => read(item, [field, position]))
+  }
+  return {
+    kind: 'alterAttributes',
+    className,
+    attributesToDelete: listOf('attributesToDelete', (name, place) => textOf(name, 'The name of an attribute', place)),
+    attributesToRename: listOf('attributesToRename', readRename),
+    attributesToChange: listOf('attributesToChange', readAttribute),
+    attributesToAdd: listOf('attributesToAdd', readAttribute),
+    isCascading,
+    isLossAllowed,
+  }
+}
+
+function readRename(given: unknown, place: CommandPlace): AttributeRename {
+  const rename = objectOf(given, 'A rename', place)
+  refuseUnknownFields(rename, ['originalName', 'newName'], 'A rename', place)
+  return {
+    originalName: textOf(rename.originalName, 'originalName', [...place, 'originalName']),
+    newName: textOf(rename.newName, 'newName', [...place, 'newName']),
+  }
+}
+
+function textOf(given: unknown, what: string, place: CommandPlace): string {
+  if (typeof given === 'string' && given !== '') return given
+  throw fault('MalformedValue', `${what} is a name, not ${shownValue(given)}.`, place)
+}

@@ -1,0 +1,117 @@
+/** Reads the body that asks for an index (contract 6.1) strictly: JSON types and fields only. */
+import { isDeepStrictEqual } from 'node:util'
+import { AshlarError, type CommandPlace } from '../errors.ts'
+import { maxStoredStringLengthMax } from '../limits.ts'
+import { fault } from '../schema/command-error.ts'
+import type { CreateIndex, KeyDescription } from '../schema/commands.ts'
+import { shownValue } from '../types/logical-type.ts'
+import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
+
+const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
+
+/**
+ * Carries out the command that the body stands for. What that throws names the key attributes as the body does, where they may be called
+ * `keyedAttributes`.
+ */
+export async function asCreateIndex<T>(body: unknown, carryOut: (command: CreateIndex) => Promise<T>): Promise<T> {
+  const command = readCreateIndex(body)
+  try {
+    return await carryOut(command)
+  } catch (error) {
+    throw keysField(body as JsonObject) === 'keyAttributes' ? error : underEarlierName(error)
+  }
+}
+
+function underEarlierName(error: unknown): unknown {
+  if (!(error instanceof AshlarError)) return error
+  const { type, message, errors, extensions, isLasting } = error
+  const renamed = errors.map((detail) => {
+    const [field, ...steps] = detail.place
+    return field === 'keyAttributes' ? { ...detail, place: ['keyedAttributes', ...steps] } : detail
+  })
+  return new AshlarError(type, message, renamed, extensions, isLasting)
+}
+
+function keysField({ keyAttributes }: JsonObject): 'keyAttributes' | 'keyedAttributes' {
+  return keyAttributes === undefined ? 'keyedAttributes' : 'keyAttributes'
+}
+
+/** Throws MalformedRequest, MalformedValue, UnknownField, ValueNotAllowed. */
+export function readCreateIndex(body: unknown): CreateIndex {
+  const request = objectOf(body, 'The body', [])
+  refuseUnknownFields(request, requestFields, 'An index request', [])
+  const { keyAttributes, keyedAttributes } = request
+  if (
+    keyAttributes !== undefined &&
+    keyedAttributes !== undefined &&
+    !isDeepStrictEqual(keyAttributes, keyedAttributes)
+  ) {
+    throw fault('MalformedRequest', 'keyAttributes and keyedAttributes are the same field, but differ.', [
+      'keyedAttributes',
+    ])
+  }
+  const keys = keyAttributes ?? keyedAttributes
+  if (!Array.isArray(keys) || keys.length === 0) {
+    throw fault('MalformedRequest', 'keyAttributes is needed: an array of at least one key attribute.', [
+      'keyAttributes',
+    ])
+  }
+  return {
+    name: textOf(request, 'name'),
+    indexedClass: textOf(request, 'indexedClass'),
+    isUnique: isUniqueIn(request.isUnique),
+    keyAttributes: keys.map((key: unknown, position) => readKey(key, [keysField(request), position])),
+  }
+}
+
+function readKey(given: unknown, place: CommandPlace): KeyDescription {
+  const key = objectOf(given, 'A key attribute', place)
+  refuseUnknownFields(key, ['attributeName', 'properties'], 'A key attribute', place)
+  if (typeof key.attributeName !== 'string' || key.attributeName === '') {
+    throw fault('MalformedRequest', `attributeName is needed, a name${butNot(key.attributeName)}.`, [
+      ...place,
+      'attributeName',
+    ])
+  }
+  if (key.properties === undefined || key.properties === null) {
+    return { attributeName: key.attributeName }
+  }
+  const properties = objectOf(key.properties, 'properties', [...place, 'properties'])
+  refuseUnknownFields(properties, ['maxStoredStringLength'], 'properties', [...place, 'properties'])
+  const at = [...place, 'properties', 'maxStoredStringLength']
+  return {
+    attributeName: key.attributeName,
+    maxStoredStringLength: lengthOf(properties.maxStoredStringLength, at),
+  }
+}
+
+function lengthOf(given: unknown, place: CommandPlace): number | undefined {
+  if (given === undefined || given === null) return undefined
+  const isDigits = typeof given === 'string' && /^-?\d+$/.test(given)
+  if (typeof given !== 'number' && typeof given !== 'bigint' && !isDigits) {
+    throw fault('MalformedValue', `maxStoredStringLength is a number, not ${shownValue(given)}.`, place)
+  }
+  const length = Number(given)
+  if (Number.isInteger(length) && length >= 1 && length <= maxStoredStringLengthMax) return length
+  throw fault(
+    'ValueNotAllowed',
+    `maxStoredStringLength is a whole number from 1 to ${maxStoredStringLengthMax}, not ${shownValue(given)}.`,
+    place,
+  )
+}
+
+function butNot(given: unknown): string {
+  return given === undefined ? '' : `; not ${shownValue(given)}`
+}
+
+function textOf(request: JsonObject, field: 'name' | 'indexedClass'): string {
+  const value = request[field]
+  if (typeof value === 'string' && value !== '') return value
+  throw fault('MalformedRequest', `${field} is needed, a name${butNot(value)}.`, [field])
+}
+
+function isUniqueIn(given: unknown): boolean {
+  const value = booleanIn(given)
+  if (value !== undefined) return value
+  throw fault('MalformedRequest', `isUnique is needed, true or false${butNot(given)}.`, ['isUnique'])
+}

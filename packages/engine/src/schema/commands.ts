@@ -1,0 +1,84 @@
+/**
+ * The commands that change classes and indexes: what is wanted, with classes and attributes by name, since they are looked up in the
+ * catalog of each attempt. An error names its place (`ErrorDetail.place`) by the steps that lead there from the command's fields; in
+ * `DefineClasses`, from its `classes`.
+ */
+import type { TypeDefinition } from '../types/logical-type.ts'
+
+/** `create`: every class is new, else ClassExists. */
+export type DefineMode = 'create' | 'createOrExtend'
+
+/** All classes are defined, or none. */
+export interface DefineClasses {
+  readonly mode: DefineMode
+  readonly classes: readonly ClassDescription[]
+}
+
+export interface ClassDescription {
+  /** Name, or digits that are a class number. Undefined where only `classNumber` is given. */
+  readonly className: string | undefined
+  /** Digits. Set in descriptions written by hand; a read representation's number is informational. */
+  readonly classNumber?: string | undefined
+  readonly isReferenceable: boolean | undefined
+  /** Undefined = not said; null = said to be none. Name or digits. */
+  readonly superClass: string | null | undefined
+  readonly attributes: readonly AttributeDescription[]
+}
+
+export interface AttributeDescription {
+  readonly attributeName: string
+  readonly type: TypeDefinition
+}
+
+/** A class by full name, or digits that are its class number. */
+interface ClassCommand {
+  readonly className: string
+}
+
+export interface RenameClass extends ClassCommand {
+  readonly kind: 'renameClass'
+  /** Without a dot: in the same namespace; with a leading one: in the default one. */
+  readonly classRename: string
+}
+
+/** Carried out in the order of the lists. */
+export interface AlterAttributes extends ClassCommand, AlterSettings {
+  readonly kind: 'alterAttributes'
+  readonly attributesToDelete: readonly string[]
+  readonly attributesToRename: readonly AttributeRename[]
+  readonly attributesToChange: readonly AttributeDescription[]
+  readonly attributesToAdd: readonly AttributeDescription[]
+}
+
+export interface AttributeRename {
+  readonly originalName: string
+  readonly newName: string
+}
+
+export interface AlterSettings {
+  /** Indexes that use a deleted attribute, and the partners of its links, are deleted with it; else the command is refused. */
+  readonly isCascading: boolean
+  /** Values that do not fit the new type become its default; else the command is refused. */
+  readonly isLossAllowed: boolean
+}
+
+export type AlterClass = RenameClass | AlterAttributes
+
+export type DeleteClass = ClassCommand
+
+export interface CreateIndex {
+  readonly name: string
+  readonly indexedClass: string
+  readonly isUnique: boolean
+  readonly keyAttributes: readonly KeyDescription[]
+}
+
+export interface KeyDescription {
+  /** `name`, `embedded.name`, `Super::name`. */
+  readonly attributeName: string
+  readonly maxStoredStringLength?: number | undefined
+}
+
+export interface DeleteIndex {
+  readonly name: string
+}
