@@ -36,7 +36,7 @@ async function speedOf(group: GroupCommit, inFlight: number): Promise<Speed> {
           { kind: 'put', key: Buffer.concat([Buffer.of(2), key]), value: Buffer.alloc(valueBytes, done) },
           { kind: 'put', key: Buffer.concat([Buffer.of(1), key]), value: Buffer.alloc(16, done) },
         ],
-        expectations: [{ kind: 'absent', key }],
+        preconditions: [{ kind: 'absent', key }],
       })
       done += 1
     }

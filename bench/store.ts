@@ -40,7 +40,7 @@ async function fill(store: Store): Promise<void> {
       key: keyOf(first + offset),
       value: Buffer.alloc(valueBytes, offset),
     }))
-    await store.commit({ changes, expectations: [] })
+    await store.commit({ changes, preconditions: [] })
   }
 }
 
@@ -57,7 +57,7 @@ async function commits(store: Store, inFlight: number): Promise<Figure> {
           { kind: 'put', key: Buffer.concat([Buffer.of(2), key]), value: Buffer.alloc(valueBytes, done) },
           { kind: 'put', key: other, value: Buffer.alloc(16, done) },
         ],
-        expectations: [{ kind: 'present', key: keyOf(done % entries) }],
+        preconditions: [{ kind: 'present', key: keyOf(done % entries) }],
       })
       done += 1
     }
@@ -112,7 +112,7 @@ try {
     const store = await openStore(address)
     for (const { name, perSecond } of await measure(store)) {
       table[name] ??= {}
-      const column = `${store.facts.kind}, per second`
+      const column = `${store.capabilities.kind}, per second`
       table[name][column] = Math.round(perSecond).toLocaleString('en')
     }
     await store.close()

@@ -147,7 +147,7 @@ export class AshlarError extends Error {
 }
 
 /** StoreUnavailable, until somebody has mended what the message tells. */
-export function lastingFailure(message: string): AshlarError {
+export function fatalFailure(message: string): AshlarError {
   return new AshlarError('StoreUnavailable', message, [], {}, true)
 }
 

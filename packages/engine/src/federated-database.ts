@@ -31,7 +31,7 @@ import { objectKey } from './records/object-key.ts'
 import { type Attributes, readCreateObject } from './requests/read-object-command.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from './schema/commands.ts'
-import { when } from './store/awaitable.ts'
+import { mapAwaitable } from './store/awaitable.ts'
 import { refuseUnfinishedCopy } from './store/copy-claim.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import {
@@ -45,7 +45,7 @@ import {
 } from './store/storage-format.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
-import { openSession, type Session } from './transaction/session.ts'
+import { openStoreSession, type StoreSession } from './transaction/session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
 import { type Oid, parseOid } from './types/oid.ts'
@@ -89,14 +89,14 @@ export interface Statistics {
 }
 
 /** For what a client reads, and nothing else. */
-const reading: SnapshotOptions = { purpose: 'reading' }
+const reading: SnapshotOptions = { isolation: 'readOnly' }
 
 export class FederatedDatabase extends DatabaseOperations {
   readonly alias: string
   readonly store: Store
   readonly limits: EngineLimits
   readonly dialect: Dialect
-  private readonly session: Session
+  private readonly session: StoreSession
   private readonly catalogs: CatalogCache
   private readonly containers: Containers
   private readonly catalogWriter: CatalogWriter
@@ -112,7 +112,7 @@ export class FederatedDatabase extends DatabaseOperations {
   private readonly snapshotAges: NodeJS.Timeout
   private ofQueries: QueryResources | undefined
 
-  private constructor(options: OpenOptions, session: Session) {
+  private constructor(options: OpenOptions, session: StoreSession) {
     super()
     this.alias = options.alias
     this.store = options.store
@@ -147,8 +147,8 @@ export class FederatedDatabase extends DatabaseOperations {
     const claim = () => claimFormat(options.store, format)
     await claim()
     await refuseUnfinishedCopy(options.store)
-    const session = await openSession(options.store, claim)
-    await migrateStore(options.store, format, () => session.nextStamp())
+    const session = await openStoreSession(options.store, claim)
+    await migrateStore(options.store, format, () => session.nextCommitId())
     const store = guardFormat(options.store, format.version)
     await initializeCatalog(store, session)
     const fd = new FederatedDatabase({ ...options, store }, session)
@@ -227,7 +227,7 @@ export class FederatedDatabase extends DatabaseOperations {
   async detailedStatistics(options: { readonly signal?: AbortSignal } = {}): Promise<DetailedStatistics> {
     const read = async (snapshot: Snapshot): Promise<DetailedStatistics> =>
       detailedStatistics(snapshot, await this.catalogs.at(snapshot), options.signal)
-    return withSnapshot(this.store, read, { purpose: 'reading', isLong: true })
+    return withSnapshot(this.store, read, { isolation: 'readOnly', isLong: true })
   }
 
   async statistics(): Promise<Statistics> {
@@ -278,10 +278,11 @@ export class FederatedDatabase extends DatabaseOperations {
   /** At once where the store answers at once. */
   protected override readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
     const readAt = (snapshot: Snapshot): Awaitable<T> => {
-      return when(this.catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
+      return mapAwaitable(this.catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
     }
-    if (oid === undefined || this.store.facts.readsAreImmediate) return withSnapshot(this.store, readAt, reading)
-    return withSnapshot(this.store, readAt, { ...reading, first: [catalogVersionKey, objectKey(oid)] })
+    if (oid === undefined || this.store.capabilities.hasSynchronousReads)
+      return withSnapshot(this.store, readAt, reading)
+    return withSnapshot(this.store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
   }
 
   /** A single read leaves its condition to whoever asks. */

@@ -22,7 +22,7 @@ export type { ClassRepresentation, NamespaceRepresentation } from './schema/repr
 export { type CopyReport, copyStore } from './store/copy-store.ts'
 export { openStore } from './store/open-store.ts'
 export { withoutCredentials } from './store/postgres/address.ts'
-export type { Awaitable, Store, StoreFacts, StoreStats } from './store/store.ts'
+export type { Awaitable, Store, StoreCapabilities, StoreStats } from './store/store.ts'
 export { firstTurn, mayBegin, openTimeSlice } from './store/time-slice.ts'
 export { isHiddenFraction, withHiddenFraction } from './types/hidden-fraction.ts'
 export type { Oid } from './types/oid.ts'

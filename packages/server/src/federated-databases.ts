@@ -58,7 +58,7 @@ export class FederatedDatabases {
   }
 
   agrees(bootFile: string, { alias, store }: FederatedDatabase): boolean {
-    const { location } = store.facts
+    const { location } = store.capabilities
     return location === bootFile || bootFileAgrees(bootFile, alias, this.places.get(alias) ?? { store: location })
   }
 

@@ -80,7 +80,7 @@ function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): Be
   const slice = openTimeSlice(mayGoOn)
   return () => {
     signal?.throwIfAborted()
-    if (performance.now() <= endsAtMs) return slice.breath()
+    if (performance.now() <= endsAtMs) return slice.yieldIfDue()
     throw new AshlarError(
       'LimitExceeded',
       `The operations of the transaction ran for more than ${msMax / 1_000} s (transactionMsMax); nothing was changed.`,
@@ -98,10 +98,10 @@ export interface OnceAsked<T> {
 function onceOptions<T>(
   { once, oid }: OnceAsked<T>,
   { receipts }: QueryResources,
-): Pick<CatalogTransactOptions<T>, 'first' | 'mayAssume' | 'receipt'> {
+): Pick<CatalogTransactOptions<T>, 'prefetchKeys' | 'mayAssume' | 'receipt'> {
   const receipt = receipts.of(once)
   return {
-    first: [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])],
+    prefetchKeys: [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])],
     mayAssume: true,
     receipt,
   }

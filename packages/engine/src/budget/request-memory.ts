@@ -163,7 +163,7 @@ export class RequestMemory {
     this.transaction.add(bytes)
   }
 
-  /** A change or an expectation of the commit. Throws LimitExceeded and ServerBusy. */
+  /** A change or a precondition of the commit. Throws LimitExceeded and ServerBusy. */
   change(bytes: number): void {
     this.changed += bytes
     this.transaction.add(bytes)

@@ -43,7 +43,7 @@ const classOrIndex = 'number (4)'
 /** Every part, in key order; `docs/storage-format.md` tells their values. */
 export const keyLayout: readonly KeyPart[] = [
   { prefix: [store, storePart.formatVersion], holds: 'the version of the storage format', isCopied: true },
-  // A session of the copy must not give a stamp that a record has already.
+  // A session of the copy must not give a commit ID that a record has already.
   { prefix: [store, storePart.session], holds: 'the last session number given', isCopied: true },
   { prefix: [store, storePart.upgradePosition], holds: 'how far UpgradeObjects has come', isCopied: false },
   { prefix: [store, storePart.heartbeat], rest: 'session (3)', holds: 'the heartbeat of a session', isCopied: false },

@@ -11,7 +11,7 @@ export const keySpace = {
   receipt: 0x06,
 } as const
 
-/** Holds the stamp of the last schema change; every commit of an object expects it as it was read. */
+/** Holds the commit ID of the last schema change; every commit of an object requires it as it was read. */
 export const catalogVersionKey = Buffer.from([keySpace.catalog, 0x00])
 
 /** The smallest key after every key that begins with `prefix`: the open end of its range. */

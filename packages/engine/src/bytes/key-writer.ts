@@ -25,21 +25,21 @@ export function readKeyPart(
   key: Uint8Array,
   at: number,
   form: KeyForm,
-): { readonly end: number; readonly isCut: boolean } {
-  if (key[at] === nullMarker) return { end: at + 1, isCut: false }
+): { readonly end: number; readonly isTruncated: boolean } {
+  if (key[at] === nullMarker) return { end: at + 1, isTruncated: false }
   const start = at + 1
   switch (form) {
     case 'oneByte':
-      return { end: start + 1, isCut: false }
+      return { end: start + 1, isTruncated: false }
     case 'integer':
-      return { end: start + 1 + Math.abs((key[start] as number) - 0x80), isCut: false }
+      return { end: start + 1 + Math.abs((key[start] as number) - 0x80), isTruncated: false }
     case 'eightBytes':
-      return { end: start + 8, isCut: false }
+      return { end: start + 8, isTruncated: false }
     case 'sixteenBytes':
-      return { end: start + 16, isCut: false }
+      return { end: start + 16, isTruncated: false }
     case 'text': {
       const end = textEnd(key, start)
-      return { end, isCut: key[end - 1] === cutEnd }
+      return { end, isTruncated: key[end - 1] === cutEnd }
     }
   }
 }
@@ -63,7 +63,7 @@ function textEnd(key: Uint8Array, start: number): number {
 export class KeyWriter {
   readonly to = new ByteWriter(256)
   /** True once a text was cut: the key then orders up to that part only, and needs a digest to be exact. */
-  isCut = false
+  isTruncated = false
   /** Characters (code points) of the next text that are stored; Infinity for the full form a digest is made of. */
   textCharactersMax = Number.POSITIVE_INFINITY
   /** Bytes the next text may take, its marker and terminator included. */
@@ -155,7 +155,7 @@ export class KeyWriter {
       const width = utf8Width(source[at] as number)
       const written = source[at] === 0 ? 2 : width
       if (++characters > this.textCharactersMax || to.length - start + written > bytesMax) {
-        this.isCut = true
+        this.isTruncated = true
         this.endText(cutEnd)
         return
       }

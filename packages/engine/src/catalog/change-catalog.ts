@@ -8,9 +8,9 @@ import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
-import type { Session } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import { linkFormOf } from '../types/attribute-place.ts'
+import { linkStorageOf } from '../types/attribute-place.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { catalogKey, countersKey } from './catalog-keys.ts'
 
@@ -22,14 +22,14 @@ export async function changeCatalog(
   transaction: Transaction,
   before: Catalog,
   after: CatalogState,
-  session: Session,
+  session: StoreSession,
 ): Promise<Buffer> {
   const slice = openTimeSlice()
   const changed = changedParts(before.state, after)
   for (const cls of changed.classes) transaction.put(catalogKey('class', cls.number), encodeClass(cls))
   for (const shape of changed.shapes) {
     transaction.put(catalogKey('shape', shape.number), encodeShape(shape))
-    await slice.breath()
+    await slice.yieldIfDue()
   }
   for (const index of changed.indexes) transaction.put(catalogKey('index', index.number), encodeIndex(index))
   for (const number of changed.removedIndexes) {
@@ -41,7 +41,7 @@ export async function changeCatalog(
     transaction.put(catalogKey('linkGarbage', number), Buffer.from(JSON.stringify(classes)))
   }
   if (changed.counters !== undefined) transaction.put(countersKey, encodeCounters(changed.counters))
-  const version = session.nextStamp()
+  const version = session.nextCommitId()
   transaction.put(catalogVersionKey, version)
   return version
 }
@@ -57,7 +57,7 @@ function deletedLinkAttributes(
     if (!cls.isReferenceable || next === cls.definition) return []
     const left = new Set(next?.attributes.map(({ number }) => number))
     const deleted = cls.definition.attributes.filter(({ number, spec }) => {
-      return !left.has(number) && linkFormOf(spec) !== undefined
+      return !left.has(number) && linkStorageOf(spec) !== undefined
     })
     const holding = [cls, ...cls.subclasses].map(({ number }) => number)
     return deleted.map(({ number }) => ({ number, classes: holding }))
@@ -65,16 +65,16 @@ function deletedLinkAttributes(
 }
 
 /** Gives a new store its first, empty catalog. Whoever comes second finds it made. */
-export async function initializeCatalog(store: Store, session: Session): Promise<void> {
+export async function initializeCatalog(store: Store, session: StoreSession): Promise<void> {
   for (;;) {
     const isThere = await withSnapshot(store, (snapshot) => snapshot.view(catalogVersionKey, () => true))
     if (isThere === true) return
     await store.commit({
       changes: [
         { kind: 'put', key: countersKey, value: encodeCounters(emptyCatalogState().counters) },
-        { kind: 'put', key: catalogVersionKey, value: session.nextStamp() },
+        { kind: 'put', key: catalogVersionKey, value: session.nextCommitId() },
       ],
-      expectations: [{ kind: 'absent', key: catalogVersionKey }],
+      preconditions: [{ kind: 'absent', key: catalogVersionKey }],
     })
   }
 }

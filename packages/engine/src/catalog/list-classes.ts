@@ -29,7 +29,7 @@ async function makeList(catalog: Catalog): Promise<ListedClasses> {
     const representation = representClass(cls, catalog)
     classes.push(representation)
     texts.push(Buffer.from(`${texts.length === 0 ? '' : ','}${JSON.stringify(representation)}`))
-    await slice.breath()
+    await slice.yieldIfDue()
   }
   return { classes, json: Buffer.concat([Buffer.from('['), ...texts, Buffer.from(']')]) }
 }

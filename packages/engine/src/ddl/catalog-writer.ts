@@ -3,13 +3,13 @@
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
-import { clearDroppedIndexes } from '../indexes/clear-entries.ts'
+import { purgeDroppedIndexes } from '../indexes/clear-entries.ts'
 import type { EngineLimits } from '../limits.ts'
 import { purgeDroppedAttributeLinks } from '../links/purge-dropped-attribute-links.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
-import type { Session } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/session.ts'
 import type { TransactOptions } from '../transaction/transact.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ChangeListener, ChangeRecorder } from '../write/change-set.ts'
@@ -17,7 +17,7 @@ import { transactRecorded } from '../write/transact-recorded.ts'
 
 export class CatalogWriter {
   readonly store: Store
-  readonly session: Session
+  readonly session: StoreSession
   readonly catalogs: CatalogCache
   readonly limits: EngineLimits
   /** Called with failures of background work, which no request could be told of. */
@@ -27,7 +27,7 @@ export class CatalogWriter {
 
   constructor(
     store: Store,
-    session: Session,
+    session: StoreSession,
     catalogs: CatalogCache,
     limits: EngineLimits,
     onFault: (error: unknown) => void,
@@ -53,7 +53,7 @@ export class CatalogWriter {
       const catalog = await this.catalogs.at(transaction.snapshot)
       const { state, result } = decide(catalog)
       if (state !== catalog.state) {
-        transaction.expectRevision(catalogVersionKey, catalog.version)
+        transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, this.session)
         recorder?.catalog(catalog.state, state, version)
       }
@@ -74,7 +74,7 @@ export class CatalogWriter {
   /** If purging fails, the garbage stays listed in the catalog; the next start or deletion continues with it. */
   purgeInBackground(): void {
     const purge = async (): Promise<void> => {
-      await clearDroppedIndexes(this.store)
+      await purgeDroppedIndexes(this.store)
       await purgeDroppedAttributeLinks(this.store)
     }
     this.purging = this.purging.then(purge).catch(this.onFault)

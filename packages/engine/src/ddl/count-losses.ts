@@ -24,15 +24,15 @@ export async function countLosses(
 ): Promise<AttributeLoss[]> {
   const wanted = new Set(attributes)
   const formats = recordFormats(changing)
-  const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).isChanging)
+  const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).hasPendingType)
   const losses = new Losses()
   const numbers = new Set(classes.map(({ number }) => number))
   for await (const batch of scanObjects(snapshot, formats, numbers, young)) {
     for (const { format, values } of batch) {
-      visitValues(format, values, formats, (_owner, { attribute, becoming }, value) => {
-        if (becoming === undefined || !wanted.has(attribute.number)) return
+      visitValues(format, values, formats, (_owner, { attribute, pendingType }, value) => {
+        if (pendingType === undefined || !wanted.has(attribute.number)) return
         if (value === null) return
-        losses.add(attribute.declaringClass.name, attribute.name, becoming.misfits(value).length)
+        losses.add(attribute.declaringClass.name, attribute.name, pendingType.misfits(value).length)
       })
     }
   }

@@ -16,9 +16,9 @@ import { defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
-import type { Session } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/session.ts'
 import { AllocationLog, Transaction } from '../transaction/transaction.ts'
-import { linkFormOf } from '../types/attribute-place.ts'
+import { linkStorageOf } from '../types/attribute-place.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import { type AttributeLoss, countLosses, Losses, valuesWouldBeLost } from './count-losses.ts'
@@ -31,7 +31,7 @@ export interface DryRunContext {
   readonly catalog: Catalog
   readonly limits: EngineLimits
   readonly containers: Containers
-  readonly session: Session
+  readonly session: StoreSession
   /** The change would be a step of a larger transaction. */
   readonly isStep: boolean
 }
@@ -53,7 +53,7 @@ export async function reportAlteration(context: DryRunContext, command: AlterCla
   const { losses, snapshot } =
     plan.kind === 'online' ? await checkOnline(context, plan, pending) : await checkInTransaction(context, plan)
   if (losses.length > 0 && !plan.isLossAllowed) throw valuesWouldBeLost(losses)
-  for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.known())
+  for (const index of plan.replacements) await refuseEqualKeys(snapshot, pending, index, containers.cached())
   return report(context, plan, losses)
 }
 
@@ -69,7 +69,7 @@ async function checkOnline(
   pending: Catalog,
 ): Promise<Checked> {
   const attributes = typeChanges.map(({ attribute }) => attribute)
-  return { losses: await countLosses(snapshot, pending, attributes, containers.known()), snapshot }
+  return { losses: await countLosses(snapshot, pending, attributes, containers.cached()), snapshot }
 }
 
 /** Prepares the change in a transaction that is never committed. Throws LimitExceeded. */
@@ -87,7 +87,7 @@ async function checkInTransaction(
 export async function reportDeletion(context: DryRunContext, { className }: DeleteClass): Promise<SchemaReport> {
   const { snapshot, catalog, containers } = context
   const cls = changedClass(catalog, className)
-  const objects = await countObjects(snapshot, new Set([cls.number]), containers.known())
+  const objects = await countObjects(snapshot, new Set([cls.number]), containers.cached())
   const { state, droppedIndexes } = deleteClass(catalog, cls, objects > 0)
   return report(context, { ...nothingPlanned, next: state, droppedIndexes }, [])
 }
@@ -104,7 +104,7 @@ async function report(
   losses: readonly AttributeLoss[],
 ): Promise<SchemaReport> {
   const after = buildCatalog(next, before.version)
-  const uncommitted = containers.known()
+  const uncommitted = containers.cached()
   const touched = new Set(reshapedObjects(before, after).map(({ number }) => number))
   return {
     classes: classChanges(before, after),
@@ -163,7 +163,7 @@ async function countLinks(
 ): Promise<void> {
   const kinds = new Map(
     [...gone].flatMap(([number, { attribute }]) => {
-      const form = linkFormOf(attribute.spec)
+      const form = linkStorageOf(attribute.spec)
       return form === undefined ? [] : [[number, kindOfForm[form]] as const]
     }),
   )

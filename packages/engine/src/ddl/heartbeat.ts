@@ -76,7 +76,7 @@ export class Heartbeat {
     clearInterval(this.timer)
     if (this.beats === 0) return
     try {
-      await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], expectations: [] })
+      await this.store.commit({ changes: [{ kind: 'delete', key: this.key }], preconditions: [] })
     } catch (error) {
       // While the store is out of reach the row stays; others take over once it has not changed for a while.
       if (!isOutOfReach(error)) throw error
@@ -86,7 +86,7 @@ export class Heartbeat {
   private async beat(): Promise<void> {
     const row: StoredBeat = { beat: ++this.beats, pid: process.pid, ...(place === undefined ? {} : { place }) }
     const value = Buffer.from(JSON.stringify(row))
-    await this.store.commit({ changes: [{ kind: 'put', key: this.key, value }], expectations: [] })
+    await this.store.commit({ changes: [{ kind: 'put', key: this.key, value }], preconditions: [] })
   }
 }
 

@@ -106,8 +106,8 @@ export class IndexBuilds {
       const first = { objectsDone: 0, objectsTotal: await countObjects(snapshot, classes) }
       const key = catalogKey('progress', number)
       // Of an index that is dropped meanwhile nothing would ever delete it.
-      transaction.expectRevision(catalogVersionKey, catalog.version)
-      transaction.expectAbsent(key)
+      transaction.requireRevision(catalogVersionKey, catalog.version)
+      transaction.requireAbsent(key)
       transaction.put(key, encodeProgress(first))
       return first
     })

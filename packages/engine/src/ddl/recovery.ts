@@ -122,10 +122,10 @@ export class Recovery {
       if (next === catalog.state) return next
       for (const owner of stillDead) {
         const row = dead.get(owner)
-        transaction.expectAsRead(heartbeatKey(owner), row)
+        transaction.requireAsRead(heartbeatKey(owner), row)
         if (row !== undefined) transaction.delete(heartbeatKey(owner))
       }
-      transaction.expectRevision(catalogVersionKey, catalog.version)
+      transaction.requireRevision(catalogVersionKey, catalog.version)
       const version = await changeCatalog(transaction, catalog, next, session)
       recorder?.catalog(catalog.state, next, version)
       return next

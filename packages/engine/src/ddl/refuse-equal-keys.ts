@@ -61,8 +61,8 @@ async function* digests(
     for (const object of batch) {
       const keyFormat = keyFormatOf(object.format, index)
       if (keyFormat === undefined) continue
-      const { key, isExclusive } = makeIndexKey(keyFormat, object.values, object.oid)
-      if (!isExclusive) continue
+      const { key, isUniqueKey } = makeIndexKey(keyFormat, object.values, object.oid)
+      if (!isUniqueKey) continue
       yield { object, keyFormat, digest: createHash('sha256').update(key).digest().subarray(0, digestBytes) }
     }
   }

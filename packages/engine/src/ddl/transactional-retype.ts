@@ -1,18 +1,18 @@
 /**
  * Changes of types within a transaction: every object concerned is checked, and rewritten if necessary, before the commit, which
- * expects all of them as they were read (contract 5.3.9). Their number is limited.
+ * requires all of them as they were read (contract 5.3.9). Their number is limited.
  */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
-import { readAndExpectLinkEntries, readAndExpectLinks } from '../links/attribute-links.ts'
+import { readAndRequireLinkEntries, readAndRequireLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
 import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
 import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/containers.ts'
-import { readAndExpectObjects } from '../records/expect-objects.ts'
+import { readAndRequireObjects } from '../records/expect-objects.ts'
 import { targetOfKey } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -63,12 +63,12 @@ export async function prepareTypeChanges(
 ): Promise<PreparedTypeChanges> {
   const { transaction, catalog, containers, limits } = context
   const { cls, typeChanges } = plan
-  const uncommitted = containers.known()
+  const uncommitted = containers.cached()
   const holding = new Set(classesHolding(cls, catalog.classes).map(({ number }) => number))
   const { transactionIndexObjectsMax: objectsMax } = limits
   const oids: Oid[] = []
   const oidOf = (oid: Oid): Oid => oid
-  for await (const part of readAndExpectObjects(
+  for await (const part of readAndRequireObjects(
     transaction,
     holding,
     uncommitted,
@@ -110,13 +110,13 @@ export async function writeRelocated(unit: UnitOfWork, relocated: readonly Reloc
     if (state === undefined) throw notThere(oid)
     const format = state.format.attribute(attribute)
     touch(state)
-    if (format.linkForm === undefined) setValue(state, format, elements)
+    if (format.linkStorage === undefined) setValue(state, format, elements)
     else await changeElements(unit, state, format, 'override', elements)
   }
   await flushObjects(unit)
 }
 
-/** The loaded state of an object that the commit expects as it was read. */
+/** The loaded state of an object that the commit requires as it was read. */
 function stateOf(unit: UnitOfWork, oid: Oid): ObjectState {
   const state = unit.objects.known(oid)
   if (state === undefined) throw notThere(oid)
@@ -137,7 +137,7 @@ async function countConversions(
     transaction.overlay(),
     buildCatalog(pending, catalog.version),
     lossy.map(({ attribute }) => attribute),
-    containers.known(),
+    containers.cached(),
   )
 }
 
@@ -156,7 +156,7 @@ async function narrowReferences(
   let nonConforming = 0
   for (const state of states) {
     const own = state.format.attributes.find(({ attribute }) => attribute.number === number)
-    if (own?.linkForm !== undefined) {
+    if (own?.linkStorage !== undefined) {
       nonConforming += await narrowLinks(unit, state, own, fits, isApplied)
       continue
     }
@@ -188,14 +188,14 @@ async function narrowLinks(
   fits: (oid: Oid) => Promise<boolean>,
   isApplied: boolean,
 ): Promise<number> {
-  const links = await readAndExpectLinkEntries(transaction, state.oid, attribute)
+  const links = await readAndRequireLinkEntries(transaction, state.oid, attribute)
   let nonConforming = 0
   for (const entry of links) {
-    const target = attribute.linkForm === 'set' ? targetOfKey(entry.key) : oidFromBytes(entry.value, 0)
+    const target = attribute.linkStorage === 'set' ? targetOfKey(entry.key) : oidFromBytes(entry.value, 0)
     if (await fits(target)) continue
     nonConforming++
     if (!isApplied) continue
-    if (attribute.linkForm === 'map')
+    if (attribute.linkStorage === 'map')
       linkWrites.removeKey({ oid: state.oid, attribute }, entry.key, () => keyOfMapEntry(mapKeyCodec(attribute), entry))
     else linkWrites.removeEntry({ oid: state.oid, attribute }, entry)
     touch(state)
@@ -227,7 +227,7 @@ function fitting(
 }
 
 /**
- * The elements that a list or set keeps in its new place: those that exist and belong to the new class. The commit expects that those
+ * The elements that a list or set keeps in its new place: those that exist and belong to the new class. The commit requires that those
  * that exist stay, and that those that do not are not created.
  */
 async function collectElements(
@@ -240,9 +240,9 @@ async function collectElements(
   const held = new Map<Oid, readonly Oid[]>()
   for (const state of owners) {
     const format = state.format.attribute(number)
-    if (format.linkForm === undefined) held.set(state.oid, referencesIn(state.values[format.index]))
+    if (format.linkStorage === undefined) held.set(state.oid, referencesIn(state.values[format.index]))
     else {
-      const links = await readAndExpectLinks(transaction, state.oid, format)
+      const links = await readAndRequireLinks(transaction, state.oid, format)
       held.set(
         state.oid,
         links.map(({ target }) => target),
@@ -278,9 +278,9 @@ async function existing(transaction: Transaction, oids: ReadonlySet<Oid>): Promi
     const { values } = await transaction.read(keys)
     for (const [i, oid] of part.entries()) {
       const key = keys[i] as Buffer
-      if (values[i] === undefined) transaction.expectAbsent(key)
+      if (values[i] === undefined) transaction.requireAbsent(key)
       else {
-        transaction.expectPresent(key)
+        transaction.requirePresent(key)
         found.add(oid)
       }
     }

@@ -19,7 +19,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import { countObjects } from '../records/scan-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { readPart } from '../store/read-range.ts'
-import type { Bytes, Change, Commit, Expectation } from '../store/store.ts'
+import type { Bytes, Change, Commit, Precondition } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
@@ -64,7 +64,7 @@ export async function upgradeObjects(writer: CatalogWriter, options: UpgradeOpti
     options.onProgress?.(position)
     await pause(pauseMs(objects, performance.now() - startedAt, options.objectsPerSecondMax), options.signal)
   }
-  await writer.store.commit({ changes: [{ kind: 'delete', key: positionKey }], expectations: [] })
+  await writer.store.commit({ changes: [{ kind: 'delete', key: positionKey }], preconditions: [] })
   const { objectsDone, objectsRewritten } = position
   return { objectsDone, objectsRewritten, objectsTotal: objectsDone }
 }
@@ -116,7 +116,7 @@ async function readBatch(
 ): Promise<{ readonly commit: Commit; readonly next: Position } | undefined> {
   return withSnapshot(store, async (snapshot) => {
     const catalog = await catalogs.at(snapshot)
-    const stamp = session.nextStamp()
+    const commitId = session.nextCommitId()
     const rewritten: Rewritten[] = []
     let [entries, bytes] = [0, 0]
     let lastKey: Buffer | undefined
@@ -125,7 +125,7 @@ async function readBatch(
       const after = position.last === undefined ? from : Buffer.concat([objectKey(position.last), Buffer.from([0])])
       if (Buffer.compare(after, to) >= 0) continue
       const start = Buffer.compare(after, from) > 0 ? after : from
-      const use = (key: Bytes, record: Bytes): Rewritten | undefined => rewrite(catalog, key, record, stamp)
+      const use = (key: Bytes, record: Bytes): Rewritten | undefined => rewrite(catalog, key, record, commitId)
       const bounds = { entriesMax: batchObjects - entries, bytesMax: upgradeBatchBytes - bytes }
       const part = await readPart(snapshot, { from: start, to }, use, bounds)
       for (const one of part.results) rewritten.push(one)
@@ -143,13 +143,13 @@ async function readBatch(
       last: oidOfObjectKey(lastKey),
     }
     const noted: Change = { kind: 'put', key: positionKey, value: Buffer.from(JSON.stringify(next)) }
-    const expectations: Expectation[] = rewritten.map(({ key, revision }) => {
+    const preconditions: Precondition[] = rewritten.map(({ key, revision }) => {
       return { kind: 'revision', key, prefix: revision }
     })
     // A writer under a later schema may have made a shape that this one does not know.
-    expectations.push({ kind: 'revision', key: catalogVersionKey, prefix: catalog.version })
+    preconditions.push({ kind: 'revision', key: catalogVersionKey, prefix: catalog.version })
     const puts = rewritten.map(({ key, record }): Change => ({ kind: 'put', key, value: record }))
-    return { commit: { changes: [...puts, noted], expectations }, next }
+    return { commit: { changes: [...puts, noted], preconditions }, next }
   })
 }
 
@@ -161,9 +161,9 @@ interface Rewritten {
 }
 
 /** Undefined where the record has its present form already: whatever it embeds, the bytes tell. */
-function rewrite(catalog: Catalog, key: Bytes, before: Bytes, stamp: Buffer): Rewritten | undefined {
+function rewrite(catalog: Catalog, key: Bytes, before: Bytes, commitId: Buffer): Rewritten | undefined {
   const format = recordFormats(catalog).ofShape(shapeNumberOf(before))
-  const record = encodeRecord(format, stamp, decodeRecord(format, before))
+  const record = encodeRecord(format, commitId, decodeRecord(format, before))
   const isSameShape = shapeNumberOf(before) === format.cls.shape.number
   const isSame =
     isSameShape && Buffer.compare(record.subarray(recordHeaderBytes), before.subarray(recordHeaderBytes)) === 0

@@ -2,7 +2,7 @@
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { changeCatalog } from '../catalog/change-catalog.ts'
 import { AshlarError, assert } from '../errors.ts'
-import { buildIndexWithin } from '../indexes/build-within.ts'
+import { buildIndexInTransaction } from '../indexes/build-within.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/containers.ts'
 import { hasObjects } from '../records/expect-objects.ts'
@@ -82,14 +82,14 @@ export class WriteSession {
   private changedObjects = 0
   private leavesGarbage = false
 
-  /** The commit expects the catalog to be unchanged. */
+  /** The commit requires the catalog to be unchanged. */
   constructor(
     transaction: Transaction,
     catalog: Catalog,
     { catalogWriter, containers }: WriteSessionResources,
     { numbering, recorder }: SessionOptions = {},
   ) {
-    transaction.expectRevision(catalogVersionKey, catalog.version)
+    transaction.requireRevision(catalogVersionKey, catalog.version)
     this.transaction = transaction
     this.state = catalog.state
     this.version = catalog.version
@@ -158,7 +158,7 @@ export class WriteSession {
   async deleteClass({ className }: DeleteClass): Promise<void> {
     this.continueNumbers()
     const cls = changedClass(this.catalog, className)
-    const uncommitted = this.containers.known()
+    const uncommitted = this.containers.cached()
     const isUsed = await hasObjects(this.transaction, new Set([cls.number]), uncommitted, catalogVersionKey)
     await this.putAltered(deleteClass(this.catalog, cls, isUsed).state)
   }
@@ -180,7 +180,7 @@ export class WriteSession {
     const index = this.catalog.indexByNumber(number)
     assert(index !== undefined, 'an index that is built is in the catalog')
     const objectsMax = this.limits.transactionIndexObjectsMax
-    await buildIndexWithin(this.transaction, this.catalog, index, this.containers.known(), objectsMax)
+    await buildIndexInTransaction(this.transaction, this.catalog, index, this.containers.cached(), objectsMax)
   }
 
   /** Throws IndexNotFound. */

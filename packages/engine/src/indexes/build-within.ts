@@ -1,12 +1,12 @@
 /**
  * Builds an index as part of a transaction: over the objects as the transaction sees them, and committed with the rest
- * of it. Nothing may come in between, so everything that is indexed is expected to be as it was read.
+ * of it. Nothing may come in between, so everything that is indexed is required to be as it was read.
  */
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
 import type { Container } from '../records/containers.ts'
-import { readAndExpectObjects } from '../records/expect-objects.ts'
+import { readAndRequireObjects } from '../records/expect-objects.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -22,7 +22,7 @@ import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
  * `catalog` has the index as ready. `young`: containers that may be younger than the transaction's snapshot.
  * Throws UniqueViolation, and LimitExceeded for more than `objectsMax` objects.
  */
-export async function buildIndexWithin(
+export async function buildIndexInTransaction(
   transaction: Transaction,
   catalog: Catalog,
   index: IndexDefinition,
@@ -44,7 +44,7 @@ export async function buildIndexWithin(
     transaction.put(key, oidBytes(oid))
   }
   const classes = coveredClasses(catalog, index)
-  for await (const _ of readAndExpectObjects(transaction, classes, young, catalogVersionKey, objectsMax, build));
+  for await (const _ of readAndRequireObjects(transaction, classes, young, catalogVersionKey, objectsMax, build));
 }
 
 function coveredClasses(catalog: Catalog, { indexedClass }: IndexDefinition): Set<ClassNumber> {

@@ -14,7 +14,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { readPart } from '../store/read-range.ts'
-import type { Awaitable, Bytes, Change, Expectation, KeyRange, Snapshot, Store } from '../store/store.ts'
+import type { Awaitable, Bytes, Change, KeyRange, Precondition, Snapshot, Store } from '../store/store.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -46,7 +46,7 @@ interface SeenObject {
   readonly oid: Oid
   readonly revision: Buffer
   readonly key: Buffer
-  readonly isExclusive: boolean
+  readonly isUniqueKey: boolean
 }
 
 /** Objects that one commit is to index, as one snapshot had them. */
@@ -125,17 +125,17 @@ async function readBatch(context: BuildContext, index: IndexNumber, range: KeyRa
     const seen = (key: Bytes, record: Bytes): SeenObject => {
       const oid = oidOfObjectKey(key)
       const entry = entryOf(catalog, definition, oid, record)
-      return { oid, revision: Buffer.from(revisionPrefixOf(record)), key: entry.key, isExclusive: entry.isExclusive }
+      return { oid, revision: Buffer.from(revisionPrefixOf(record)), key: entry.key, isUniqueKey: entry.isUniqueKey }
     }
     const bounds = { entriesMax: context.batchObjects, bytesMax: indexBuildBatchBytes }
     const { results } = await readPart(snapshot, range, seen, bounds)
     return { objects: results, version: catalog.version }
   }
-  return withSnapshot(context.store, read, { purpose: 'reading' })
+  return withSnapshot(context.store, read, { isolation: 'readOnly' })
 }
 
 /**
- * One commit for the whole batch, which expects every record, and the catalog, as they were read: else the entry of an old value could
+ * One commit for the whole batch, which requires every record, and the catalog, as they were read: else the entry of an old value could
  * be written beside a writer's new one. False when one of them has changed, or a key of a unique index is taken; nothing was
  * written then. Whoever holds the key may have got it after the record was read: each object by itself tells.
  */
@@ -143,17 +143,17 @@ async function putEntries(context: BuildContext, { objects, version }: SeenObjec
   const holders = await withSnapshot(context.store, (snapshot) => holdersOf(snapshot, objects))
   const own = new Set<string>()
   const changes: Change[] = []
-  const expectations: Expectation[] = [{ kind: 'revision', key: catalogVersionKey, prefix: version }]
-  for (const [position, { oid, revision, key, isExclusive }] of objects.entries()) {
+  const preconditions: Precondition[] = [{ kind: 'revision', key: catalogVersionKey, prefix: version }]
+  for (const [position, { oid, revision, key, isUniqueKey }] of objects.entries()) {
     const holder = holders[position]
     // Put by a writer, and kept by all writers since.
     if (holder === oid) continue
     if (holder !== undefined || own.has(key.toString('latin1'))) return false
-    if (isExclusive) {
-      expectations.push({ kind: 'absent', key })
+    if (isUniqueKey) {
+      preconditions.push({ kind: 'absent', key })
       own.add(key.toString('latin1'))
     }
-    expectations.push({ kind: 'revision', key: objectKey(oid), prefix: revision })
+    preconditions.push({ kind: 'revision', key: objectKey(oid), prefix: revision })
     changes.push({ kind: 'put', key, value: oidBytes(oid) })
   }
   if (changes.length === 0) return true
@@ -162,15 +162,15 @@ async function putEntries(context: BuildContext, { objects, version }: SeenObjec
   if (progress !== undefined && last !== undefined) {
     changes.push({ kind: 'put', key: progress.key, value: progress.after(last.oid, objects.length) })
   }
-  return (await context.store.commit({ changes, expectations })).isCommitted
+  return (await context.store.commit({ changes, preconditions })).isCommitted
 }
 
 /** Who holds the keys of a unique index; an entry that names its object in its key can be put whether it is there or not. */
 async function holdersOf(snapshot: Snapshot, entries: readonly SeenObject[]): Promise<(Oid | undefined)[]> {
-  const { values } = await snapshot.read(entries.filter(({ isExclusive }) => isExclusive).map(({ key }) => key))
+  const { values } = await snapshot.read(entries.filter(({ isUniqueKey }) => isUniqueKey).map(({ key }) => key))
   let read = 0
-  return entries.map(({ isExclusive }) => {
-    const stored = isExclusive ? values[read++] : undefined
+  return entries.map(({ isUniqueKey }) => {
+    const stored = isUniqueKey ? values[read++] : undefined
     return stored === undefined ? undefined : oidFromBytes(stored, 0)
   })
 }
@@ -188,11 +188,11 @@ async function putOne(context: BuildContext, transaction: Transaction, index: In
   const { values } = await transaction.read([objectKey(oid)])
   const record = values[0]
   if (record === undefined) return
-  const { key, isExclusive, format } = entryOf(catalog, definition, oid, record)
-  transaction.expectRevision(catalogVersionKey, catalog.version)
-  transaction.expectRevision(objectKey(oid), revisionPrefixOf(record))
-  if (isExclusive) {
-    const [stored] = await transaction.readAndExpect([key])
+  const { key, isUniqueKey, format } = entryOf(catalog, definition, oid, record)
+  transaction.requireRevision(catalogVersionKey, catalog.version)
+  transaction.requireRevision(objectKey(oid), revisionPrefixOf(record))
+  if (isUniqueKey) {
+    const [stored] = await transaction.readAndRequire([key])
     const holder = stored === undefined ? undefined : oidFromBytes(stored, 0)
     if (holder === oid) return
     if (holder !== undefined) throw duplicate(catalog, definition, format, oid, record, holder)
@@ -202,7 +202,7 @@ async function putOne(context: BuildContext, transaction: Transaction, index: In
 
 interface IndexEntry {
   readonly key: Buffer
-  readonly isExclusive: boolean
+  readonly isUniqueKey: boolean
   readonly format: ClassFormat
 }
 

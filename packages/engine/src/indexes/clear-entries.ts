@@ -8,7 +8,7 @@ import { indexRange } from './index-key.ts'
 const batchEntries = 2_000
 
 /** Clears whatever is on the list; begun again after a stop, it goes on where it was. */
-export async function clearDroppedIndexes(store: Store): Promise<void> {
+export async function purgeDroppedIndexes(store: Store): Promise<void> {
   const numbers = await withSnapshot(store, async (snapshot) => {
     const listed: IndexNumber[] = []
     for await (const batch of snapshot.scan(catalogPartRange('garbage'), numberOfCatalogKey, { keysOnly: true })) {
@@ -33,7 +33,7 @@ async function clearIndex(store: Store, index: IndexNumber): Promise<void> {
       changes.push({ kind: 'delete', key: catalogKey('garbage', index) })
       changes.push({ kind: 'delete', key: catalogKey('progress', index) })
     }
-    await store.commit({ changes, expectations: [] })
+    await store.commit({ changes, preconditions: [] })
     if (isLast) return
   }
 }

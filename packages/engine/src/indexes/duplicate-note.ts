@@ -12,12 +12,12 @@ export function noteDuplicate(transaction: Transaction, index: IndexNumber, oid:
   transaction.put(catalogKey('progress', index), Buffer.from(JSON.stringify({ duplicate: [oid, holder] })))
 }
 
-/** Undefined where there is none; expected to be as it was read. */
+/** Undefined where there is none; required to be as it was read. */
 export async function readDuplicate(
   transaction: Transaction,
   index: IndexNumber,
 ): Promise<readonly [Oid, Oid] | undefined> {
-  const [stored] = await transaction.readAndExpect([catalogKey('progress', index)])
+  const [stored] = await transaction.readAndRequire([catalogKey('progress', index)])
   if (stored === undefined) return undefined
   return (JSON.parse(Buffer.from(stored).toString()) as { readonly duplicate: readonly [Oid, Oid] }).duplicate
 }

@@ -18,7 +18,7 @@ const oidLength = 8
 export interface IndexKey {
   readonly key: Buffer
   /** True where the key is the same for every object with these values: `absent` is then uniqueness. */
-  readonly isExclusive: boolean
+  readonly isUniqueKey: boolean
 }
 
 /** How one index sees objects of one class. */
@@ -58,11 +58,11 @@ function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacem
   assert(found !== undefined, 'a key attribute names an attribute')
   const textCharactersMax = keyAttribute.maxStoredStringLength ?? Number.POSITIVE_INFINITY
   const part = { path, format: found, name: names.join('.'), textCharactersMax, convert: undefined }
-  return isReplacement && found.becoming !== undefined ? { ...part, ...found.becoming } : part
+  return isReplacement && found.pendingType !== undefined ? { ...part, ...found.pendingType } : part
 }
 
 /** The values that the index sees, in key order. */
-export function keyValues({ parts }: IndexKeyFormat, values: readonly unknown[]): unknown[] {
+export function extractKeyValues({ parts }: IndexKeyFormat, values: readonly unknown[]): unknown[] {
   return parts.map(({ path, convert }) => {
     let value: unknown = values
     for (const position of path) value = (value as readonly unknown[])[position]
@@ -77,21 +77,21 @@ const writer = new KeyWriter()
  * 0-0-0-0 (contract 6.1.6). So two objects share an exclusive key exactly when their full values are equal.
  */
 export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[], oid: Oid): IndexKey {
-  const keyed = keyValues(format, values)
-  const isExclusive = isExclusiveKey(format, keyed)
+  const keyed = extractKeyValues(format, values)
+  const isUniqueKey = hasUniqueKey(format, keyed)
   startKey(format.index.number)
   for (let i = 0; i < keyed.length; i++) writeStoredPart(format, i, keyed[i])
-  const isCut = writer.isCut
+  const isTruncated = writer.isTruncated
   const parts = writer.to.copy()
-  const tail = isCut ? [digest(format, keyed)] : []
-  if (!isExclusive) tail.push(oidBytes(oid))
+  const tail = isTruncated ? [digest(format, keyed)] : []
+  if (!isUniqueKey) tail.push(oidBytes(oid))
   const key = tail.length === 0 ? parts : Buffer.concat([parts, ...tail])
   assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
-  return { key, isExclusive }
+  return { key, isUniqueKey }
 }
 
 /** Whether the key of these values stands for uniqueness. */
-function isExclusiveKey({ index }: IndexKeyFormat, keyed: readonly unknown[]): boolean {
+function hasUniqueKey({ index }: IndexKeyFormat, keyed: readonly unknown[]): boolean {
   return index.isUnique && !keyed.some((value) => value === null || value === noOid)
 }
 
@@ -124,8 +124,8 @@ export function keyConditionRange(format: IndexKeyFormat, { equal, lower, upper 
   for (const [i, value] of equal.entries()) writeStoredPart(format, i, value)
   const prefix = writer.to.copy()
   if (lower === undefined && upper === undefined) {
-    const isWhole = equal.length === format.parts.length && !writer.isCut
-    return { from: prefix, to: prefixEnd(prefix), isOneKey: isWhole && isExclusiveKey(format, equal) }
+    const isWhole = equal.length === format.parts.length && !writer.isTruncated
+    return { from: prefix, to: prefixEnd(prefix), isOneKey: isWhole && hasUniqueKey(format, equal) }
   }
   return {
     isOneKey: false,
@@ -142,11 +142,11 @@ export function keyConditionRange(format: IndexKeyFormat, { equal, lower, upper 
 function boundKey(format: IndexKeyFormat, equal: readonly unknown[], bound: KeyBound, isAfter: boolean): Buffer {
   startKey(format.index.number)
   for (const [i, value] of equal.entries()) writeStoredPart(format, i, value)
-  writer.isCut = false
+  writer.isTruncated = false
   writeStoredPart(format, equal.length, bound.value)
   const key = writer.to.copy()
   const isLower = isAfter !== bound.isInclusive
-  return (writer.isCut ? !isLower : isAfter) ? prefixEnd(key) : key
+  return (writer.isTruncated ? !isLower : isAfter) ? prefixEnd(key) : key
 }
 
 /** The range of all entries of an index. */
@@ -159,7 +159,7 @@ export function indexRange(index: IndexNumber): { from: Buffer; to: Buffer } {
 
 function startKey(index: IndexNumber): void {
   writer.to.reset()
-  writer.isCut = false
+  writer.isTruncated = false
   writer.to.writeByte(keySpace.index)
   writer.to.writeUint32(index)
 }

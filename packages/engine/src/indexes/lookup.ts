@@ -1,5 +1,5 @@
 /** Index entries read for queries: the OIDs of a range, and how many there are. */
-import { when } from '../store/awaitable.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, KeyRange, Snapshot } from '../store/store.ts'
 import { type Oid, oidFromBytes } from '../types/oid.ts'
 
@@ -24,12 +24,12 @@ export function readIndexOids(
 export function readIndexOidsOf(snapshot: Snapshot, keys: readonly Uint8Array[]): Awaitable<Oid[]> {
   const [key] = keys
   if (keys.length === 1 && key !== undefined) {
-    return when(
+    return mapAwaitable(
       snapshot.view(key, (value) => oidFromBytes(value, 0)),
       (oid) => (oid === undefined ? [] : [oid]),
     )
   }
-  return when(snapshot.read(keys), ({ values }) =>
+  return mapAwaitable(snapshot.read(keys), ({ values }) =>
     values.filter((value) => value !== undefined).map((value) => oidFromBytes(value, 0)),
   )
 }

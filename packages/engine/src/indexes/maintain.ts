@@ -7,7 +7,7 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { shownValue } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import { noteDuplicate } from './duplicate-note.ts'
-import { type IndexKey, type IndexKeyFormat, indexKeyFormat, keyValues, makeIndexKey } from './index-key.ts'
+import { extractKeyValues, type IndexKey, type IndexKeyFormat, indexKeyFormat, makeIndexKey } from './index-key.ts'
 
 /** An object's values before and after; undefined before it is created and after it is deleted. */
 export interface IndexedChange {
@@ -36,21 +36,21 @@ export async function maintainIndexes(transaction: Transaction, changes: readonl
   for (const [position, change] of changes.entries()) {
     for (const format of indexFormatsOf(change.format)) collect(change, format, removals, additions)
     // A key of large values is digested from all of them.
-    const breath = position === 0 ? undefined : slice.breath()
-    if (breath !== undefined) await breath
+    const pause = position === 0 ? undefined : slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   // All removals first: a unique key may move from one changed object to another.
   for (const [position, removal] of removals.entries()) {
-    if (removal.entry.isExclusive && removal.format.index.state === 'building') {
+    if (removal.entry.isUniqueKey && removal.format.index.state === 'building') {
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
-    if (isLook(position)) await slice.breath()
+    if (isLook(position)) await slice.yieldIfDue()
   }
   const left = transaction.isRetry ? await withoutTakenKeys(transaction, additions, slice) : additions
   for (const [position, { change, entry }] of left.entries()) {
-    if (entry.isExclusive) transaction.expectAbsent(entry.key)
+    if (entry.isUniqueKey) transaction.requireAbsent(entry.key)
     transaction.put(entry.key, oidBytes(change.oid))
-    if (isLook(position)) await slice.breath()
+    if (isLook(position)) await slice.yieldIfDue()
   }
 }
 
@@ -80,11 +80,11 @@ function concerns({ parts }: IndexKeyFormat, { changed }: IndexedChange): boolea
 
 /**
  * The build may not have come to this object yet, and another one may hold the key meanwhile: an entry is deleted
- * only if it holds the object's own OID. Whatever is found is expected to stay so: until the commit the other may let go of
+ * only if it holds the object's own OID. Whatever is found is required to stay so: until the commit the other may let go of
  * the key, and the build come to this object.
  */
 async function removeWhileBuilding(transaction: Transaction, { change, entry }: EntryChange): Promise<void> {
-  const [holder] = await transaction.readAndExpect([entry.key])
+  const [holder] = await transaction.readAndRequire([entry.key])
   if (holder !== undefined && oidFromBytes(holder, 0) === change.oid) transaction.delete(entry.key)
 }
 
@@ -97,7 +97,7 @@ async function withoutTakenKeys(
   additions: readonly EntryChange[],
   slice: TimeSlice,
 ): Promise<readonly EntryChange[]> {
-  const exclusive = additions.filter(({ entry }) => entry.isExclusive)
+  const exclusive = additions.filter(({ entry }) => entry.isUniqueKey)
   if (exclusive.length === 0) return additions
   const leftOut = new Set<EntryChange>()
   const holders = new Map<string, Bytes>()
@@ -105,7 +105,7 @@ async function withoutTakenKeys(
   for (let at = 0; at < exclusive.length; at += keysAtOnce) {
     const part = exclusive.slice(at, at + keysAtOnce)
     for (const value of (await transaction.read(part.map(({ entry }) => entry.key))).values) values.push(value)
-    await slice.breath()
+    await slice.yieldIfDue()
   }
   for (const [position, addition] of exclusive.entries()) {
     const text = addition.entry.key.toString('latin1')
@@ -114,7 +114,7 @@ async function withoutTakenKeys(
       holders.set(text, oidBytes(addition.change.oid))
       continue
     }
-    transaction.expectAsRead(addition.entry.key, values[position])
+    transaction.requireAsRead(addition.entry.key, values[position])
     const { index } = addition.format
     if (index.replaces === undefined) throw uniqueViolation(addition, oidFromBytes(holder, 0))
     noteDuplicate(transaction, index.number, addition.change.oid, oidFromBytes(holder, 0))
@@ -137,7 +137,7 @@ export function uniqueViolationError(
   values: readonly unknown[],
   holder: Oid,
 ): AshlarError {
-  const keyed = keyValues(format, values)
+  const keyed = extractKeyValues(format, values)
   const attributes = format.parts.map((part, position) => {
     const value = keyed[position] === null ? null : part.format.codec.toJson(keyed[position])
     return `${part.name} ${shownValue(value)}`

@@ -11,28 +11,28 @@ export interface AttributeLink {
   readonly target: Oid
 }
 
-/** In the order of the elements; expected to be the same at the commit. The owner is expected at its revision elsewhere. */
-export async function readAndExpectLinks(
+/** In the order of the elements; required to be the same at the commit. The owner is required at its revision elsewhere. */
+export async function readAndRequireLinks(
   transaction: Transaction,
   owner: Oid,
   attribute: AttributeFormat,
 ): Promise<AttributeLink[]> {
-  const entries = await readAndExpectLinkEntries(transaction, owner, attribute)
+  const entries = await readAndRequireLinkEntries(transaction, owner, attribute)
   return entries.map(({ key, value }) => {
-    return { key, target: attribute.linkForm === 'set' ? targetOfKey(key) : oidFromBytes(value, 0) }
+    return { key, target: attribute.linkStorage === 'set' ? targetOfKey(key) : oidFromBytes(value, 0) }
   })
 }
 
 /** The same as they are stored. */
-export async function readAndExpectLinkEntries(
+export async function readAndRequireLinkEntries(
   transaction: Transaction,
   owner: Oid,
-  { attribute, linkForm }: AttributeFormat,
+  { attribute, linkStorage }: AttributeFormat,
 ): Promise<readonly Entry[]> {
-  const kind = linkForm === 'set' ? linkKind.target : linkForm === 'map' ? linkKind.name : linkKind.position
+  const kind = linkStorage === 'set' ? linkKind.target : linkStorage === 'map' ? linkKind.name : linkKind.position
   const range = linkRange(owner, attribute.number, kind)
-  const entries = await transaction.readAndExpectRange(range, objectKey(owner))
+  const entries = await transaction.readAndRequireRange(range, objectKey(owner))
   // Elements of lists and sets come and go with their entries; that of a map's key changes in place.
-  if (linkForm === 'map') for (const { key, value } of entries) transaction.expectRevision(key, value)
+  if (linkStorage === 'map') for (const { key, value } of entries) transaction.requireRevision(key, value)
   return entries
 }

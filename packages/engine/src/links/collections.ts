@@ -61,7 +61,7 @@ export async function putMapEntries(
   assert(spec.logicalType === 'map', 'pairs are of a map')
   const present = await presentPairs(unit, state, attribute, action, pairs)
   // What a key holds decides about which references are checked.
-  await inSlices(present, ({ key, value }) => unit.transaction.expectRevision(key, value))
+  await inSlices(present, ({ key, value }) => unit.transaction.requireRevision(key, value))
   const owner = { oid: state.oid, attribute }
   const codec = mapKeyCodec(attribute)
   if (action === 'override') {
@@ -69,7 +69,7 @@ export async function putMapEntries(
       unit.links.removeKey(owner, entry.key, () => keyOfMapEntry(codec, entry))
     })
   }
-  unit.expectObject(state.oid)
+  unit.requireObject(state.oid)
   // Only references that change are checked: what was read can be sent back, dangling ones included.
   const known = new Map(present.map(({ key, value }) => [Buffer.from(key).toString('latin1'), oidFromBytes(value, 0)]))
   const place = placeOf(state.format, attribute)
@@ -98,7 +98,7 @@ async function presentPairs(
   if (action === 'override') return presentEntries(unit, state, attribute, linkKind.name)
   if (state.stored === undefined) return []
   const keys = pairs.map(({ key }) => mapEntryKey(state.oid, attribute, key))
-  const values = await unit.transaction.readAndExpect(keys)
+  const values = await unit.transaction.readAndRequire(keys)
   return keys.flatMap((key, position) => {
     const value = values[position]
     return value === undefined ? [] : [{ key, value }]
@@ -112,12 +112,12 @@ export function removeKeys(
   attribute: AttributeFormat,
   keys: readonly unknown[],
 ): Promise<void> {
-  unit.expectObject(state.oid)
+  unit.requireObject(state.oid)
   const owner = { oid: state.oid, attribute }
   return inSlices(keys, (key) => unit.links.removeKey(owner, mapEntryKey(state.oid, attribute, key), () => key))
 }
 
-/** What the collection holds now, expected to hold the same when the operation commits; a new object has nothing. */
+/** What the collection holds now, required to hold the same when the operation commits; a new object has nothing. */
 async function presentEntries(
   unit: UnitOfWork,
   state: ObjectState,
@@ -125,9 +125,9 @@ async function presentEntries(
   kind: number,
 ): Promise<readonly Entry[]> {
   if (state.stored === undefined) return []
-  unit.transaction.expectRevision(state.key, revisionPrefixOf(state.stored))
+  unit.transaction.requireRevision(state.key, revisionPrefixOf(state.stored))
   const range = linkRange(state.oid, attribute.attribute.number, kind)
-  return unit.transaction.readAndExpectRange(range, state.key)
+  return unit.transaction.readAndRequireRange(range, state.key)
 }
 
 /** `known`: targets that the collection held before, dangling ones perhaps: only references that change are checked. */
@@ -142,12 +142,12 @@ async function append(
   const { number } = attribute.attribute
   const { referencedClass } = referenceSpecOf(attribute)
   const owner = { oid: state.oid, attribute }
-  unit.expectObject(state.oid)
-  if (attribute.linkForm === 'list') await unit.listEnds.read([{ owner: state.oid, attribute: number }])
+  unit.requireObject(state.oid)
+  if (attribute.linkStorage === 'list') await unit.listEnds.read([{ owner: state.oid, attribute: number }])
   await inSlices(elements, async (target) => {
     if (target !== noOid && !known.has(target))
       await unit.checkReference(target, referencedClass, placeOf(state.format, attribute))
-    if (attribute.linkForm === 'set') unit.links.add(owner, target)
+    if (attribute.linkStorage === 'set') unit.links.add(owner, target)
     else {
       const position = unit.listEnds.next({ owner: state.oid, attribute: number })
       unit.links.add(owner, target, position)
@@ -162,8 +162,8 @@ async function remove(
   elements: readonly Oid[],
 ): Promise<void> {
   const owner = { oid: state.oid, attribute }
-  unit.expectObject(state.oid)
-  if (attribute.linkForm === 'set') {
+  unit.requireObject(state.oid)
+  if (attribute.linkStorage === 'set') {
     return inSlices(elements, (target) => unit.links.remove(owner, target))
   }
   const removed = new Set(elements)
@@ -181,11 +181,11 @@ async function addUnpaired(
   attribute: AttributeFormat,
   elements: readonly Oid[],
 ): Promise<void> {
-  if (attribute.linkForm === 'list' || state.stored === undefined) {
+  if (attribute.linkStorage === 'list' || state.stored === undefined) {
     return append(unit, state, attribute, elements, noTargets)
   }
   const keys = elements.map((target) => targetKey(state.oid, attribute.attribute.number, target))
-  const values = await unit.transaction.readAndExpect(keys)
+  const values = await unit.transaction.readAndRequire(keys)
   const added = elements.filter((_target, position) => values[position] === undefined)
   return append(unit, state, attribute, added, noTargets)
 }
@@ -198,7 +198,7 @@ async function overrideUnpaired(
   elements: readonly Oid[],
 ): Promise<void> {
   const owner = { oid: state.oid, attribute }
-  if (attribute.linkForm === 'set') {
+  if (attribute.linkStorage === 'set') {
     const wanted = new Set(elements)
     const present = await presentEntries(unit, state, attribute, linkKind.target)
     await inSlices(present, (entry) => {
@@ -221,7 +221,7 @@ async function overridePaired(
 ): Promise<void> {
   const owner: RelationshipEnd = { oid: state.oid, attribute }
   const wanted = [...new Set(elements)]
-  if (attribute.linkForm === 'set') {
+  if (attribute.linkStorage === 'set') {
     const present = (await presentEntries(unit, state, attribute, linkKind.target)).map(({ key }) => targetOfKey(key))
     const wantedSet = new Set(wanted)
     await removeFromMany(

@@ -19,7 +19,7 @@ import {
 
 /**
  * Takes the object out of every bidirectional link and deletes its link entries (contract 4.4.6).
- * The commit expects its entries, and what its partners hold of it or do not, as they were read: a concurrent link to it makes the
+ * The commit requires its entries, and what its partners hold of it or do not, as they were read: a concurrent link to it makes the
  * deletion run again.
  */
 export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): Promise<void> {
@@ -27,9 +27,9 @@ export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): P
     if (attribute.attribute.spec.logicalType === 'reference') await clearReference(unit, state, attribute)
   }
   if (state.format.linkAttributes.length === 0) return
-  const entries = await unit.transaction.readAndExpectRange(objectLinksRange(state.oid), state.key)
+  const entries = await unit.transaction.readAndRequireRange(objectLinksRange(state.oid), state.key)
   for (const attribute of state.format.linkAttributes) {
-    if (attribute.linkForm === 'map') continue
+    if (attribute.linkStorage === 'map') continue
     const inverse = inverseOf(attribute)
     if (inverse !== null) await leavePartners(unit, state, await targetsOf(entries, attribute), inverse)
   }
@@ -38,7 +38,7 @@ export async function deleteObjectLinks(unit: UnitOfWork, state: ObjectState): P
 
 async function targetsOf(entries: readonly Entry[], attribute: AttributeFormat): Promise<Oid[]> {
   const targets: Oid[] = []
-  const isSet = attribute.linkForm === 'set'
+  const isSet = attribute.linkStorage === 'set'
   await inSlices(entries, ({ key, value }) => {
     if (attributeOfKey(key) !== attribute.attribute.number) return
     if (isSet) targets.push(targetOfKey(key))

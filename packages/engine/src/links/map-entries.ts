@@ -39,7 +39,7 @@ export function mapEntryKey(owner: Oid, attribute: AttributeFormat, key: unknown
   writer.textBytesMax = keyBytesMax - linkHeaderBytes - keyDigestBytes
   writeOrdered(codec, key, writer)
   const name = writer.to.copy()
-  if (!writer.isCut) return nameKey(owner, attribute.attribute.number, name)
+  if (!writer.isTruncated) return nameKey(owner, attribute.attribute.number, name)
   const digest = createHash('sha256').update(encodeKey(codec, key)).digest().subarray(0, keyDigestBytes)
   return nameKey(owner, attribute.attribute.number, Buffer.concat([name, digest]))
 }
@@ -65,8 +65,8 @@ export function readMapEntries(attribute: AttributeFormat, entries: readonly Ent
   const pairs = entries.map((entry) => {
     return { target: oidFromBytes(entry.value, 0), key: keyOfMapEntry(codec, entry) }
   })
-  const mayBeCut = entries.some(({ key }) => key.length >= keyBytesMax - keyDigestBytes)
-  return mayBeCut ? pairs.sort((one, other) => compareKeys(codec, one.key, other.key)) : pairs
+  const mayBeTruncated = entries.some(({ key }) => key.length >= keyBytesMax - keyDigestBytes)
+  return mayBeTruncated ? pairs.sort((one, other) => compareKeys(codec, one.key, other.key)) : pairs
 }
 
 function compareKeys(codec: Codec, one: unknown, other: unknown): number {

@@ -24,7 +24,7 @@ export async function purgeDroppedAttributeLinks(store: Store): Promise<void> {
   const containers = await withSnapshot(store, (snapshot) => listContainers(snapshot, allClasses(garbage)))
   for (const { attribute, classes } of garbage) {
     for (const container of containers) if (classes.has(container.classNumber)) await clear(store, attribute, container)
-    await store.commit({ changes: [{ kind: 'delete', key: catalogKey('linkGarbage', attribute) }], expectations: [] })
+    await store.commit({ changes: [{ kind: 'delete', key: catalogKey('linkGarbage', attribute) }], preconditions: [] })
   }
 }
 
@@ -57,7 +57,7 @@ async function clear(store: Store, attribute: AttributeNumber, { database, conta
     const changes = keys
       .filter((key) => attributeOfKey(key) === attribute)
       .map((key): Change => ({ kind: 'delete', key }))
-    if (changes.length > 0) await store.commit({ changes, expectations: [] })
+    if (changes.length > 0) await store.commit({ changes, preconditions: [] })
     const last: Buffer | undefined = keys.at(-1)
     next = keys.length < batchEntries || last === undefined ? undefined : prefixEnd(last)
   }

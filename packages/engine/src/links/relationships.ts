@@ -10,7 +10,7 @@ import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
 import type { LinkOwner } from '../write/link-writes.ts'
-import type { ReferencePlace, UnitOfWork } from '../write/unit-of-work.ts'
+import type { ReferenceLocation, UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
 
 /** One side of a pair: an object and its attribute. */
@@ -36,7 +36,7 @@ export function inverseIn(format: ClassFormat, inverse: AttributeNumber, partner
   )
 }
 
-export function placeOf(format: ClassFormat, attribute: AttributeFormat): ReferencePlace {
+export function placeOf(format: ClassFormat, attribute: AttributeFormat): ReferenceLocation {
   return { className: format.cls.name, attributeName: attribute.attribute.name }
 }
 
@@ -49,7 +49,7 @@ export async function setReference(
 ): Promise<void> {
   const old = state.values[attribute.index] as Oid
   // That there is nothing to change is a conclusion from what it held.
-  if (old === target) return unit.expectUnchanged(state)
+  if (old === target) return unit.requireUnchanged(state)
   const inverse = inverseOf(attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
   let partner: ClassFormat | undefined
@@ -60,9 +60,9 @@ export async function setReference(
   if (old !== noOid) await clearReference(unit, state, attribute)
   if (partner === undefined) return
   setValue(state, attribute, target)
-  const far = { oid: target, attribute: partner.attribute(inverse) }
-  if (far.attribute.linkForm === undefined) await stealPartner(unit, state, attribute, far)
-  else setPosition(state, attribute, await putEntry(unit, far, state.oid))
+  const inverseEnd = { oid: target, attribute: partner.attribute(inverse) }
+  if (inverseEnd.attribute.linkStorage === undefined) await stealPartner(unit, state, attribute, inverseEnd)
+  else setPosition(state, attribute, await putEntry(unit, inverseEnd, state.oid))
 }
 
 /** Clears a to-one side and what its partner holds of it. */
@@ -84,12 +84,12 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   unit.links.remove(owner, state.oid, form === 'list' ? position : undefined)
 }
 
-/** Clears the partner's to-one side if it refers to `target`; if not, or if there is no partner, the commit expects that. */
+/** Clears the partner's to-one side if it refers to `target`; if not, or if there is no partner, the commit requires that. */
 async function clearReferenceTo(unit: UnitOfWork, oid: Oid, attribute: AttributeNumber, target: Oid): Promise<void> {
   const state = await unit.objects.load(oid)
-  if (state === undefined) return unit.expectNoObject(oid)
+  if (state === undefined) return unit.requireNoObject(oid)
   const format = inverseIn(state.format, attribute, oid)
-  if (state.values[format.index] !== target) return unit.expectUnchanged(state)
+  if (state.values[format.index] !== target) return unit.requireUnchanged(state)
   setValue(state, format, noOid)
   setPosition(state, format, undefined)
 }
@@ -110,16 +110,16 @@ async function stealPartner(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
-  far: RelationshipEnd,
+  inverseEnd: RelationshipEnd,
 ): Promise<void> {
-  const partner = await unit.objects.load(far.oid)
-  if (partner === undefined) throw unit.noSuchObject(far.oid, placeOf(state.format, attribute))
+  const partner = await unit.objects.load(inverseEnd.oid)
+  if (partner === undefined) throw unit.noSuchObject(inverseEnd.oid, placeOf(state.format, attribute))
   // Its own partner, through an attribute that is its own inverse: set already.
-  if (partner.oid === state.oid && far.attribute.index === attribute.index) return
-  const taken = partner.values[far.attribute.index] as Oid
+  if (partner.oid === state.oid && inverseEnd.attribute.index === attribute.index) return
+  const taken = partner.values[inverseEnd.attribute.index] as Oid
   if (taken !== noOid && taken !== state.oid)
     await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
-  setValue(partner, far.attribute, state.oid)
+  setValue(partner, inverseEnd.attribute, state.oid)
 }
 
 /** Adds the targets, in order, to a to-many side; those that are in it already stay where they are. */
@@ -127,7 +127,7 @@ export async function addToMany(
   unit: UnitOfWork,
   owner: RelationshipEnd,
   targets: readonly Oid[],
-  place: ReferencePlace,
+  place: ReferenceLocation,
 ): Promise<void> {
   const { referencedClass, inverseAttribute } = referenceSpecOf(owner.attribute)
   assert(inverseAttribute !== null, 'a bidirectional link has an inverse')
@@ -137,9 +137,9 @@ export async function addToMany(
     sides.push({ oid: target, attribute: format.attribute(inverseAttribute) })
   })
   if (sides.length === 0) return
-  unit.expectObject(owner.oid)
+  unit.requireObject(owner.oid)
   await unit.listEnds.read([{ owner: owner.oid, attribute: owner.attribute.attribute.number }])
-  if (sides[0]?.attribute.linkForm === undefined) await addToOneToMany(unit, owner, sides, place)
+  if (sides[0]?.attribute.linkStorage === undefined) await addToOneToMany(unit, owner, sides, place)
   else await addToManyToMany(unit, owner, sides)
 }
 
@@ -148,13 +148,13 @@ async function addToOneToMany(
   unit: UnitOfWork,
   owner: RelationshipEnd,
   targets: readonly RelationshipEnd[],
-  place: ReferencePlace,
+  place: ReferenceLocation,
 ): Promise<void> {
   await unit.objects.loadAll(targets.map(({ oid }) => oid))
   await inSlices(targets, async (target) => {
     const state = unit.objects.known(target.oid)
     if (state === undefined) throw unit.noSuchObject(target.oid, place)
-    if (state.values[target.attribute.index] === owner.oid) return unit.expectUnchanged(state)
+    if (state.values[target.attribute.index] === owner.oid) return unit.requireUnchanged(state)
     await clearReference(unit, state, target.attribute)
     setValue(state, target.attribute, owner.oid)
     setPosition(state, target.attribute, await putEntry(unit, owner, target.oid))
@@ -168,7 +168,7 @@ async function addToManyToMany(
   targets: readonly RelationshipEnd[],
 ): Promise<void> {
   const number = owner.attribute.attribute.number
-  const values = await unit.transaction.readAndExpect(targets.map(({ oid }) => targetKey(owner.oid, number, oid)))
+  const values = await unit.transaction.readAndRequire(targets.map(({ oid }) => targetKey(owner.oid, number, oid)))
   await unit.listEnds.read(targets.map(({ oid, attribute }) => ({ owner: oid, attribute: attribute.attribute.number })))
   await inSlices(targets.entries(), async ([index, target]) => {
     if (values[index] !== undefined) return
@@ -180,7 +180,7 @@ async function addToManyToMany(
   })
 }
 
-/** Removes the targets from a to-many side; those that are not in it are no error, and expected not to be. */
+/** Removes the targets from a to-many side; those that are not in it are no error, and required not to be. */
 export async function removeFromMany(unit: UnitOfWork, owner: RelationshipEnd, targets: readonly Oid[]): Promise<void> {
   const { inverseAttribute: inverse, referencedClass } = referenceSpecOf(owner.attribute)
   assert(inverse !== null, 'a bidirectional link has an inverse')
@@ -197,7 +197,7 @@ export async function removeFromMany(unit: UnitOfWork, owner: RelationshipEnd, t
   await unit.objects.loadAll(removed)
   await inSlices(removed, (oid) => {
     const state = unit.objects.known(oid)
-    return state === undefined ? unit.expectNoObject(oid) : removeToOne(unit, owner, state, inverse)
+    return state === undefined ? unit.requireNoObject(oid) : removeToOne(unit, owner, state, inverse)
   })
 }
 
@@ -207,9 +207,9 @@ async function removeToOne(
   state: ObjectState,
   inverse: AttributeNumber,
 ): Promise<void> {
-  const far = state.format.attribute(inverse)
-  if (state.values[far.index] === owner.oid) await clearReference(unit, state, far)
-  else unit.expectUnchanged(state)
+  const inverseEnd = state.format.attribute(inverse)
+  if (state.values[inverseEnd.index] === owner.oid) await clearReference(unit, state, inverseEnd)
+  else unit.requireUnchanged(state)
 }
 
 async function deletePairs(
@@ -218,7 +218,7 @@ async function deletePairs(
   targets: readonly RelationshipEnd[],
 ): Promise<void> {
   if (targets.length === 0) return
-  unit.expectObject(owner.oid)
+  unit.requireObject(owner.oid)
   const entries = targets.flatMap((target) => [pairedEntry(owner, target.oid), pairedEntry(target, owner.oid)])
   await deletePairedEntries(unit, entries)
 }
@@ -234,14 +234,14 @@ export function pairedEntry(side: RelationshipEnd, target: Oid): PairedEntry {
   return { side, target, key: targetKey(side.oid, side.attribute.attribute.number, target) }
 }
 
-/** Deletes those that there are, under what was read of them; the others are expected not to be there. */
+/** Deletes those that there are, under what was read of them; the others are required not to be there. */
 export async function deletePairedEntries(unit: UnitOfWork, entries: readonly PairedEntry[]): Promise<void> {
   const { transaction } = unit
-  const values = await transaction.readAndExpect(entries.map(({ key }) => key))
+  const values = await transaction.readAndRequire(entries.map(({ key }) => key))
   await inSlices(entries.entries(), ([i, { side, target, key }]) => {
     const position = values[i]
     if (position === undefined) return
-    const isList = side.attribute.linkForm === 'list'
+    const isList = side.attribute.linkStorage === 'list'
     if (isList) transaction.delete(key)
     unit.links.remove(side, target, isList ? position : undefined)
   })
@@ -250,7 +250,7 @@ export async function deletePairedEntries(unit: UnitOfWork, entries: readonly Pa
 /** Puts the entry of one side whose partner is to-one; returns its position where that side is a list. */
 async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<Buffer | undefined> {
   const { number } = side.attribute.attribute
-  if (side.attribute.linkForm === 'set') {
+  if (side.attribute.linkStorage === 'set') {
     unit.links.add(side, target)
     return undefined
   }
@@ -260,12 +260,12 @@ async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): P
   return position
 }
 
-/** Puts the entries of one side of an n–n pair. Expected absent by value: else a pair could be linked twice. */
+/** Puts the entries of one side of an n–n pair. Required absent by value: else a pair could be linked twice. */
 async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<void> {
   const { number } = side.attribute.attribute
   const byTarget = targetKey(side.oid, number, target)
-  unit.transaction.expectAbsent(byTarget)
-  if (side.attribute.linkForm === 'set') {
+  unit.transaction.requireAbsent(byTarget)
+  if (side.attribute.linkStorage === 'set') {
     unit.links.add(side, target)
     return
   }
@@ -286,7 +286,7 @@ export async function moveToEnd(
   if (inverse === null) return
   const isToOne = unit.linkFormOf(inverse) === undefined
   const state = isToOne ? await unit.objects.load(target) : undefined
-  if (isToOne && state === undefined) return unit.expectNoObject(target)
+  if (isToOne && state === undefined) return unit.requireNoObject(target)
   const moved = unit.listEnds.next({ owner: owner.oid, attribute: owner.attribute.attribute.number })
   unit.links.remove(owner, target, position)
   unit.links.add(owner, target, moved)
@@ -294,7 +294,7 @@ export async function moveToEnd(
     setPosition(state, inverseIn(state.format, inverse, target), moved)
   } else {
     const byTarget = targetKey(owner.oid, number, target)
-    unit.transaction.expectRevision(byTarget, position)
+    unit.transaction.requireRevision(byTarget, position)
     unit.transaction.put(byTarget, moved)
   }
 }

@@ -24,7 +24,7 @@ export async function applyChanges(
       if (applied !== undefined) await applied
     } catch (error) {
       // What was refused may be a conclusion from what the object held: a reference that it holds already is not checked.
-      unit.expectUnchanged(state)
+      unit.requireUnchanged(state)
       throw attributeError(error, state.format.cls.name, name)
     }
   }
@@ -38,7 +38,7 @@ function applyTo(
   change: ValueChange,
 ): Promise<void> | undefined {
   const { spec } = attribute.attribute
-  if (attribute.linkForm !== undefined) return applyLinks(unit, state, attribute, change)
+  if (attribute.linkStorage !== undefined) return applyLinks(unit, state, attribute, change)
   if (spec.logicalType === 'reference' && spec.inverseAttribute !== null) {
     if (change.kind !== 'set') return unreachable('a reference is set as a whole')
     return setReference(unit, state, attribute, change.value as Oid)
@@ -60,7 +60,7 @@ function applyLinks(
 ): Promise<void> {
   switch (change.kind) {
     case 'set':
-      return attribute.linkForm === 'map'
+      return attribute.linkStorage === 'map'
         ? putMapEntries(unit, state, attribute, 'override', change.value as readonly MapPair[])
         : changeElements(unit, state, attribute, 'override', change.value as readonly Oid[])
     case 'add':

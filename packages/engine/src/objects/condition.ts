@@ -1,7 +1,7 @@
 /** Entity tags of objects, and changes that depend on them (contract 4.1.13, 4.1.17, 4.1.18). */
 import { hash } from 'node:crypto'
 import { AshlarError, assert } from '../errors.ts'
-import { readAndExpectLinkEntries } from '../links/attribute-links.ts'
+import { readAndRequireLinkEntries } from '../links/attribute-links.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Entry } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
@@ -17,15 +17,15 @@ export function entityTagOf(representation: Uint8Array): string {
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 
-/** Throws ObjectNotFound, PreconditionFailed. What was looked at is expected to be the same at the commit. */
+/** Throws ObjectNotFound, PreconditionFailed. What was looked at is required to be the same at the commit. */
 export async function checkCondition(unit: UnitOfWork, oid: Oid, condition: Condition): Promise<void> {
   const { transaction } = unit
   const { stored, key, format } = await loadExisting(unit, oid)
   assert(stored !== undefined, 'the entity tag is that of an object as it is stored')
-  transaction.expectRevision(key, revisionPrefixOf(stored))
+  transaction.requireRevision(key, revisionPrefixOf(stored))
   const links = new Map<number, readonly Entry[] | Buffer>()
   for (const attribute of format.linkAttributes) {
-    const entries = await readAndExpectLinkEntries(transaction, oid, attribute)
+    const entries = await readAndRequireLinkEntries(transaction, oid, attribute)
     links.set(attribute.index, await shownLinks(attribute, entries))
   }
   const entityTag = entityTagOf(objectJson(format, oid, stored, links))

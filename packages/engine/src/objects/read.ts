@@ -6,7 +6,7 @@ import { objectKey } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { when } from '../store/awaitable.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
 import { withRest } from '../store/read-range.ts'
 import type { Awaitable, Bytes, Entry, Snapshot } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
@@ -28,7 +28,7 @@ export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Awai
     if (format.linkAttributes.length === 0) return objectJson(format, oid, record, noLinks)
     return { format, record: Buffer.from(record) }
   })
-  return when(found, (seen) => {
+  return mapAwaitable(found, (seen) => {
     if (seen === undefined) throw objectNotFound(oid)
     return Buffer.isBuffer(seen) ? seen : readWithLinks(snapshot, seen.format, oid, seen.record)
   })
@@ -68,6 +68,6 @@ export function shownLinks(
 }
 
 function shownKind(attribute: AttributeFormat): number {
-  if (attribute.linkForm === 'list') return linkKind.position
-  return attribute.linkForm === 'set' ? linkKind.target : linkKind.name
+  if (attribute.linkStorage === 'list') return linkKind.position
+  return attribute.linkStorage === 'set' ? linkKind.target : linkKind.name
 }

@@ -48,7 +48,7 @@ function writeLinksJson(json: JsonWriter, attribute: AttributeFormat, entries: r
     json.raw(entries)
     return
   }
-  if (attribute.linkForm === 'map') {
+  if (attribute.linkStorage === 'map') {
     writeMapJson(json, mapKeyCodec(attribute), readMapEntries(attribute, entries))
     return
   }
@@ -57,16 +57,16 @@ function writeLinksJson(json: JsonWriter, attribute: AttributeFormat, entries: r
   json.ascii(']')
 }
 
-function writeElementJson(json: JsonWriter, { linkForm }: AttributeFormat, position: number, entry: Entry): void {
+function writeElementJson(json: JsonWriter, { linkStorage }: AttributeFormat, position: number, entry: Entry): void {
   if (position > 0) json.ascii(',')
-  if (linkForm === 'set') writeOidJson(json, entry.key, linkHeaderBytes)
+  if (linkStorage === 'set') writeOidJson(json, entry.key, linkHeaderBytes)
   else writeOidJson(json, entry.value, 0)
 }
 
 /** The JSON text of very many links, written with turns for others in between. */
 export async function manyLinksJson(attribute: AttributeFormat, entries: readonly Entry[]): Promise<Buffer> {
   const json = new JsonWriter()
-  if (attribute.linkForm === 'map') {
+  if (attribute.linkStorage === 'map') {
     const keyCodec = mapKeyCodec(attribute)
     json.ascii('{')
     const pairs = readMapEntries(attribute, entries).entries()

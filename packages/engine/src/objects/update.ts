@@ -10,14 +10,14 @@ import type { UpdateObject } from './commands.ts'
 export async function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Promise<void> {
   const state = await loadExisting(unit, oid)
   await applyChanges(unit, state, changesOf(state.format, oid))
-  if (!isChanged(state)) unit.expectObject(oid)
+  if (!isChanged(state)) unit.requireObject(oid)
 }
 
 /** Throws ObjectNotFound. */
 export async function loadExisting(unit: UnitOfWork, oid: Oid): Promise<ObjectState> {
   const state = await unit.objects.load(oid)
   if (state === undefined) {
-    unit.expectNoObject(oid)
+    unit.requireNoObject(oid)
     throw objectNotFound(oid)
   }
   return state

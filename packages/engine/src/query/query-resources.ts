@@ -7,7 +7,7 @@ import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
 import type { Store } from '../store/store.ts'
-import type { Session } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/session.ts'
 import type { ChangeListener } from '../write/change-set.ts'
 import type { Dialect } from './language/dialect.ts'
 import type { StatementPlans } from './statement-plans.ts'
@@ -18,7 +18,7 @@ export interface QueryResources {
   readonly catalogs: CatalogCache
   readonly onChanges: ChangeListener | undefined
   readonly containers: Containers
-  readonly session: Session
+  readonly session: StoreSession
   readonly ddl: DdlExecutor
   readonly catalogWriter: CatalogWriter
   readonly receipts: Receipts

@@ -58,7 +58,7 @@ async function answer(
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
   if (classify(statements) === 'read') {
-    const options: SnapshotOptions = { purpose: 'reading', onEnded: request.onEnded }
+    const options: SnapshotOptions = { isolation: 'readOnly', onEnded: request.onEnded }
     return read(statements, texts, state, resources, rowSeparator, options)
   }
   // Once it has committed something it is not refused any more.
@@ -101,8 +101,8 @@ async function prepare(
     const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
     memory.keep(valueBytes(value.value))
     given.set(name, value)
-    const breath = slice.breath()
-    if (breath !== undefined) await breath
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   const written = { rows: 0 }
   request.onBegun?.({
@@ -119,7 +119,7 @@ async function prepare(
       text,
       dialect: request.dialect ?? dialect,
       limits,
-      facts: store.facts,
+      facts: store.capabilities,
       signal: request.signal,
       slice,
       clock: new WorkClock(limits.statementMsMax),
@@ -180,7 +180,7 @@ interface PreparedText {
 
 /**
  * The plans of the statements. What is analyzed and changes something runs in a transaction that is never committed, and that reads
- * what others would only expect: so it fails as it would if it were committed. Throws QueryError for what cannot be undone.
+ * what others would only require: so it fails as it would if it were committed. Throws QueryError for what cannot be undone.
  */
 async function explained(
   { statements, texts, state }: PreparedText,
@@ -199,7 +199,7 @@ async function explained(
       const own = { ...state, variables: new Map(state.variables) }
       return rowsOfRun(new TextRun(resources, texts, snapshot, catalog, own, undefined))
     }
-    return withSnapshot(resources.store, use, { purpose: 'reading', onEnded })
+    return withSnapshot(resources.store, use, { isolation: 'readOnly', onEnded })
   }
   checkCanBeUndone(wanted.map(withoutAnalyze), texts)
   const attempt = (transaction: Transaction, catalog: Catalog): Promise<Buffer[]> => {

@@ -111,8 +111,8 @@ export class TextRun {
     for (const [i, statement] of statements.entries()) {
       memory.holdAgain(held)
       checkText(this.texts)
-      const breath = this.texts.slice.breath()
-      if (breath !== undefined) await breath
+      const pause = this.texts.slice.yieldIfDue()
+      if (pause !== undefined) await pause
       await this.scope?.transaction.sortWrites()
       answer = await this.run(statement, i === statements.length - 1)
     }
@@ -237,7 +237,7 @@ export class TextRun {
   private context(probe = this.analysis?.current): StatementContext {
     if (this.scope === undefined) return new StatementContext(this.texts, this.snapshot, this.catalog, [], probe)
     const snapshot = this.scope.transaction.overlay()
-    return new StatementContext(this.texts, snapshot, this.catalog, this.resources.containers.known(), probe)
+    return new StatementContext(this.texts, snapshot, this.catalog, this.resources.containers.cached(), probe)
   }
 
   /** The values of nested statements come before the statement's own rows. */
@@ -371,8 +371,8 @@ export class TextRun {
     const values: unknown[] = []
     for await (const row of rows) {
       context.hold(1, elementBytes + valueBytes(row))
-      const breath = context.breathe()
-      if (breath !== undefined) await breath
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
       values.push(row)
     }
     return { type: { kind: 'collection', form: 'list', element: type }, value: values }
@@ -424,8 +424,8 @@ export class TextRun {
         await this.runBody(statement, row)
         memory.holdAgain(held)
         checkText(this.texts)
-        const breath = this.texts.slice.breath()
-        if (breath !== undefined) await breath
+        const pause = this.texts.slice.yieldIfDue()
+        if (pause !== undefined) await pause
       }
     }
     memory.keep(valueBytes(before?.value) - valueBytes(variables.get(statement.name)?.value))
@@ -468,8 +468,8 @@ export class TextRun {
     const analysis = new Analysis(slice, memory)
     await new TextRun(resources, { ...texts, slice }, snapshot, readCatalog, state, scope, analysis).runAll(statements)
     for (const analyzed of analysis.statements) {
-      const breath = slice.breath()
-      if (breath !== undefined) await breath
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
       yield describeAnalyzed(analyzed, text)
     }
   }
@@ -487,7 +487,7 @@ export class TextRun {
       turn: () => {
         checkText(texts)
         texts.memory.keep(probeBytes)
-        return texts.slice.breath()
+        return texts.slice.yieldIfDue()
       },
     }
   }

@@ -3,7 +3,7 @@
  * is replaced together with that entry, so that one which is still there is proof enough, and no reply is ever read or sent.
  */
 import { isOutOfReach } from '../errors.ts'
-import type { Bytes, Change, Expectation, ScanOptions, Store } from '../store/store.ts'
+import type { Bytes, Change, Precondition, ScanOptions, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { endedRange, lastMinute, minuteOf, msPerMinute, readEndKey, receiptGroups } from './receipt-entry.ts'
 import { systemClocks, TrustedClock } from './trusted-clock.ts'
@@ -53,8 +53,8 @@ async function remove(store: Store, ends: readonly Bytes[]): Promise<boolean> {
     const receipt = readEndKey(key)
     return [{ kind: 'delete', key }, ...(receipt === undefined ? [] : [{ kind: 'delete', key: receipt.key } as const])]
   })
-  const expectations = ends.map((key): Expectation => ({ kind: 'present', key }))
-  const { isCommitted } = await store.commit({ changes, expectations })
+  const preconditions = ends.map((key): Precondition => ({ kind: 'present', key }))
+  const { isCommitted } = await store.commit({ changes, preconditions })
   return isCommitted
 }
 

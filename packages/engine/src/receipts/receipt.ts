@@ -97,7 +97,7 @@ export class Receipt<T> {
     throw refusalOf(receipt.state, receipt.payload)
   }
 
-  /** Instead of `check`: the commit expects it. */
+  /** Instead of `check`: the commit requires it. */
   assumeAbsent(): void {
     this.replaced = undefined
   }
@@ -136,8 +136,8 @@ export class Receipt<T> {
 
   private write(transaction: Transaction, state: ReceiptState, payload: Bytes): Bytes {
     const { key, replaced } = this
-    if (replaced === undefined) transaction.expectAbsent(key)
-    else transaction.expectRevision(key, replaced.subarray(0, receiptHeadBytes))
+    if (replaced === undefined) transaction.requireAbsent(key)
+    else transaction.requireRevision(key, replaced.subarray(0, receiptHeadBytes))
     const { fingerprint } = this.once.request
     const endMinute = endMinuteOf(Date.now(), this.shared.limits.receiptMs)
     const value = encodeReceipt({ state, endMinute, fingerprint, payload })

@@ -2,7 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import { shownValue } from '../types/logical-type.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
-import type { AttributeFormat, BecomingFormat, ClassFormat, FormatSource } from './class-format.ts'
+import type { AttributeFormat, ClassFormat, FormatSource, PendingTypeFormat } from './class-format.ts'
 import { encodeValue, isSameValue } from './same-value.ts'
 import { visitValues } from './visit-values.ts'
 
@@ -10,7 +10,7 @@ import { visitValues } from './visit-values.ts'
  * What the object held already is let stay: the check of the change finds it, since it was there before. `before`: undefined for a
  * new object, in which the defaults of its types may stay. Throws ValueNotAllowed, naming class, attribute and value.
  */
-export function checkChangingValues(
+export function checkPendingTypes(
   format: ClassFormat,
   before: readonly unknown[] | undefined,
   after: readonly unknown[],
@@ -43,7 +43,7 @@ function visitMisfits(
   visit: (owner: ClassFormat, attribute: AttributeFormat, misfit: unknown) => void,
 ): void {
   visitValues(format, values, formats, (owner, attribute, value) => {
-    const becoming: BecomingFormat | undefined = attribute.becoming
+    const becoming: PendingTypeFormat | undefined = attribute.pendingType
     if (becoming === undefined || becoming.isLossAllowed || value === null) return
     for (const misfit of becoming.misfits(value)) visit(owner, attribute, misfit)
   })

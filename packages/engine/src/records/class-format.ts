@@ -6,7 +6,7 @@ import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes } from '../store/store.ts'
-import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
+import { type LinkStorage, linkStorageOf } from '../types/attribute-place.ts'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import type { Codec, CodecContext } from '../types/logical-type.ts'
@@ -27,16 +27,16 @@ export interface AttributeFormat {
   /** The format of the embedded class, for attributes that hold an embedded object. */
   readonly embedded: ClassFormat | undefined
   /** Set where the values are link entries, not part of the record. */
-  readonly linkForm: LinkForm | undefined
+  readonly linkStorage: LinkStorage | undefined
   readonly index: number
   /** `,"name":` as it stands in replies. */
   readonly jsonName: Buffer
   /** Set while the attribute's type changes. */
-  readonly becoming: BecomingFormat | undefined
+  readonly pendingType: PendingTypeFormat | undefined
 }
 
 /** What an attribute is to be, and how its present values become that. */
-export interface BecomingFormat {
+export interface PendingTypeFormat {
   readonly format: AttributeFormat
   readonly convert: (value: unknown) => unknown
   /** What would be lost of a value: the value itself, or elements of the list that it is. */
@@ -46,7 +46,7 @@ export interface BecomingFormat {
 }
 
 /** How one stored shape shows under the class as it is now. */
-interface ShapeView {
+interface ShapeDecoder {
   readonly layout: RecordLayout
   /** For each attribute of the class, its index in the stored shape; -1 where the shape does not have it. */
   readonly sources: readonly number[]
@@ -73,9 +73,9 @@ export class ClassFormat {
   /** The link attributes, in schema order: what a reply needs beside the record. */
   readonly linkAttributes: readonly AttributeFormat[]
   /** Some attribute, perhaps of an embedded object, is changing its type. */
-  readonly isChanging: boolean
+  readonly hasPendingType: boolean
   private readonly formats: FormatSource
-  private readonly views = new Map<ShapeNumber, ShapeView>()
+  private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   private readonly byNumber = new Map<AttributeNumber, AttributeFormat>()
 
   constructor(cls: SchemaClass, formats: FormatSource) {
@@ -83,10 +83,10 @@ export class ClassFormat {
     this.formats = formats
     this.attributes = cls.attributes.map((attribute, index) => formatAttribute(attribute, index, cls, formats))
     for (const attribute of this.attributes) this.byNumber.set(attribute.attribute.number, attribute)
-    this.linkAttributes = this.attributes.filter((attribute) => attribute.linkForm !== undefined)
-    this.isChanging = this.attributes.some(({ attribute, becoming }) => {
+    this.linkAttributes = this.attributes.filter((attribute) => attribute.linkStorage !== undefined)
+    this.hasPendingType = this.attributes.some(({ attribute, pendingType }) => {
       const embedded = embeddedClassOf(attribute.spec)
-      return becoming !== undefined || (embedded !== undefined && formats.byNumber(embedded).isChanging)
+      return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
@@ -107,7 +107,9 @@ export class ClassFormat {
   /** What an object has before any attribute is given. */
   defaultValues(): RecordValues {
     return {
-      values: this.attributes.map(({ codec, linkForm }) => (linkForm === undefined ? codec.defaultValue : undefined)),
+      values: this.attributes.map(({ codec, linkStorage }) =>
+        linkStorage === undefined ? codec.defaultValue : undefined,
+      ),
       positions: new Array(this.attributes.length),
     }
   }
@@ -119,8 +121,8 @@ export class ClassFormat {
     assert(end <= bytes.length, 'a body lies within its bytes')
     for (let i = 0; i < this.attributes.length; i++) {
       const source = view.sources[i] as number
-      const { codec, linkForm } = this.attributes[i] as AttributeFormat
-      if (linkForm !== undefined) continue
+      const { codec, linkStorage } = this.attributes[i] as AttributeFormat
+      if (linkStorage !== undefined) continue
       if (source < 0) {
         result.values[i] = view.absent[i]?.value
         continue
@@ -157,7 +159,7 @@ export class ClassFormat {
     for (let i = 0; i < this.attributes.length; i++) {
       const attribute = this.attributes[i] as AttributeFormat
       json.raw(attribute.jsonName)
-      if (attribute.linkForm !== undefined) {
+      if (attribute.linkStorage !== undefined) {
         writeLinks(attribute)
         continue
       }
@@ -174,7 +176,7 @@ export class ClassFormat {
     }
   }
 
-  private view(shapeNumber: ShapeNumber): ShapeView {
+  private view(shapeNumber: ShapeNumber): ShapeDecoder {
     const known = this.views.get(shapeNumber)
     if (known !== undefined) return known
     const shape = this.formats.catalog.shape(shapeNumber)
@@ -184,23 +186,23 @@ export class ClassFormat {
     return view
   }
 
-  private makeView(shape: Shape): ShapeView {
+  private makeView(shape: Shape): ShapeDecoder {
     const places = placesIn(shape)
     const sources = this.attributes.map(({ attribute }) => places.get(attribute.number) ?? -1)
     const shown = new Set(sources)
     const fields = shape.attributes.map(({ spec }, source) => {
-      if (this.cls.isReferenceable && linkFormOf(spec) !== undefined) return undefined
+      if (this.cls.isReferenceable && linkStorageOf(spec) !== undefined) return undefined
       // What embedded the objects of a class may be deleted, and that class with it.
       const codec = shown.has(source) ? codecFor(spec, this.formats) : layoutCodec(spec, this.formats)
       return { codec, hasPosition: hasPosition(spec) }
     })
-    const readers = this.attributes.map(({ attribute, linkForm }, i) => {
+    const readers = this.attributes.map(({ attribute, linkStorage }, i) => {
       const source = sources[i] as number
-      if (source < 0 || linkForm !== undefined) return undefined
+      if (source < 0 || linkStorage !== undefined) return undefined
       return storedReader(this.typesSince(shape, attribute.number), this.formats)
     })
-    const absent = this.attributes.map(({ codec, linkForm }, i): AbsentValue => {
-      if (linkForm !== undefined || (sources[i] as number) >= 0) return { value: undefined, json: nothing }
+    const absent = this.attributes.map(({ codec, linkStorage }, i): AbsentValue => {
+      if (linkStorage !== undefined || (sources[i] as number) >= 0) return { value: undefined, json: nothing }
       const value = this.defaultSince(shape, i)
       return { value, json: jsonOf(codec, value) }
     })
@@ -329,19 +331,19 @@ function formatAttribute(
     attribute,
     codec,
     embedded: attribute.spec.logicalType === 'object' ? formats.byNumber(attribute.spec.class) : undefined,
-    linkForm: cls.isReferenceable ? linkFormOf(attribute.spec) : undefined,
+    linkStorage: cls.isReferenceable ? linkStorageOf(attribute.spec) : undefined,
     index,
     jsonName: Buffer.from(`,${JSON.stringify(attribute.outputName)}:`),
-    becoming: becomingFormat(attribute, index, cls, formats),
+    pendingType: pendingTypeFormat(attribute, index, cls, formats),
   }
 }
 
-function becomingFormat(
+function pendingTypeFormat(
   attribute: ClassAttribute,
   index: number,
   cls: SchemaClass,
   formats: FormatSource,
-): BecomingFormat | undefined {
+): PendingTypeFormat | undefined {
   const { becoming, ...present } = attribute
   const conversion = becoming === undefined ? undefined : conversionFor(attribute.spec, becoming.spec)
   if (becoming === undefined || conversion === undefined) return undefined

@@ -2,7 +2,7 @@
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { assert, withoutEffect } from '../errors.ts'
 import { containerMax, databaseMax, firstContainer, firstDatabase, pageMax, slotMax } from '../limits.ts'
-import type { Awaitable, Bytes, Expectation, Snapshot, Store } from '../store/store.ts'
+import type { Awaitable, Bytes, Precondition, Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -18,7 +18,7 @@ interface ContainerRow extends Container {
   /** The page to be leased next; one past `pageMax` when the container is full. */
   readonly nextPage: number
   /** Who leases pages of it; 0: everybody. */
-  readonly lane: number
+  readonly stripe: number
   readonly stored: Bytes
 }
 
@@ -51,9 +51,9 @@ export async function listContainers(
 }
 
 /** Where containers lie on different nodes: of each class so many are open at once, each for some of the processes. */
-const lanes = 16
+const stripes = 16
 /** Of those, each process writes to so many, so that what even one process creates lies on several nodes. */
-const lanesOfProcess = 4
+const stripesOfProcess = 4
 /** What belongs together stays together, up to so many objects. */
 const objectsTogetherMax = 1_000
 
@@ -63,11 +63,11 @@ const objectsTogetherMax = 1_000
  */
 export class Containers {
   private readonly store: Store
-  /** The lanes that this process writes to. */
-  private readonly lanes: readonly number[]
+  /** The stripes that this process writes to. */
+  private readonly stripes: readonly number[]
   private turn = 0
-  private readonly turns = new WeakMap<object, { lane: number; left: number }>()
-  /** By class and lane. */
+  private readonly turns = new WeakMap<object, { stripe: number; left: number }>()
+  /** By class and stripe. */
   private readonly pages = new Map<number, OpenPage>()
   private readonly leases = new Map<number, Promise<OpenPage>>()
   /** A container belongs to one class for good, so what was read once stays true. */
@@ -76,19 +76,19 @@ export class Containers {
   /** `session`: processes with different ones write to different nodes, where the store has several. */
   constructor(store: Store, session: number) {
     this.store = store
-    this.lanes = store.facts.isDistributed ? lanesOf(session) : [0]
+    this.stripes = store.capabilities.isDistributed ? stripesOf(session) : [0]
   }
 
   /** `work`: what it creates stays together, such as a transaction. */
   allocate(classNumber: ClassNumber, work: object): Awaitable<Oid> {
-    const lane = this.laneOf(work)
-    const page = this.pages.get(pageNumber(classNumber, lane))
+    const stripe = this.stripeOf(work)
+    const page = this.pages.get(pageNumber(classNumber, stripe))
     if (page !== undefined && page.nextSlot <= slotMax) return `${page.prefix}${page.nextSlot++}` as Oid
-    return this.allocateFromNewPage(classNumber, lane)
+    return this.allocateFromNewPage(classNumber, stripe)
   }
 
   /** The containers that this process has given OIDs from, or has met. */
-  known(): Container[] {
+  cached(): Container[] {
     return [...this.classes].map(([key, classNumber]) => {
       return { database: Math.floor(key / 65_536), container: key % 65_536, classNumber }
     })
@@ -107,24 +107,24 @@ export class Containers {
     return found instanceof Promise ? found.then(remember) : remember(found)
   }
 
-  private laneOf(work: object): number {
-    const [only] = this.lanes
-    if (this.lanes.length === 1) return only as number
+  private stripeOf(work: object): number {
+    const [only] = this.stripes
+    if (this.stripes.length === 1) return only as number
     let turn = this.turns.get(work)
     if (turn === undefined || turn.left === 0) {
-      turn = { lane: this.lanes[this.turn++ % this.lanes.length] as number, left: objectsTogetherMax }
+      turn = { stripe: this.stripes[this.turn++ % this.stripes.length] as number, left: objectsTogetherMax }
       this.turns.set(work, turn)
     }
     turn.left--
-    return turn.lane
+    return turn.stripe
   }
 
-  private async allocateFromNewPage(classNumber: ClassNumber, lane: number): Promise<Oid> {
-    const name = pageNumber(classNumber, lane)
+  private async allocateFromNewPage(classNumber: ClassNumber, stripe: number): Promise<Oid> {
+    const name = pageNumber(classNumber, stripe)
     for (;;) {
       let lease = this.leases.get(name)
       if (lease === undefined) {
-        lease = this.leasePage(classNumber, lane).finally(() => this.leases.delete(name))
+        lease = this.leasePage(classNumber, stripe).finally(() => this.leases.delete(name))
         this.leases.set(name, lease)
       }
       const page = await lease
@@ -132,19 +132,19 @@ export class Containers {
     }
   }
 
-  private async leasePage(classNumber: ClassNumber, lane: number): Promise<OpenPage> {
+  private async leasePage(classNumber: ClassNumber, stripe: number): Promise<OpenPage> {
     for (;;) {
       const nextOf = (snapshot: Snapshot) => snapshot.view(nextContainerKey, (value) => Buffer.from(value))
       const find = async (snapshot: Snapshot) => {
-        const row = await this.findOpenContainer(snapshot, classNumber, lane)
+        const row = await this.findOpenContainer(snapshot, classNumber, stripe)
         return { row, next: row === undefined ? await nextOf(snapshot) : undefined }
       }
       const { row, next } = await withSnapshot(this.store, find, { isNested: true })
-      const leased = await this.commitLease(classNumber, lane, row, next)
+      const leased = await this.commitLease(classNumber, stripe, row, next)
       if (leased === undefined) continue
       const page = { prefix: `${leased.database}-${leased.container}-${leased.page}-`, nextSlot: 1 }
       this.classes.set(leased.database * 65_536 + leased.container, classNumber)
-      this.pages.set(pageNumber(classNumber, lane), page)
+      this.pages.set(pageNumber(classNumber, stripe), page)
       return page
     }
   }
@@ -152,12 +152,12 @@ export class Containers {
   /** A page whose lease may or may not have been committed is never used: nothing is lost but its slots. */
   private async commitLease(
     classNumber: ClassNumber,
-    lane: number,
+    stripe: number,
     row: ContainerRow | undefined,
     next: Buffer | undefined,
   ): Promise<{ database: number; container: number; page: number } | undefined> {
     try {
-      return row === undefined ? await this.addContainer(classNumber, lane, next) : await this.takePage(row)
+      return row === undefined ? await this.addContainer(classNumber, stripe, next) : await this.takePage(row)
     } catch (error) {
       throw withoutEffect(error)
     }
@@ -166,11 +166,11 @@ export class Containers {
   private async findOpenContainer(
     snapshot: Snapshot,
     classNumber: ClassNumber,
-    lane: number,
+    stripe: number,
   ): Promise<ContainerRow | undefined> {
     for await (const batch of snapshot.scan(allContainers, decodeRow, { reverse: true })) {
       for (const row of batch) {
-        if (row.classNumber === classNumber && row.lane === lane && row.nextPage <= pageMax) return row
+        if (row.classNumber === classNumber && row.stripe === stripe && row.nextPage <= pageMax) return row
       }
     }
     return undefined
@@ -181,8 +181,8 @@ export class Containers {
   ): Promise<{ database: number; container: number; page: number } | undefined> {
     const key = containerKey(row.database, row.container)
     const outcome = await this.store.commit({
-      changes: [{ kind: 'put', key, value: encodeRow(row.classNumber, row.nextPage + 1, row.lane) }],
-      expectations: [{ kind: 'revision', key, prefix: row.stored }],
+      changes: [{ kind: 'put', key, value: encodeRow(row.classNumber, row.nextPage + 1, row.stripe) }],
+      preconditions: [{ kind: 'revision', key, prefix: row.stored }],
     })
     return outcome.isCommitted ? { database: row.database, container: row.container, page: row.nextPage } : undefined
   }
@@ -190,7 +190,7 @@ export class Containers {
   /** `next` is the stored row of the container to be given out next. */
   private async addContainer(
     classNumber: ClassNumber,
-    lane: number,
+    stripe: number,
     next: Buffer | undefined,
   ): Promise<{ database: number; container: number; page: number } | undefined> {
     const database = next?.readUInt16BE(0) ?? firstDatabase
@@ -200,40 +200,40 @@ export class Containers {
     const isLast = container === containerMax
     following.writeUInt16BE(isLast ? database + 1 : database, 0)
     following.writeUInt16BE(isLast ? firstContainer : container + 1, 2)
-    const expected: Expectation =
+    const expected: Precondition =
       next === undefined
         ? { kind: 'absent', key: nextContainerKey }
         : { kind: 'revision', key: nextContainerKey, prefix: next }
     const outcome = await this.store.commit({
       changes: [
         { kind: 'put', key: nextContainerKey, value: following },
-        { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2, lane) },
+        { kind: 'put', key: containerKey(database, container), value: encodeRow(classNumber, 2, stripe) },
       ],
-      expectations: [expected],
+      preconditions: [expected],
     })
     return outcome.isCommitted ? { database, container, page: 1 } : undefined
   }
 }
 
 /** One number for the two. */
-function pageNumber(classNumber: ClassNumber, lane: number): number {
-  return classNumber * (lanes + 1) + lane
+function pageNumber(classNumber: ClassNumber, stripe: number): number {
+  return classNumber * (stripes + 1) + stripe
 }
 
 /** Those of the first processes are all different. */
-function lanesOf(session: number): number[] {
-  const step = lanes / lanesOfProcess
-  return Array.from({ length: lanesOfProcess }, (_, i) => 1 + ((session + i * step) % lanes))
+function stripesOf(session: number): number[] {
+  const step = stripes / stripesOfProcess
+  return Array.from({ length: stripesOfProcess }, (_, i) => 1 + ((session + i * step) % stripes))
 }
 
 const rowBytes = 8
 
-/** A lane is written where there is one only: other stores have rows without. */
-function encodeRow(classNumber: ClassNumber, nextPage: number, lane: number): Buffer {
-  const value = Buffer.alloc(lane === 0 ? rowBytes : rowBytes + 1)
+/** A stripe is written where there is one only: other stores have rows without. */
+function encodeRow(classNumber: ClassNumber, nextPage: number, stripe: number): Buffer {
+  const value = Buffer.alloc(stripe === 0 ? rowBytes : rowBytes + 1)
   value.writeUInt32BE(classNumber, 0)
   value.writeUInt32BE(nextPage, 4)
-  if (lane > 0) value.writeUInt8(lane, rowBytes)
+  if (stripe > 0) value.writeUInt8(stripe, rowBytes)
   return value
 }
 
@@ -245,7 +245,7 @@ function decodeRow(key: Bytes, value: Bytes): ContainerRow {
     container: keyBytes.readUInt16BE(3),
     classNumber: readClassNumber(stored),
     nextPage: stored.readUInt32BE(4),
-    lane: stored.length > rowBytes ? stored.readUInt8(rowBytes) : 0,
+    stripe: stored.length > rowBytes ? stored.readUInt8(rowBytes) : 0,
     stored,
   }
 }

@@ -9,19 +9,19 @@ import { containerExtent, nextContainerKey, oidOfObjectKey } from './object-key.
 import { revisionPrefixOf } from './record-format.ts'
 
 /**
- * Expects the objects to be as they were read, and no others to be added. Lends the record of each to `use`, and gives in parts what that
+ * Requires the objects to be as they were read, and no others to be added. Lends the record of each to `use`, and gives in parts what that
  * gives: records themselves are not held. `young`: containers that may be younger than
- * the transaction's snapshot; `guard`: see `Expectation`. Throws LimitExceeded for more than `objectsMax`.
+ * the transaction's snapshot; `rangeLockKey`: see `Precondition`. Throws LimitExceeded for more than `objectsMax`.
  */
-export async function* readAndExpectObjects<T>(
+export async function* readAndRequireObjects<T>(
   transaction: Transaction,
   classes: ReadonlySet<ClassNumber>,
   young: readonly Container[],
-  guard: Uint8Array,
+  rangeLockKey: Uint8Array,
   objectsMax: number,
   use: (oid: Oid, record: Bytes) => T,
 ): AsyncGenerator<readonly T[]> {
-  await expectNoNewContainers(transaction)
+  await requireNoNewContainers(transaction)
   let count = 0
   const expected = (key: Bytes, record: Bytes): T => {
     if (++count > objectsMax) {
@@ -30,11 +30,11 @@ export async function* readAndExpectObjects<T>(
         `More than ${objectsMax} objects would have to be looked at within one transaction (transactionIndexObjectsMax).`,
       )
     }
-    transaction.expectRevision(Buffer.from(key), Buffer.from(revisionPrefixOf(record)))
+    transaction.requireRevision(Buffer.from(key), Buffer.from(revisionPrefixOf(record)))
     return use(oidOfObjectKey(key), record)
   }
   for (const { database, container } of await listContainers(transaction.overlay(), classes, young)) {
-    yield* transaction.scanAndExpectRange(containerExtent(database, container), guard, expected)
+    yield* transaction.scanAndRequireRange(containerExtent(database, container), rangeLockKey, expected)
   }
 }
 
@@ -43,7 +43,7 @@ export async function hasObjects(
   transaction: Transaction,
   classes: ReadonlySet<ClassNumber>,
   young: readonly Container[],
-  guard: Uint8Array,
+  rangeLockKey: Uint8Array,
 ): Promise<boolean> {
   const extents = (await listContainers(transaction.overlay(), classes, young)).map(({ database, container }) => {
     return containerExtent(database, container)
@@ -52,15 +52,15 @@ export async function hasObjects(
     const { ranges } = await transaction.read([], [{ ...extent, limit: 1 }])
     if (ranges[0]?.length !== 0) return true
   }
-  await expectNoNewContainers(transaction)
-  for (const extent of extents) await transaction.readAndExpectRange(extent, guard)
+  await requireNoNewContainers(transaction)
+  for (const extent of extents) await transaction.readAndRequireRange(extent, rangeLockKey)
   return false
 }
 
 /** The objects of a container that is added would be missed. */
-async function expectNoNewContainers(transaction: Transaction): Promise<void> {
+async function requireNoNewContainers(transaction: Transaction): Promise<void> {
   const { values } = await transaction.read([nextContainerKey])
   const [next] = values
-  if (next === undefined) transaction.expectAbsent(nextContainerKey)
-  else transaction.expectRevision(nextContainerKey, next)
+  if (next === undefined) transaction.requireAbsent(nextContainerKey)
+  else transaction.requireRevision(nextContainerKey, next)
 }

@@ -4,14 +4,14 @@ import { readUint32 } from '../bytes/read-number.ts'
 import { AshlarError } from '../errors.ts'
 import { recordBytesMax } from '../limits.ts'
 import type { Bytes } from '../store/store.ts'
-import { stampBytes } from '../transaction/session.ts'
+import { commitIdBytes } from '../transaction/session.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import type { ClassFormat } from './class-format.ts'
 import type { RecordValues } from './record-values.ts'
 
 const shapeBytes = 4
-/** What a record begins with: its shape number and its revision, together the text of an expectation. */
-export const recordHeaderBytes = shapeBytes + stampBytes
+/** What a record begins with: its shape number and its revision, together the text of a precondition. */
+export const recordHeaderBytes = shapeBytes + commitIdBytes
 
 export function shapeNumberOf(record: Bytes): ShapeNumber {
   return readUint32(record, 0) as ShapeNumber
@@ -23,11 +23,11 @@ export function revisionPrefixOf(record: Bytes): Bytes {
 
 const writer = new ByteWriter(4_096)
 
-/** A record in the class's present shape. `stamp` is the revision: the stamp of the commit that writes it. Throws LimitExceeded. */
-export function encodeRecord(format: ClassFormat, stamp: Bytes, content: RecordValues): Buffer {
+/** A record in the class's present shape. `commitId` is the revision: the ID of the commit that writes it. Throws LimitExceeded. */
+export function encodeRecord(format: ClassFormat, commitId: Bytes, content: RecordValues): Buffer {
   writer.reset()
   writer.writeUint32(format.cls.shape.number)
-  writer.writeBytes(stamp)
+  writer.writeBytes(commitId)
   format.layout.encode(writer, content.values, content.positions)
   if (writer.length > recordBytesMax) throw tooLarge(format, writer.length)
   return writer.copy()

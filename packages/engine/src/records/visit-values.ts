@@ -9,7 +9,7 @@ export function visitValues(
   visit: (owner: ClassFormat, attribute: AttributeFormat, value: unknown) => void,
 ): void {
   for (const attribute of format.attributes) {
-    if (attribute.linkForm !== undefined) continue
+    if (attribute.linkStorage !== undefined) continue
     const value = values[attribute.index]
     visit(format, attribute, value)
     const { spec } = attribute.attribute
@@ -31,7 +31,7 @@ export function mapValues(
 ): unknown[] {
   const mapped = [...values]
   for (const attribute of format.attributes) {
-    if (attribute.linkForm !== undefined) continue
+    if (attribute.linkStorage !== undefined) continue
     const { spec } = attribute.attribute
     const value = values[attribute.index]
     const embedded = embeddedClassOf(spec)

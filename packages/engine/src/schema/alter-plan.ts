@@ -61,7 +61,7 @@ export interface TransactionalAlter extends PreparedAlter {
 export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 
 /**
- * The plan is valid as long as the catalog is unchanged; whoever carries it out makes the commit expect the catalog's version.
+ * The plan is valid as long as the catalog is unchanged; whoever carries it out makes the commit require the catalog's version.
  * Throws ClassNotFound, ClassIsInternal, and what `alterClass` throws.
  */
 export function planAlter(

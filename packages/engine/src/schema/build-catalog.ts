@@ -26,7 +26,7 @@ export function emptyCatalogState(): CatalogState {
 
 const digits = /^\d{1,15}$/
 
-/** `version`: the stamp under which the state was committed. */
+/** `version`: the commit ID under which the state was committed. */
 export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog {
   const shapes = new Map<ShapeNumber, Shape>(state.shapes.map((shape) => [shape.number, shape]))
   const byNumber = linkClasses(state, shapes)

@@ -44,7 +44,7 @@ export interface SchemaClass {
 }
 
 export interface Catalog {
-  /** The stamp under which this version was committed. */
+  /** The commit ID under which this version was committed. */
   readonly version: Uint8Array
   readonly state: CatalogState
   /** Classes that are not deleted, by class number. */

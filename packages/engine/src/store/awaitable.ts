@@ -2,6 +2,6 @@
 import type { Awaitable } from './store.ts'
 
 /** `next` of the value, at once if it is there. */
-export function when<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
+export function mapAwaitable<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return value instanceof Promise ? value.then(next) : next(value)
 }

@@ -1,26 +1,26 @@
 /** What every driver demands of a commit before it looks at it: keys and values within the limits of the store. */
 import { unreachable } from '../errors.ts'
-import type { Bytes, Change, Commit, Expectation, StoreFacts } from './store.ts'
+import type { Bytes, Change, Commit, Precondition, StoreCapabilities } from './store.ts'
 import { inSlices, type TimeSlice } from './time-slice.ts'
 
-export type Limits = Pick<StoreFacts, 'keyBytesMax' | 'valueBytesMax'>
+export type Limits = Pick<StoreCapabilities, 'keyBytesMax' | 'valueBytesMax'>
 
 /** Bytes of keys and values that the commit writes. Throws when one is out of bounds: our own fault, never a client's. */
-export function checkedCommitBytes({ changes, expectations }: Commit, limits: Limits): number {
+export function checkedCommitBytes({ changes, preconditions }: Commit, limits: Limits): number {
   let bytes = 0
   for (const change of changes) bytes += checkedChangeBytes(change, limits)
-  for (const expectation of expectations) checkExpectation(expectation, limits)
+  for (const precondition of preconditions) checkPrecondition(precondition, limits)
   return bytes
 }
 
 /** The check alone, of a commit with very many changes, with turns for others in between. */
 export async function checkInSlices(
-  { changes, expectations }: Commit,
+  { changes, preconditions }: Commit,
   limits: Limits,
   slice: TimeSlice,
 ): Promise<void> {
   await inSlices(changes, (change) => checkedChangeBytes(change, limits), slice)
-  await inSlices(expectations, (expectation) => checkExpectation(expectation, limits), slice)
+  await inSlices(preconditions, (precondition) => checkPrecondition(precondition, limits), slice)
 }
 
 function checkedChangeBytes(change: Change, limits: Limits): number {
@@ -31,9 +31,9 @@ function checkedChangeBytes(change: Change, limits: Limits): number {
   return change.key.length + length
 }
 
-function checkExpectation(expectation: Expectation, limits: Limits): void {
-  if (expectation.kind !== 'range') checkKey(expectation.key, limits)
-  else checkKey(expectation.guard, limits)
+function checkPrecondition(precondition: Precondition, limits: Limits): void {
+  if (precondition.kind !== 'range') checkKey(precondition.key, limits)
+  else checkKey(precondition.rangeLockKey, limits)
 }
 
 function checkKey(key: Bytes, limits: Limits): void {

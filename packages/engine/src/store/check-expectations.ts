@@ -1,5 +1,5 @@
-/** Decides whether the expectations of a commit hold: one definition for every driver that checks in this process. */
-import type { Bytes, Expectation, KeyRange } from './store.ts'
+/** Decides whether the preconditions of a commit hold: one definition for every driver that checks in this process. */
+import type { Bytes, KeyRange, Precondition } from './store.ts'
 
 /** The store as it stands just before a commit is applied. */
 export interface CurrentState {
@@ -9,24 +9,27 @@ export interface CurrentState {
   keys(range: KeyRange, limit: number): Iterable<Bytes>
 }
 
-/** The first expectation that does not hold, as the very object given; undefined when all hold. */
-export function failedExpectation(expectations: readonly Expectation[], state: CurrentState): Expectation | undefined {
-  for (const expectation of expectations) if (!holds(expectation, state)) return expectation
+/** The first precondition that does not hold, as the very object given; undefined when all hold. */
+export function failedPrecondition(
+  preconditions: readonly Precondition[],
+  state: CurrentState,
+): Precondition | undefined {
+  for (const precondition of preconditions) if (!holds(precondition, state)) return precondition
   return undefined
 }
 
-function holds(expectation: Expectation, state: CurrentState): boolean {
-  switch (expectation.kind) {
+function holds(precondition: Precondition, state: CurrentState): boolean {
+  switch (precondition.kind) {
     case 'absent':
-      return state.get(expectation.key) === undefined
+      return state.get(precondition.key) === undefined
     case 'present':
-      return state.get(expectation.key) !== undefined
+      return state.get(precondition.key) !== undefined
     case 'revision': {
-      const value = state.get(expectation.key)
-      return value !== undefined && beginsWith(value, expectation.prefix)
+      const value = state.get(precondition.key)
+      return value !== undefined && beginsWith(value, precondition.prefix)
     }
     case 'range':
-      return rangeHolds(expectation.range, expectation.holds, state)
+      return rangeHolds(precondition.range, precondition.keys, state)
   }
 }
 
@@ -36,7 +39,7 @@ function beginsWith(value: Bytes, prefix: Bytes): boolean {
 
 function rangeHolds(range: KeyRange, expected: readonly Bytes[], state: CurrentState): boolean {
   let position = 0
-  // One more than expected is asked for, so that a key too many is seen.
+  // One more than required is asked for, so that a key too many is seen.
   for (const key of state.keys(range, expected.length + 1)) {
     const wanted = expected[position]
     if (wanted === undefined || Buffer.compare(key, wanted) !== 0) return false

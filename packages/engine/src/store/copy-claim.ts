@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto'
 import { soleKey } from '../bytes/key-layout.ts'
 import { formatVersionKey } from './storage-format.ts'
-import type { Bytes, Change, Expectation, Snapshot, Store } from './store.ts'
+import type { Bytes, Change, Precondition, Snapshot, Store } from './store.ts'
 
 const unfinishedKey = soleKey('unfinishedCopy')
 
 /** The value, as JSON. Earlier builds wrote the last key copied alone. */
 interface CopyMark {
-  /** `StoreFacts.location`, which names no user. */
+  /** `StoreCapabilities.location`, which names no user. */
   readonly source?: string
   /** Of the process that goes on with the copy. */
   readonly owner?: string
@@ -20,7 +20,7 @@ interface CopyMark {
 export async function refuseUnfinishedCopy(store: Store): Promise<void> {
   const snapshot = await store.snapshot()
   try {
-    await refuseUnfinishedIn(snapshot, store.facts.location)
+    await refuseUnfinishedIn(snapshot, store.capabilities.location)
   } finally {
     snapshot.release()
   }
@@ -41,7 +41,7 @@ export async function unfinishedCopyProblem(snapshot: Snapshot, location: string
   return `${what} into the store ${location} is not finished; start that copy again.`
 }
 
-/** All that a copy writes, it writes by its claim: each commit expects that no other copy has taken over the target since. */
+/** All that a copy writes, it writes by its claim: each commit requires that no other copy has taken over the target since. */
 export class CopyClaim {
   readonly isResumed: boolean
   /** The last key that an earlier run has copied. */
@@ -68,7 +68,7 @@ export class CopyClaim {
     const found = stored === undefined ? undefined : markFrom(stored)
     if (found?.source !== undefined && found.source !== source) {
       throw new Error(
-        `The store ${target.facts.location} holds an unfinished copy of ${found.source}; start that copy again, or copy into an empty store.`,
+        `The store ${target.capabilities.location} holds an unfinished copy of ${found.source}; start that copy again, or copy into an empty store.`,
       )
     }
     const claim = new CopyClaim(
@@ -80,11 +80,11 @@ export class CopyClaim {
     if (stored === undefined && format !== undefined)
       changes.push({ kind: 'put', key: formatVersionKey, value: format })
     // A server may open the empty store at the same moment, and another copy may begin.
-    const expectations: Expectation[] =
+    const preconditions: Precondition[] =
       stored === undefined
         ? [unfinishedKey, formatVersionKey].map((key) => ({ kind: 'absent', key }))
         : [isStill(stored)]
-    if ((await target.commit({ changes, expectations })).isCommitted) return claim
+    if ((await target.commit({ changes, preconditions })).isCommitted) return claim
     throw stored === undefined ? holdsSomething(target) : takenOver(target)
   }
 
@@ -104,7 +104,7 @@ export class CopyClaim {
   }
 
   private async commitAs(changes: readonly Change[]): Promise<void> {
-    const { isCommitted } = await this.target.commit({ changes, expectations: [isStill(this.stored)] })
+    const { isCommitted } = await this.target.commit({ changes, preconditions: [isStill(this.stored)] })
     if (!isCommitted) throw takenOver(this.target)
   }
 }
@@ -130,15 +130,15 @@ function encodeMark(mark: CopyMark): Buffer {
   return Buffer.from(JSON.stringify(mark))
 }
 
-function isStill(stored: Buffer): Expectation {
+function isStill(stored: Buffer): Precondition {
   if (stored.length === 0) return { kind: 'present', key: unfinishedKey }
   return { kind: 'revision', key: unfinishedKey, prefix: stored }
 }
 
-function holdsSomething({ facts }: Store): Error {
-  return new Error(`The store ${facts.location} is not empty; copy into an empty store.`)
+function holdsSomething({ capabilities }: Store): Error {
+  return new Error(`The store ${capabilities.location} is not empty; copy into an empty store.`)
 }
 
-function takenOver({ facts }: Store): Error {
-  return new Error(`Another copy into the store ${facts.location} has begun; this one has stopped.`)
+function takenOver({ capabilities }: Store): Error {
+  return new Error(`Another copy into the store ${capabilities.location} has begun; this one has stopped.`)
 }

@@ -7,7 +7,7 @@ import type { Bytes, Change, Entry, Snapshot, Store } from './store.ts'
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576
-/** A source whose snapshots are not whole, and that is written to meanwhile, is caught up with so often. */
+/** A source whose snapshots are not consistent, and that is written to meanwhile, is caught up with so often. */
 const roundsMax = 5
 
 export interface CopyOptions {
@@ -28,16 +28,18 @@ export interface CopyReport {
 
 /**
  * The target becomes what the source was at one moment after the call, whoever writes to it meanwhile. Throws an `Error` for the operator
- * when the source holds nothing, keeps changing on a store whose snapshots are not whole, is an unfinished copy itself or has a format that this
+ * when the source holds nothing, keeps changing on a store whose snapshots are not consistent, is an unfinished copy itself or has a format that this
  * program does not know, or when the target holds something else or another copy goes on with it. A source without a format version gets
  * one in the copy. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
  */
 export async function copyStore(source: Store, target: Store, options: CopyOptions = {}): Promise<CopyReport> {
   await refuseUnfinishedCopy(source)
-  if (await isEmpty(source)) throw new Error(`The store ${source.facts.location} holds nothing to copy.`)
+  if (await isEmpty(source)) throw new Error(`The store ${source.capabilities.location} holds nothing to copy.`)
   const version = await formatOfCopy(source)
-  const claimed = (): Promise<CopyClaim> => CopyClaim.take(target, source.facts.location, encodeFormatVersion(version))
-  if (!source.facts.snapshotsAreWhole) return copyUntilSame({ source, target, version }, await claimed(), options)
+  const claimed = (): Promise<CopyClaim> =>
+    CopyClaim.take(target, source.capabilities.location, encodeFormatVersion(version))
+  if (!source.capabilities.hasConsistentSnapshots)
+    return copyUntilSame({ source, target, version }, await claimed(), options)
   const moment = await source.snapshot()
   try {
     // The moment of a snapshot is fixed at the latest by its first read.
@@ -66,7 +68,7 @@ async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOpti
     return { ...report, isResumed }
   }
   throw new Error(
-    `The store ${source.facts.location} keeps changing while it is copied; stop the processes that write to it, and start the copy again.`,
+    `The store ${source.capabilities.location} keeps changing while it is copied; stop the processes that write to it, and start the copy again.`,
   )
 }
 

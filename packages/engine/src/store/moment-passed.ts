@@ -1,5 +1,5 @@
 /** Thrown by a snapshot opened with `first` keys when they have changed before anything else was read: to be begun anew. */
-export class MomentPassed extends Error {
+export class SnapshotInvalidated extends Error {
   constructor() {
     super('What was read first has changed since; the snapshot shows two moments and must be opened again.')
   }

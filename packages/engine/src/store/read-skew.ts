@@ -3,7 +3,7 @@ import { AshlarError } from '../errors.ts'
 
 /**
  * Two reads of one snapshot contradict each other, such as a record and a catalog that does not know its shape. If the snapshot may show two
- * keys as of two points in time (`StoreFacts.snapshotsAreWhole`), that is read skew, and `with-snapshot.ts` sees to it that what was
+ * keys as of two points in time (`StoreCapabilities.hasConsistentSnapshots`), that is read skew, and `with-snapshot.ts` sees to it that what was
  * concluded is read again. Otherwise what is stored is damaged, and so says the error: no client sees it for read skew. It is not for
  * promises that we make ourselves, which `assert` is for.
  */

@@ -1,11 +1,11 @@
 /** Scans of several ranges: one after the other, or some at a time where each page is a trip to one of several nodes. */
-import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreFacts } from './store.ts'
+import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from './store.ts'
 
 /** So many at a time; each holds a batch. */
 const scansMax = 4
 
 /** How many ranges are worth scanning at a time. */
-export function scansAtOnce({ isDistributed }: StoreFacts): number {
+export function scansAtOnce({ isDistributed }: StoreCapabilities): number {
   return isDistributed ? scansMax : 1
 }
 

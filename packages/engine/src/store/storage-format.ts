@@ -1,8 +1,8 @@
 /** The version of the storage format: what every store says of itself, and what is done with a store of another version. */
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import { type AshlarError, assert, lastingFailure } from '../errors.ts'
-import type { Bytes, Change, Commit, Expectation, Snapshot, Store } from './store.ts'
+import { type AshlarError, assert, fatalFailure } from '../errors.ts'
+import type { Bytes, Change, Commit, Precondition, Snapshot, Store } from './store.ts'
 
 /**
  * What keys and values mean. How a driver keeps them (files, tables, checksums) is its own: it tells layouts apart before a key
@@ -64,22 +64,22 @@ export function decodeFormatVersion(value: Bytes): number {
 
 /**
  * Gives an empty store its version, and refuses one that this program cannot read: nothing is written to it. Whoever writes to it before it
- * is migrated expects what this returns, and claims it again where that fails. Throws an `Error` for the operator.
+ * is migrated requires what this returns, and claims it again where that fails. Throws an `Error` for the operator.
  */
-export async function claimFormat(store: Store, { version, migrations }: StorageFormat): Promise<Expectation> {
+export async function claimFormat(store: Store, { version, migrations }: StorageFormat): Promise<Precondition> {
   for (;;) {
     const { stored, isEmpty } = await storedVersion(store)
     if (stored !== undefined) {
       if (stored > version) throw new Error(newerSentence(store, stored, version))
       const oldest = version - migrations.length
       if (stored < oldest) throw new Error(copySentence(store, `has storage format ${stored}`))
-      return formatExpectation(stored)
+      return formatPrecondition(stored)
     }
     if (!isEmpty) throw new Error(copySentence(store, 'was made before stores had a format version'))
     await store.commit({
       changes: [{ kind: 'put', key: formatVersionKey, value: encodeFormatVersion(version) }],
       // A copy that begins at the same moment may be first.
-      expectations: [
+      preconditions: [
         { kind: 'absent', key: formatVersionKey },
         { kind: 'absent', key: unfinishedCopyKey },
       ],
@@ -101,11 +101,11 @@ export async function formatOfCopy(source: Store): Promise<number> {
 /**
  * Brings a claimed store to the version of `format`; a migration that was stopped goes on where it was. The first commit raises the
  * version of the format and that of the catalog: whoever serves the store in its earlier format writes nothing from then on
- * (see `guardFormat`). `nextStamp`: for the version of the catalog.
+ * (see `guardFormat`). `nextCommitId`: for the version of the catalog.
  */
-export async function migrateStore(store: Store, format: StorageFormat, nextStamp: () => Bytes): Promise<void> {
+export async function migrateStore(store: Store, format: StorageFormat, nextCommitId: () => Bytes): Promise<void> {
   if (await isMigrated(store, format)) return
-  while ((await migrateFurther(store, format, nextStamp)) !== 'done');
+  while ((await migrateFurther(store, format, nextCommitId)) !== 'done');
 }
 
 /**
@@ -123,8 +123,12 @@ async function isMigrated(store: Store, { version }: StorageFormat): Promise<boo
 }
 
 /** One commit; where another process was first, it is made by what that one has left. */
-async function migrateFurther(store: Store, format: StorageFormat, nextStamp: () => Bytes): Promise<'done' | 'more'> {
-  const commit = await nextOfMigration(store, format, nextStamp)
+async function migrateFurther(
+  store: Store,
+  format: StorageFormat,
+  nextCommitId: () => Bytes,
+): Promise<'done' | 'more'> {
+  const commit = await nextOfMigration(store, format, nextCommitId)
   if (commit === undefined) return 'done'
   await store.commit(commit)
   return 'more'
@@ -134,9 +138,9 @@ async function migrateFurther(store: Store, format: StorageFormat, nextStamp: ()
 async function nextOfMigration(
   store: Store,
   format: StorageFormat,
-  nextStamp: () => Bytes,
+  nextCommitId: () => Bytes,
 ): Promise<Commit | undefined> {
-  const snapshot = await store.snapshot({ purpose: 'whole' })
+  const snapshot = await store.snapshot({ isolation: 'consistent' })
   try {
     const [version, stored, catalogVersion] = (await snapshot.read([formatVersionKey, migrationKey, catalogVersionKey]))
       .values
@@ -144,7 +148,7 @@ async function nextOfMigration(
     const present = decodeFormatVersion(version)
     if (present > format.version) throw new Error(newerSentence(store, present, format.version))
     if (stored === undefined) {
-      return present === format.version ? undefined : beginning(version, catalogVersion, present + 1, nextStamp())
+      return present === format.version ? undefined : beginning(version, catalogVersion, present + 1, nextCommitId())
     }
     const state = JSON.parse(Buffer.from(stored).toString()) as MigrationState
     const { changes, reached } = await migrationTo(format, state.to).step(snapshot, state.reached)
@@ -153,8 +157,8 @@ async function nextOfMigration(
         ? { kind: 'delete', key: migrationKey }
         : { kind: 'put', key: migrationKey, value: encodeState({ to: state.to, reached }) }
     // Each state differs from the one before, so that of several processes one makes the step.
-    const expectations: Expectation[] = [{ kind: 'revision', key: migrationKey, prefix: stored }]
-    return { changes: [...changes, left], expectations }
+    const preconditions: Precondition[] = [{ kind: 'revision', key: migrationKey, prefix: stored }]
+    return { changes: [...changes, left], preconditions }
   } finally {
     snapshot.release()
   }
@@ -164,20 +168,20 @@ function beginning(
   version: Bytes,
   catalogVersion: Bytes | undefined,
   to: number,
-  stamp: Bytes,
-): { changes: Change[]; expectations: Expectation[] } {
+  commitId: Bytes,
+): { changes: Change[]; preconditions: Precondition[] } {
   const changes: Change[] = [
     { kind: 'put', key: formatVersionKey, value: encodeFormatVersion(to) },
     { kind: 'put', key: migrationKey, value: encodeState({ to }) },
   ]
-  const expectations: Expectation[] = [{ kind: 'revision', key: formatVersionKey, prefix: version }]
+  const preconditions: Precondition[] = [{ kind: 'revision', key: formatVersionKey, prefix: version }]
   if (catalogVersion === undefined) {
-    expectations.push({ kind: 'absent', key: catalogVersionKey })
+    preconditions.push({ kind: 'absent', key: catalogVersionKey })
   } else {
-    changes.push({ kind: 'put', key: catalogVersionKey, value: stamp })
-    expectations.push({ kind: 'revision', key: catalogVersionKey, prefix: catalogVersion })
+    changes.push({ kind: 'put', key: catalogVersionKey, value: commitId })
+    preconditions.push({ kind: 'revision', key: catalogVersionKey, prefix: catalogVersion })
   }
-  return { changes, expectations }
+  return { changes, preconditions }
 }
 
 function encodeState(state: MigrationState): Buffer {
@@ -193,19 +197,17 @@ function migrationTo({ migrations }: StorageFormat, to: number): Migration {
 /** A process that has opened the store meets another version than its own: thrown to its clients, and told to its operator. */
 export function formatChanged(found: number | undefined, version: number): AshlarError {
   const now = found === undefined ? 'has no storage format any more' : `has storage format ${found} now`
-  return lastingFailure(
-    `The database ${now}, and this server reads format ${version}: it no longer serves the database.`,
-  )
+  return fatalFailure(`The database ${now}, and this server reads format ${version}: it no longer serves the database.`)
 }
 
 /**
- * The store for a process that has claimed it: a commit that does not expect the version of the catalog, which every migration
- * raises, expects the version of the format. Commits throw StoreUnavailable once that is another.
+ * The store for a process that has claimed it: a commit that does not require the version of the catalog, which every migration
+ * raises, requires the version of the format. Commits throw StoreUnavailable once that is another.
  */
 export function guardFormat(store: Store, version: number): Store {
-  const isFormat = formatExpectation(version)
+  const isFormat = formatPrecondition(version)
   return {
-    facts: store.facts,
+    capabilities: store.capabilities,
     snapshot: (options) => store.snapshot(options),
     stats: () => store.stats(),
     endOldSnapshots: (limits) => store.endOldSnapshots?.(limits),
@@ -217,8 +219,8 @@ export function guardFormat(store: Store, version: number): Store {
     nameEntriesBy: (nameOf) => store.nameEntriesBy?.(nameOf),
     close: () => store.close(),
     async commit(commit) {
-      if (commit.expectations.some(isOfCatalogVersion)) return store.commit(commit)
-      const guarded = { changes: commit.changes, expectations: [...commit.expectations, isFormat] }
+      if (commit.preconditions.some(isOfCatalogVersion)) return store.commit(commit)
+      const guarded = { changes: commit.changes, preconditions: [...commit.preconditions, isFormat] }
       for (;;) {
         const outcome = await store.commit(guarded)
         if (outcome.isCommitted || outcome.failed !== isFormat) return outcome
@@ -229,12 +231,12 @@ export function guardFormat(store: Store, version: number): Store {
   }
 }
 
-function formatExpectation(version: number): Expectation {
+function formatPrecondition(version: number): Precondition {
   return { kind: 'revision', key: formatVersionKey, prefix: encodeFormatVersion(version) }
 }
 
-function isOfCatalogVersion(expectation: Expectation): boolean {
-  return expectation.kind === 'revision' && Buffer.compare(expectation.key, catalogVersionKey) === 0
+function isOfCatalogVersion(precondition: Precondition): boolean {
+  return precondition.kind === 'revision' && Buffer.compare(precondition.key, catalogVersionKey) === 0
 }
 
 async function storedVersion(store: Store): Promise<{ stored: number | undefined; isEmpty: boolean }> {
@@ -249,14 +251,14 @@ async function storedVersion(store: Store): Promise<{ stored: number | undefined
   }
 }
 
-function newerSentence({ facts }: Store, found: number, version: number): string {
-  return `The store ${facts.location} has storage format ${found}, and this program reads formats up to ${version}: use the version of Ashlar that wrote it, or a newer one.`
+function newerSentence({ capabilities }: Store, found: number, version: number): string {
+  return `The store ${capabilities.location} has storage format ${found}, and this program reads formats up to ${version}: use the version of Ashlar that wrote it, or a newer one.`
 }
 
 /** `what`: what is the matter with the store. */
-function copySentence({ facts }: Store, what: string): string {
-  const address = facts.kind === 'lmdb' ? `lmdb:${facts.location}` : facts.location
-  return `The store ${facts.location} ${what}; bring it over to this version with: ${copyCommand(address)}`
+function copySentence({ capabilities }: Store, what: string): string {
+  const address = capabilities.kind === 'lmdb' ? `lmdb:${capabilities.location}` : capabilities.location
+  return `The store ${capabilities.location} ${what}; bring it over to this version with: ${copyCommand(address)}`
 }
 
 /** The command by which a store that is too old is brought over. `address` holds no credential. */

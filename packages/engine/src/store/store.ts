@@ -62,37 +62,37 @@ export type Change =
   | { readonly kind: 'delete'; readonly key: Bytes }
 
 /** A condition on the store as it is just before the commit, the commit's own changes not included. */
-export type Expectation =
+export type Precondition =
   | { readonly kind: 'absent'; readonly key: Bytes }
   /** The key is there; a change of its value does not disturb it. */
   | { readonly kind: 'present'; readonly key: Bytes }
   /** The key is there and its value begins with `prefix`. */
   | { readonly kind: 'revision'; readonly key: Bytes; readonly prefix: Bytes }
   /**
-   * The range holds exactly these keys, in order. Whoever adds or removes keys in the range also expects
-   * `guard` present, and whoever expects the range writes or deletes `guard`, or expects it at a revision;
-   * a store without range locks locks the guard.
+   * The range holds exactly these keys, in order. Whoever adds or removes keys in the range also requires
+   * `rangeLockKey` present, and whoever requires the range writes or deletes `rangeLockKey`, or requires it at a revision;
+   * a store without range locks locks the range lock key.
    */
-  | { readonly kind: 'range'; readonly range: KeyRange; readonly holds: readonly Bytes[]; readonly guard: Bytes }
+  | { readonly kind: 'range'; readonly range: KeyRange; readonly keys: readonly Bytes[]; readonly rangeLockKey: Bytes }
 
 export interface Commit {
   readonly changes: readonly Change[]
-  readonly expectations: readonly Expectation[]
+  readonly preconditions: readonly Precondition[]
 }
 
-/** `failed` is the very expectation object of the commit that did not hold (the first found). */
+/** `failed` is the very precondition object of the commit that did not hold (the first found). */
 export type CommitOutcome =
   | { readonly isCommitted: true }
-  | { readonly isCommitted: false; readonly failed: Expectation }
+  | { readonly isCommitted: false; readonly failed: Precondition }
 
-export interface StoreFacts {
+export interface StoreCapabilities {
   readonly kind: 'lmdb' | 'memory' | 'postgres'
   /** Where the data is, for people to read; never holds a credential. */
   readonly location: string
   readonly isDurable: boolean
-  readonly readsAreImmediate: boolean
+  readonly hasSynchronousReads: boolean
   /** A snapshot shows one moment of all keys; else, unless it is locking, only of those that lie together. Commits are exact in any case. */
-  readonly snapshotsAreWhole: boolean
+  readonly hasConsistentSnapshots: boolean
   /** Keys lie on several nodes: what is written in different places, and scanned in several at once, makes use of them all. */
   readonly isDistributed: boolean
   readonly isSharedBetweenProcesses: boolean
@@ -119,14 +119,14 @@ export interface SnapshotOptions {
   readonly isNested?: boolean
   /**
    * Keys that will be read in any case, and often nothing else: a store beyond the process reads them in one statement, and
-   * begins a transaction only for further reads. Should the keys have changed until then, such a read throws MomentPassed.
+   * begins a transaction only for further reads. Should the keys have changed until then, such a read throws SnapshotInvalidated.
    */
-  readonly first?: readonly Bytes[]
+  readonly prefetchKeys?: readonly Bytes[]
   /**
-   * Nothing is committed by the work until it has released the snapshot. `whole`: a store whose snapshots are not whole makes
-   * this one so, by keeping commits out while it is open; `reading`: where it is configured to.
+   * Nothing is committed by the work until it has released the snapshot. `consistent`: a store whose snapshots are not consistent makes
+   * this one so, by keeping commits out while it is open; `readOnly`: where it is configured to.
    */
-  readonly purpose?: 'reading' | 'whole'
+  readonly isolation?: 'readOnly' | 'consistent'
   /** An operator asked for the work: the snapshot may be held for `longSnapshotMsMax`. */
   readonly isLong?: boolean
   /** Told when the snapshot is ended because it was held for too long: reading from it throws the same error. */
@@ -149,10 +149,10 @@ export interface StoreOptions {
 }
 
 export interface Store {
-  readonly facts: StoreFacts
+  readonly capabilities: StoreCapabilities
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>
   /**
-   * Resolves when the changes are durable, or when an expectation failed and nothing was changed. Throws StoreUnavailable when
+   * Resolves when the changes are durable, or when a precondition failed and nothing was changed. Throws StoreUnavailable when
    * nothing was changed, and OutcomeUnknown when it cannot be known whether anything was.
    */
   commit(commit: Commit): Promise<CommitOutcome>

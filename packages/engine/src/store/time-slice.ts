@@ -12,7 +12,7 @@ const bytesBetweenLooks = 1_048_576
 export interface TimeSlice {
   readonly isOver: boolean
   /** Undefined while the slice lasts, else a promise that resolves when the work has its next turn. */
-  breath(): Promise<void> | undefined
+  yieldIfDue(): Promise<void> | undefined
 }
 
 /**
@@ -36,7 +36,7 @@ class Slice implements TimeSlice {
     return performance.now() >= this.end
   }
 
-  breath(): Promise<void> | undefined {
+  yieldIfDue(): Promise<void> | undefined {
     return performance.now() < this.end ? undefined : this.turn()
   }
 
@@ -66,8 +66,8 @@ export async function inSlices<T>(
     if (++steps < stepsBetweenLooks && bytes < bytesBetweenLooks) continue
     steps = 0
     bytes = 0
-    const breath = slice.breath()
-    if (breath !== undefined) await breath
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }
 
@@ -76,8 +76,8 @@ export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlic
   for (;;) {
     const piece = pieces.next()
     if (piece.done === true) return piece.value
-    const breath = slice.breath()
-    if (breath !== undefined) await breath
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }
 
@@ -94,8 +94,8 @@ export async function inParts<T>(
   const slice = openTimeSlice()
   for (let at = 0; at < all.length; at += partSize) {
     await step(all.slice(at, at + partSize))
-    const breath = slice.breath()
-    if (breath !== undefined) await breath
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }
 

@@ -1,15 +1,15 @@
 /**
  * Consistent reads: the one place that knows what a snapshot may show, and what to do when it has shown two points in time. On a store
- * whose snapshots are not whole (`StoreFacts.snapshotsAreWhole`) two keys of one snapshot may be read as of different points in time;
+ * whose snapshots are not consistent (`StoreCapabilities.hasConsistentSnapshots`) two keys of one snapshot may be read as of different points in time;
  * whoever sees that by what was read throws ReadSkew. A read is then run once more on a whole snapshot, which shows one point in time; a
  * change is tried again after the commits in progress. A failed assertion is a fault of ours on every store, and nothing is tried again.
  */
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
-import { when } from './awaitable.ts'
-import { MomentPassed } from './moment-passed.ts'
+import { mapAwaitable } from './awaitable.ts'
+import { SnapshotInvalidated } from './moment-passed.ts'
 import { ReadSkew } from './read-skew.ts'
-import type { Awaitable, Expectation, Snapshot, SnapshotOptions, Store } from './store.ts'
+import type { Awaitable, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
 
 /**
  * Runs `use` on a fresh snapshot, which ends with it; once more on another where `use` has met read skew, or where the `first` keys have
@@ -20,7 +20,7 @@ export function withSnapshot<T>(
   use: (snapshot: Snapshot) => Awaitable<T>,
   options?: SnapshotOptions,
 ): Awaitable<T> {
-  return when(store.snapshot(options), (snapshot) => {
+  return mapAwaitable(store.snapshot(options), (snapshot) => {
     let result: Awaitable<T>
     try {
       result = use(snapshot)
@@ -30,7 +30,7 @@ export function withSnapshot<T>(
     }
     if (result instanceof Promise) {
       const ended = result.finally(() => snapshot.release())
-      if (store.facts.snapshotsAreWhole && options?.first === undefined) return ended
+      if (store.capabilities.hasConsistentSnapshots && options?.prefetchKeys === undefined) return ended
       return ended.catch((error) => withSnapshot(store, use, snapshotToReadAgain(store, options, error)))
     }
     snapshot.release()
@@ -62,17 +62,17 @@ export async function withLastingSnapshot<T>(
 /** The snapshot on which a read that ended in `error` is to be run again. Throws the error where that would be no help. */
 function snapshotToReadAgain(
   store: Store,
-  { first: _, ...options }: SnapshotOptions = {},
+  { prefetchKeys: _, ...options }: SnapshotOptions = {},
   error: unknown,
 ): SnapshotOptions {
-  if (error instanceof MomentPassed) return options
-  if (mayHavePassed(store, options, error)) return { ...options, purpose: 'whole' }
+  if (error instanceof SnapshotInvalidated) return options
+  if (mayHavePassed(store, options, error)) return { ...options, isolation: 'consistent' }
   throw error
 }
 
 /** Whether the error may come of read skew: on a whole snapshot, what contradicts itself is damaged. */
-function mayHavePassed({ facts }: Store, { purpose }: SnapshotOptions, error: unknown): error is ReadSkew {
-  return error instanceof ReadSkew && !facts.snapshotsAreWhole && purpose !== 'whole'
+function mayHavePassed({ capabilities }: Store, { isolation }: SnapshotOptions, error: unknown): error is ReadSkew {
+  return error instanceof ReadSkew && !capabilities.hasConsistentSnapshots && isolation !== 'consistent'
 }
 
 function inconsistentReply({ contradiction }: ReadSkew): AshlarError {
@@ -96,7 +96,7 @@ export class ReadsOfChange {
    * snapshot is released by then: another one is waited for.
    */
   async mayPass(error: unknown): Promise<boolean> {
-    if (error instanceof MomentPassed) return true
+    if (error instanceof SnapshotInvalidated) return true
     if (!mayHavePassed(this.store, {}, error) || this.retriesLeft === 0) return false
     this.retriesLeft--
     await awaitCommitsUnderWay(this.store)
@@ -105,12 +105,12 @@ export class ReadsOfChange {
 
   /**
    * Whether what was read, and is expected, was so at one time. An error is a conclusion from reads as well, and so is that there is
-   * nothing to change; neither is committed. Where snapshots are not whole, a commit without changes tells.
+   * nothing to change; neither is committed. Where snapshots are not consistent, a commit without changes tells.
    */
-  async areConfirmed(expectations: () => readonly Expectation[]): Promise<boolean> {
-    if (this.store.facts.snapshotsAreWhole) return true
-    const expected = expectations()
-    return expected.length === 0 || (await this.store.commit({ changes: [], expectations: expected })).isCommitted
+  async areConfirmed(preconditions: () => readonly Precondition[]): Promise<boolean> {
+    if (this.store.capabilities.hasConsistentSnapshots) return true
+    const expected = preconditions()
+    return expected.length === 0 || (await this.store.commit({ changes: [], preconditions: expected })).isCommitted
   }
 }
 
@@ -119,8 +119,8 @@ export class ReadsOfChange {
  * whole that is always so. For work that relies on having seen all that was written before a change of the catalog.
  */
 export async function awaitCommitsUnderWay(store: Store): Promise<void> {
-  if (store.facts.snapshotsAreWhole) return
-  const snapshot = await store.snapshot({ purpose: 'whole' })
+  if (store.capabilities.hasConsistentSnapshots) return
+  const snapshot = await store.snapshot({ isolation: 'consistent' })
   try {
     // The first read is what waits; which key it reads makes no difference.
     await snapshot.view(anyKey, () => undefined)

@@ -3,7 +3,7 @@
  * change one key all but one fail, and a long transaction fails for as long as short ones change what it has read.
  *
  * - Those whose commits failed queue for the key that they failed on: each then competes with newcomers alone.
- * - Whoever is first there and fails again reserves all that its commit expects. Newcomers that would change any of it are held
+ * - Whoever is first there and fails again reserves all that its commit requires. Newcomers that would change any of it are held
  *   back until the reservation ends, and read again then: they would otherwise be first once more.
  *
  * There is one reservation at a time, and its holder waits for nobody, so that no two can wait for each other. Turns and reservations
@@ -51,7 +51,7 @@ export class Place {
 }
 
 export class Reservation extends Place {
-  /** The last attempt of its holder: what it expected, the next one will. */
+  /** The last attempt of its holder: what it required, the next one will. */
   attempt: Transaction
   private attempts = 0
 

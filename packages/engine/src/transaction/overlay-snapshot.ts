@@ -1,5 +1,5 @@
 /** A snapshot seen through writes that are not committed yet, as they were at one moment. */
-import { when } from '../store/awaitable.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store/store.ts'
 import type { OwnWrites } from './own-writes.ts'
 
@@ -29,10 +29,10 @@ export class OverlaySnapshot implements Snapshot {
     if (this.own.isEmpty) return this.below.read(keys, ranges)
     const own = keys.map((key) => this.own.find(key))
     const unwritten = keys.filter((_key, i) => own[i] === undefined)
-    return when(this.below.read(unwritten, ranges), (stored) => {
+    return mapAwaitable(this.below.read(unwritten, ranges), (stored) => {
       let below = 0
       const values = own.map((value) => (value === undefined ? stored.values[below++] : (value ?? undefined)))
-      const overlaid = ranges.map((range, i) => this.overlaidLimited(stored.ranges[i] ?? [], range))
+      const overlaid = ranges.map((range, i) => this.mergeLimited(stored.ranges[i] ?? [], range))
       return overlaid.every(isThere) ? { values, ranges: overlaid } : allThere(values, overlaid)
     })
   }
@@ -74,7 +74,7 @@ export class OverlaySnapshot implements Snapshot {
   release(): void {}
 
   /** The stored entries of a range, all that there are of them up to its limit, with own writes among them. */
-  overlaidRange(stored: readonly Entry[], range: RangeRead): readonly Entry[] {
+  mergeRange(stored: readonly Entry[], range: RangeRead): readonly Entry[] {
     const { limit = Number.POSITIVE_INFINITY } = range
     const direction = range.reverse === true ? -1 : 1
     const own = this.own.putsIn(range)
@@ -103,29 +103,25 @@ export class OverlaySnapshot implements Snapshot {
    * The same where the store was asked for `asked` entries, at first as many as the limit: where own deletions have taken away so
    * many that others may be behind them, it is asked for more, twice as many each time.
    */
-  private overlaidLimited(
-    stored: readonly Entry[],
-    range: RangeRead,
-    asked = range.limit,
-  ): Awaitable<readonly Entry[]> {
-    const merged = this.overlaidKnown(stored, range, asked)
+  private mergeLimited(stored: readonly Entry[], range: RangeRead, asked = range.limit): Awaitable<readonly Entry[]> {
+    const merged = this.mergeKnown(stored, range, asked)
     if (merged !== undefined) return merged
     const more = Math.max(2 * (asked ?? 0), entriesMoreMin)
     const answer = this.below.read([], [{ ...range, limit: more }])
-    return when(answer, ({ ranges }) => this.overlaidLimited(ranges[0] ?? [], range, more))
+    return mapAwaitable(answer, ({ ranges }) => this.mergeLimited(ranges[0] ?? [], range, more))
   }
 
   /** Undefined where the entries of the store that are not known would be part of the answer. */
-  private overlaidKnown(
+  private mergeKnown(
     stored: readonly Entry[],
     range: RangeRead,
     asked: number | undefined,
   ): readonly Entry[] | undefined {
     const last = stored.at(-1)
-    if (asked === undefined || stored.length < asked || last === undefined) return this.overlaidRange(stored, range)
+    if (asked === undefined || stored.length < asked || last === undefined) return this.mergeRange(stored, range)
     // There may be more in the store behind the last entry: own writes behind it do not count yet.
     const direction = range.reverse === true ? -1 : 1
-    const merged = this.overlaidRange(stored, range)
+    const merged = this.mergeRange(stored, range)
     if (merged.length === 0) return undefined
     const isBehind = Buffer.compare((merged.at(-1) as Entry).key, last.key) * direction > 0
     return merged.length === range.limit && !isBehind ? merged : undefined

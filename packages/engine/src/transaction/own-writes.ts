@@ -1,5 +1,5 @@
 /** What a transaction has written so far, in key order: what it puts apart from what it deletes. Never changed in place. */
-import { type SortedTree, treeEntries, treeGet, treeWith, treeWithout } from '../store/sorted-tree.ts'
+import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../store/sorted-tree.ts'
 import type { Bytes, Change, Entry, RangeRead } from '../store/store.ts'
 
 const nothing = Buffer.alloc(0)
@@ -11,10 +11,10 @@ const nothing = Buffer.alloc(0)
 export class OwnWrites {
   static readonly none = new OwnWrites(undefined, undefined)
 
-  private readonly puts: SortedTree | undefined
-  private readonly deletions: SortedTree | undefined
+  private readonly puts: PersistentTree | undefined
+  private readonly deletions: PersistentTree | undefined
 
-  private constructor(puts: SortedTree | undefined, deletions: SortedTree | undefined) {
+  private constructor(puts: PersistentTree | undefined, deletions: PersistentTree | undefined) {
     this.puts = puts
     this.deletions = deletions
   }
@@ -51,6 +51,6 @@ export class OwnWrites {
 }
 
 /** A key that is not there costs a search, and no copies. */
-function without(tree: SortedTree | undefined, key: Bytes): SortedTree | undefined {
+function without(tree: PersistentTree | undefined, key: Bytes): PersistentTree | undefined {
   return tree !== undefined && treeGet(tree, key) !== undefined ? treeWithout(tree, key) : tree
 }

@@ -1,18 +1,18 @@
-/** What makes stamps and link positions of one open store unique without coordination: its session number. */
+/** What makes commit IDs and link positions of one open store unique without coordination: its session number. */
 
 import { soleKey } from '../bytes/key-layout.ts'
 import { assert } from '../errors.ts'
-import type { Bytes, Expectation, Store } from '../store/store.ts'
+import type { Bytes, Precondition, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 
 const sessionCounterKey = soleKey('session')
 const sessionMax = 0xff_ffff
-export const stampBytes = 8
+export const commitIdBytes = 8
 export const positionBytes = 12
 
-export class Session {
+export class StoreSession {
   readonly number: number
-  private stampsGiven = 0
+  private commitIdsGiven = 0
   private lastTime = 0
   private sequence = 0
 
@@ -20,12 +20,12 @@ export class Session {
     this.number = number
   }
 
-  /** A commit stamp: 8 bytes, never the same twice in the store. */
-  nextStamp(): Buffer {
-    const stamp = Buffer.allocUnsafe(stampBytes)
-    stamp.writeUIntBE(this.number, 0, 3)
-    stamp.writeUIntBE(++this.stampsGiven, 3, 5)
-    return stamp
+  /** A commit ID: 8 bytes, never the same twice in the store. */
+  nextCommitId(): Buffer {
+    const commitId = Buffer.allocUnsafe(commitIdBytes)
+    commitId.writeUIntBE(this.number, 0, 3)
+    commitId.writeUIntBE(++this.commitIdsGiven, 3, 5)
+    return commitId
   }
 
   /**
@@ -62,9 +62,9 @@ export class Session {
 
 /**
  * Takes the next session number of the store. Committed before it is used, so that no two sessions share one. `claim`: what the commit
- * expects as well, asked for each time that it is tried.
+ * requires as well, asked for each time that it is tried.
  */
-export async function openSession(store: Store, claim: () => Promise<Expectation>): Promise<Session> {
+export async function openStoreSession(store: Store, claim: () => Promise<Precondition>): Promise<StoreSession> {
   for (;;) {
     const claimed = await claim()
     const previous = await withSnapshot(store, (snapshot) => {
@@ -76,13 +76,13 @@ export async function openSession(store: Store, claim: () => Promise<Expectation
     value.writeUInt32BE(number)
     const outcome = await store.commit({
       changes: [{ kind: 'put', key: sessionCounterKey, value }],
-      expectations: [
+      preconditions: [
         claimed,
         previous === undefined
           ? { kind: 'absent', key: sessionCounterKey }
           : { kind: 'revision', key: sessionCounterKey, prefix: previous },
       ],
     })
-    if (outcome.isCommitted) return new Session(number)
+    if (outcome.isCommitted) return new StoreSession(number)
   }
 }

@@ -8,7 +8,7 @@ import { Turns } from './turns.ts'
 
 export interface TransactOptions {
   /** See `SnapshotOptions.first`. */
-  readonly first?: readonly Bytes[]
+  readonly prefetchKeys?: readonly Bytes[]
   /** Of a client that may go: waiting for other transactions ends then. */
   readonly signal?: AbortSignal | undefined
   /** What the transaction may write; the defaults without it. */
@@ -20,7 +20,7 @@ export interface TransactOptions {
 }
 
 /**
- * Runs `body` on a fresh snapshot and commits what it wrote; when an expectation failed, again, up to `attemptsMax` times. Whatever
+ * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times. Whatever
  * `body` throws ends it, with nothing written. For how long it waits for other transactions is bounded (`limits.ts`). Throws
  * TransactionContention, LimitExceeded, and the signal's reason.
  */
@@ -28,7 +28,7 @@ export async function transact<T>(
   store: Store,
   attemptsMax: number,
   body: (transaction: Transaction) => Awaitable<T>,
-  { first = [], signal, size, memory, onCommitted }: TransactOptions = {},
+  { prefetchKeys = [], signal, size, memory, onCommitted }: TransactOptions = {},
 ): Promise<T> {
   const allocations = new AllocationLog()
   const kept = memory?.keptBytes ?? 0
@@ -39,7 +39,9 @@ export async function transact<T>(
       const turn = turns.take()
       if (turn !== undefined) await turn
       // A retry reads more than the first attempt.
-      const snapshot = await (attempt > 1 || first.length === 0 ? store.snapshot() : store.snapshot({ first }))
+      const snapshot = await (attempt > 1 || prefetchKeys.length === 0
+        ? store.snapshot()
+        : store.snapshot({ prefetchKeys }))
       memory?.keepAgain(kept)
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory)
       let result: T
@@ -47,17 +49,17 @@ export async function transact<T>(
         result = await body(transaction)
       } catch (error) {
         snapshot.release()
-        // A retry reads what this attempt only expected, and so can tell the client the cause.
+        // A retry reads what this attempt only required, and so can tell the client the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
         if (await reads.mayPass(error)) continue
-        if (error instanceof AshlarError && !(await reads.areConfirmed(() => transaction.commit().expectations)))
+        if (error instanceof AshlarError && !(await reads.areConfirmed(() => transaction.commit().preconditions)))
           continue
         throw error
       } finally {
         snapshot.release()
       }
       if (!transaction.hasChanges) {
-        if (await reads.areConfirmed(() => transaction.commit().expectations)) return result
+        if (await reads.areConfirmed(() => transaction.commit().preconditions)) return result
         continue
       }
       const held = turns.heldBack(transaction)

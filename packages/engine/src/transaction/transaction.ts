@@ -10,8 +10,8 @@ import type {
   Change,
   Commit,
   Entry,
-  Expectation,
   KeyRange,
+  Precondition,
   RangeRead,
   ReadAnswer,
   Snapshot,
@@ -20,7 +20,7 @@ import { inParts, openTimeSlice } from '../store/time-slice.ts'
 import { OverlaySnapshot } from './overlay-snapshot.ts'
 import { OwnWrites } from './own-writes.ts'
 
-/** Thrown where a transaction's own writes already contradict what it expects; a retry finds the cause. */
+/** Thrown where a transaction's own writes already contradict what it requires; a retry finds the cause. */
 export class OwnWriteConflict extends Error {
   readonly key: Bytes
 
@@ -45,8 +45,8 @@ const writesBetweenLooks = 64
 /** Keys that are read in one trip. */
 const keysAtOnce = 1_000
 
-/** About what an expectation takes in memory, and a change beside its key and value. */
-const expectationBytes = 80
+/** About what a precondition takes in memory, and a change beside its key and value. */
+const preconditionBytes = 80
 const changeBytes = 150
 
 /** Keys that are looked up in one go. */
@@ -55,13 +55,13 @@ const searchedKeysMax = 10_000
 export class Transaction {
   readonly snapshot: Snapshot
   /**
-   * False at the first attempt, which expects rather than reads. True after a commit failed: the attempt then
-   * reads what it would only have expected, so that it finds the reason and can tell it.
+   * False at the first attempt, which requires rather than reads. True after a commit failed: the attempt then
+   * reads what it would only have required, so that it finds the reason and can tell it.
    */
   readonly isRetry: boolean
   /** Which of a batch's operations is under way: each has allocations of its own, also where others are left out. */
   operation = 0
-  /** Of the request: charged with what is written, expected and loaded. */
+  /** Of the request: charged with what is written, required and loaded. */
   readonly memory: RequestMemory | undefined
   private readonly allocations: AllocationLog
   private readonly size: CommitSize
@@ -75,16 +75,16 @@ export class Transaction {
   private unsorted: Change[] = []
   /** How many of `unsorted` are in `sorted` already. */
   private sortedCount = 0
-  private readonly expectations: Expectation[] = []
-  /** The keys, and for ranges the bounds, of `expectations`. */
-  private readonly expected: Record<Expectation['kind'], SteadySet<string>> = {
+  private readonly preconditions: Precondition[] = []
+  /** The keys, and for ranges the bounds, of `preconditions`. */
+  private readonly required: Record<Precondition['kind'], SteadySet<string>> = {
     revision: new SteadySet(),
     absent: new SteadySet(),
     present: new SteadySet(),
     range: new SteadySet(),
   }
-  /** Of the ranges that are expected. */
-  private readonly guards = new Set<string>()
+  /** Of the ranges that are required. */
+  private readonly rangeLockKeys = new Set<string>()
 
   constructor(
     snapshot: Snapshot,
@@ -107,7 +107,7 @@ export class Transaction {
   }
 
   /**
-   * A transaction on the same snapshot that is never committed, and so reads what it would only have expected. What it
+   * A transaction on the same snapshot that is never committed, and so reads what it would only have required. What it
    * allocates is taken over by this one, operation by operation.
    */
   rehearsal(): Transaction {
@@ -138,7 +138,7 @@ export class Transaction {
   /** Does before the next read what that would do in one piece: there may be hundreds of thousands of writes. Others have turns in between. */
   async sortWrites(): Promise<void> {
     const slice = openTimeSlice()
-    while (!this.sortSome(writesBetweenLooks)) await slice.breath()
+    while (!this.sortSome(writesBetweenLooks)) await slice.yieldIfDue()
   }
 
   /** Whether all are sorted then. */
@@ -161,79 +161,79 @@ export class Transaction {
     this.write({ kind: 'delete', key })
   }
 
-  /** Expects that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
-  expectAbsent(key: Bytes): void {
+  /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
+  requireAbsent(key: Bytes): void {
     const text = keyText(key)
     const own = this.ownChange(text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
-    // A key that this transaction deletes was there, under an expectation of its own.
-    if (own === undefined) this.expect(text, { kind: 'absent', key })
+    // A key that this transaction deletes was there, under a precondition of its own.
+    if (own === undefined) this.addPrecondition(text, { kind: 'absent', key })
   }
 
-  /** Expects the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
-  expectPresent(key: Bytes): void {
+  /** Requires the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
+  requirePresent(key: Bytes): void {
     const text = keyText(key)
     const own = this.ownChange(text)
     if (own?.kind === 'delete') throw new OwnWriteConflict(key)
-    if (own === undefined) this.expect(text, { kind: 'present', key })
+    if (own === undefined) this.addPrecondition(text, { kind: 'present', key })
   }
 
-  /** Expects the stored value to begin with `prefix`, as first read; what this transaction wrote does not count. */
-  expectRevision(key: Bytes, prefix: Bytes): void {
+  /** Requires the stored value to begin with `prefix`, as first read; what this transaction wrote does not count. */
+  requireRevision(key: Bytes, prefix: Bytes): void {
     const text = keyText(key)
-    if (!this.written.has(text)) this.expect(text, { kind: 'revision', key, prefix })
+    if (!this.written.has(text)) this.addPrecondition(text, { kind: 'revision', key, prefix })
   }
 
   /**
-   * Expects the key to hold at the commit just what was read of it: `value`, or nothing where that is undefined. What this
+   * Requires the key to hold at the commit just what was read of it: `value`, or nothing where that is undefined. What this
    * transaction wrote does not count.
    */
-  expectAsRead(key: Bytes, value: Bytes | undefined): void {
-    if (value === undefined) this.expectAbsent(key)
-    else if (value.length === 0) this.expectPresent(key)
-    else this.expectRevision(key, value)
+  requireAsRead(key: Bytes, value: Bytes | undefined): void {
+    if (value === undefined) this.requireAbsent(key)
+    else if (value.length === 0) this.requirePresent(key)
+    else this.requireRevision(key, value)
   }
 
-  /** Reads keys through own writes, and expects each to hold the same at the commit. Of very many, others have turns in between. */
-  async readAndExpect(keys: readonly Bytes[]): Promise<readonly (Bytes | undefined)[]> {
+  /** Reads keys through own writes, and requires each to hold the same at the commit. Of very many, others have turns in between. */
+  async readAndRequire(keys: readonly Bytes[]): Promise<readonly (Bytes | undefined)[]> {
     const all: (Bytes | undefined)[] = []
     await inParts(keys, keysAtOnce, async (part) => {
       const { values } = await this.read(part)
       for (const [i, key] of part.entries()) {
-        this.expectAsRead(key, values[i])
+        this.requireAsRead(key, values[i])
         all.push(values[i])
       }
     })
     return all
   }
 
-  private expectRange(range: KeyRange, holds: readonly Bytes[], guard: Bytes): void {
-    const bounds = `${keyText(range.from ?? guard)} ${keyText(range.to ?? guard)}`
-    this.expect(bounds, { kind: 'range', range, holds, guard })
-    this.guards.add(keyText(guard))
+  private requireRange(range: KeyRange, keys: readonly Bytes[], rangeLockKey: Bytes): void {
+    const bounds = `${keyText(range.from ?? rangeLockKey)} ${keyText(range.to ?? rangeLockKey)}`
+    this.addPrecondition(bounds, { kind: 'range', range, keys, rangeLockKey })
+    this.rangeLockKeys.add(keyText(rangeLockKey))
   }
 
   /**
-   * Reads a range through own writes, and expects the store to hold the same keys at the commit; see `Expectation` for `guard`. Where there
+   * Reads a range through own writes, and requires the store to hold the same keys at the commit; see `Precondition` for `rangeLockKey`. Where there
    * are very many, others have turns in between.
    */
-  async readAndExpectRange(range: KeyRange, guard: Bytes): Promise<readonly Entry[]> {
+  async readAndRequireRange(range: KeyRange, rangeLockKey: Bytes): Promise<readonly Entry[]> {
     const stored = await readWholeRange(this.snapshot, range)
-    this.expectRange(
+    this.requireRange(
       range,
       stored.map(({ key }) => key),
-      guard,
+      rangeLockKey,
     )
-    return this.changes.length === 0 ? stored : this.overlay().overlaidRange(stored, range)
+    return this.changes.length === 0 ? stored : this.overlay().mergeRange(stored, range)
   }
 
   /**
    * The same for values of any size: each entry is lent to `use`, the stored ones first, and only keys are held. Gives what `use` gives,
    * in parts.
    */
-  async *scanAndExpectRange<T>(
+  async *scanAndRequireRange<T>(
     range: KeyRange,
-    guard: Bytes,
+    rangeLockKey: Bytes,
     use: (key: Bytes, value: Bytes) => T,
   ): AsyncGenerator<readonly T[]> {
     const holds: Buffer[] = []
@@ -244,57 +244,57 @@ export class Transaction {
       return own.find(key) === undefined ? [use(key, value)] : []
     }
     for await (const batch of this.snapshot.scan(range, unwritten)) yield batch.flat(1) as T[]
-    this.expectRange(range, holds, guard)
+    this.requireRange(range, holds, rangeLockKey)
     yield Array.from(own.putsIn(range), ({ key, value }) => use(key, value))
   }
 
   /**
-   * A key that the commit of another transaction changes, and this one expects; undefined where there is none. Of two very large ones
+   * A key that the commit of another transaction changes, and this one requires; undefined where there is none. Of two very large ones
    * the other is taken to change one, without a search: it then waits where it perhaps need not.
    */
   keyDisturbedBy(other: Transaction): string | undefined {
-    return this.keyWrittenBy(other) ?? this.guardExpectedBy(other)
+    return this.keyWrittenBy(other) ?? this.rangeLockRequiredBy(other)
   }
 
   /** Searches the smaller of the two sets. */
   private keyWrittenBy(other: Transaction): string | undefined {
-    const { expectations, expected } = this
+    const { preconditions, required } = this
     const { changes } = other
-    if (Math.min(changes.length, expectations.length) > searchedKeysMax) {
+    if (Math.min(changes.length, preconditions.length) > searchedKeysMax) {
       const [first] = changes
       return first && keyText(first.key)
     }
-    if (changes.length <= expectations.length) {
+    if (changes.length <= preconditions.length) {
       for (const { key } of changes) {
         const text = keyText(key)
-        if (expected.revision.has(text) || expected.absent.has(text) || expected.present.has(text)) return text
+        if (required.revision.has(text) || required.absent.has(text) || required.present.has(text)) return text
       }
       return undefined
     }
-    for (const expectation of expectations) {
-      const text = expectation.kind === 'range' ? undefined : keyText(expectation.key)
+    for (const precondition of preconditions) {
+      const text = precondition.kind === 'range' ? undefined : keyText(precondition.key)
       if (text !== undefined && other.written.has(text)) return text
     }
     return undefined
   }
 
-  /** Whoever adds or removes keys of a range expects its guard present. */
-  private guardExpectedBy(other: Transaction): string | undefined {
-    for (const guard of this.guards) if (other.expected.present.has(guard)) return guard
+  /** Whoever adds or removes keys of a range requires its range lock key present. */
+  private rangeLockRequiredBy(other: Transaction): string | undefined {
+    for (const rangeLockKey of this.rangeLockKeys) if (other.required.present.has(rangeLockKey)) return rangeLockKey
     return undefined
   }
 
   commit(): Commit {
-    return { changes: this.changes, expectations: this.expectations }
+    return { changes: this.changes, preconditions: this.preconditions }
   }
 
   /** `text`: of its key or its bounds. */
-  private expect(text: string, expectation: Expectation): void {
-    const known = this.expected[expectation.kind]
+  private addPrecondition(text: string, precondition: Precondition): void {
+    const known = this.required[precondition.kind]
     if (known.has(text)) return
-    this.memory?.change(expectationBytes)
+    this.memory?.change(preconditionBytes)
     known.add(text)
-    this.expectations.push(expectation)
+    this.preconditions.push(precondition)
   }
 
   private ownChange(text: string): Change | undefined {

@@ -1,6 +1,6 @@
 /** The turns that one transaction takes among those that want the same keys; see `contention-queue.ts`. */
 import { attemptPauseMsMax, heldBackMsMax, queueMsMax } from '../limits.ts'
-import type { Expectation, Store } from '../store/store.ts'
+import type { Precondition, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type Place, type Reservation } from './contention-queue.ts'
 import { keyText, type Transaction } from './transaction.ts'
 
@@ -29,8 +29,8 @@ export class Turns {
   }
 
   /** A commit of the transaction failed. */
-  fail(attempt: Transaction, expectation: Expectation): void {
-    this.noteConflict(attempt, keyText(expectation.kind === 'range' ? expectation.guard : expectation.key))
+  fail(attempt: Transaction, precondition: Precondition): void {
+    this.noteConflict(attempt, keyText(precondition.kind === 'range' ? precondition.rangeLockKey : precondition.key))
   }
 
   /**

@@ -1,13 +1,13 @@
 /** Where the values of an attribute are kept: in the object's record, or as link entries beside it. */
 import type { TypeSpec } from './type-spec.ts'
 
-export type LinkForm = 'list' | 'set' | 'map'
+export type LinkStorage = 'list' | 'set' | 'map'
 
 /**
  * Named collections and every to-many side of a bidirectional link are link entries, so that an element is added
  * at the cost of one entry however many there are. Everything else, and all within embedded objects, is in the record.
  */
-export function linkFormOf(spec: TypeSpec): LinkForm | undefined {
+export function linkStorageOf(spec: TypeSpec): LinkStorage | undefined {
   switch (spec.logicalType) {
     case 'set':
       return 'set'

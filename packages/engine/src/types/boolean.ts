@@ -1,5 +1,5 @@
 /** boolean: true or false, also as the strings "true" and "false". */
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { BooleanSpec } from './type-spec.ts'
 
@@ -7,8 +7,8 @@ export const boolean: LogicalType<BooleanSpec> = {
   logicalType: 'boolean',
   fields: ['encoding', 'storage'],
   define(definition) {
-    wordOf(definition, 'encoding', ['binary'], 'binary')
-    wordOf(definition, 'storage', ['byte'], 'byte')
+    enumField(definition, 'encoding', ['binary'], 'binary')
+    enumField(definition, 'storage', ['byte'], 'byte')
     return { logicalType: 'boolean' }
   },
   describe: () => ({ logicalType: 'boolean', encoding: 'binary', storage: 'byte' }),

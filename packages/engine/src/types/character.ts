@@ -1,6 +1,6 @@
 /** character: one code point, within what its storage holds. */
 import { readUint32 } from '../bytes/read-number.ts'
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { CharacterSpec } from './type-spec.ts'
 
@@ -10,8 +10,8 @@ export const character: LogicalType<CharacterSpec> = {
   logicalType: 'character',
   fields: ['encoding', 'storage'],
   define(definition) {
-    wordOf(definition, 'encoding', ['binary'], 'binary')
-    return { logicalType: 'character', storage: wordOf(definition, 'storage', ['b8', 'b16', 'b32'], 'b32') }
+    enumField(definition, 'encoding', ['binary'], 'binary')
+    return { logicalType: 'character', storage: enumField(definition, 'storage', ['b8', 'b16', 'b32'], 'b32') }
   },
   describe: ({ storage }) => ({ logicalType: 'character', encoding: 'binary', storage }),
   codec: ({ storage }) => codecUpTo(codePointMax[storage]),

@@ -2,7 +2,7 @@
 
 import { readUint32 } from '../bytes/read-number.ts'
 import { daysMax, formatDay, parseDay } from './calendar.ts'
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { DateSpec } from './type-spec.ts'
 
@@ -10,7 +10,7 @@ export const date: LogicalType<DateSpec> = {
   logicalType: 'date',
   fields: ['encoding'],
   define(definition) {
-    wordOf(definition, 'encoding', ['objy'], 'objy')
+    enumField(definition, 'encoding', ['objy'], 'objy')
     return { logicalType: 'date' }
   },
   describe: () => ({ logicalType: 'date', encoding: 'objy' }),

@@ -5,7 +5,7 @@
 
 import { readDouble } from '../bytes/read-number.ts'
 import { daysMax, formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { DateTimeSpec } from './type-spec.ts'
 
@@ -24,10 +24,10 @@ export const datetime: LogicalType<DateTimeSpec> = {
   logicalType: 'datetime',
   fields: ['encoding', 'storage'],
   define(definition) {
-    wordOf(definition, 'encoding', ['objy'], 'objy')
+    enumField(definition, 'encoding', ['objy'], 'objy')
     return {
       logicalType: 'datetime',
-      storage: wordOf(definition, 'storage', ['datetime', 'datetimeoffset'], 'datetime'),
+      storage: enumField(definition, 'storage', ['datetime', 'datetimeoffset'], 'datetime'),
     }
   },
   describe: ({ storage }) => ({ logicalType: 'datetime', encoding: 'objy', storage }),

@@ -2,7 +2,7 @@
 import { shownValue, type TypeDefinition, ValueError } from './logical-type.ts'
 
 /** One of the allowed words, written as in `allowed`. An absent or null field takes the default. */
-export function wordOf<W extends string>(
+export function enumField<W extends string>(
   definition: TypeDefinition,
   field: string,
   allowed: readonly W[],
@@ -18,7 +18,7 @@ export function wordOf<W extends string>(
 }
 
 /** A text that must not be empty. Undefined where the field is absent, null or empty. */
-export function textOf(definition: TypeDefinition, field: string): string | undefined {
+export function stringField(definition: TypeDefinition, field: string): string | undefined {
   const given = definition[field]
   if (given === undefined || given === null || given === '') return undefined
   if (typeof given !== 'string') throw wrongField(field, 'MalformedValue', `is a string, not ${shownValue(given)}`)
@@ -26,7 +26,7 @@ export function textOf(definition: TypeDefinition, field: string): string | unde
 }
 
 /** A positive whole number, given as a number or as digits. */
-export function countOf(definition: TypeDefinition, field: string): number | undefined {
+export function countField(definition: TypeDefinition, field: string): number | undefined {
   const given = definition[field]
   if (given === undefined || given === null) return undefined
   const isDigits = typeof given === 'string' && /^\d{1,10}$/.test(given)

@@ -2,7 +2,7 @@
 import type { TypeDefinition } from './logical-type.ts'
 
 /** The definition in the words of today. A float is a real, of 32 bits unless it says otherwise. */
-export function inWordsOfToday(definition: TypeDefinition): TypeDefinition {
+export function withCurrentTypeNames(definition: TypeDefinition): TypeDefinition {
   if (isWord(definition.logicalType, 'float')) {
     return { ...definition, logicalType: 'real', storage: definition.storage ?? 'b32' }
   }

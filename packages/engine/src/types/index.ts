@@ -5,7 +5,7 @@ import { refuseOtherFields } from './collection-definition.ts'
 import { date } from './date.ts'
 import { datetime } from './datetime.ts'
 import { nestedDefinition, within, wrongField } from './definition-words.ts'
-import { inWordsOfToday } from './earlier-words.ts'
+import { withCurrentTypeNames } from './earlier-words.ts'
 import type { ElementType } from './element-type.ts'
 import { guid } from './guid.ts'
 import { integer } from './integer.ts'
@@ -66,7 +66,7 @@ const byName = new Map<string, LogicalType>(logicalTypes.map((type) => [type.log
 
 /** The normal form of a definition. Throws ValueError. */
 export function defineType(given: TypeDefinition, context: DefineContext): TypeSpec {
-  const definition = inWordsOfToday(given)
+  const definition = withCurrentTypeNames(given)
   const word = definition.logicalType
   if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
   if (typeof word !== 'string') throw wrongField('logicalType', 'MalformedValue', `is a word, not ${shownValue(word)}`)

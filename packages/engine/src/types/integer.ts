@@ -1,5 +1,5 @@
 /** integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { IntegerSpec } from './type-spec.ts'
 
@@ -11,8 +11,8 @@ export const integer: LogicalType<IntegerSpec> = {
   define(definition) {
     return {
       logicalType: 'integer',
-      encoding: wordOf(definition, 'encoding', ['signed', 'unsigned'], 'signed'),
-      storage: wordOf(definition, 'storage', ['b8', 'b16', 'b32', 'b64'], 'b32'),
+      encoding: enumField(definition, 'encoding', ['signed', 'unsigned'], 'signed'),
+      storage: enumField(definition, 'storage', ['b8', 'b16', 'b32', 'b64'], 'b32'),
     }
   },
   describe: (spec) => ({ ...spec }),

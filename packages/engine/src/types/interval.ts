@@ -2,7 +2,7 @@
 
 import { readDouble } from '../bytes/read-number.ts'
 import { formatFraction, fractionTicks, ticksPerDay, ticksPerSecond } from './calendar.ts'
-import { within, wordOf } from './definition-words.ts'
+import { enumField, within } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import { parseNumber } from './parse-number.ts'
 import type { IntervalSpec } from './type-spec.ts'
@@ -22,7 +22,7 @@ export const interval: LogicalType<IntervalSpec> = {
   logicalType: 'interval',
   fields: ['encoding'],
   define(definition) {
-    wordOf(definition, 'encoding', ['objy'], 'objy')
+    enumField(definition, 'encoding', ['objy'], 'objy')
     return { logicalType: 'interval' }
   },
   describe: () => ({ logicalType: 'interval', encoding: 'objy' }),

@@ -1,6 +1,6 @@
 /** list: values of one type in insertion order; duplicates allowed. */
 import type { JsonWriter } from '../bytes/json-writer.ts'
-import { wordOf, wrongField } from './definition-words.ts'
+import { enumField, wrongField } from './definition-words.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
 import type { ElementType } from './element-type.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
@@ -14,9 +14,9 @@ export function listOf(elements: ElementType): LogicalType<ListSpec> {
     logicalType: 'list',
     fields: ['storage', 'collectionTypeName', 'elementSpecification'],
     define(definition, context) {
-      wordOf(definition, 'storage', ['variable'], 'variable')
+      enumField(definition, 'storage', ['variable'], 'variable')
       const names = [noName, 'TreeListOfReferences', 'SegmentedArray'] as const
-      const name = wordOf(definition, 'collectionTypeName', names, noName)
+      const name = enumField(definition, 'collectionTypeName', names, noName)
       const element = elements.define(definition, 'elementSpecification', context)
       if (name === 'TreeListOfReferences' && element.logicalType !== 'reference') {
         throw wrongField('collectionTypeName', 'InvalidDefinition', 'TreeListOfReferences holds references only')

@@ -1,7 +1,7 @@
 /** map: references by the text or the reference that is their key, in key order. */
 import { readUint32 } from '../bytes/read-number.ts'
 import { defineReferences, describeReferences, refuseOtherFields } from './collection-definition.ts'
-import { nestedDefinition, within, wordOf, wrongField } from './definition-words.ts'
+import { enumField, nestedDefinition, within, wrongField } from './definition-words.ts'
 import { writeElement } from './element-bytes.ts'
 import {
   type Codec,
@@ -41,7 +41,7 @@ export const map: LogicalType<MapSpec> = {
     }
     return {
       logicalType: 'map',
-      collectionTypeName: wordOf<MapSpec['collectionTypeName']>(definition, 'collectionTypeName', names, fallback),
+      collectionTypeName: enumField<MapSpec['collectionTypeName']>(definition, 'collectionTypeName', names, fallback),
       key,
       element,
     }

@@ -1,5 +1,5 @@
 /** object: an embedded object of an embeddable class, stored within its owner. */
-import { textOf, wrongField } from './definition-words.ts'
+import { stringField, wrongField } from './definition-words.ts'
 import type { LogicalType } from './logical-type.ts'
 import type { EmbeddedSpec } from './type-spec.ts'
 
@@ -7,7 +7,7 @@ export const object: LogicalType<EmbeddedSpec> = {
   logicalType: 'object',
   fields: ['class'],
   define(definition, context) {
-    const name = textOf(definition, 'class')
+    const name = stringField(definition, 'class')
     if (name === undefined) throw wrongField('class', 'InvalidDefinition', 'is needed for an embedded object')
     const embedded = context.resolveClass(name)
     if (embedded.isReferenceable) {

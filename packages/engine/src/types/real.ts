@@ -1,6 +1,6 @@
 /** real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
 import { readDouble, readFloat } from '../bytes/read-number.ts'
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import { parseNumber } from './parse-number.ts'
 import type { RealSpec } from './type-spec.ts'
@@ -9,8 +9,8 @@ export const real: LogicalType<RealSpec> = {
   logicalType: 'real',
   fields: ['encoding', 'storage'],
   define(definition) {
-    wordOf(definition, 'encoding', ['ieee'], 'ieee')
-    return { logicalType: 'real', storage: wordOf(definition, 'storage', ['b32', 'b64'], 'b64') }
+    enumField(definition, 'encoding', ['ieee'], 'ieee')
+    return { logicalType: 'real', storage: enumField(definition, 'storage', ['b32', 'b64'], 'b64') }
   },
   describe: ({ storage }) => ({ logicalType: 'real', encoding: 'ieee', storage }),
   codec: ({ storage }) =>

@@ -1,5 +1,5 @@
 /** reference: the OID of an object of the referenced class or a subclass; 0-0-0-0 refers to nothing. */
-import { textOf, wrongField } from './definition-words.ts'
+import { stringField, wrongField } from './definition-words.ts'
 import {
   type Codec,
   type DefineContext,
@@ -35,11 +35,11 @@ function defineReference(definition: TypeDefinition, context: DefineContext): Re
   const edge = edgeClassOf(definition)
   // A reference to edge objects says by their class what it refers to.
   const field =
-    textOf(definition, 'referencedClass') === undefined && edge !== undefined ? 'edgeClass' : 'referencedClass'
-  const name = textOf(definition, field)
+    stringField(definition, 'referencedClass') === undefined && edge !== undefined ? 'edgeClass' : 'referencedClass'
+  const name = stringField(definition, field)
   if (name === undefined) throw wrongField('referencedClass', 'InvalidDefinition', 'is needed for a reference')
   const referenced = referenceable(name, field, context)
-  const inverse = textOf(definition, 'inverseAttribute')
+  const inverse = stringField(definition, 'inverseAttribute')
   return {
     logicalType: 'reference',
     referencedClass: referenced.number,
@@ -55,8 +55,8 @@ interface EdgeNames {
 }
 
 function edgeClassOf(definition: TypeDefinition): EdgeNames | undefined {
-  const edgeClass = textOf(definition, 'edgeClass')
-  const edgeAttribute = textOf(definition, 'edgeAttribute')
+  const edgeClass = stringField(definition, 'edgeClass')
+  const edgeAttribute = stringField(definition, 'edgeAttribute')
   if (edgeClass !== undefined && edgeAttribute !== undefined) return { edgeClass, edgeAttribute }
   if (edgeClass !== undefined) throw wrongField('edgeAttribute', 'InvalidDefinition', 'is needed beside edgeClass')
   if (edgeAttribute !== undefined) throw wrongField('edgeClass', 'InvalidDefinition', 'is needed beside edgeAttribute')

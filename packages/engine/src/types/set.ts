@@ -1,6 +1,6 @@
 /** set: references, each once, in OID order. */
 import { defineReferences, describeReferences } from './collection-definition.ts'
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
 import { writeArrayJson } from './list.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
@@ -15,7 +15,7 @@ export const set: LogicalType<SetSpec> = {
     const names = ['TreeSetOfReferences', 'HashSetOfReferences'] as const
     return {
       logicalType: 'set',
-      collectionTypeName: wordOf(definition, 'collectionTypeName', names, 'TreeSetOfReferences'),
+      collectionTypeName: enumField(definition, 'collectionTypeName', names, 'TreeSetOfReferences'),
       element: defineReferences(definition, 'elementSpecification', context),
     }
   },

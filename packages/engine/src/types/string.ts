@@ -1,5 +1,5 @@
 /** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
-import { countOf, wordOf, wrongField } from './definition-words.ts'
+import { countField, enumField, wrongField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { StringSpec } from './type-spec.ts'
 
@@ -11,9 +11,9 @@ export const string: LogicalType<StringSpec> = {
   logicalType: 'string',
   fields: ['encoding', 'storage', 'fixedLength'],
   define(definition) {
-    const encoding = wordOf(definition, 'encoding', ['byte', 'utf8', 'utf16', 'utf32'], 'utf8')
-    const storage = wordOf(definition, 'storage', ['variable', 'fixed', 'optimized'], 'variable')
-    const fixedLength = countOf(definition, 'fixedLength')
+    const encoding = enumField(definition, 'encoding', ['byte', 'utf8', 'utf16', 'utf32'], 'utf8')
+    const storage = enumField(definition, 'storage', ['variable', 'fixed', 'optimized'], 'variable')
+    const fixedLength = countField(definition, 'fixedLength')
     if (storage === 'fixed' && fixedLength === undefined) {
       throw wrongField('fixedLength', 'InvalidDefinition', 'is needed for storage fixed')
     }

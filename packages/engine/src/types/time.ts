@@ -2,7 +2,7 @@
 
 import { readUint32 } from '../bytes/read-number.ts'
 import { formatTime, parseTime, ticksPerDay } from './calendar.ts'
-import { wordOf } from './definition-words.ts'
+import { enumField } from './definition-words.ts'
 import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
 import type { TimeSpec } from './type-spec.ts'
 
@@ -10,7 +10,7 @@ export const time: LogicalType<TimeSpec> = {
   logicalType: 'time',
   fields: ['encoding'],
   define(definition) {
-    wordOf(definition, 'encoding', ['objy'], 'objy')
+    enumField(definition, 'encoding', ['objy'], 'objy')
     return { logicalType: 'time' }
   },
   describe: () => ({ logicalType: 'time', encoding: 'objy' }),

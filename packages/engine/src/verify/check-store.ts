@@ -57,7 +57,7 @@ async function checkFile(directory: string): Promise<NonNullable<StoreCheck['fil
 
 async function checkContent(address: string, options: VerifyOptions): Promise<Omit<StoreCheck, 'file'>> {
   const store = await openStore(address, { isReadOnly: true })
-  const { kind, hasChecksums } = store.facts
+  const { kind, hasChecksums } = store.capabilities
   const found = await checkContentOf(store, options)
   return kind === 'lmdb' && !hasChecksums ? { ...found, lacksChecksums: true } : found
 }
@@ -67,7 +67,9 @@ async function checkContentOf(store: Store, options: VerifyOptions): Promise<Omi
   const catalogs = new CatalogCache(checkFormat)
   store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
   try {
-    const unfinished = await withSnapshot(store, (snapshot) => unfinishedCopyProblem(snapshot, store.facts.location))
+    const unfinished = await withSnapshot(store, (snapshot) =>
+      unfinishedCopyProblem(snapshot, store.capabilities.location),
+    )
     if (unfinished !== undefined) return { isUnfinishedCopy: true, problems: [unfinished] }
     const content = await verifyContent(store, async (snapshot) => await catalogs.at(snapshot), options)
     return { content, problems: content.problems }
@@ -98,7 +100,7 @@ export async function verifyContent(
     return report
   }
   try {
-    return await withSnapshot(store, verify, { purpose: 'reading', isCounted: true, isLong: true })
+    return await withSnapshot(store, verify, { isolation: 'readOnly', isCounted: true, isLong: true })
   } catch (error) {
     if (error instanceof ProblemsFound) return error.report
     throw error

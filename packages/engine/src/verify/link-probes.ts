@@ -42,14 +42,14 @@ export function probeLinkEntry(context: VerifyContext, key: Bytes, value: Bytes)
   const probes = [
     mustExist(objectKey(owner), `a link entry of ${name} belongs to object ${owner}, which does not exist`),
   ]
-  const inverse = attribute.linkForm === 'map' ? null : inverseOf(attribute)
+  const inverse = attribute.linkStorage === 'map' ? null : inverseOf(attribute)
   if (inverse === null) return probes
   const far = findAttribute(context, inverse)
   const problem = `object ${owner} has ${target} in ${name}, which does not answer`
   if (far === undefined) return [...probes, mustExist(objectKey(target), problem)]
-  if (far.linkForm === undefined) return [...probes, answersToOne(context, entry, inverse, problem)]
+  if (far.linkStorage === undefined) return [...probes, answersToOne(context, entry, inverse, problem)]
   probes.push(mustExist(targetKey(target, inverse, owner), problem))
-  if (attribute.linkForm === 'list') probes.push(hasItsOtherKey(entry, name))
+  if (attribute.linkStorage === 'list') probes.push(hasItsOtherKey(entry, name))
   else if (kind !== linkKind.target) context.problems.push(`object ${owner} has an entry of another form in ${name}`)
   return probes
 }

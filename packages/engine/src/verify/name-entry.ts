@@ -39,7 +39,7 @@ function attributeName(catalog: Catalog | undefined, number: number): string {
 
 /** Of the object's container, whose row is read if that can be had at once. */
 function classOf(store: Store | undefined, catalog: Catalog | undefined, oid: Oid): string {
-  if (catalog === undefined || store?.facts.readsAreImmediate !== true) return ''
+  if (catalog === undefined || store?.capabilities.hasSynchronousReads !== true) return ''
   const [database = 0, container = 0] = oid.split('-').map(Number)
   try {
     const snapshot = store.snapshot()

@@ -57,8 +57,8 @@ function probeToOne(
   const inverse = spec.inverseAttribute
   const far = recordFormats(context.catalog).byNumber(spec.referencedClass).attribute(inverse)
   const problem = `object ${oid} refers to ${partner} by ${name}, which does not answer`
-  if (far.linkForm === 'set') return mustExist(targetKey(partner, inverse, oid), problem)
-  if (far.linkForm === 'list') {
+  if (far.linkStorage === 'set') return mustExist(targetKey(partner, inverse, oid), problem)
+  if (far.linkStorage === 'list') {
     const position = content.positions[attribute.index]
     if (position === undefined) return mustExist(positionKey(partner, inverse, Buffer.alloc(12)), problem)
     return mustHold(positionKey(partner, inverse, position), oidBytes(oid), problem)

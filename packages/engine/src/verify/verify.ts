@@ -113,8 +113,8 @@ async function probeRange(
         const problem = value === damaged ? undefined : verdictOf(probes[position]!, value)
         if (problem !== undefined) tell(context, problem)
       }
-      const breath = slice.breath()
-      if (breath !== undefined) await breath
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
   return count

@@ -4,7 +4,7 @@ import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Containers } from '../records/containers.ts'
 import { objectKey } from '../records/object-key.ts'
-import type { Session } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/session.ts'
 import type { Oid } from '../types/oid.ts'
 import { flushObjects } from './flush.ts'
 import { type CatalogSource, transactWithCatalog } from './transact-with-catalog.ts'
@@ -12,7 +12,7 @@ import { UnitOfWork } from './unit-of-work.ts'
 
 export interface WriteResources extends CatalogSource {
   readonly containers: Containers
-  readonly session: Session
+  readonly session: StoreSession
   /** Of the process. */
   readonly memory: MemoryPool
 }
@@ -28,14 +28,14 @@ export async function changeObjects<T>(
     return await transactWithCatalog(
       resources,
       async (transaction, catalog, recorder) => {
-        transaction.expectRevision(catalogVersionKey, catalog.version)
+        transaction.requireRevision(catalogVersionKey, catalog.version)
         const unit = new UnitOfWork(transaction, catalog, resources.containers, resources.session, recorder)
         const result = await body(unit)
         await flushObjects(unit)
         return result
       },
       {
-        first: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],
+        prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],
         memory,
         mayAssume: oid === undefined,
       },

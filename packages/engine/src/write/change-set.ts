@@ -95,7 +95,7 @@ export class ChangeRecorder implements ChangeSet {
 }
 
 function valuesOf({ attributes }: ClassFormat, values: readonly unknown[]): AttributeValue[] {
-  const kept = attributes.filter(({ linkForm }) => linkForm === undefined)
+  const kept = attributes.filter(({ linkStorage }) => linkStorage === undefined)
   return kept.map((attribute) => ({ attribute, value: values[attribute.index] }))
 }
 

@@ -1,6 +1,6 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
 import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
-import { checkChangingValues } from '../records/changing-values.ts'
+import { checkPendingTypes } from '../records/changing-values.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
@@ -15,21 +15,21 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { oid, key, format, stored, before, values, changed, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.isChanging && !isDeleted) checkChangingValues(format, before, values, objects.formats)
-    if (stored !== undefined) transaction.expectRevision(key, revisionPrefixOf(stored))
+    if (format.hasPendingType && !isDeleted) checkPendingTypes(format, before, values, objects.formats)
+    if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (format.cls.indexes.length > 0) {
       indexed.push({ oid, format, before, after: isDeleted ? undefined : values, changed })
     }
-    const breath = ++seen === 1 ? undefined : slice.breath()
-    if (breath !== undefined) await breath
+    const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed)
-  const stamp = unit.nextStamp()
+  const commitId = unit.nextCommitId()
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
-    else if (isChanged(state)) transaction.put(state.key, encodeRecord(state.format, stamp, state))
+    else if (isChanged(state)) transaction.put(state.key, encodeRecord(state.format, commitId, state))
     if (state.isDeleted || isChanged(state)) unit.recorder?.object(state)
-    const breath = ++written === 1 ? undefined : slice.breath()
-    if (breath !== undefined) await breath
+    const pause = ++written === 1 ? undefined : slice.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }

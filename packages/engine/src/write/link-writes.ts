@@ -42,7 +42,7 @@ export class LinkWrites {
   removeEntry({ oid, attribute }: LinkOwner, { key, value }: Entry): void {
     this.transaction.delete(key)
     if (this.recorder === undefined) return
-    const isList = attribute.linkForm === 'list'
+    const isList = attribute.linkStorage === 'list'
     this.recorder.link({
       kind: 'removed',
       owner: oid,

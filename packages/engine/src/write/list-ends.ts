@@ -2,7 +2,7 @@
 import { linkKind, linkRange, positionOfKey } from '../records/link-keys.ts'
 import type { Bytes } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
-import type { Session } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
@@ -18,11 +18,11 @@ const listsAtOnce = 1_000
 
 export class ListEnds {
   private readonly transaction: Transaction
-  private readonly session: Session
+  private readonly session: StoreSession
   /** The last position of each list that was read; undefined for an empty one. Read once, since every position given is greater. */
   private readonly ends = new Map<string, Bytes | undefined>()
 
-  constructor(transaction: Transaction, session: Session) {
+  constructor(transaction: Transaction, session: StoreSession) {
     this.transaction = transaction
     this.session = session
   }

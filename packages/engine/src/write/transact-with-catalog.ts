@@ -1,9 +1,9 @@
-/** A transaction under the catalog of its snapshot, or under the one last known, which its commit then expects. */
+/** A transaction under the catalog of its snapshot, or under the one last known, which its commit then requires. */
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { MomentPassed } from '../store/moment-passed.ts'
+import { SnapshotInvalidated } from '../store/moment-passed.ts'
 import type { Store } from '../store/store.ts'
 import type { TransactOptions } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -30,7 +30,7 @@ export interface CatalogTransactOptions<T> extends TransactOptions {
   readonly receipt?: Receipt<T> | undefined
 }
 
-/** Throws what `transact`, `body` and `Receipt.check` throw. `body` expects the catalog's version if it changes anything by it. */
+/** Throws what `transact`, `body` and `Receipt.check` throw. `body` requires the catalog's version if it changes anything by it. */
 export function transactWithCatalog<T>(
   { store, limits, catalogs, onChanges }: CatalogSource,
   body: (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>,
@@ -50,12 +50,12 @@ export function transactWithCatalog<T>(
       return await body(transaction, catalog, recorder)
     } catch (error) {
       await receipt?.check(transaction.snapshot)
-      if ((await catalogs.at(transaction.snapshot)) !== catalog) throw new MomentPassed()
+      if ((await catalogs.at(transaction.snapshot)) !== catalog) throw new SnapshotInvalidated()
       throw error
     }
   }
   const attempt = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
-    const isAssuming = mayAssume && !store.facts.readsAreImmediate && !transaction.isRetry
+    const isAssuming = mayAssume && !store.capabilities.hasSynchronousReads && !transaction.isRetry
     const assumed = isAssuming ? catalogs.latest : undefined
     const result = await (assumed === undefined
       ? checked(transaction, recorder)

@@ -1,4 +1,4 @@
-/** One step of a change: the objects it has read and changed, what its commit expects, and what is allocated for it. */
+/** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
 import { AshlarError, assert } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/containers.ts'
@@ -6,9 +6,9 @@ import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { inParts, inSlices } from '../store/time-slice.ts'
-import type { Session } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import { type LinkForm, linkFormOf } from '../types/attribute-place.ts'
+import { type LinkStorage, linkStorageOf } from '../types/attribute-place.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { ChangeRecorder } from './change-set.ts'
@@ -17,7 +17,7 @@ import { ListEnds } from './list-ends.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
 /** Where a reference stands in the request, for messages. */
-export interface ReferencePlace {
+export interface ReferenceLocation {
   readonly className: string
   readonly attributeName: string
 }
@@ -27,7 +27,7 @@ export class UnitOfWork {
   readonly catalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: Containers
-  private readonly session: Session
+  private readonly session: StoreSession
   readonly listEnds: ListEnds
   readonly links: LinkWrites
   /** Undefined where nobody listens. */
@@ -37,7 +37,7 @@ export class UnitOfWork {
     transaction: Transaction,
     catalog: Catalog,
     containers: Containers,
-    session: Session,
+    session: StoreSession,
     recorder: ChangeRecorder | undefined,
   ) {
     this.transaction = transaction
@@ -50,8 +50,8 @@ export class UnitOfWork {
     this.recorder = recorder
   }
 
-  nextStamp(): Buffer {
-    return this.session.nextStamp()
+  nextCommitId(): Buffer {
+    return this.session.nextCommitId()
   }
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. */
@@ -62,36 +62,36 @@ export class UnitOfWork {
     return this.objects.create(oid, format)
   }
 
-  /** Expects the object to exist when the operation commits, unless the operation itself makes it. */
-  expectObject(oid: Oid): void {
+  /** Requires the object to exist when the operation commits, unless the operation itself makes it. */
+  requireObject(oid: Oid): void {
     const state = this.objects.known(oid)
     if (state !== undefined && state.stored === undefined) return
-    this.transaction.expectPresent(state?.key ?? objectKey(oid))
+    this.transaction.requirePresent(state?.key ?? objectKey(oid))
   }
 
   /**
-   * Expects that there is no such object when the operation commits, as it was found; unless the operation itself deletes it.
+   * Requires that there is no such object when the operation commits, as it was found; unless the operation itself deletes it.
    * For an object that was looked for in vain: what was concluded from its absence is wrong where it was only not seen.
    */
-  expectNoObject(oid: Oid): void {
-    if (!this.objects.isDeleted(oid)) this.transaction.expectAbsent(objectKey(oid))
+  requireNoObject(oid: Oid): void {
+    if (!this.objects.isDeleted(oid)) this.transaction.requireAbsent(objectKey(oid))
   }
 
-  /** Expects an object to be as it was read when the operation commits, also where the operation does not change it. */
-  expectUnchanged({ key, stored }: ObjectState): void {
-    if (stored !== undefined) this.transaction.expectRevision(key, revisionPrefixOf(stored))
+  /** Requires an object to be as it was read when the operation commits, also where the operation does not change it. */
+  requireUnchanged({ key, stored }: ObjectState): void {
+    if (stored !== undefined) this.transaction.requireRevision(key, revisionPrefixOf(stored))
   }
 
   /** How the attribute is kept where it is a collection kept as links; undefined where its values are in records. */
-  linkFormOf(attribute: AttributeNumber): LinkForm | undefined {
+  linkFormOf(attribute: AttributeNumber): LinkStorage | undefined {
     const found = this.catalog.attribute(attribute)
     assert(found !== undefined, 'the inverse of an attribute is in the catalog')
-    return linkFormOf(found.spec)
+    return linkStorageOf(found.spec)
   }
 
   /**
-   * The formats of objects whose link entries are about to change, without their records: each is expected to be there at
-   * the commit. Those that do not exist have none, and are expected not to.
+   * The formats of objects whose link entries are about to change, without their records: each is required to be there at
+   * the commit. Those that do not exist have none, and are required not to.
    */
   async formatsOf(oids: readonly Oid[]): Promise<ReadonlyMap<Oid, ClassFormat>> {
     const formats = new Map<Oid, ClassFormat>()
@@ -104,14 +104,14 @@ export class UnitOfWork {
     const absent = await this.findAbsent(unknown)
     await inSlices(unknown, async (oid) => {
       const cls = absent.has(oid) ? undefined : await this.classOf(oid)
-      if (cls === undefined) this.expectNoObject(oid)
+      if (cls === undefined) this.requireNoObject(oid)
       else formats.set(oid, this.objects.formats.of(cls))
     })
-    await inSlices(formats.keys(), (oid) => this.expectObject(oid))
+    await inSlices(formats.keys(), (oid) => this.requireObject(oid))
     return formats
   }
 
-  /** A first attempt only expects that they are there; a retry looks. */
+  /** A first attempt only requires that they are there; a retry looks. */
   private async findAbsent(oids: readonly Oid[]): Promise<Set<Oid>> {
     const absent = new Set<Oid>()
     if (!this.transaction.isRetry) return absent
@@ -132,7 +132,7 @@ export class UnitOfWork {
    * The format of the object that a newly set reference names. It must exist and be of the referenced class or a
    * subclass (contract 4.4.1). Throws InvalidReference.
    */
-  async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferencePlace): Promise<ClassFormat> {
+  async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Promise<ClassFormat> {
     const known = this.objects.known(target)
     const cls = known?.format.cls ?? (await this.classOf(target))
     if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw this.noSuchObject(target, place)
@@ -148,13 +148,13 @@ export class UnitOfWork {
       if (values[0] === undefined) throw this.noSuchObject(target, place)
     }
     // Also where it is loaded: it may be deleted between the reading and the commit.
-    this.expectObject(target)
+    this.requireObject(target)
     return this.objects.formats.of(cls)
   }
 
   /** InvalidReference, for a reference to an object that was looked for in vain. */
-  noSuchObject(target: Oid, place: ReferencePlace): AshlarError {
-    this.expectNoObject(target)
+  noSuchObject(target: Oid, place: ReferenceLocation): AshlarError {
+    this.requireNoObject(target)
     return new AshlarError(
       'InvalidReference',
       `Attribute ${place.attributeName} of class ${place.className} refers to ${target}, but there is no such object.`,

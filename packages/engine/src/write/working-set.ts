@@ -135,8 +135,8 @@ export class WorkingSet {
         const stored = values[position]
         if (stored !== undefined && !this.byOid.has(oid)) this.keep(this.decode(oid, stored))
       }
-      const breath = slice.breath()
-      if (breath !== undefined) await breath
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
     }
   }
 

@@ -190,25 +190,25 @@ describe('long texts', () => {
 describe('cut texts', () => {
   interface Cut {
     readonly bytes: Buffer
-    readonly isCut: boolean
+    readonly isTruncated: boolean
   }
   function cut(value: string, charactersMax: number, bytesMax = Number.POSITIVE_INFINITY): Cut {
     const key = new KeyWriter()
     key.textCharactersMax = charactersMax
     key.textBytesMax = bytesMax
     key.text(value)
-    return { bytes: key.to.copy(), isCut: key.isCut }
+    return { bytes: key.to.copy(), isTruncated: key.isTruncated }
   }
 
   it('are cut after so many characters, and say so', () => {
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 5 }), (value, charactersMax) => {
         const characters = Array.from(value)
-        const { bytes, isCut } = cut(value, charactersMax)
-        expect(isCut).toBe(characters.length > charactersMax)
+        const { bytes, isTruncated } = cut(value, charactersMax)
+        expect(isTruncated).toBe(characters.length > charactersMax)
         const whole = cut(characters.slice(0, charactersMax).join(''), Number.POSITIVE_INFINITY).bytes
         expect(bytes.subarray(0, -1)).toEqual(whole.subarray(0, -1))
-        expect(bytes.at(-1)).toBe(isCut ? 2 : 1)
+        expect(bytes.at(-1)).toBe(isTruncated ? 2 : 1)
       }),
       runs(1_000),
     )
@@ -220,12 +220,12 @@ describe('cut texts', () => {
         fc.oneof(text, fc.string({ unit: 'binary-ascii' })),
         fc.integer({ min: 3, max: 30 }),
         (value, bytesMax) => {
-          const { bytes, isCut } = cut(value, Number.POSITIVE_INFINITY, bytesMax)
+          const { bytes, isTruncated } = cut(value, Number.POSITIVE_INFINITY, bytesMax)
           expect(bytes.length).toBeLessThanOrEqual(bytesMax)
           const stored = bytes.subarray(1, -2).toString('latin1').replaceAll('\u0000\u00ff', '\u0000')
           const prefix = Buffer.from(stored, 'latin1').toString('utf8')
           expect(value.startsWith(prefix)).toBe(true)
-          expect(isCut).toBe(prefix.length < value.length)
+          expect(isTruncated).toBe(prefix.length < value.length)
         },
       ),
       runs(1_000),
@@ -245,8 +245,8 @@ describe('cut texts', () => {
 
   it('sort after the whole text equal to their prefix', () => {
     expect(Buffer.compare(cut('ab', 2).bytes, cut('abc', 2).bytes)).toBe(-1)
-    expect(cut('abc', 2).isCut).toBe(true)
-    expect(cut('ab', 2).isCut).toBe(false)
+    expect(cut('abc', 2).isTruncated).toBe(true)
+    expect(cut('ab', 2).isTruncated).toBe(false)
   })
 
   it('stay cut for the parts after them', () => {
@@ -255,6 +255,6 @@ describe('cut texts', () => {
     key.text('abc')
     key.textCharactersMax = 10
     key.text('abc')
-    expect(key.isCut).toBe(true)
+    expect(key.isTruncated).toBe(true)
   })
 })

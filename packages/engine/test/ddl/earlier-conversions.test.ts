@@ -25,7 +25,7 @@ async function forgetRules(store: Store, shapeNumber: number): Promise<void> {
   const attributes = shape.attributes.map(({ number, spec }) => ({ number, spec }))
   await store.commit({
     changes: [{ kind: 'put', key, value: encodeShape({ ...shape, attributes }) }],
-    expectations: [],
+    preconditions: [],
   })
 }
 

@@ -21,7 +21,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 /** A process's view of the store: its commits of index entries, or all of them, can be held up. */
 class HeldUp implements Store {
-  readonly facts: Store['facts']
+  readonly capabilities: Store['capabilities']
   held: 'nothing' | 'entries' | 'everything' = 'entries'
   /** Since this was last set to false: by then, what the entries are for has been announced. */
   isHoldingEntries = false
@@ -29,7 +29,7 @@ class HeldUp implements Store {
 
   constructor(store: Store) {
     this.store = store
-    this.facts = store.facts
+    this.capabilities = store.capabilities
   }
 
   async commit(commit: Commit) {
@@ -156,7 +156,7 @@ it('a process starts also while it cannot take over what another has left, and d
   const work = outcome(firstFd.createIndex(index('byYear', 'Car', true, 'year')))
   await until(async () => first.isHoldingEntries)
   first.held = 'everything'
-  await store.commit({ changes: [{ kind: 'delete', key: heartbeatKey(1) }], expectations: [] })
+  await store.commit({ changes: [{ kind: 'delete', key: heartbeatKey(1) }], preconditions: [] })
   let refused = 0
   let isAway = true
   const other = new HeldUp(store)

@@ -8,7 +8,7 @@ import { openStoreOfRun } from '../store/store-of-run.ts'
 
 /** Holds up the commit that ends a change of types: by then writers know of it, values are counted and indexes built. */
 class Gate implements Store {
-  readonly facts: Store['facts']
+  readonly capabilities: Store['capabilities']
   readonly reached: Promise<void>
   private readonly store: Store
   private catalogCommits = 0
@@ -20,7 +20,7 @@ class Gate implements Store {
 
   constructor(store: Store) {
     this.store = store
-    this.facts = store.facts
+    this.capabilities = store.capabilities
     this.reached = new Promise((resolve) => {
       this.tellReached = resolve
     })

@@ -53,15 +53,15 @@ it('an object is deleted while a partner puts its list in another order: no plac
 
 it('an object that a batch has read on a condition, and does not change, changes before its commit: nothing is done', () =>
   withFd(fleet, async (fd, store) => {
-    const guard = await fd.createObject('Car', { license: 'a' })
-    const seen = entityTagOf(await fd.readObject(guard))
+    const rangeLockKey = await fd.createObject('Car', { license: 'a' })
+    const seen = entityTagOf(await fd.readObject(rangeLockKey))
     const late = await openInterrupted(
       store,
-      onceBeforeCommit(() => fd.updateObject(guard, { license: 'b' })),
+      onceBeforeCommit(() => fd.updateObject(rangeLockKey, { license: 'b' })),
     )
     const create = (): Promise<unknown> =>
       late.transaction(async (step) => {
-        await step(1).readObject(guard, (tag) => tag === seen)
+        await step(1).readObject(rangeLockKey, (tag) => tag === seen)
         return step(2).createObject('Tag', {})
       }, false)
     expect(await outcome(create())).toBe('PreconditionFailed')

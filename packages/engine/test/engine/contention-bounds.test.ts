@@ -41,7 +41,7 @@ async function openLong(): Promise<Long> {
     letGo = resolve
   })
   async function commitLong(commit: Commit): Promise<CommitOutcome> {
-    const [failed] = commit.expectations
+    const [failed] = commit.preconditions
     if (long.tell(long.attempts++) === 'fails' && failed !== undefined) return { isCommitted: false, failed }
     await gone
     return memory.commit(commit)

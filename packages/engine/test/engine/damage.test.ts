@@ -108,7 +108,7 @@ describe('an object of a shape that the catalog does not have', () => {
     snapshot.release()
     record.writeUInt32BE(4_711, 0)
     expect(shapeNumberOf(record)).toBe(4_711)
-    await store.commit({ changes: [{ kind: 'put', key, value: record }], expectations: [] })
+    await store.commit({ changes: [{ kind: 'put', key, value: record }], preconditions: [] })
     const damage = {
       type: 'DataCorruption',
       message: expect.stringContaining('there is an object of shape 4711, which the catalog does not have'),
@@ -135,7 +135,7 @@ describe('a damaged catalog', () => {
     const store = await openStore(`lmdb:${directory}`)
     const { ranges } = await (await store.snapshot()).read([], [catalogPartRange('class')])
     const { key } = ranges[0]![0]!
-    await store.commit({ expectations: [], changes: [{ kind: 'put', key, value: Buffer.from(value) }] })
+    await store.commit({ preconditions: [], changes: [{ kind: 'put', key, value: Buffer.from(value) }] })
     await store.close()
     const { problems } = await checkStore(`lmdb:${directory}`)
     expect(problems).toEqual([expect.stringContaining('cannot be understood')])

@@ -81,7 +81,7 @@ it('a client that goes away leaves no index', () =>
 function endingAfter(store: Store, commits: number): Store {
   let left = commits
   return {
-    facts: store.facts,
+    capabilities: store.capabilities,
     snapshot: () => store.snapshot(),
     commit: (commit: Commit) => (left-- > 0 ? store.commit(commit) : new Promise(() => undefined)),
     stats: () => store.stats(),

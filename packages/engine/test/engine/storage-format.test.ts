@@ -96,7 +96,7 @@ describe('a store', () => {
     const store = await openStoreOfRun()
     await store.commit({
       changes: [{ kind: 'put', key: soleKey('session'), value: Buffer.of(0, 0, 0, 7) }],
-      expectations: [],
+      preconditions: [],
     })
     await expect(open(store)).rejects.toThrow(
       /^The store \S+ was made before stores had a format version; bring it over to this version with: ashlar copy \S+ <new store>$/,
@@ -109,7 +109,7 @@ describe('a store', () => {
     const [store, target] = [await openStoreOfRun(), await openMemoryStore()]
     await store.commit({
       changes: [{ kind: 'put', key: formatVersionKey, value: encodeFormatVersion(99) }],
-      expectations: [],
+      preconditions: [],
     })
     const sentence = /^The store \S+ has storage format 99, and this program reads formats up to \d+: use .*Ashlar/
     await expect(open(store)).rejects.toThrow(sentence)
@@ -118,7 +118,7 @@ describe('a store', () => {
     await store.close()
   })
 
-  it('whose snapshots are not whole is migrated, though what reads the next step of it keeps commits out', async () => {
+  it('whose snapshots are not consistent is migrated, though what reads the next step of it keeps commits out', async () => {
     const memory = await openMemoryStore()
     const { oids } = await withParts(memory, 8)
     const store = skewed(memory, { seed: 1 })
@@ -137,7 +137,7 @@ describe('a store', () => {
       ...store,
       async commit(commit) {
         const change: Change = { kind: 'put', key: formatVersionKey, value: encodeFormatVersion(99) }
-        if (changed(commit).includes(session)) await store.commit({ changes: [change], expectations: [] })
+        if (changed(commit).includes(session)) await store.commit({ changes: [change], preconditions: [] })
         const outcome = await store.commit(commit)
         if (outcome.isCommitted) written.push(...changed(commit))
         return outcome
@@ -151,18 +151,18 @@ describe('a store', () => {
   it('needs no whole view of itself to be opened again', async () => {
     const store = await openMemoryStore()
     const { fd } = await withParts(store, 1)
-    const purposes: unknown[] = []
+    const isolations: unknown[] = []
     const watched: Store = {
       ...store,
       snapshot(options) {
-        purposes.push(options?.purpose)
+        isolations.push(options?.isolation)
         return store.snapshot(options)
       },
       close: async () => undefined,
     }
     await (await open(watched)).close()
-    expect(purposes.length).toBeGreaterThan(0)
-    expect(purposes).not.toContain('whole')
+    expect(isolations.length).toBeGreaterThan(0)
+    expect(isolations).not.toContain('consistent')
     await fd.close()
   })
 
@@ -188,7 +188,7 @@ describe('a store', () => {
   it('without a version gets one in its copy', async () => {
     const [old, target] = [await openMemoryStore(), await openMemoryStore()]
     const { oids } = await withParts(old, 3)
-    await old.commit({ changes: [{ kind: 'delete', key: formatVersionKey }], expectations: [] })
+    await old.commit({ changes: [{ kind: 'delete', key: formatVersionKey }], preconditions: [] })
     const report = await copyStore(old, target)
     expect(report.entries).toBe((await target.stats()).entries)
     const fd = await open(target)

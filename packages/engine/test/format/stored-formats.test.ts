@@ -63,7 +63,7 @@ async function storeWith(entries: readonly string[]): Promise<Store> {
     const [key = '', value = ''] = entry.split(' ').map((digits) => Buffer.from(digits, 'hex'))
     return { kind: 'put', key: Buffer.from(key), value: Buffer.from(value) }
   })
-  await store.commit({ changes, expectations: [] })
+  await store.commit({ changes, preconditions: [] })
   return store
 }
 
@@ -152,7 +152,7 @@ describe('a store of a later format', () => {
     const address = `lmdb:${await temporaryDirectory()}`
     const store = await openStore(address)
     const value = encodeFormatVersion(storageFormat.version + 1)
-    await store.commit({ changes: [{ kind: 'put', key: formatVersionKey, value }], expectations: [] })
+    await store.commit({ changes: [{ kind: 'put', key: formatVersionKey, value }], preconditions: [] })
     await store.close()
     await expect(checkStore(address)).rejects.toThrow(/has storage format 3, and this program checks formats 1 to 2/)
   })

@@ -1,4 +1,4 @@
-/** Whatever a change concludes from what it reads is an expectation of its commit. */
+/** Whatever a change concludes from what it reads is a precondition of its commit. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'

@@ -49,10 +49,10 @@ export class Replica {
     this.show(owner, format)
   }
 
-  private show(owner: string, { attribute, linkForm }: AttributeFormat): void {
+  private show(owner: string, { attribute, linkStorage }: AttributeFormat): void {
     const entries = [...this.linksOf(owner, attribute.number)].sort(([one], [other]) => (one < other ? -1 : 1))
     this.valuesOf(owner)[attribute.name] =
-      linkForm === 'map' ? Object.fromEntries(entries) : entries.map(([, target]) => target)
+      linkStorage === 'map' ? Object.fromEntries(entries) : entries.map(([, target]) => target)
   }
 
   private linksOf(owner: string, attribute: AttributeNumber): Map<string, string> {

@@ -122,7 +122,7 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
       const asking: Store = {
         ...store,
         snapshot(options) {
-          if (options?.purpose === 'whole') readAgain++
+          if (options?.isolation === 'consistent') readAgain++
           return store.snapshot(options)
         },
       }

@@ -5,7 +5,7 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import { endKey, receiptKey, receiptRange } from '../../src/receipts/receipt-entry.ts'
 import { ReceiptRemoval, removeEndedReceipts } from '../../src/receipts/receipt-removal.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import type { Commit, Expectation, Store } from '../../src/store/store.ts'
+import type { Commit, Precondition, Store } from '../../src/store/store.ts'
 import { flipBit } from '../store/damage.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
@@ -34,8 +34,8 @@ async function withReceipts(store: Store, keys: readonly string[], replyBytes = 
   await fd.close()
 }
 
-function expectationBytes(expectation: Expectation): number {
-  return expectation.kind === 'revision' ? expectation.prefix.length : 0
+function preconditionBytes(precondition: Precondition): number {
+  return precondition.kind === 'revision' ? precondition.prefix.length : 0
 }
 
 it('neither reads nor sends a reply', async () => {
@@ -69,7 +69,7 @@ it('neither reads nor sends a reply', async () => {
     }
   }
   const commit = (given: Commit): ReturnType<Store['commit']> => {
-    bytes += given.expectations.reduce((sum, one) => sum + expectationBytes(one), 0)
+    bytes += given.preconditions.reduce((sum, one) => sum + preconditionBytes(one), 0)
     return store.commit(given)
   }
   expect(await removeEndedReceipts({ ...store, snapshot, commit }, Date.now() + 25 * hour)).toBe(3)

@@ -208,7 +208,7 @@ describe('receipts', () => {
     const copy = await FederatedDatabase.open({ alias: 'copy', store: target })
     expect(await createPart(copy, 'key')).toBe(oid)
     const key = receiptKey({ caller: '', key: 'key' })
-    await target.commit({ changes: [{ kind: 'delete', key }], expectations: [] })
+    await target.commit({ changes: [{ kind: 'delete', key }], preconditions: [] })
     expect((await copy.verify()).problems).toHaveLength(1)
     await copy.close()
     await fd.close()

@@ -3,8 +3,8 @@ import type {
   Bytes,
   Change,
   Commit,
-  Expectation,
   KeyRange,
+  Precondition,
   ScanOptions,
   Snapshot,
   Store,
@@ -26,34 +26,34 @@ export function remove(key: string): Change {
   return { kind: 'delete', key: bytes(key) }
 }
 
-export function absent(key: string): Expectation {
+export function absent(key: string): Precondition {
   return { kind: 'absent', key: bytes(key) }
 }
 
-export function present(key: string): Expectation {
+export function present(key: string): Precondition {
   return { kind: 'present', key: bytes(key) }
 }
 
-export function revision(key: string, prefix: string): Expectation {
+export function revision(key: string, prefix: string): Precondition {
   return { kind: 'revision', key: bytes(key), prefix: bytes(prefix) }
 }
 
-export function holds(from: string, to: string, keys: readonly string[], guard: string): Expectation {
-  return { kind: 'range', range: range(from, to), holds: keys.map(bytes), guard: bytes(guard) }
+export function holds(from: string, to: string, keys: readonly string[], rangeLockKey: string): Precondition {
+  return { kind: 'range', range: range(from, to), keys: keys.map(bytes), rangeLockKey: bytes(rangeLockKey) }
 }
 
 export function range(from?: string, to?: string): KeyRange {
   return { ...(from === undefined ? {} : { from: bytes(from) }), ...(to === undefined ? {} : { to: bytes(to) }) }
 }
 
-export function commitOf(changes: readonly Change[], expectations: readonly Expectation[] = []): Commit {
-  return { changes, expectations }
+export function commitOf(changes: readonly Change[], preconditions: readonly Precondition[] = []): Commit {
+  return { changes, preconditions }
 }
 
-/** Commits and fails the test when an expectation did not hold. */
+/** Commits and fails the test when a precondition did not hold. */
 export async function commitChanges(store: Store, ...changes: readonly Change[]): Promise<void> {
   const outcome = await store.commit(commitOf(changes))
-  if (!outcome.isCommitted) throw new Error('a commit without expectations was refused')
+  if (!outcome.isCommitted) throw new Error('a commit without preconditions was refused')
 }
 
 export async function valueAt(snapshot: Snapshot, key: string): Promise<string | undefined> {

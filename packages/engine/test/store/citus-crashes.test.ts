@@ -25,9 +25,9 @@ const placementOfContainer = (container: number): number => 3 * 32_768 + contain
 async function valuesOf(
   store: Store,
   keys: readonly Bytes[],
-  purpose: 'reading' | 'whole' = 'reading',
+  isolation: 'readOnly' | 'consistent' = 'readOnly',
 ): Promise<string[]> {
-  const snapshot = await store.snapshot({ purpose })
+  const snapshot = await store.snapshot({ isolation })
   try {
     const { values } = await snapshot.read(keys)
     return values.map((value) => Buffer.from(value ?? []).toString())
@@ -70,7 +70,7 @@ async function scene(): Promise<Scene> {
     commit(keys, from) {
       return store.commit({
         changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from(`${from + 1};`) })),
-        expectations: keys.map((key) => ({ kind: 'revision', key, prefix: Buffer.from(`${from};`) })),
+        preconditions: keys.map((key) => ({ kind: 'revision', key, prefix: Buffer.from(`${from};`) })),
       })
     },
   }
@@ -124,7 +124,7 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
       const keys = await keysOn(...where)
       await store.commit({
         changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
-        expectations: [],
+        preconditions: [],
       })
       // A change that is on the coordinator alone is not to be seen before it is durable.
       const watched = where.find((node) => node !== 0) ?? 0
@@ -153,7 +153,7 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
     const keys = await keysOn(1, 2)
     await store.commit({
       changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
-      expectations: [],
+      preconditions: [],
     })
     const other = await openPostgresStore(address)
     stores.push(other)
@@ -162,7 +162,7 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
       const outcome = commit(keys, count)
       let isDone = false
       const watching = (async () => {
-        while (!isDone) expect(new Set(await valuesOf(other, keys, 'whole')).size).toBe(1)
+        while (!isDone) expect(new Set(await valuesOf(other, keys, 'consistent')).size).toBe(1)
       })()
       await until(2, isPrepared)
       await nodes.kill(2)
@@ -211,7 +211,7 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
     const keys = await keysOn(1)
     await store.commit({
       changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
-      expectations: [],
+      preconditions: [],
     })
     for (let count = 0; count < 4; count++) {
       await delayed(1)

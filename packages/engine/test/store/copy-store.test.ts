@@ -119,7 +119,7 @@ describe('a copy', () => {
       value: Buffer.from('{}'),
     })
     const heartbeat: Change = { kind: 'put', key: heartbeatKey(7), value: Buffer.from('{"beat":1,"pid":1}') }
-    await source.commit({ changes: [entry('upgradePosition'), heartbeat], expectations: [] })
+    await source.commit({ changes: [entry('upgradePosition'), heartbeat], preconditions: [] })
     const { entries: copied } = await copyStore(source, target)
     expect(copied).toBe((await source.stats()).entries - 2)
     const found = await target.snapshot()
@@ -133,7 +133,7 @@ describe('a copy', () => {
   it('of a copy that is not finished is refused', async () => {
     const [half, target] = [await openMemoryStore(), await openMemoryStore()]
     const unfinished: Change = { kind: 'put', key: soleKey('unfinishedCopy'), value: Buffer.from('a') }
-    await half.commit({ changes: [unfinished], expectations: [] })
+    await half.commit({ changes: [unfinished], preconditions: [] })
     await expect(copyStore(half, target)).rejects.toThrow('is not finished')
     expect(await entriesIn(target)).toEqual([])
     await Promise.all([half.close(), target.close()])
@@ -144,7 +144,7 @@ describe('a copy', () => {
     const target = await openMemoryStore()
     await expect(copyStore(one, target, { onProgress: stop })).rejects.toThrow('stopped')
     const before = await entriesIn(target)
-    const refusal = `holds an unfinished copy of ${one.facts.location}; start that copy again`
+    const refusal = `holds an unfinished copy of ${one.capabilities.location}; start that copy again`
     await expect(copyStore(other, target)).rejects.toThrow(refusal)
     expect(await entriesIn(target)).toEqual(before)
     expect((await copyStore(one, target)).isResumed).toBe(true)
@@ -159,7 +159,7 @@ describe('a copy', () => {
         { kind: 'put', key: version, value: Buffer.of(0, 0, 0, 1) },
         { kind: 'put', key: mark, value: version },
       ],
-      expectations: [],
+      preconditions: [],
     })
     expect((await copyStore(source, target)).isResumed).toBe(true)
     await expectCopied(source, target)

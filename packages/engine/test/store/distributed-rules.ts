@@ -59,11 +59,11 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       const schema = freshSchema()
       const store = await open(schema)
       const changes = containers.flatMap((container) => [put(keyIn(container, 1), 'a'), put(keyIn(container, 2), 'b')])
-      await store.commit({ changes, expectations: [] })
+      await store.commit({ changes, preconditions: [] })
       const rows = await nodes.rows(schema)
       expect(rows.every((count) => count > 0 && count % 2 === 0)).toBe(true)
       expect(rows.reduce((sum, count) => sum + count)).toBe(changes.length)
-      expect(store.facts.snapshotsAreWhole).toBe(false)
+      expect(store.capabilities.hasConsistentSnapshots).toBe(false)
       await store.close()
     })
 
@@ -72,16 +72,16 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       const address = nodes.plainAddress(freshSchema())
       const store = await openPostgresStore(address, { warn: (message) => warnings.push(message) })
       expect(warnings).toEqual([expect.stringContaining('not distributed')])
-      await store.commit({ changes: [put(keyIn(3, 1), 'a')], expectations: [] })
+      await store.commit({ changes: [put(keyIn(3, 1), 'a')], preconditions: [] })
       expect(await store.stats()).toMatchObject({ entries: 1, bytes: expect.any(Number) })
-      expect(store.facts.snapshotsAreWhole).toBe(true)
+      expect(store.capabilities.hasConsistentSnapshots).toBe(true)
       await store.close()
     })
 
     it('may be made a store by several at once', async () => {
       const address = `${nodes.plainAddress(freshSchema()).replace('&distribute=no', '')}&distribute=citus`
       const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgresStore(address)))
-      for (const store of stores) expect(store.facts.snapshotsAreWhole).toBe(false)
+      for (const store of stores) expect(store.capabilities.hasConsistentSnapshots).toBe(false)
       for (const store of stores) await store.close()
     })
 
@@ -89,16 +89,16 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       const writing = await open()
       const reading = await openAt(`${addresses.get(writing)}&reads=locking&lockingMs=400`)
       const key = keyIn(3, 1)
-      await writing.commit({ changes: [put(key, 'a')], expectations: [] })
-      const snapshot = await reading.snapshot({ purpose: 'reading' })
+      await writing.commit({ changes: [put(key, 'a')], preconditions: [] })
+      const snapshot = await reading.snapshot({ isolation: 'readOnly' })
       expect((await snapshot.read([key])).values).toHaveLength(1)
-      await writing.commit({ changes: [put(key, 'b')], expectations: [] })
+      await writing.commit({ changes: [put(key, 'b')], preconditions: [] })
       await expect(snapshot.read([key])).rejects.toMatchObject({
         type: 'StoreUnavailable',
         message: expect.stringContaining('lockingMs'),
       })
       snapshot.release()
-      const next = await reading.snapshot({ purpose: 'reading' })
+      const next = await reading.snapshot({ isolation: 'readOnly' })
       expect((await next.read([key])).values).toEqual([Buffer.from('b')])
       next.release()
       for (const store of [writing, reading]) await store.close()
@@ -145,7 +145,7 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
           const attempts = [one, other, one, other].map((key, who) => {
             const against = key === one ? other : one
             const store = stores[(nth + who) % stores.length] as Store
-            return store.commit({ changes: [put(key, `${who}`)], expectations: [absent(key), absent(against)] })
+            return store.commit({ changes: [put(key, `${who}`)], preconditions: [absent(key), absent(against)] })
           })
           const outcomes = await Promise.all(attempts)
           const winners = outcomes.filter(({ isCommitted }) => isCommitted).length
@@ -170,12 +170,12 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       )
       for (let round = 0; round < 5; round++) {
         const changes = pairs.flat().map((key) => put(key, `${round} `))
-        await one.commit({ changes, expectations: [] })
+        await one.commit({ changes, preconditions: [] })
         const winners = await Promise.all(
           pairs.map(async ([left, right], nth) => {
             const skewed = async (store: Store, kept: Bytes, changed: Bytes) => {
-              const expectation = { kind: 'revision', key: kept, prefix: Buffer.from(`${round} `) } as const
-              return store.commit({ changes: [put(changed, 'changed')], expectations: [expectation] })
+              const precondition = { kind: 'revision', key: kept, prefix: Buffer.from(`${round} `) } as const
+              return store.commit({ changes: [put(changed, 'changed')], preconditions: [precondition] })
             }
             const [first, second] = nth % 2 === 0 ? [one, other] : [other, one]
             const outcomes = await Promise.all([skewed(first, left, right), skewed(second, right, left)])
@@ -194,7 +194,7 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
       const [plain, locking] = [await openAt(address), await openAt(`${address}&reads=locking`)]
       const keys = containers.flatMap((container) => [keyIn(container, 1), keyIn(container, 2)])
       const commit = (count: number) => {
-        return writing.commit({ changes: keys.map((key) => put(key, `${count}`)), expectations: [] })
+        return writing.commit({ changes: keys.map((key) => put(key, `${count}`)), preconditions: [] })
       }
       await commit(0)
       let isWriting = true
@@ -202,16 +202,16 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
         for (let count = 1; isWriting; count++) await commit(count)
         return true
       })()
-      const valuesIn = async (store: Store, purpose: 'reading' | 'whole'): Promise<string[]> => {
-        const snapshot = await store.snapshot({ purpose })
+      const valuesIn = async (store: Store, isolation: 'readOnly' | 'consistent'): Promise<string[]> => {
+        const snapshot = await store.snapshot({ isolation })
         const halves = [await snapshot.read(keys.slice(0, 24)), await snapshot.read(keys.slice(24))]
         snapshot.release()
         return halves.flatMap(({ values }) => values.map((value) => Buffer.from(value ?? []).toString()))
       }
       for (let nth = 0; nth < 20; nth++) {
-        const torn = await valuesIn(plain, 'reading')
+        const torn = await valuesIn(plain, 'readOnly')
         for (let i = 0; i < torn.length; i += 2) expect(torn[i]).toBe(torn[i + 1])
-        for (const values of [await valuesIn(locking, 'reading'), await valuesIn(plain, 'whole')])
+        for (const values of [await valuesIn(locking, 'readOnly'), await valuesIn(plain, 'consistent')])
           expect(new Set(values).size).toBe(1)
       }
       isWriting = false

@@ -3,7 +3,7 @@ import type { Store } from '../../src/store/store.ts'
 
 export function leftOpen(store: Store): Store {
   return {
-    facts: store.facts,
+    capabilities: store.capabilities,
     snapshot: (options) => store.snapshot(options),
     commit: (commit) => store.commit(commit),
     stats: () => store.stats(),

@@ -47,8 +47,8 @@ describe('lmdb: a flipped bit in a value', () => {
   it('fails commits that expect something of it, which change nothing, and no others', async () => {
     const store = await damagedStore('value-b', 6)
     const range = holds('key-a', 'key-z', ['key-a', 'key-b', 'key-c'], 'key-a')
-    const expectations = [present('key-b'), absent('key-b'), revision('key-b', 'value'), range]
-    const commits = expectations.map((one) => store.commit(commitOf([put('key-a', 'changed')], [one])))
+    const preconditions = [present('key-b'), absent('key-b'), revision('key-b', 'value'), range]
+    const commits = preconditions.map((one) => store.commit(commitOf([put('key-a', 'changed')], [one])))
     const beside = store.commit(commitOf([put('key-d', 'value-d')], [present('key-a')]))
     const settled = await Promise.allSettled(commits)
     for (const one of settled) expect(one).toMatchObject({ status: 'rejected', reason: corruption })

@@ -35,9 +35,9 @@ async function readDuring(store: Store, commit: Commit, read: () => Promise<stri
 
 it('others have their turn while a large commit is checked and applied', async () => {
   const store = await open()
-  const expectations = Array.from({ length: many }, (_, i) => absent(key(i)))
-  const turns = await turnsDuring(() => store.commit(commitOf(puts('1'), expectations)))
-  // A look at the clock each 32 steps, five of which are a slice: of keys and values, of expectations, of writes.
+  const preconditions = Array.from({ length: many }, (_, i) => absent(key(i)))
+  const turns = await turnsDuring(() => store.commit(commitOf(puts('1'), preconditions)))
+  // A look at the clock each 32 steps, five of which are a slice: of keys and values, of preconditions, of writes.
   expect(turns).toBeGreaterThan((3 * many) / 32 / 6)
   expect(await entriesIn(store)).toHaveLength(many)
   await store.close()
@@ -86,17 +86,17 @@ it('a snapshot that is older goes on showing what it did, and one that counts wa
   await store.close()
 })
 
-it('an expectation that fails is told as it was given, also a range of many keys, and nothing is changed', async () => {
+it('a precondition that fails is told as it was given, also a range of many keys, and nothing is changed', async () => {
   const store = await open()
   await store.commit(commitOf([put('guard', '1'), ...puts('old')]))
   const holds = Array.from({ length: many }, (_, i) => bytes(key(i)))
   const range = { from: bytes('k'), to: bytes('l') }
-  const whole = { kind: 'range', range, holds, guard: bytes('guard') } as const
+  const whole = { kind: 'range', range, keys: holds, rangeLockKey: bytes('guard') } as const
   expect(await store.commit(commitOf([put('made', '1')], [whole]))).toEqual({ isCommitted: true })
   for (const wrong of [
-    { ...whole, holds: holds.filter((_, i) => i !== 3_000) },
-    { ...whole, holds: [...holds, bytes('k99999')] },
-    { ...whole, holds: holds.toSpliced(500, 0, bytes('k00499a')) },
+    { ...whole, keys: holds.filter((_, i) => i !== 3_000) },
+    { ...whole, keys: [...holds, bytes('k99999')] },
+    { ...whole, keys: holds.toSpliced(500, 0, bytes('k00499a')) },
     { ...whole, range: { from: bytes('g'), to: bytes('l') } },
   ]) {
     const outcome = await store.commit(commitOf(puts('new'), [present('guard'), wrong]))
@@ -183,25 +183,25 @@ it('others have their turn between few values that are large, whether they are w
   // A look at the clock after each of them, five of which are a slice; what is read is lent as well, and a part of it may be read again.
   const mostWritten = 7
   const mostRead = 2 * 9
-  const written = await largestSlice(() => store.commit({ changes: large(count, 1), expectations: [] }))
+  const written = await largestSlice(() => store.commit({ changes: large(count, 1), preconditions: [] }))
   expect(written).toBeGreaterThan(0)
   expect(written).toBeLessThanOrEqual(mostWritten)
-  const expectations = large(count, 1).map(
+  const preconditions = large(count, 1).map(
     ({ key: expected }) => ({ kind: 'revision', key: expected, prefix: Buffer.alloc(4, 1) }) as const,
   )
-  const changes = expectations.map((one) => ({ kind: 'delete', key: one.key }) as const)
+  const changes = preconditions.map((one) => ({ kind: 'delete', key: one.key }) as const)
   const read = await largestSlice(async () => {
     const small = commitOf([put('small', '1')])
-    const outcomes = await Promise.all([store.commit(small), store.commit({ changes, expectations })])
+    const outcomes = await Promise.all([store.commit(small), store.commit({ changes, preconditions })])
     expect(outcomes).toEqual([{ isCommitted: true }, { isCommitted: true }])
   })
   expect(read).toBeGreaterThan(0)
   expect(read).toBeLessThanOrEqual(mostRead)
   expect(await entriesIn(store)).toHaveLength(1)
   // One that fails tells so, with nothing changed.
-  await store.commit({ changes: large(count, 2), expectations: [] })
-  const failing = await store.commit({ changes, expectations })
-  expect(failing).toEqual({ isCommitted: false, failed: expectations[0] })
+  await store.commit({ changes: large(count, 2), preconditions: [] })
+  const failing = await store.commit({ changes, preconditions })
+  expect(failing).toEqual({ isCommitted: false, failed: preconditions[0] })
   expect(await entriesIn(store)).toHaveLength(count + 1)
   await store.close()
 })

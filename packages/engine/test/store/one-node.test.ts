@@ -77,7 +77,7 @@ describe('of a distributed store', () => {
       const key = Buffer.from([1 + Math.floor(random() * 5), 0, 3, 0, byte() % 12, byte(), byte(), i >> 8, i & 0xff])
       return { kind: 'put', key, value: Buffer.from(Array.from({ length: byte() % 40 }, byte)) } as const
     })
-    await source.commit({ changes, expectations: [] })
+    await source.commit({ changes, preconditions: [] })
     const there = await copyStore(source, target)
     expect(there.entries).toBeGreaterThan(2_900)
     expect(await copyStore(target, back)).toEqual(there)

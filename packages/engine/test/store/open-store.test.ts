@@ -8,7 +8,7 @@ import { temporaryDirectory } from './temporary-stores.ts'
 it('opens lmdb:<directory>, making the directory, whatever its name', async () => {
   const directory = join(await temporaryDirectory(), 'deep', 'flights.v2')
   const store = await openStore(`lmdb:${directory}`)
-  expect(store.facts).toMatchObject({ kind: 'lmdb', location: directory, isDurable: true })
+  expect(store.capabilities).toMatchObject({ kind: 'lmdb', location: directory, isDurable: true })
   await commitChanges(store, put('a', '1'))
   await store.close()
   const again = await openStore(`lmdb:${directory}`)
@@ -18,7 +18,7 @@ it('opens lmdb:<directory>, making the directory, whatever its name', async () =
 
 it('opens memory:', async () => {
   const store = await openStore('memory:')
-  expect(store.facts).toMatchObject({ kind: 'memory', isDurable: false })
+  expect(store.capabilities).toMatchObject({ kind: 'memory', isDurable: false })
   await store.close()
 })
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { openStore } from '../../src/store/open-store.ts'
-import { FollowedFailure, failureOf, reasonOf, thrownFor } from '../../src/store/postgres/failures.ts'
+import { FollowedFailure, failureOf, reasonOf, toStoreError } from '../../src/store/postgres/failures.ts'
 import { commitChanges, put, valueAt, valueIn } from './bytes.ts'
 import { connectedClient, withClient } from './database-client.ts'
 import { freshAddress } from './postgres-stores.ts'
@@ -43,7 +43,7 @@ describe('postgres: failures by SQLSTATE', () => {
   ])('%s is %s', (state, failure) => {
     const error = reported(state)
     expect(failureOf(error)).toBe(failure)
-    const thrown = thrownFor('postgres://here/x', error)
+    const thrown = toStoreError('postgres://here/x', error)
     if (failure === 'refused') return expect(thrown).toBe(error)
     expect(thrown).toMatchObject({ type: 'StoreUnavailable', message: expect.stringContaining(state) })
     expect((thrown as Error).message).not.toMatch(/scott|10\.0\.0\.7/)
@@ -60,7 +60,7 @@ describe('postgres: failures by SQLSTATE', () => {
     expect(reasonOf(followed)).toMatch(/statementMs.*57014/)
     const cause = reported('42P01')
     expect(failureOf(new FollowedFailure(cause))).toBe('refused')
-    expect(thrownFor('here', new FollowedFailure(cause))).toBe(cause)
+    expect(toStoreError('here', new FollowedFailure(cause))).toBe(cause)
   })
 })
 

@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
-import { MomentPassed } from '../../src/store/moment-passed.ts'
+import { SnapshotInvalidated } from '../../src/store/moment-passed.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
-import type { Commit, CommitOutcome, Expectation, Store } from '../../src/store/store.ts'
+import type { Commit, CommitOutcome, Precondition, Store } from '../../src/store/store.ts'
 import {
   absent,
   bytes,
@@ -89,9 +89,9 @@ describe('postgres: a commit whose connection is lost', () => {
       await commitChanges(store, put('a', '1'))
       proxy.cutAll()
       proxy.cutNextCommit('reply')
-      const expectation = absent('a')
-      const outcome = await store.commit(commitOf([put('b', '1')], [expectation]))
-      expect(outcome).toEqual({ isCommitted: false, failed: expectation })
+      const precondition = absent('a')
+      const outcome = await store.commit(commitOf([put('b', '1')], [precondition]))
+      expect(outcome).toEqual({ isCommitted: false, failed: precondition })
       expect(proxy.cuts).toBe(1)
       expect(await entriesIn(store)).toEqual(['a=1'])
     }))
@@ -135,27 +135,27 @@ describe('postgres: a commit under way', () => {
 
   it('keeps whoever expects a range from passing by while it adds to that range', async () => {
     const adds = commitOf([put('in range', '1'), put('z', '2')], [present('guard'), absent('in range'), present('z')])
-    const expectation = holds('in', 'io', [], 'guard')
-    const expects = commitOf([put('other', '1')], [revision('guard', '1'), expectation])
+    const precondition = holds('in', 'io', [], 'guard')
+    const expects = commitOf([put('other', '1')], [revision('guard', '1'), precondition])
     expect(await second(adds, expects)).toEqual({
       isWaiting: true,
-      outcomes: [{ isCommitted: true }, { isCommitted: false, failed: expectation }],
+      outcomes: [{ isCommitted: true }, { isCommitted: false, failed: precondition }],
     })
   })
 
-  it('keeps whoever has the version of the catalog as guard of a range waiting', async () => {
-    const catalog: Expectation = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
+  it('keeps whoever has the version of the catalog as rangeLockKey of a range waiting', async () => {
+    const catalog: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
     const adds = commitOf([put('in range', '1'), put('z', '2')], [catalog, absent('in range'), present('z')])
     const range = { from: bytes('in'), to: bytes('io') }
-    const expectation: Expectation = { kind: 'range', range, holds: [], guard: catalogVersionKey }
-    expect(await second(adds, commitOf([put('other', '1')], [catalog, expectation]))).toEqual({
+    const precondition: Precondition = { kind: 'range', range, keys: [], rangeLockKey: catalogVersionKey }
+    expect(await second(adds, commitOf([put('other', '1')], [catalog, precondition]))).toEqual({
       isWaiting: true,
-      outcomes: [{ isCommitted: true }, { isCommitted: false, failed: expectation }],
+      outcomes: [{ isCommitted: true }, { isCommitted: false, failed: precondition }],
     })
   })
 
   it('keeps a change of the schema waiting, which none that expects the schema before may follow', async () => {
-    const catalog: Expectation = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
+    const catalog: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
     const writes = commitOf([put('z', '2')], [catalog, present('z')])
     const changes = commitOf([{ kind: 'put', key: catalogVersionKey, value: bytes('v2') }], [catalog])
     expect(await second(writes, changes)).toEqual({
@@ -255,7 +255,7 @@ describe('postgres: a snapshot with first keys', () => {
   it('shows them and what is read afterwards as of one moment, or says that the moment has passed', async () => {
     const store = await temporaryPostgres.open()
     await commitChanges(store, put('a', '1'), put('b', '1'))
-    const open = async () => store.snapshot({ first: [bytes('a'), bytes('x')] })
+    const open = async () => store.snapshot({ prefetchKeys: [bytes('a'), bytes('x')] })
     const [still, moved, early] = [await open(), await open(), await open()]
     for (const snapshot of [still, moved]) {
       expect(await valueAt(snapshot, 'a')).toBe('1')
@@ -270,7 +270,7 @@ describe('postgres: a snapshot with first keys', () => {
       expect(await valueAt(snapshot, 'b')).toBe('2')
       expect(await valueAt(snapshot, 'a')).toBe('1')
     }
-    await expect(valueAt(moved, 'b')).rejects.toThrow(MomentPassed)
+    await expect(valueAt(moved, 'b')).rejects.toThrow(SnapshotInvalidated)
     for (const snapshot of [still, moved, early]) snapshot.release()
     await store.close()
   })
@@ -325,7 +325,9 @@ describe('postgres: addresses', () => {
 
   it('are told without user and password, also when nothing answers or the password is wrong', async () => {
     const store = await temporaryPostgres.open()
-    expect(store.facts.location).toBe(`postgres://${server.host}/postgres?schema=${store.facts.location.split('=')[1]}`)
+    expect(store.capabilities.location).toBe(
+      `postgres://${server.host}/postgres?schema=${store.capabilities.location.split('=')[1]}`,
+    )
     await store.close()
     const wrong = openStore(`postgres://ashlar:sesame@${server.host}/postgres`)
     await expect(wrong).rejects.toThrow(`The store postgres://${server.host}/postgres cannot be opened: password`)

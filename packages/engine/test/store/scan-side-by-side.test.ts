@@ -50,7 +50,7 @@ describe('scans side by side', () => {
         const key = Buffer.from([3, Math.floor(random() * containers), Math.floor(random() * 256)])
         return { kind: 'put', key, value: Buffer.from(`${i}`) } as const
       })
-      await store.commit({ changes, expectations: [] })
+      await store.commit({ changes, preconditions: [] })
       const snapshot = await store.snapshot()
       const batch = 1 + Math.floor(random() * 20)
       const sequential = await scanned(snapshot, ranges, 1, batch)
@@ -73,7 +73,7 @@ describe('scans side by side', () => {
     const store = await openMemoryStore()
     const ranges = [1, 2, 3].map((i) => ({ from: Buffer.from([3, i]), to: Buffer.from([3, i + 1]) }))
     const changes = ranges.map(({ from }) => ({ kind: 'put', key: from, value: Buffer.from('a') }) as const)
-    await store.commit({ changes, expectations: [] })
+    await store.commit({ changes, preconditions: [] })
     const snapshot = await store.snapshot()
     let ended = 0
     const failing: Snapshot = {

@@ -24,6 +24,6 @@ export const temporaryLmdb: Driver = {
   open: async () => openLmdbStore(await temporaryDirectory()),
   async reopen(store: Store) {
     await store.close()
-    return openLmdbStore(store.facts.location)
+    return openLmdbStore(store.capabilities.location)
   },
 }

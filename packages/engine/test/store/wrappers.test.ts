@@ -52,13 +52,13 @@ describe('faulty', () => {
       const wanted = commitOf([put(`k${number}`, '1')], [absent(`k${number}`), absent('never')])
       const outcome = await store.commit(wanted)
       if (outcome.isCommitted) return 'committed'
-      return wanted.expectations.includes(outcome.failed) ? 'conflict' : 'strange conflict'
+      return wanted.preconditions.includes(outcome.failed) ? 'conflict' : 'strange conflict'
     } catch (error) {
       return error instanceof InjectedFault ? 'error' : String(error)
     }
   }
 
-  it('refuses each second commit, changing nothing, with one of its own expectations', async () => {
+  it('refuses each second commit, changing nothing, with one of its own preconditions', async () => {
     const store = faulty(await openMemoryStore(), { seed: 1, conflicts: 'alternate' })
     for (let number = 0; number < 20; number += 1) {
       expect(await attempt(store, number)).toBe('conflict')
@@ -89,7 +89,7 @@ describe('faulty', () => {
     expect(await attempts(4)).not.toEqual(first)
   })
 
-  it('lets commits without expectations pass, for they cannot conflict', async () => {
+  it('lets commits without preconditions pass, for they cannot conflict', async () => {
     const store = faulty(await openMemoryStore(), { seed: 1, conflicts: 1 })
     await commitChanges(store, put('a', '1'))
     expect(await valueIn(store, 'a')).toBe('1')

@@ -108,7 +108,7 @@ async function carryOut(store: Store, work: Work, result: Result): Promise<void>
       transactionAttemptsMax,
       async (transaction) => {
         if (++result.attempts === work.hangsAt) await new Promise(() => undefined)
-        await transaction.readAndExpect(work.reads.map(keyOf))
+        await transaction.readAndRequire(work.reads.map(keyOf))
         await pause(work.thinkMs)
         for (const nth of work.writes) transaction.put(keyOf(nth), Buffer.from(`${result.attempts} ${Math.random()}`))
       },
@@ -131,7 +131,7 @@ async function play({ latencyMs, works, otherEveryMs }: Setting): Promise<readon
   const writeElsewhere = (): void => {
     if (!results.some(isOpen)) return
     const change = { kind: 'put' as const, key: keyOf(others++ % keysMax), value: Buffer.from(String(others)) }
-    void memory.commit({ changes: [change], expectations: [] })
+    void memory.commit({ changes: [change], preconditions: [] })
     setTimeout(writeElsewhere, otherEveryMs)
   }
   if (otherEveryMs !== undefined) setTimeout(writeElsewhere, otherEveryMs)
@@ -188,7 +188,7 @@ it('a transaction too slow for a reservation, held back by one of others after e
   const slow = new Transaction(snapshot, true, new AllocationLog())
   slow.put(keyOf(1), Buffer.from('slow'))
   const other = new Transaction(snapshot, true, new AllocationLog())
-  other.expectPresent(keyOf(1))
+  other.requirePresent(keyOf(1))
   const turns = new Turns(store, undefined)
   const attemptMs = reservationMsMax + 1_000
   const startedAt = performance.now()

@@ -15,7 +15,7 @@ const remove = (number: number): Change => ({ kind: 'delete', key: key(number) }
 
 async function snapshotOf(changes: readonly Change[], isLate = false): Promise<Snapshot> {
   const store = await openMemoryStore()
-  await store.commit({ changes, expectations: [] })
+  await store.commit({ changes, preconditions: [] })
   return (isLate ? sometimesLater(store, 1) : store).snapshot()
 }
 

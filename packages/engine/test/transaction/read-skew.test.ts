@@ -1,9 +1,9 @@
-/** Reads that contradict each other: damage where snapshots are whole, perhaps read skew where they are not. Failed assertions: always a fault of ours. */
+/** Reads that contradict each other: damage where snapshots are consistent, perhaps read skew where they are not. Failed assertions: always a fault of ours. */
 import { describe, expect, it } from 'vitest'
 import { AssertionFailed, assert, unreachable } from '../../src/errors.ts'
 import { readSkewRetriesMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { MomentPassed } from '../../src/store/moment-passed.ts'
+import { SnapshotInvalidated } from '../../src/store/moment-passed.ts'
 import { ReadSkew } from '../../src/store/read-skew.ts'
 import type { SnapshotOptions, Store } from '../../src/store/store.ts'
 import { type LateReadError, withLastingSnapshot, withSnapshot } from '../../src/store/with-snapshot.ts'
@@ -17,13 +17,13 @@ interface AskedStore {
   open(): number
 }
 
-async function openStore(snapshotsAreWhole: boolean): Promise<AskedStore> {
+async function openStore(hasConsistentSnapshots: boolean): Promise<AskedStore> {
   const memory = await openMemoryStore()
   const asked: (SnapshotOptions | undefined)[] = []
   let open = 0
   const store: Store = {
     ...memory,
-    facts: { ...memory.facts, snapshotsAreWhole },
+    capabilities: { ...memory.capabilities, hasConsistentSnapshots },
     async snapshot(options) {
       asked.push(options)
       open++
@@ -52,18 +52,18 @@ function contradict(): never {
 }
 
 describe('a failed assertion', () => {
-  it.each([true, false])('is never tried again (snapshots are whole: %s)', async (isWhole) => {
+  it.each([true, false])('is never tried again (snapshots are consistent: %s)', async (isWhole) => {
     const { store, asked } = await openStore(isWhole)
     await expect(transact(store, 50, () => assert(false, oneIsTwo))).rejects.toThrow(AssertionFailed)
     await expect(transact(store, 50, () => unreachable(oneIsTwo))).rejects.toThrow('assertion failed: one is two')
-    const read = withSnapshot(store, async () => unreachable(oneIsTwo), { purpose: 'reading' })
+    const read = withSnapshot(store, async () => unreachable(oneIsTwo), { isolation: 'readOnly' })
     await expect(read).rejects.toThrow(AssertionFailed)
-    expect(asked).toEqual([undefined, undefined, { purpose: 'reading' }])
+    expect(asked).toEqual([undefined, undefined, { isolation: 'readOnly' }])
   })
 })
 
 describe('a change whose reads contradict each other', () => {
-  it('is not tried again where snapshots are whole: the data is damaged', async () => {
+  it('is not tried again where snapshots are consistent: the data is damaged', async () => {
     const { store, asked } = await openStore(true)
     await expect(transact(store, 50, contradict)).rejects.toMatchObject(damage)
     expect(asked).toHaveLength(1)
@@ -72,7 +72,7 @@ describe('a change whose reads contradict each other', () => {
   it('is tried a few times more where they are not, each time after commits under way, and then the data is damaged', async () => {
     const { store, asked, open } = await openStore(false)
     await expect(transact(store, 50, contradict)).rejects.toMatchObject(damage)
-    const retries = Array.from({ length: readSkewRetriesMax }, () => [{ purpose: 'whole' }, undefined])
+    const retries = Array.from({ length: readSkewRetriesMax }, () => [{ isolation: 'consistent' }, undefined])
     expect(asked).toEqual([undefined, ...retries.flat()])
     expect(open()).toBe(0)
   })
@@ -83,7 +83,7 @@ describe('a change whose reads contradict each other', () => {
     const counting: Store = {
       ...store,
       snapshot(options) {
-        if (options?.purpose === 'whole') opened.push(open())
+        if (options?.isolation === 'consistent') opened.push(open())
         return store.snapshot(options)
       },
     }
@@ -106,11 +106,11 @@ describe('a change whose reads contradict each other', () => {
 describe('a read whose reads contradict each other', () => {
   it('is run once more, on a whole snapshot, where snapshots are not; then the data is damaged', async () => {
     for (const isWhole of [true, false]) {
-      for (const options of [{ purpose: 'reading' }, undefined] as const) {
+      for (const options of [{ isolation: 'readOnly' }, undefined] as const) {
         const { store, asked, open } = await openStore(isWhole)
         const read = withSnapshot(store, async () => contradict(), options)
         await expect(read).rejects.toMatchObject(damage)
-        expect(asked).toEqual(isWhole ? [options] : [options, { purpose: 'whole' }])
+        expect(asked).toEqual(isWhole ? [options] : [options, { isolation: 'consistent' }])
         expect(open()).toBe(0)
       }
     }
@@ -118,25 +118,25 @@ describe('a read whose reads contradict each other', () => {
 
   it('begins anew without its first keys where these have changed', async () => {
     const { store, asked } = await openStore(true)
-    const first = [Buffer.from('a')]
+    const prefetchKeys = [Buffer.from('a')]
     const read = async (): Promise<number> => {
-      if (asked.length === 1) throw new MomentPassed()
+      if (asked.length === 1) throw new SnapshotInvalidated()
       return asked.length
     }
-    expect(await withSnapshot(store, read, { purpose: 'reading', first })).toBe(2)
-    expect(asked).toEqual([{ purpose: 'reading', first }, { purpose: 'reading' }])
+    expect(await withSnapshot(store, read, { isolation: 'readOnly', prefetchKeys })).toBe(2)
+    expect(asked).toEqual([{ isolation: 'readOnly', prefetchKeys }, { isolation: 'readOnly' }])
   })
 })
 
 describe('a reply that contradicts itself', () => {
   const lateOf = (store: Store): Promise<LateReadError> => {
-    return withLastingSnapshot(store, async (_snapshot, late) => late, { purpose: 'reading' })
+    return withLastingSnapshot(store, async (_snapshot, late) => late, { isolation: 'readOnly' })
   }
 
   it('before its beginning is read once more, and its snapshot stays open', async () => {
     const { store, asked, open } = await openStore(false)
-    await withLastingSnapshot(store, async () => asked.length === 1 && contradict(), { purpose: 'reading' })
-    expect(asked).toEqual([{ purpose: 'reading' }, { purpose: 'whole' }])
+    await withLastingSnapshot(store, async () => asked.length === 1 && contradict(), { isolation: 'readOnly' })
+    expect(asked).toEqual([{ isolation: 'readOnly' }, { isolation: 'consistent' }])
     expect(open()).toBe(1)
   })
 

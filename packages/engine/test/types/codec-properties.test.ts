@@ -155,7 +155,7 @@ describe.each(keyTypes)('%s as a key', (_name, samples) => {
         const [oneKey, otherKey] = [one, other].map(({ json }) => keyOf(codec, codec.parse(json))) as [Buffer, Buffer]
         for (const first of [oneKey, keyOf(codec, null)]) {
           const found = readKeyPart(Buffer.concat([first, otherKey]), 0, codec.key!.form)
-          expect(found).toEqual({ end: first.length, isCut: false })
+          expect(found).toEqual({ end: first.length, isTruncated: false })
         }
       }),
       runs(300),

@@ -122,10 +122,10 @@ it('a walk to many large objects hands on some at a time', async () => {
     most = Math.max(most, read)
     return view
   })
-  const { breathe } = StatementContext.prototype
-  vi.spyOn(StatementContext.prototype, 'breathe').mockImplementation(function (this: StatementContext) {
+  const { yieldIfDue } = StatementContext.prototype
+  vi.spyOn(StatementContext.prototype, 'yieldIfDue').mockImplementation(function (this: StatementContext) {
     read = 0
-    return breathe.call(this)
+    return yieldIfDue.call(this)
   })
   const { chunks } = await fd.query({ text: 'MATCH (h:Text {n: 0})-[:texts]->(t:Text) RETURN t.n' })
   for await (const _ of chunks);

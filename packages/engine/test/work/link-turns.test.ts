@@ -5,7 +5,7 @@ import { classOf, toMany, toOne, withFd } from '../engine/open-fd.ts'
 import { turnsDuring } from './count-work.ts'
 
 const links = 2_500
-const steps = ['put', 'delete', 'expectRevision', 'expectPresent', 'expectAbsent', 'read'] as const
+const steps = ['put', 'delete', 'requireRevision', 'requirePresent', 'requireAbsent', 'read'] as const
 
 /** What a transaction is asked for, at most, between two turns of others; each look at the clock is a millisecond after the one before. */
 async function longestPieceOf(act: () => Promise<unknown>): Promise<number> {

@@ -61,7 +61,7 @@ async function copyWithBar(source: Store, target: Store, signal: AbortSignal): P
 }
 
 function told({ entries, bytes, checksum, isResumed }: CopyReport, source: Store, target: Store): string {
-  const places = `${source.facts.location} → ${target.facts.location}`
+  const places = `${source.capabilities.location} → ${target.capabilities.location}`
   const size = `${entries.toLocaleString('en')} entries, ${bytes.toLocaleString('en')} bytes`
   return `Copied ${places}: ${size}, compared, SHA-256 ${checksum}${isResumed ? ' (resumed)' : ''}`
 }

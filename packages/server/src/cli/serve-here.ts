@@ -10,7 +10,7 @@ export async function serveAlone(config: Config): Promise<void> {
   const log = openLog(config.logLevel, logBytes)
   const server = await startServer(config, log.logger)
   stopOnSignals(server.stop)
-  const stores = server.federatedDatabases.map(({ alias, store: { facts } }) => ({ alias, ...facts }))
+  const stores = server.federatedDatabases.map(({ alias, store: { capabilities } }) => ({ alias, ...capabilities }))
   // Last, since whoever reads it may send a signal at once.
   process.stdout.write(startLine(server.url, stores))
   await server.stopped

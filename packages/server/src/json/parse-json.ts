@@ -70,7 +70,7 @@ async function parseLarge(
   const layout = new JsonLayout(limits, pieces)
   for (let at = 0; at < body.length; at += sliceBytes) {
     layout.scan(body, at, Math.min(at + sliceBytes, body.length))
-    await slice.breath()
+    await slice.yieldIfDue()
   }
   layout.end()
   await admit?.(layout.valuesCount)
@@ -78,14 +78,14 @@ async function parseLarge(
   if (root === undefined) return parseText(decode(body))
   checkBlank(body, 0, root.from)
   checkBlank(body, root.to, body.length)
-  return build(body, root, () => slice.breath())
+  return build(body, root, () => slice.yieldIfDue())
 }
 
 /** Recurses as deep as the limit of levels. */
 async function build(
   body: Uint8Array,
   container: LargeContainer,
-  breathe: () => Promise<void> | undefined,
+  yieldIfDue: () => Promise<void> | undefined,
 ): Promise<unknown> {
   const { isArray, pieces } = container
   const elements: unknown[] = []
@@ -97,11 +97,11 @@ async function build(
       else for (const [name, value] of Object.entries(part)) setField(fields, name, value)
     } else if (piece.kind === 'child') {
       const name = isArray ? checkBlank(body, piece.from, piece.to) : nameBefore(body, piece)
-      const child = await build(body, piece.child, breathe)
+      const child = await build(body, piece.child, yieldIfDue)
       if (name === undefined) elements.push(child)
       else setField(fields, name, child)
     } else checkBlank(body, piece.from, piece.to)
-    await breathe()
+    await yieldIfDue()
   }
   return isArray ? elements : fields
 }

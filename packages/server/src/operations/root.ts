@@ -73,7 +73,7 @@ export const fdOperations: readonly FdOperation[] = [
     reply: FederatedDatabaseRecord,
     errors: [],
     async run(_database, { fd, service }) {
-      const { kind, location, isDurable } = fd.store.facts
+      const { kind, location, isDurable } = fd.store.capabilities
       const counts = { ...(await fd.statistics()) }
       const unresolvedTransactions = await fd.store.unresolvedTransactions?.()
       const told = unresolvedTransactions === undefined ? {} : { unresolvedTransactions }

@@ -37,8 +37,8 @@ export class Worker implements Peers {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void stop()
     })
-    const stores = federatedDatabases.map(({ alias, store: { facts } }) => {
-      return { alias, kind: facts.kind, location: facts.location }
+    const stores = federatedDatabases.map(({ alias, store: { capabilities } }) => {
+      return { alias, kind: capabilities.kind, location: capabilities.location }
     })
     sendToPrimary({ kind: 'listening', url, stores })
   }

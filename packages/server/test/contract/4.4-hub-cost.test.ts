@@ -13,7 +13,7 @@ function counting(store: Store): { store: Store; written: () => number } {
   return {
     written: () => bytes,
     store: {
-      facts: store.facts,
+      capabilities: store.capabilities,
       snapshot: () => store.snapshot(),
       commit(commit) {
         for (const change of commit.changes) {

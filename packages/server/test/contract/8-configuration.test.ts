@@ -237,7 +237,7 @@ rule(
       key,
       value: Buffer.of(0, 0, 0, 99),
     }))
-    await store.commit({ changes: raised, expectations: [] })
+    await store.commit({ changes: raised, preconditions: [] })
     const { entries } = await store.stats()
     const replies = [
       await server.get(fd.at(`/v1/object/${oid}`)),

@@ -7,7 +7,7 @@ import { childrenOf, isAlive } from '../process-tree.ts'
 import { type Started, start, temporaryDirectory } from './process.ts'
 
 /** However slow the machine is. */
-const patiently = { interval: 20 }
+const retryingConnect = { interval: 20 }
 
 /** A server with two workers; each of its processes runs the module first. */
 function startWith(module: string): Started {
@@ -58,15 +58,15 @@ it('the port stays the same where the first worker is killed before the second s
   const server = startWith(`if (cluster.worker?.id === 2) process.kill(process.pid, 'SIGSTOP')`)
   const [served = ''] = await logged(server, /"pid":\d+,"msg":"a worker serves"/)
   const first = Number(/\d+/.exec(served))
-  await expect.poll(() => childrenOf(server.child.pid as number).length, patiently).toBe(2)
+  await expect.poll(() => childrenOf(server.child.pid as number).length, retryingConnect).toBe(2)
   const second = childrenOf(server.child.pid as number).find((pid) => pid !== first) as number
   // It may be slow to stop itself, and would not be continued then.
-  await expect.poll(() => stateOf(second), patiently).toBe('T')
+  await expect.poll(() => stateOf(second), retryingConnect).toBe('T')
   await kill(first)
   process.kill(second, 'SIGCONT')
   const url = await server.url
   await logged(server, /"a worker serves"/, 3)
-  await expect.poll(() => fetch(`${url}/health/ready`).then(({ status }) => status, String), patiently).toBe(200)
+  await expect.poll(() => fetch(`${url}/health/ready`).then(({ status }) => status, String), retryingConnect).toBe(200)
   expect(server.log()).not.toContain('before it served')
   server.child.kill('SIGTERM')
   await server.ended

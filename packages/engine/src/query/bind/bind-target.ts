@@ -123,7 +123,7 @@ export function embeddedAttribute({
   const found = cls.attributes[index]
   if (found === undefined) return undefined
   const { number, outputName: name, spec } = found
-  return { cls, number, name, index, spec, linkForm: undefined, type }
+  return { cls, number, name, index, spec, linkStorage: undefined, type }
 }
 
 type ElementTarget = AttributeTarget & Pick<BoundTarget, 'elements' | 'within'>

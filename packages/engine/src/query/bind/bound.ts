@@ -1,7 +1,7 @@
 /** Expressions with every name resolved and every type known. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { LinkForm } from '../../types/attribute-place.ts'
+import type { LinkStorage } from '../../types/attribute-place.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
 import type { IntervalUnit, Span } from '../language/ast.ts'
 import type { OperatorName } from '../language/operators.ts'
@@ -16,7 +16,7 @@ export interface BoundAttribute {
   /** Position among the attributes of the class. */
   readonly index: number
   readonly spec: TypeSpec
-  readonly linkForm: LinkForm | undefined
+  readonly linkStorage: LinkStorage | undefined
   readonly type: ValueType
 }
 

@@ -100,9 +100,9 @@ export class Binding {
   }
 
   attribute(cls: SchemaClass, found: ClassAttribute): BoundAttribute {
-    const { index, linkForm } = this.formats.of(cls).attribute(found.number)
+    const { index, linkStorage } = this.formats.of(cls).attribute(found.number)
     const { number, spec, outputName } = found
-    return { cls, number, name: outputName, index, spec, linkForm, type: typeOfSpec(spec, this.catalog) }
+    return { cls, number, name: outputName, index, spec, linkStorage, type: typeOfSpec(spec, this.catalog) }
   }
 }
 

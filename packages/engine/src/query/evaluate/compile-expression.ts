@@ -241,8 +241,8 @@ function compileReferenceTest(
 
 /** Of the object in a slot. */
 function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
-  const { index, linkForm } = attribute
-  if (linkForm !== undefined) {
+  const { index, linkStorage } = attribute
+  if (linkStorage !== undefined) {
     return ({ slots, reader }) => {
       const view = slots[slot] as ObjectView | undefined
       return view?.format === undefined ? null : reader.links(view, attribute)
@@ -257,13 +257,13 @@ function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueTy
 
 /** Null for null, for a reference that dangles, and for an object that does not have the attribute. The reader spends what it reads. */
 function compileFollow(object: Evaluate, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
-  const { index, linkForm, cls } = attribute
+  const { index, linkStorage, cls } = attribute
   const evaluate: Evaluate = (run) => {
     const oid = object(run)
     if (isNothing(oid)) return null
     const view = run.reader.object(oid as Oid)
     if (view.format === undefined || !view.format.cls.isOrInherits(cls.number)) return null
-    return linkForm === undefined ? view.value(index) : run.reader.links(view, attribute)
+    return linkStorage === undefined ? view.value(index) : run.reader.links(view, attribute)
   }
   return inParts(places, isLong(type) ? spending(evaluate) : evaluate)
 }

@@ -95,7 +95,7 @@ export async function indexRanges(
     const range = keyConditionRange(access.format, { equal, lower, upper })
     if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
   })
-  const sorted = await sortInTurns(sound, byBeginning, () => context.texts.slice.breath())
+  const sorted = await sortInTurns(sound, byBeginning, () => context.texts.slice.yieldIfDue())
   const ranges: KeyConditionRange[] = []
   await eachInTurns(sorted, context, (range) => {
     // Long texts that are cut to the same key give the same range.
@@ -164,8 +164,8 @@ async function* indexedOids(
     const found = readIndexOidsOf(context.snapshot, keys)
     const oids = found instanceof Promise ? await found : found
     plan.examined += oids.length
-    const breath = context.breathe()
-    if (breath !== undefined) await breath
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
     if (oids.length > 0) yield oids
   }
 }
@@ -219,7 +219,7 @@ async function* owners(
     return
   }
   const use =
-    way.inverse.linkForm === 'set' ? targetOfKey : (_key: Uint8Array, value: Uint8Array) => oidFromBytes(value, 0)
+    way.inverse.linkStorage === 'set' ? targetOfKey : (_key: Uint8Array, value: Uint8Array) => oidFromBytes(value, 0)
   for await (const oids of context.snapshot.scan(range, use)) {
     plan.examined += oids.length
     context.check()
@@ -234,8 +234,8 @@ export function referringRange(format: IndexKeyFormat, far: Oid): KeyRange {
 
 /** Undefined where the partner attribute is to-one, and so in the record. */
 function inverseRange({ way }: ReverseAccess, far: Oid): KeyRange | undefined {
-  if (way.kind !== 'inverse' || way.inverse.linkForm === undefined) return undefined
-  const kind = way.inverse.linkForm === 'set' ? linkKind.target : linkKind.position
+  if (way.kind !== 'inverse' || way.inverse.linkStorage === undefined) return undefined
+  const kind = way.inverse.linkStorage === 'set' ? linkKind.target : linkKind.position
   return linkRange(far, way.inverse.number, kind)
 }
 

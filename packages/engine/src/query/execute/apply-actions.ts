@@ -4,7 +4,7 @@ import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import type { Catalog } from '../../schema/catalog.ts'
-import { when } from '../../store/awaitable.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { noOid } from '../../types/oid.ts'
 import type { UnitOfWork } from '../../write/unit-of-work.ts'
@@ -63,7 +63,7 @@ async function applyAction(
   for (const oid of values.owners) {
     const state = unit.objects.known(oid)
     if (state === undefined) {
-      unit.expectNoObject(oid)
+      unit.requireNoObject(oid)
       continue
     }
     const found = changeFor(edits, action, values, given, state, changing)
@@ -103,7 +103,7 @@ function changeFor(
     case 'remove': {
       if (choice !== undefined) return changeWithin(edits, action, choice, given, state, unit)
       if (action.isOfEdited) return changeEdited(edits, action, given, state)
-      return when(given(), (made) => collectionChange(action, made))
+      return mapAwaitable(given(), (made) => collectionChange(action, made))
     }
     case 'removeAt':
       return removeElement(edits, target, choice, state)

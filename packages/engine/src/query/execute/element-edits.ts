@@ -3,7 +3,7 @@
  * before the statement, and what becomes of it is given to its object once, when all actions are done.
  */
 import { assert, unreachable } from '../../errors.ts'
-import { readAndExpectLinks } from '../../links/attribute-links.ts'
+import { readAndRequireLinks } from '../../links/attribute-links.ts'
 import { applyChanges } from '../../objects/apply-changes.ts'
 import { withoutElements } from '../../records/apply-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'
@@ -180,9 +180,9 @@ export function isPaired({ attribute, inner }: TargetPlan): boolean {
 /** The elements that the collection has now. */
 async function presentElements({ unit }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
   const format = state.format.attribute(target.attribute.number)
-  if (format.linkForm !== undefined) {
-    unit.expectUnchanged(state)
-    return (await readAndExpectLinks(unit.transaction, state.oid, format)).map(({ target: element }) => element)
+  if (format.linkStorage !== undefined) {
+    unit.requireUnchanged(state)
+    return (await readAndRequireLinks(unit.transaction, state.oid, format)).map(({ target: element }) => element)
   }
   let held: unknown = state.values[format.index]
   for (const { index } of target.inner) held = (held as readonly unknown[])[index]

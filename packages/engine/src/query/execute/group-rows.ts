@@ -62,8 +62,8 @@ export async function groupRows<R>(
       accumulate(group, aggregates, operands, run, context)
       if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
     }
-    const breath = context.breathe()
-    if (breath !== undefined) await breath
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   // Aggregates over nothing are still a row; groups of nothing are none.
   if (groups.length === 0 && keys.length === 0) groups.push(newGroup<R>(plan, undefined))

@@ -321,8 +321,8 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
       yield found
       found = []
       foundBytes = 0
-      const breath = search.context.breathe()
-      if (breath !== undefined) await breath
+      const pause = search.context.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     const isMet = been.has(view.oid) || isBoundEnd(expansion, row, view.oid)
     const isEnd = walk.length >= edge.max || step.place === 'last'
@@ -350,8 +350,8 @@ async function stepsOf(
   const steps = backward.length === 0 ? forward : [...forward, ...backward]
   operator.examined += steps.length
   search.context.expand(steps.length)
-  const breath = search.context.breathe()
-  if (breath !== undefined) await breath
+  const pause = search.context.yieldIfDue()
+  if (pause !== undefined) await pause
   return steps
 }
 

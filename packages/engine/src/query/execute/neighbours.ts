@@ -131,8 +131,8 @@ export class Neighbours {
   private async *edgeObjects(oids: readonly Oid[], { cls }: EdgeObjects): AsyncGenerator<EdgeObjectView> {
     const { reader } = this.context
     for (let at = 0; at < oids.length; at += objectsAtOnce) {
-      const breath = this.context.breathe()
-      if (breath !== undefined) await breath
+      const pause = this.context.yieldIfDue()
+      if (pause !== undefined) await pause
       const views = await evaluateRows(this.context, oids.slice(at, at + objectsAtOnce), (oid) => reader.object(oid))
       for (const view of views) {
         if (view.format?.cls.isOrInherits(cls.number) === true) yield view as EdgeObjectView
@@ -175,7 +175,7 @@ export class Neighbours {
   private async targets(view: ObjectView, attribute: AttributeFormat): Promise<readonly Oid[]> {
     const { spec } = attribute.attribute
     let held: unknown
-    if (attribute.linkForm === undefined) held = view.value(attribute.index)
+    if (attribute.linkStorage === undefined) held = view.value(attribute.index)
     else {
       const { reader } = this.context
       const [links] = await evaluateRows(this.context, [view], (row) =>
@@ -189,10 +189,10 @@ export class Neighbours {
     return [...new Set(elements as readonly Oid[])].filter((oid) => oid !== noOid)
   }
 
-  private boundOf(view: ObjectView, { attribute, index, linkForm }: AttributeFormat): BoundAttribute {
+  private boundOf(view: ObjectView, { attribute, index, linkStorage }: AttributeFormat): BoundAttribute {
     const cls = view.format?.cls as SchemaClass
     const { number, outputName: name, spec } = attribute
-    return { cls, number, name, index, spec, linkForm, type: typeOfSpec(spec, this.context.catalog) }
+    return { cls, number, name, index, spec, linkStorage, type: typeOfSpec(spec, this.context.catalog) }
   }
 
   /** Who refers to the object by one attribute: over the inverse, by an index, or by a scan of all who could. */
@@ -231,8 +231,8 @@ export class Neighbours {
     const containers = await context.containersOf(classes)
     const extents = containers.map(({ database, container }) => containerExtent(database, container))
     for await (const batch of context.scanAll(extents, use)) {
-      const breath = context.breathe()
-      if (breath !== undefined) await breath
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
       for (const owner of batch) {
         const format = owner.format?.attribute(attribute.number)
         if (format === undefined) continue

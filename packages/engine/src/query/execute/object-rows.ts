@@ -1,11 +1,11 @@
 /** The objects of a source that qualify, by the access path that is cheapest for the data that there is. */
 
 import { SteadySet } from '../../budget/steady-map.ts'
-import { cutPrefixLength } from '../../indexes/key-parts.ts'
+import { truncatedPrefixLength } from '../../indexes/key-parts.ts'
 import type { IndexEntry } from '../../indexes/lookup.ts'
 import { readIndexEntries } from '../../indexes/lookup.ts'
 import { containerExtent } from '../../records/object-key.ts'
-import { when } from '../../store/awaitable.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -265,7 +265,7 @@ function filtered(
     run.slots[plan.slot] = view
     return filter(run) === true
   })
-  return when(results, (isKept) => views.filter((_view, i) => isKept[i]))
+  return mapAwaitable(results, (isKept) => views.filter((_view, i) => isKept[i]))
 }
 
 async function* fetchObjects(
@@ -285,8 +285,8 @@ async function* fetchObjects(
       for (const oid of oids) seen.add(oid)
     }
     yield* loadInParts(work, [...new Set(oids)])
-    const breath = context.breathe()
-    if (breath !== undefined) await breath
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
 }
 
@@ -294,8 +294,8 @@ async function* fetchObjects(
 async function* loadInParts(work: ObjectScan, oids: readonly Oid[]): AsyncGenerator<ObjectView[]> {
   let isFirst = true
   for (const part of work.context.reader.parts(oids)) {
-    const breath = isFirst ? undefined : work.context.breathe()
-    if (breath !== undefined) await breath
+    const pause = isFirst ? undefined : work.context.yieldIfDue()
+    if (pause !== undefined) await pause
     isFirst = false
     const rows = await loadAndFilter(work, part)
     if (rows.length > 0) yield rows
@@ -358,7 +358,7 @@ async function* scanOrdered(
       source.examined += entries.length
       let plain: Oid[] = []
       for (const entry of entries) {
-        const prefix = access.index.isCut ? cutPrefix(format, entry) : undefined
+        const prefix = access.index.isTruncated ? cutPrefix(format, entry) : undefined
         if (alike !== undefined && (prefix === undefined || !alike.prefix.equals(prefix))) {
           yield* sorted(work, alike.oids, orderBy)
           alike = undefined
@@ -379,7 +379,7 @@ async function* scanOrdered(
 }
 
 function cutPrefix(format: OrderedAccess['index']['format'], { key }: IndexEntry): Buffer | undefined {
-  const length = cutPrefixLength(format, key)
+  const length = truncatedPrefixLength(format, key)
   return length === undefined ? undefined : key.subarray(0, length)
 }
 

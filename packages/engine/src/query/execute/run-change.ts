@@ -56,14 +56,14 @@ export async function runUpdate(
     await changing.unit.objects.loadAll(views.map(({ oid }) => oid))
     for (const [i, view] of views.entries()) {
       const { oid } = view
-      expectSeen(changing, view)
+      requireAsSeen(changing, view)
       changed.push(oid)
       await applyActions(changing, plan.actions, worked[i] as ActionValues[])
-      const turn = before.breathe()
+      const turn = before.yieldIfDue()
       if (turn !== undefined) await turn
     }
-    const breath = before.breathe()
-    if (breath !== undefined) await breath
+    const pause = before.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   await flushObjects(changing.unit)
   return changed
@@ -73,7 +73,7 @@ export async function runUpdate(
  * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
  * Throws ReadSkew where they are not.
  */
-function expectSeen({ unit }: Changing, { oid, record }: ObjectView): void {
+function requireAsSeen({ unit }: Changing, { oid, record }: ObjectView): void {
   const state = unit.objects.known(oid)
   const stored = state?.stored
   const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
@@ -83,7 +83,7 @@ function expectSeen({ unit }: Changing, { oid, record }: ObjectView): void {
     )
   }
   // Also where the statement changes not the object itself, but one that it refers to.
-  if (state !== undefined) unit.expectUnchanged(state)
+  if (state !== undefined) unit.requireUnchanged(state)
 }
 
 export async function runDelete(
@@ -99,14 +99,14 @@ export async function runDelete(
     const oids = views.map(({ oid }) => oid)
     await changing.unit.objects.loadAll(oids)
     for (const view of views) {
-      expectSeen(changing, view)
+      requireAsSeen(changing, view)
       await deleteObject(changing.unit, view)
-      const turn = before.breathe()
+      const turn = before.yieldIfDue()
       if (turn !== undefined) await turn
     }
     deleted.push(...oids)
-    const breath = before.breathe()
-    if (breath !== undefined) await breath
+    const pause = before.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   await flushObjects(changing.unit)
   return deleted

@@ -129,7 +129,7 @@ export class SnapshotReader implements ObjectReader {
     const attribute = view.format?.attributes[index] as AttributeFormat
     const entries = this.linkEntries(view, index)
     this.memory.pass(entries.length * linkBytes)
-    switch (attribute.linkForm) {
+    switch (attribute.linkStorage) {
       case 'set':
         return entries.map(({ key }) => oidFromBytes(key, linkHeaderBytes))
       case 'map':
@@ -232,6 +232,6 @@ function atOnce(answer: Awaitable<ReadAnswer>): ReadAnswer {
 
 /** Of the two kinds of entries that a paired list has, the one that its order follows. */
 function shownKind(attribute: AttributeFormat): number {
-  if (attribute.linkForm === 'list') return linkKind.position
-  return attribute.linkForm === 'set' ? linkKind.target : linkKind.name
+  if (attribute.linkStorage === 'list') return linkKind.position
+  return attribute.linkStorage === 'set' ? linkKind.target : linkKind.name
 }

@@ -3,23 +3,23 @@
 /** Sorted, or merged, without a turn for others: about a millisecond. */
 const atOnce = 2_048
 
-/** Equal elements stay in their order. `breathe`: undefined, or waited for before the sort goes on. */
+/** Equal elements stay in their order. `yieldIfDue`: undefined, or waited for before the sort goes on. */
 export async function sortInTurns<T>(
   all: readonly T[],
   compare: (one: T, other: T) => number,
-  breathe: () => Promise<void> | undefined,
+  yieldIfDue: () => Promise<void> | undefined,
 ): Promise<T[]> {
   let sorted: T[][] = []
   for (let from = 0; from < all.length; from += atOnce) {
     sorted.push(all.slice(from, from + atOnce).sort(compare))
-    const breath = breathe()
-    if (breath !== undefined) await breath
+    const pause = yieldIfDue()
+    if (pause !== undefined) await pause
   }
   while (sorted.length > 1) {
     const merged: T[][] = []
     for (let at = 0; at < sorted.length; at += 2) {
       const [one = [], other = []] = sorted.slice(at, at + 2)
-      merged.push(other.length === 0 ? one : await merge(one, other, compare, breathe))
+      merged.push(other.length === 0 ? one : await merge(one, other, compare, yieldIfDue))
     }
     sorted = merged
   }
@@ -30,7 +30,7 @@ async function merge<T>(
   one: readonly T[],
   other: readonly T[],
   compare: (one: T, other: T) => number,
-  breathe: () => Promise<void> | undefined,
+  yieldIfDue: () => Promise<void> | undefined,
 ): Promise<T[]> {
   const merged: T[] = []
   let left = 0
@@ -39,8 +39,8 @@ async function merge<T>(
     const isLeft = right >= other.length || (left < one.length && compare(one[left] as T, other[right] as T) <= 0)
     merged.push((isLeft ? one[left++] : other[right++]) as T)
     if (merged.length % atOnce !== 0) continue
-    const breath = breathe()
-    if (breath !== undefined) await breath
+    const pause = yieldIfDue()
+    if (pause !== undefined) await pause
   }
   return merged
 }

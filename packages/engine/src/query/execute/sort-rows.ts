@@ -61,8 +61,8 @@ export async function sortRows<R>(
     const grown = Math.min(kept.length, wanted ?? kept.length) - heldRows
     if (grown > 0) context.holdRows(grown)
     heldRows += Math.max(0, grown)
-    const breath = context.breathe()
-    if (breath !== undefined) await breath
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   const all = await firstOf(kept, wanted, context)
   const sorted: OutputRow<R>[] = []
@@ -76,7 +76,7 @@ async function firstOf<R>(
   wanted: number | undefined,
   context: StatementContext,
 ): Promise<Keyed<R>[]> {
-  const sorted = await sortInTurns(rows, byKey, () => context.breathe())
+  const sorted = await sortInTurns(rows, byKey, () => context.yieldIfDue())
   return wanted === undefined || sorted.length <= wanted ? sorted : sorted.slice(0, wanted)
 }
 

@@ -7,7 +7,7 @@ import type { EngineLimits } from '../../limits.ts'
 import { type Container, listContainers } from '../../records/containers.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { scanSideBySide, scansAtOnce } from '../../store/scan-side-by-side.ts'
-import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreFacts } from '../../store/store.ts'
+import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from '../../store/store.ts'
 import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
@@ -22,7 +22,7 @@ export interface TextContext {
   readonly text: string
   readonly dialect: Dialect
   readonly limits: EngineLimits
-  readonly facts: StoreFacts
+  readonly facts: StoreCapabilities
   readonly signal: AbortSignal | undefined
   /** One for all statements, however short each is. */
   readonly slice: TimeSlice
@@ -52,21 +52,21 @@ export class StatementContext {
 
   /** The entries of ranges that were counted, by range. */
   private readonly counted = new Map<string, Oid[]>()
-  private readonly youngContainers: readonly Container[]
+  private readonly uncommittedContainers: readonly Container[]
   private readonly containers = new Map<ReadonlySet<ClassNumber>, Promise<Container[]>>()
 
-  /** `youngContainers`: those in which a transaction may have new objects. */
+  /** `uncommittedContainers`: those in which a transaction may have new objects. */
   constructor(
     texts: TextContext,
     snapshot: Snapshot,
     catalog: Catalog,
-    youngContainers: readonly Container[] = [],
+    uncommittedContainers: readonly Container[] = [],
     probe?: StatementProbe,
   ) {
     this.texts = texts
     this.probe = probe
     probe?.reads(this)
-    this.youngContainers = youngContainers
+    this.uncommittedContainers = uncommittedContainers
     this.snapshot = snapshot
     this.catalog = catalog
     this.reader = new SnapshotReader(snapshot, catalog, !this.isFar, this.work, texts)
@@ -76,7 +76,7 @@ export class StatementContext {
   containersOf(classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
     let containers = this.containers.get(classes)
     if (containers === undefined) {
-      containers = listContainers(this.snapshot, classes, this.youngContainers)
+      containers = listContainers(this.snapshot, classes, this.uncommittedContainers)
       this.containers.set(classes, containers)
     }
     return containers
@@ -94,7 +94,7 @@ export class StatementContext {
 
   /** Each read is a trip of its own. */
   get isFar(): boolean {
-    return !this.texts.facts.readsAreImmediate
+    return !this.texts.facts.hasSynchronousReads
   }
 
   /** How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. */
@@ -135,9 +135,9 @@ export class StatementContext {
   }
 
   /** Checks, and lets others have their turn where it is time. */
-  breathe(): Promise<void> | undefined {
+  yieldIfDue(): Promise<void> | undefined {
     this.check()
-    return this.texts.slice.breath()
+    return this.texts.slice.yieldIfDue()
   }
 
   /** Between rows whose results are held, or no longer needed. */
@@ -154,7 +154,7 @@ export class StatementContext {
   async turn(): Promise<void> {
     this.work.goOn()
     checkText(this.texts)
-    await this.texts.slice.breath()
+    await this.texts.slice.yieldIfDue()
   }
 
   /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded and ServerBusy. */

@@ -129,8 +129,8 @@ export async function* writeRows<R>(
       yield writer.take()
       isSent = true
     }
-    const breath = context.breathe()
-    if (breath !== undefined) await breath
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
   }
   if (writer.json.to.length > 0) yield writer.take()
 }

@@ -66,9 +66,9 @@ export class MeasuredSlice implements TimeSlice {
     return this.slice.isOver
   }
 
-  breath(): Promise<void> | undefined {
+  yieldIfDue(): Promise<void> | undefined {
     const started = performance.now()
-    return this.slice.breath()?.finally(() => {
+    return this.slice.yieldIfDue()?.finally(() => {
       this.pausedMs += performance.now() - started
     })
   }

@@ -23,7 +23,7 @@ export interface IndexAccess {
   readonly lower: KeyRangeEnd | undefined
   readonly upper: KeyRangeEnd | undefined
   /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
-  readonly isCut: boolean
+  readonly isTruncated: boolean
 }
 
 export type KeyEquality =

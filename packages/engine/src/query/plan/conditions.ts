@@ -120,7 +120,7 @@ export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
     case 'self':
       return bound.slot === slot ? { steps: [], key: [] } : undefined
     case 'attribute':
-      return bound.slot === slot && bound.attribute.linkForm === undefined
+      return bound.slot === slot && bound.attribute.linkStorage === undefined
         ? { steps: [], key: [bound.attribute] }
         : undefined
     case 'field': {
@@ -134,7 +134,7 @@ export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
       const [reference] = outer?.key ?? []
       // Within an embedded object a reference has no inverse, and there is no way back.
       if (outer === undefined || reference === undefined || outer.key.length !== 1) return undefined
-      if (bound.attribute.linkForm !== undefined) return undefined
+      if (bound.attribute.linkStorage !== undefined) return undefined
       return { steps: [...outer.steps, reference], key: [bound.attribute] }
     }
     default:

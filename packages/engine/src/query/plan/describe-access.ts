@@ -38,7 +38,7 @@ export function describeAccess(access: Access | OrderedAccess, source: Described
   }
 }
 
-function describeIndex({ format, equal, lower, upper, isCut }: IndexAccess): Record<string, unknown> {
+function describeIndex({ format, equal, lower, upper, isTruncated }: IndexAccess): Record<string, unknown> {
   const names = format.parts.map(({ name }) => name)
   const conditions = equal.map((equality, i) => {
     if (equality.kind === 'null') return `${names[i]} is null`
@@ -53,6 +53,6 @@ function describeIndex({ format, equal, lower, upper, isCut }: IndexAccess): Rec
     isUnique: format.index.isUnique,
     conditions,
     // What is found by a cut text is compared in full by the filter above.
-    ...(isCut ? { recheck: texts.map(({ name }) => name) } : {}),
+    ...(isTruncated ? { recheck: texts.map(({ name }) => name) } : {}),
   }
 }

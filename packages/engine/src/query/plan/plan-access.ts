@@ -99,7 +99,7 @@ function indexAccess(
     equal.push(equality)
   }
   if (equal.length === 0 && lower === undefined && upper === undefined) return undefined
-  return { kind: 'index', format, equal, lower, upper, isCut: hasTexts(format) }
+  return { kind: 'index', format, equal, lower, upper, isTruncated: hasTexts(format) }
 }
 
 export function isSamePath(attributes: readonly BoundAttribute[], path: readonly number[]): boolean {
@@ -208,9 +208,9 @@ function inverseAttribute(
   formats: RecordFormats,
 ): BoundAttribute | undefined {
   if (step.spec.logicalType !== 'reference' || step.spec.inverseAttribute === null) return undefined
-  const { attribute, index, linkForm } = formats.of(target).attribute(step.spec.inverseAttribute)
+  const { attribute, index, linkStorage } = formats.of(target).attribute(step.spec.inverseAttribute)
   const { number, outputName: name, spec } = attribute
-  return { cls: target, number, name, index, spec, linkForm, type: typeOfSpec(spec, formats.catalog) }
+  return { cls: target, number, name, index, spec, linkStorage, type: typeOfSpec(spec, formats.catalog) }
 }
 
 /** An index in whose order the rows are asked for: after what is fixed by equality, the same attributes one by one. */
@@ -268,5 +268,5 @@ function orderedBy(
   const first = conditions.filter((condition) => isSamePath(condition.path.key, keyAttributes[at]?.path ?? []))
   const lower = rangeEnd(first, 'lower', planning)
   const upper = rangeEnd(first, 'upper', planning)
-  return { kind: 'index', format, equal, lower, upper, isCut: hasTexts(format) }
+  return { kind: 'index', format, equal, lower, upper, isTruncated: hasTexts(format) }
 }

@@ -148,7 +148,7 @@ function isOfRecord(bound: Bound): boolean {
     case 'instanceOf':
       return false
     case 'attribute':
-      return bound.attribute.linkForm === undefined
+      return bound.attribute.linkStorage === undefined
     case 'each':
     case 'choose':
     case 'quantifier': {

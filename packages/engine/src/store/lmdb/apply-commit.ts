@@ -1,9 +1,9 @@
 /** Applies one commit within a write transaction: at once, or, where it is large, in slices between which others have their turn. */
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-expectations.ts'
-import { failedExpectation } from '../check-expectations.ts'
+import { failedPrecondition } from '../check-expectations.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
-import type { Bytes, Change, Commit, CommitOutcome, Expectation } from '../store.ts'
+import type { Bytes, Change, Commit, CommitOutcome, Precondition } from '../store.ts'
 import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
@@ -13,16 +13,16 @@ import { lmdbRange } from './lmdb-range.ts'
 
 /** Changes and expected keys of a commit that is applied at once: some milliseconds of work. */
 const operationsAtOnce = 2_000
-/** Bytes that are written, or read for expectations, at once: the same. */
+/** Bytes that are written, or read for preconditions, at once: the same. */
 export const bytesAtOnce = 4_194_304
 
 type Applied = CommitOutcome | DamagedEntry
 
 /** Whether the commit is to be applied in slices, by what it says itself. */
-export function isLarge({ changes, expectations }: Commit): boolean {
-  let operations = changes.length + expectations.length
+export function isLarge({ changes, preconditions }: Commit): boolean {
+  let operations = changes.length + preconditions.length
   if (operations > operationsAtOnce) return true
-  for (const expectation of expectations) if (expectation.kind === 'range') operations += expectation.holds.length
+  for (const precondition of preconditions) if (precondition.kind === 'range') operations += precondition.keys.length
   if (operations > operationsAtOnce) return true
   let bytes = 0
   for (const change of changes) if (change.kind === 'put') bytes += change.value.length
@@ -31,11 +31,11 @@ export function isLarge({ changes, expectations }: Commit): boolean {
 
 /**
  * Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. `tooLarge`, with nothing changed, where the values
- * that are expected turn out to be so large that it is to be applied in slices.
+ * that are required turn out to be so large that it is to be applied in slices.
  */
-export function applyCommit(environment: Environment, { expectations, changes }: Commit): Applied | typeof tooLarge {
+export function applyCommit(environment: Environment, { preconditions, changes }: Commit): Applied | typeof tooLarge {
   try {
-    const failed = failedExpectation(expectations, currentState(environment, bytesAtOnce))
+    const failed = failedPrecondition(preconditions, currentState(environment, bytesAtOnce))
     if (failed !== undefined) return { isCommitted: false, failed }
   } catch (error) {
     if (error === tooLarge) return tooLarge
@@ -53,17 +53,17 @@ export function applyCommit(environment: Environment, { expectations, changes }:
 export async function applyInSlices(environment: Environment, commit: Commit, limits: Limits): Promise<Applied> {
   const slice = readingBetween(environment)
   await checkInSlices(commit, limits, slice)
-  const { expectations, changes } = commit
+  const { preconditions, changes } = commit
   const state = currentState(environment)
-  let failed: Expectation | undefined
+  let failed: Precondition | undefined
   try {
     const check = ({ part, whole }: Small): number | false => {
       const before = state.bytes
-      if (failedExpectation([part], state) === undefined) return state.bytes - before
+      if (failedPrecondition([part], state) === undefined) return state.bytes - before
       failed = whole
       return false
     }
-    await inSlices(smallExpectations(expectations), check, slice)
+    await inSlices(smallPreconditions(preconditions), check, slice)
   } catch (error) {
     if (error instanceof DamagedEntry) return error
     throw error
@@ -86,11 +86,11 @@ function applyChange(environment: Environment, change: Change): number {
 /** lmdb-js reads through the write transaction for as long as it knows of one: between two slices it does not. */
 function readingBetween({ env }: Environment): TimeSlice {
   const slice = openTimeSlice()
-  async function othersTurn(breath: Promise<void>): Promise<void> {
+  async function othersTurn(pause: Promise<void>): Promise<void> {
     const { writeTxn } = env
     env.writeTxn = null
     try {
-      await breath
+      await pause
     } finally {
       env.writeTxn = writeTxn
     }
@@ -99,34 +99,34 @@ function readingBetween({ env }: Environment): TimeSlice {
     get isOver() {
       return slice.isOver
     },
-    breath() {
-      const breath = slice.breath()
-      return breath === undefined ? undefined : othersTurn(breath)
+    yieldIfDue() {
+      const pause = slice.yieldIfDue()
+      return pause === undefined ? undefined : othersTurn(pause)
     },
   }
 }
 
-/** Keys that are expected in one piece. */
+/** Keys that are required in one piece. */
 const keysAtOnce = 500
 
 interface Small {
-  readonly part: Expectation
-  readonly whole: Expectation
+  readonly part: Precondition
+  readonly whole: Precondition
 }
 
-/** Each expectation, or the parts of a range of many keys that together say the same. */
-function* smallExpectations(expectations: readonly Expectation[]): Generator<Small> {
-  for (const whole of expectations) {
-    if (whole.kind !== 'range' || whole.holds.length <= keysAtOnce) {
+/** Each precondition, or the parts of a range of many keys that together say the same. */
+function* smallPreconditions(preconditions: readonly Precondition[]): Generator<Small> {
+  for (const whole of preconditions) {
+    if (whole.kind !== 'range' || whole.keys.length <= keysAtOnce) {
       yield { part: whole, whole }
       continue
     }
-    const { holds, range } = whole
-    for (let at = 0; at < holds.length; at += keysAtOnce) {
-      const from = at === 0 ? range.from : holds[at]
-      const to = holds[at + keysAtOnce] ?? range.to
+    const { keys, range } = whole
+    for (let at = 0; at < keys.length; at += keysAtOnce) {
+      const from = at === 0 ? range.from : keys[at]
+      const to = keys[at + keysAtOnce] ?? range.to
       const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-      yield { part: { ...whole, range: bounds, holds: holds.slice(at, at + keysAtOnce) }, whole }
+      yield { part: { ...whole, range: bounds, keys: keys.slice(at, at + keysAtOnce) }, whole }
     }
   }
 }

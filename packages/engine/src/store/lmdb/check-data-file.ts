@@ -74,7 +74,7 @@ function problemOf(path: string): string | undefined {
     const meta = newerMeta(metas)
     if (meta === undefined) return undefined
     const whole = (meta.lastPage + 1) * meta.pageBytes
-    if (isCut(file, meta)) return `${path} is cut: it has ${file.bytes} bytes of ${whole}; ${restore}`
+    if (isTruncated(file, meta)) return `${path} is cut: it has ${file.bytes} bytes of ${whole}; ${restore}`
     const inList = mainTreeProblem(file, meta)
     return inList === undefined ? undefined : `${path}: ${inList}; ${restore}`
   } finally {
@@ -174,7 +174,7 @@ export function newerMeta({ found }: MetaPages): MetaPage | undefined {
 }
 
 /** Pages at the end are missing though they are in use; those that are free need not ever have been written. */
-function isCut(file: DataFile, meta: MetaPage): boolean {
+function isTruncated(file: DataFile, meta: MetaPage): boolean {
   const { pageBytes, lastPage, transaction } = meta
   const pages = Math.floor(file.bytes / pageBytes)
   if (pages > lastPage) return false

@@ -26,7 +26,7 @@ export function lentValue(
     throw checks.ofRead(error)
   }
   if (found === undefined) {
-    // Most expectations of commits are absences, and a proof costs more than the rest of such a commit.
+    // Most preconditions of commits are absences, and a proof costs more than the rest of such a commit.
     if (options === undefined) return undefined
     checkNeighbour(environment, key, { isBefore: true, isExclusive: true }, checks, options.transaction)
     checkNeighbour(environment, key, { isBefore: false, isExclusive: true }, checks, options.transaction)

@@ -66,7 +66,7 @@ interface Queue {
   waiting: Waiting[]
   readonly deadReaders: DeadReaders
   readonly stuck: StuckWrites
-  lastingFailure: Error | undefined
+  fatalFailure: Error | undefined
   sliced: Promise<void> | undefined
   /** After a group that failed: so many of those that wait are applied again, at most `atOnce` in a group. */
   again: { commits: number; atOnce: number }
@@ -84,7 +84,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
   const deadReaders = new DeadReaders(environment)
   const queue: Queue = {
     waiting: [],
-    lastingFailure: undefined,
+    fatalFailure: undefined,
     sliced: undefined,
     again: nothingAgain,
     deadReaders,
@@ -114,7 +114,7 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
     return problem === undefined ? undefined : notEntered(location, problem)
   }
 
-  const refusal = (): Error | undefined => queue.lastingFailure ?? stuckRefusal()
+  const refusal = (): Error | undefined => queue.fatalFailure ?? stuckRefusal()
 
   return {
     async commit(commit) {
@@ -261,7 +261,7 @@ async function applyLarge(environment: Environment, queue: Queue, commit: Commit
  * where all have to fail.
  */
 function sparesInnocent(queue: Queue, { group, outcomes }: Attempt, failure: StorageFailure): boolean {
-  if (failure.isLasting || group.length === 0) return false
+  if (failure.isFatal || group.length === 0) return false
   if (outcomes.length < group.length) {
     const before = group.slice(0, -1)
     const { length } = before
@@ -282,11 +282,11 @@ function takeAgain(queue: Queue, answered: number): void {
   queue.again = commits > answered ? { commits: commits - answered, atOnce } : nothingAgain
 }
 
-/** Even a commit whose expectation failed gets the error: it was checked against changes that never came to be. */
+/** Even a commit whose precondition failed gets the error: it was checked against changes that never came to be. */
 function failGroup(queue: Queue, group: readonly Waiting[], failure: StorageFailure): void {
   const behind = queue.waiting.slice(group.length)
-  const isWhole = failure.isLasting || group.length === 0
-  if (failure.isLasting) queue.lastingFailure = failure.undone
+  const isWhole = failure.isFatal || group.length === 0
+  if (failure.isFatal) queue.fatalFailure = failure.undone
   queue.waiting = isWhole ? [] : behind
   takeAgain(queue, group.length)
   for (const member of group) member.reject(failure.failed)

@@ -1,8 +1,8 @@
 /** The store on LMDB: embedded, durable, shared between processes of one machine. */
 import { resolve } from 'node:path'
-import { assert, lastingFailure } from '../../errors.ts'
+import { assert, fatalFailure } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { SnapshotOptions, Store, StoreFacts, StoreStats } from '../store.ts'
+import type { SnapshotOptions, Store, StoreCapabilities, StoreStats } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { type GroupCommit, openGroupCommit } from './group-commit.ts'
@@ -23,7 +23,7 @@ export interface LmdbStoreOptions {
 /**
  * Opens the store in a directory, and makes both if need be. Throws an `Error` for the operator when it cannot. A read of
  * an entry whose checksum does not fit, or which is not at its place, throws DataCorruption; so does a commit whose
- * expectations read one, and it changes nothing.
+ * preconditions read one, and it changes nothing.
  */
 export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<Store> {
   const location = resolve(directory)
@@ -63,7 +63,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   }
 
   return {
-    facts: lmdbFacts(location, layout),
+    capabilities: lmdbFacts(location, layout),
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
       if (how?.isCounted === true) return countedSnapshot(how)
@@ -84,7 +84,7 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     },
     problem() {
       const ofFiles = files.problem()
-      return ofFiles === undefined ? group.problem() : lastingFailure(ofFiles)
+      return ofFiles === undefined ? group.problem() : fatalFailure(ofFiles)
     },
     nameEntriesBy(nameOf) {
       checks.nameOf = nameOf
@@ -108,13 +108,13 @@ function readOnly(location: string): GroupCommit {
   }
 }
 
-function lmdbFacts(location: string, layout: StorageLayout): StoreFacts {
+function lmdbFacts(location: string, layout: StorageLayout): StoreCapabilities {
   return {
     kind: 'lmdb',
     location,
     isDurable: true,
-    readsAreImmediate: true,
-    snapshotsAreWhole: true,
+    hasSynchronousReads: true,
+    hasConsistentSnapshots: true,
     isDistributed: false,
     isSharedBetweenProcesses: true,
     hasChecksums: layout === 'checked',

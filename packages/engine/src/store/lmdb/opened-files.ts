@@ -1,7 +1,7 @@
 /** Tells whether the files of an open store are still those at their place, or were deleted or replaced meanwhile. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { AshlarError, lastingFailure } from '../../errors.ts'
+import { AshlarError, fatalFailure } from '../../errors.ts'
 import type { Gate } from './gate.ts'
 
 const names = ['data.mdb', 'lock.mdb'] as const
@@ -36,7 +36,7 @@ export class OpenedFiles {
   /** Before a commit. Throws StoreUnavailable: nothing was done. */
   check(): void {
     const problem = this.problem()
-    if (problem !== undefined) throw lastingFailure(problem)
+    if (problem !== undefined) throw fatalFailure(problem)
   }
 
   /** After a commit, whose changes would be gone with the file. Throws OutcomeUnknown. */

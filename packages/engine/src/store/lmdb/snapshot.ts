@@ -19,7 +19,7 @@ interface Pin {
  * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only,
  * so it is reset first; else the snapshot could be older than the call. Pinning costs 0.4 µs more than reading without.
  */
-function pinNow(environment: Environment): Pin {
+function beginRead(environment: Environment): Pin {
   environment.resetReadTxn()
   return { transaction: environment.useReadTransaction() }
 }
@@ -45,18 +45,18 @@ export class LmdbSnapshot implements Snapshot {
     this.checks = checks
     this.ended = ended
     this.options = options
-    this.pin = pinNow(environment)
+    this.pin = beginRead(environment)
     // Read through the transaction that was begun last, which is the pinned one.
     if (options?.isCounted === true) this.entryCount = environment.db.stat().entryCount
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {
-    const value = lentValue(this.environment, key, this.checks, this.openPin())
+    const value = lentValue(this.environment, key, this.checks, this.requireOpen())
     return value === undefined ? undefined : use(value)
   }
 
   read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): ReadAnswer {
-    const pin = this.openPin()
+    const pin = this.requireOpen()
     const values = keys.map((key) => {
       const value = lentValue(this.environment, key, this.checks, pin)
       return value === undefined ? undefined : Buffer.from(value)
@@ -80,8 +80,8 @@ export class LmdbSnapshot implements Snapshot {
       left -= results.length
       // No cursor lives across batches: releasing a snapshot in the middle of a scan is then harmless.
       rest = last === undefined ? undefined : rangeAfter(rest, last, Math.min(batch, left))
-      const breath = slice.breath()
-      if (rest !== undefined && breath !== undefined) await breath
+      const pause = slice.yieldIfDue()
+      if (rest !== undefined && pause !== undefined) await pause
     }
   }
 
@@ -97,7 +97,7 @@ export class LmdbSnapshot implements Snapshot {
     this.release()
   }
 
-  private openPin(): Pin {
+  private requireOpen(): Pin {
     if (this.pin === undefined) throw this.endedBy ?? new Error('The snapshot is released and cannot be read any more.')
     return this.pin
   }
@@ -106,7 +106,7 @@ export class LmdbSnapshot implements Snapshot {
     const range = lmdbRange(read, read.reverse === true, read.limit ?? Number.POSITIVE_INFINITY)
     if (range === undefined) return []
     const entries: Entry[] = []
-    visitEntries(this.environment, range, this.checks, this.openPin().transaction, (key, lent, length) =>
+    visitEntries(this.environment, range, this.checks, this.requireOpen().transaction, (key, lent, length) =>
       entries.push({ key, value: Buffer.from(lent.subarray(0, length)) }),
     )
     return entries
@@ -119,7 +119,7 @@ export class LmdbSnapshot implements Snapshot {
     use: (key: Bytes, value: Bytes) => T,
     { keysOnly = false, onDamage }: ScanOptions,
   ): Bytes | undefined {
-    const { transaction } = this.openPin()
+    const { transaction } = this.requireOpen()
     let bytes = 0
     const visit = (key: Buffer, lent: Buffer, length: number): boolean => {
       results.push(use(key, keysOnly ? nothing : lent.subarray(0, length)))

@@ -1,5 +1,5 @@
 /** Makes errors of the storage into ones that tell what happened and whether the store can go on. */
-import { AshlarError, lastingFailure } from '../../errors.ts'
+import { AshlarError, fatalFailure } from '../../errors.ts'
 import { pageDamage } from './entry-checks.ts'
 import { FailedWrite } from './failed-writes.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -15,7 +15,7 @@ export interface StorageFailure {
    */
   readonly failed: Error
   /** The environment is unusable from now on: only closing and opening it again can help. */
-  readonly isLasting: boolean
+  readonly isFatal: boolean
   /** A page of the file cannot be what it should be: other commits may not meet it. */
   readonly isDamage: boolean
 }
@@ -31,31 +31,31 @@ export async function storageFailure(
   if (error instanceof StoreRewound) return rewound(location)
   const cause = error instanceof FailedWrite ? error.reason(environment) : await deepestCause(error)
   const damage = pageDamage(cause)
-  if (damage !== undefined) return { undone: damage, failed: damage, isLasting: false, isDamage: true }
+  if (damage !== undefined) return { undone: damage, failed: damage, isFatal: false, isDamage: true }
   if (cause === error) return ownFault(error)
-  const isLasting = !isUsable(environment)
+  const isFatal = !isUsable(environment)
   const what = `The storage of ${location} failed to commit: ${reasonOf(cause)}.`
-  const remedy = isLasting ? ' It can be used again once it is opened anew.' : ''
-  const undone = isLasting ? lastingFailure(`${what}${remedy}`) : new AshlarError('StoreUnavailable', what)
+  const remedy = isFatal ? ' It can be used again once it is opened anew.' : ''
+  const undone = isFatal ? fatalFailure(`${what}${remedy}`) : new AshlarError('StoreUnavailable', what)
   const unknown = `${what}${remedy} It is not known whether the change was made: look before you send it again.`
-  return { undone, failed: isLasting ? new AshlarError('OutcomeUnknown', unknown) : undone, isLasting, isDamage: false }
+  return { undone, failed: isFatal ? new AshlarError('OutcomeUnknown', unknown) : undone, isFatal, isDamage: false }
 }
 
 /** Whoever opens the environment next sets the number right; those who have it open read an old state until then. */
 function rewound(location: string): StorageFailure {
-  const error = lastingFailure(
+  const error = fatalFailure(
     `The storage of ${location} failed to commit: its transaction number was set back, by another program that has opened it ` +
       'without regard for this one, or by an older copy that was written over data.mdb. Nothing more is written. End that program, ' +
       'and start every process that uses it again; where data.mdb was written over, restore a backup first.',
   )
-  return { undone: error, failed: error, isLasting: true, isDamage: false }
+  return { undone: error, failed: error, isFatal: true, isDamage: false }
 }
 
 /** What was thrown while the transaction was put together: it was never to be written. */
 function ownFault(cause: unknown): StorageFailure {
   const error =
     cause instanceof AshlarError ? cause : new Error(`The storage failed to commit: ${reasonOf(cause)}`, { cause })
-  return { undone: error, failed: error, isLasting: false, isDamage: false }
+  return { undone: error, failed: error, isFatal: false, isDamage: false }
 }
 
 function reasonOf(cause: unknown): string {

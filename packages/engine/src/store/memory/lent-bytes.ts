@@ -3,23 +3,23 @@ import type { Bytes } from '../store.ts'
 
 const poison = 0xdd
 
-export interface Lender {
+export interface BorrowTracker {
   /** Calls `use` with copies, which are overwritten when it returns, or when the next bytes are lent or read. */
-  lend<T>(first: Bytes, second: Bytes, use: (first: Bytes, second: Bytes) => T): T
+  borrow<T>(first: Bytes, second: Bytes, use: (first: Bytes, second: Bytes) => T): T
   /** Overwrites what is lent at present: called by every read, because a read may overwrite on other drivers too. */
-  takeBack(): void
+  invalidate(): void
 }
 
-export function openLender(): Lender {
+export function trackBorrows(): BorrowTracker {
   let lent: Uint8Array[] = []
-  function takeBack(): void {
+  function invalidate(): void {
     for (const bytes of lent) bytes.fill(poison)
     lent = []
   }
   return {
-    takeBack,
-    lend(first, second, use) {
-      takeBack()
+    invalidate,
+    borrow(first, second, use) {
+      invalidate()
       // Never from the pool of Node: the buffer behind the bytes holds nothing else.
       const copies = [new Uint8Array(first), new Uint8Array(second)] as const
       lent = [...copies]

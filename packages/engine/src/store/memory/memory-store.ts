@@ -1,23 +1,23 @@
 /** The store in memory: the same semantics as the durable ones, for tests and for trying things out. */
 import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
-import { type CurrentState, failedExpectation } from '../check-expectations.ts'
+import { type CurrentState, failedPrecondition } from '../check-expectations.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import { type SortedTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../sorted-tree.ts'
-import type { Change, Commit, CommitOutcome, Store, StoreFacts } from '../store.ts'
-import { openLender } from './lent-bytes.ts'
+import { type PersistentTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../sorted-tree.ts'
+import type { Change, Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
+import { trackBorrows } from './lent-bytes.ts'
 import { type MemorySnapshot, openMemorySnapshot } from './snapshot.ts'
 
-type Tree = SortedTree | undefined
+type Tree = PersistentTree | undefined
 
 // The limits of LMDB, so that what works in memory works there.
-const facts: StoreFacts = {
+const capabilities: StoreCapabilities = {
   kind: 'memory',
   location: 'memory',
   isDurable: false,
-  readsAreImmediate: true,
-  snapshotsAreWhole: true,
+  hasSynchronousReads: true,
+  hasConsistentSnapshots: true,
   isDistributed: false,
   isSharedBetweenProcesses: false,
   hasChecksums: false,
@@ -26,7 +26,7 @@ const facts: StoreFacts = {
 }
 
 export async function openMemoryStore(): Promise<Store> {
-  const lender = openLender()
+  const borrows = trackBorrows()
   const snapshots = trackOpenSnapshots<MemorySnapshot>()
   let current: Tree
   let bytes = 0
@@ -34,7 +34,7 @@ export async function openMemoryStore(): Promise<Store> {
   let isClosed = false
 
   function apply(commit: Commit): CommitOutcome {
-    const failed = failedExpectation(commit.expectations, stateOf(current))
+    const failed = failedPrecondition(commit.preconditions, stateOf(current))
     if (failed !== undefined) return { isCommitted: false, failed }
     for (const change of commit.changes) {
       const before = treeGet(current, change.key)
@@ -46,15 +46,15 @@ export async function openMemoryStore(): Promise<Store> {
   }
 
   return {
-    facts,
+    capabilities,
     snapshot(options) {
       assert(!isClosed, 'a snapshot is asked for before the store is closed')
-      return snapshots.add(openMemorySnapshot(current, lender, snapshots.remove, options))
+      return snapshots.add(openMemorySnapshot(current, borrows, snapshots.remove, options))
     },
     ...snapshots.ofStore,
     async commit(commit) {
       assert(!isClosed, 'a commit reaches the store before it is closed')
-      checkedCommitBytes(commit, facts)
+      checkedCommitBytes(commit, capabilities)
       // Applied a moment later, as on a disk: between the call and the answer others may commit.
       const outcome = lastCommit.then(() => apply(commit))
       lastCommit = outcome
@@ -65,9 +65,9 @@ export async function openMemoryStore(): Promise<Store> {
       return { entries: treeSize(current), bytes, oldestSnapshotMs: snapshots.oldestMs() }
     },
     async backup(directory) {
-      const snapshot = snapshots.add(openMemorySnapshot(current, lender, snapshots.remove))
+      const snapshot = snapshots.add(openMemorySnapshot(current, borrows, snapshots.remove))
       try {
-        await copyToLmdb(snapshot, facts.location, directory)
+        await copyToLmdb(snapshot, capabilities.location, directory)
       } finally {
         snapshot.release()
       }

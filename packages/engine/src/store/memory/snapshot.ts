@@ -2,10 +2,10 @@
 
 import type { AshlarError } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
-import { type SortedTree, treeEntries, treeGet } from '../sorted-tree.ts'
+import { type PersistentTree, treeEntries, treeGet } from '../sorted-tree.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
-import type { Lender } from './lent-bytes.ts'
+import type { BorrowTracker } from './lent-bytes.ts'
 
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)
@@ -18,16 +18,16 @@ export interface MemorySnapshot extends Snapshot {
 
 /** `ended` is called once, at the first release. */
 export function openMemorySnapshot(
-  version: SortedTree | undefined,
-  lender: Lender,
+  version: PersistentTree | undefined,
+  borrows: BorrowTracker,
   ended: (snapshot: MemorySnapshot) => void,
   options?: SnapshotOptions,
 ): MemorySnapshot {
   let endedBy: AshlarError | undefined
   let isReleased = false
-  function openVersion(): SortedTree | undefined {
+  function openVersion(): PersistentTree | undefined {
     if (isReleased) throw endedBy ?? new Error('The snapshot is released and cannot be read any more.')
-    lender.takeBack()
+    borrows.invalidate()
     return version
   }
 
@@ -41,7 +41,7 @@ export function openMemorySnapshot(
     if (limit <= 0) return
     for (const entry of treeEntries(openVersion(), range, options.reverse === true)) {
       openVersion()
-      results.push(lender.lend(entry.key, options.keysOnly === true ? nothing : entry.value, use))
+      results.push(borrows.borrow(entry.key, options.keysOnly === true ? nothing : entry.value, use))
       taken += 1
       bytes += entry.value.length
       if (taken >= limit) break
@@ -49,8 +49,8 @@ export function openMemorySnapshot(
       yield results
       results = []
       bytes = 0
-      const breath = slice.breath()
-      if (breath !== undefined) await breath
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
     }
     if (results.length > 0) yield results
   }
@@ -60,7 +60,7 @@ export function openMemorySnapshot(
     options,
     view(key, use) {
       const value = treeGet(openVersion(), key)
-      return value === undefined ? undefined : lender.lend(value, nothing, use)
+      return value === undefined ? undefined : borrows.borrow(value, nothing, use)
     },
     read(keys, ranges = []) {
       const tree = openVersion()
@@ -80,7 +80,7 @@ export function openMemorySnapshot(
   return snapshot
 }
 
-function readFrom(tree: SortedTree | undefined, keys: readonly Bytes[], ranges: readonly RangeRead[]): ReadAnswer {
+function readFrom(tree: PersistentTree | undefined, keys: readonly Bytes[], ranges: readonly RangeRead[]): ReadAnswer {
   const values = keys.map((key) => {
     const value = treeGet(tree, key)
     return value === undefined ? undefined : Buffer.from(value)
@@ -88,7 +88,7 @@ function readFrom(tree: SortedTree | undefined, keys: readonly Bytes[], ranges: 
   return { values, ranges: ranges.map((range) => readRange(tree, range)) }
 }
 
-function readRange(tree: SortedTree | undefined, range: RangeRead): readonly Entry[] {
+function readRange(tree: PersistentTree | undefined, range: RangeRead): readonly Entry[] {
   const limit = range.limit ?? Number.POSITIVE_INFINITY
   const entries: Entry[] = []
   if (limit <= 0) return entries

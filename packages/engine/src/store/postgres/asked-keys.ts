@@ -4,13 +4,13 @@ import type { Bytes } from '../store.ts'
 /** So many at most in one statement, unless one alone asks for more. */
 const keysMax = 512
 
-interface Asked {
+interface ReadRequest {
   readonly keys: readonly Bytes[]
   resolve(values: (Bytes | undefined)[]): void
   reject(error: unknown): void
 }
 
-export interface KeysTogether {
+export interface KeysOfBatch {
   /** Each once. */
   readonly keys: readonly Bytes[]
   /** In the order of the keys. */
@@ -18,36 +18,36 @@ export interface KeysTogether {
   reject(error: unknown): void
 }
 
-export class AskedKeys {
-  private asked: Asked[] = []
+export class ReadBatch {
+  private waiting: ReadRequest[] = []
 
   get isEmpty(): boolean {
-    return this.asked.length === 0
+    return this.waiting.length === 0
   }
 
   /** In the order of the keys; the bytes belong to the caller. */
   ask(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    return new Promise((resolve, reject) => this.asked.push({ keys, resolve, reject }))
+    return new Promise((resolve, reject) => this.waiting.push({ keys, resolve, reject }))
   }
 
   /** The first of those who ask, as many as go into one statement. */
-  take(): KeysTogether {
+  take(): KeysOfBatch {
     const places = new Map<string, number>()
     const keys: Bytes[] = []
-    const group: { readonly asked: Asked; readonly places: readonly number[] }[] = []
-    for (const asked of this.asked) {
-      if (group.length > 0 && keys.length + asked.keys.length > keysMax) break
-      group.push({ asked, places: asked.keys.map((key) => placeOf(key, places, keys)) })
+    const group: { readonly request: ReadRequest; readonly places: readonly number[] }[] = []
+    for (const request of this.waiting) {
+      if (group.length > 0 && keys.length + request.keys.length > keysMax) break
+      group.push({ request, places: request.keys.map((key) => placeOf(key, places, keys)) })
     }
-    this.asked = this.asked.slice(group.length)
+    this.waiting = this.waiting.slice(group.length)
     return {
       keys,
       resolve(values) {
         const given = new Set<number>()
-        for (const { asked, places } of group) asked.resolve(places.map((place) => ownValue(values, place, given)))
+        for (const { request, places } of group) request.resolve(places.map((place) => ownValue(values, place, given)))
       },
       reject(error) {
-        for (const { asked } of group) asked.reject(error)
+        for (const { request } of group) request.reject(error)
       },
     }
   }

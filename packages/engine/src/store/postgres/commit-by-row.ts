@@ -3,14 +3,14 @@
  * strength, and always on a distributed table. Keys that stand beside each other, in one placement and with locks of one
  * strength, are one statement for one node.
  */
-import { wants } from './commit-parameters.ts'
+import { lockFlags } from './commit-parameters.ts'
 import { nameOfTable, onTableOf, type Tables } from './tables.ts'
 
 export function lockInOrder(tables: Tables): string {
   return `
           FOR r IN SELECT p, k, w, n, x, i, (coalesce(lead(i) OVER (ORDER BY i), locked + 1) - 1)::int4 AS last
             FROM unnest(p_placements, p_keys, p_wants, p_lengths, p_values) WITH ORDINALITY AS u(p, k, w, n, x, i)
-            WHERE w & ${wants.continues} = 0 ORDER BY i
+            WHERE w & ${lockFlags.continues} = 0 ORDER BY i
           LOOP
             IF r.last > r.i THEN
 ${lockRun(tables)}
@@ -22,11 +22,11 @@ ${lockOne(tables)}
 
 /** The branches of a condition, from behind its IF: each row is locked as weakly as what is wanted of it allows. */
 function byStrength(lock: (strength: string) => string): string {
-  return `r.w & ${wants.delete | wants.guard} <> 0 THEN
+  return `r.w & ${lockFlags.delete | lockFlags.rangeLock} <> 0 THEN
                 ${lock('UPDATE')}
-              ELSIF r.w & ${wants.put} <> 0 THEN
+              ELSIF r.w & ${lockFlags.put} <> 0 THEN
                 ${lock('NO KEY UPDATE')}
-              ELSIF r.w & ${wants.revision} <> 0 THEN
+              ELSIF r.w & ${lockFlags.revision} <> 0 THEN
                 ${lock('SHARE')}
               ELSE
                 ${lock('KEY SHARE')}`
@@ -43,7 +43,7 @@ function lockOne(tables: Tables): string {
     onTableOf(tables, 'r.p', (table) => `INSERT INTO ${table} VALUES (r.p, r.k, ${value}) ON CONFLICT DO NOTHING`)
   return `
             LOOP
-              IF r.w & ${wants.absent} <> 0 THEN
+              IF r.w & ${lockFlags.absent} <> 0 THEN
                 ${insert("coalesce(r.x, ''::bytea)")}
                 IF FOUND THEN
                   is_own[r.i] := true;
@@ -53,8 +53,8 @@ function lockOne(tables: Tables): string {
               IF ${byStrength(lock)}
               END IF;
               found_it := FOUND;
-              EXIT WHEN found_it OR r.w & ${wants.put | wants.absent} = 0;
-              IF r.w & ${wants.absent} = 0 THEN
+              EXIT WHEN found_it OR r.w & ${lockFlags.put | lockFlags.absent} = 0;
+              IF r.w & ${lockFlags.absent} = 0 THEN
                 ${insert('r.x')}
                 IF FOUND THEN
                   is_own[r.i] := true;
@@ -94,7 +94,7 @@ function lockRun(tables: Tables): string {
     )
   const rows = `string_agg(format('(%s,''\\x%s'',''\\x%s'')', r.p, encode(k, 'hex'), encode(coalesce(x, ''::bytea), 'hex')), ',' ORDER BY i)`
   return `
-              IF r.w & ${wants.mayBeMade} <> 0 THEN
+              IF r.w & ${lockFlags.mayBeMade} <> 0 THEN
                 made := '{}';
                 FOR one IN EXECUTE (
                   SELECT 'INSERT INTO ' || ${nameOfTable(tables, 'r.p')} || ' AS kv VALUES ' || ${rows}
@@ -116,10 +116,10 @@ function lockRun(tables: Tables): string {
 /** All rows are locked already, so that their order does not matter any more. What was made with its lock has its value. */
 export function changeByPlacement(tables: Tables): string {
   return `
-        FOR r IN SELECT p, w & ${wants.put} <> 0 AS is_put, array_agg(k ORDER BY i) AS ks, array_agg(x ORDER BY i) AS xs,
+        FOR r IN SELECT p, w & ${lockFlags.put} <> 0 AS is_put, array_agg(k ORDER BY i) AS ks, array_agg(x ORDER BY i) AS xs,
             count(*) AS n, (array_agg(k))[1] AS k, (array_agg(x))[1] AS x
           FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) WITH ORDINALITY AS u(p, k, w, x, c, o, i)
-          WHERE w & ${wants.put | wants.delete | wants.absent} <> 0 AND NOT (o AND w & ${wants.put} <> 0) AND NOT c = ANY (losers)
+          WHERE w & ${lockFlags.put | lockFlags.delete | lockFlags.absent} <> 0 AND NOT (o AND w & ${lockFlags.put} <> 0) AND NOT c = ANY (losers)
           GROUP BY 1, 2
         LOOP
           IF NOT r.is_put THEN
@@ -142,9 +142,9 @@ export function changeByPlacement(tables: Tables): string {
 export function changeByRow(tables: Tables): string {
   return `
         FOR r IN SELECT p, k, w, x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
-          WHERE w & ${wants.put | wants.delete | wants.absent} <> 0 AND NOT (o AND w & ${wants.put} <> 0) AND NOT c = ANY (losers)
+          WHERE w & ${lockFlags.put | lockFlags.delete | lockFlags.absent} <> 0 AND NOT (o AND w & ${lockFlags.put} <> 0) AND NOT c = ANY (losers)
         LOOP
-          IF r.w & ${wants.put} <> 0 THEN
+          IF r.w & ${lockFlags.put} <> 0 THEN
             ${onTableOf(tables, 'r.p', (table) => `UPDATE ${table} SET value = r.x WHERE placement = r.p AND key = r.k`)}
           ELSE
             ${onTableOf(tables, 'r.p', (table) => `DELETE FROM ${table} WHERE placement = r.p AND key = r.k`)}

@@ -1,23 +1,23 @@
 /** The function in the database that makes commits, and what its parameters mean. */
 import { catalogVersionKey } from '../../bytes/key-space.ts'
 import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
-import { expectationKind, steps, wants } from './commit-parameters.ts'
+import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { onTableOf, type Tables, tableOf } from './tables.ts'
 
 /** The error of a commit whose connection was declared dead meanwhile: nothing of it was done. */
-export const fencedCode = 'ASH01'
+export const fencedSqlState = 'ASH01'
 
 /**
  * Makes several commits, each wholly or not at all, that have no key in common which one of them changes or keeps others from
  * changing. Keys come in order of placement and key, each once: all locks are taken in that order, so that calls never wait for
- * each other in a circle. Each key is locked as weakly as keeps others from changing what is expected of it. Then rows that
- * are expected to be absent are inserted, which keeps others from inserting them; one without a value is only to be absent. Who
- * inserts waits for others who insert only, and they go in order too. Then expectations are looked at in the order sent, what
+ * each other in a circle. Each key is locked as weakly as keeps others from changing what is required of it. Then rows that
+ * are required to be absent are inserted, which keeps others from inserting them; one without a value is only to be absent. Who
+ * inserts waits for others who insert only, and they go in order too. Then preconditions are looked at in the order sent, what
  * losing commits have inserted is deleted again, so that no error is written to the server's log, and the changes of the others
- * are made; what is put or deleted without any expectation is neither locked nor looked at before. READ COMMITTED is needed: a
+ * are made; what is put or deleted without any precondition is neither locked nor looked at before. READ COMMITTED is needed: a
  * snapshot taken before a lock was waited for would show stale values. Owners are the numbers of commits, from 1. Returns the
- * positions of expectations that do not hold, the first of each commit that failed; 0 stands for the version of the catalog,
- * which all expect alike. `p_proof` is the placement beside which the call is noted as done.
+ * positions of preconditions that do not hold, the first of each commit that failed; 0 stands for the version of the catalog,
+ * which all require alike. `p_proof` is the placement beside which the call is noted as done.
  */
 export function commitFunction(tables: Tables): string {
   const { schema } = tables
@@ -48,9 +48,9 @@ export function commitFunction(tables: Tables): string {
       held text;
       held_after text;
     BEGIN
-      IF p_steps & ${steps.exclusive} <> 0 THEN
+      IF p_steps & ${procedureFlags.exclusive} <> 0 THEN
         LOCK TABLE ${schema}.catalog_lock IN ACCESS EXCLUSIVE MODE;
-        IF p_steps & ${steps.recover} <> 0 THEN
+        IF p_steps & ${procedureFlags.recover} <> 0 THEN
           PERFORM recover_prepared_transactions();
         END IF;
       ELSE
@@ -80,7 +80,7 @@ ${undoInserted(tables)}
 ${makeChanges(tables)}
 ${noteAsDone(tables)}
       IF NOT FOUND THEN
-        RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedCode}';
+        RAISE EXCEPTION 'the connection was taken for dead' USING ERRCODE = '${fencedSqlState}';
       END IF;
       RETURN lost;
     END $body$;
@@ -115,10 +115,10 @@ function lockKeys(tables: Tables): string {
   return `
         is_own := array_fill(false, ARRAY[locked]);
         is_there := is_own;
-        IF p_steps & ${steps.lockPut} <> 0 THEN ${lockAll('NO KEY UPDATE')}
-        ELSIF p_steps & ${steps.lockPresent} <> 0 THEN ${lockAll('KEY SHARE')}
-        ELSIF p_steps & ${steps.lockDelete} <> 0 THEN ${lockAll('UPDATE')}
-        ELSIF p_steps & ${steps.lockRevision} <> 0 THEN ${lockAll('SHARE')}
+        IF p_steps & ${procedureFlags.lockPut} <> 0 THEN ${lockAll('NO KEY UPDATE')}
+        ELSIF p_steps & ${procedureFlags.lockPresent} <> 0 THEN ${lockAll('KEY SHARE')}
+        ELSIF p_steps & ${procedureFlags.lockDelete} <> 0 THEN ${lockAll('UPDATE')}
+        ELSIF p_steps & ${procedureFlags.lockRevision} <> 0 THEN ${lockAll('SHARE')}
         ELSE ${lockInOrder(tables)}
         END IF;`
 }
@@ -135,7 +135,7 @@ function insertNew(schema: string): string {
 function checkKeys(): string {
   return `
         FOR r IN SELECT k, s, x, i, c FROM unnest(p_kinds, p_subjects, p_prefixes, p_positions, p_expecters) AS u(k, s, x, i, c)
-          WHERE s <= locked OR NOT is_all_new OR k <> ${expectationKind.absent}
+          WHERE s <= locked OR NOT is_all_new OR k <> ${preconditionKind.absent}
         LOOP
           CONTINUE WHEN r.c = ANY (losers);
           IF r.s <= locked THEN
@@ -143,8 +143,8 @@ function checkKeys(): string {
           ELSE
             found_it := NOT p_new_keys[r.s - locked] = ANY (own);
           END IF;
-          IF found_it = (r.k = ${expectationKind.absent})
-            OR (r.k = ${expectationKind.revision} AND substr(heads[r.s], 1, length(r.x)) <> r.x)
+          IF found_it = (r.k = ${preconditionKind.absent})
+            OR (r.k = ${preconditionKind.revision} AND substr(heads[r.s], 1, length(r.x)) <> r.x)
           THEN
             lost := lost || r.i;
             losers := losers || r.c;
@@ -152,7 +152,7 @@ function checkKeys(): string {
         END LOOP;`
 }
 
-/** Of one commit, an expectation of a range may come before one of a key that has failed already: it is then the first. */
+/** Of one commit, a precondition of a range may come before one of a key that has failed already: it is then the first. */
 function checkRanges(tables: Tables): string {
   const held = (table: string, placement: string): string => `
             SELECT coalesce(string_agg(encode(key, 'hex'), ',' ORDER BY key), '') INTO held FROM ${table}
@@ -204,29 +204,29 @@ function undoInserted(tables: Tables): string {
 function makeChanges(tables: Tables): string {
   const { schema } = tables
   return `
-      IF p_steps & ${steps.byPlacement} <> 0 THEN
+      IF p_steps & ${procedureFlags.byPlacement} <> 0 THEN
 ${changeByPlacement(tables)}
-      ELSIF p_steps & ${steps.byRow} <> 0 THEN
+      ELSIF p_steps & ${procedureFlags.byRow} <> 0 THEN
 ${changeByRow(tables)}
       ELSE
-        IF p_steps & ${steps.put} <> 0 THEN
+        IF p_steps & ${procedureFlags.put} <> 0 THEN
           UPDATE ${schema}.kv SET value = x FROM unnest(p_placements, p_keys, p_wants, p_values, p_owners, is_own) AS u(p, k, w, x, c, o)
-            WHERE placement = p AND key = k AND w & ${wants.put} <> 0 AND NOT o AND NOT c = ANY (losers);
+            WHERE placement = p AND key = k AND w & ${lockFlags.put} <> 0 AND NOT o AND NOT c = ANY (losers);
         END IF;
-        IF p_steps & ${steps.delete} <> 0 THEN
+        IF p_steps & ${procedureFlags.delete} <> 0 THEN
           DELETE FROM ${schema}.kv USING unnest(p_placements, p_keys, p_wants, p_owners, is_own) AS u(p, k, w, c, o)
-            WHERE placement = p AND key = k AND (w & ${wants.delete} <> 0 OR o AND w & ${wants.put} = 0)
+            WHERE placement = p AND key = k AND (w & ${lockFlags.delete} <> 0 OR o AND w & ${lockFlags.put} = 0)
               AND NOT c = ANY (losers);
         END IF;
-        IF p_steps & ${steps.absentOnly} <> 0 THEN
+        IF p_steps & ${procedureFlags.absentOnly} <> 0 THEN
           DELETE FROM ${schema}.kv USING unnest(p_new_placements, p_new_keys, p_new_values, p_new_owners) AS u(p, k, x, c)
             WHERE placement = p AND key = k AND x IS NULL AND NOT c = ANY (losers);
         END IF;
-        IF p_steps & ${steps.blindDelete} <> 0 THEN
+        IF p_steps & ${procedureFlags.blindDelete} <> 0 THEN
           DELETE FROM ${schema}.kv USING unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
             WHERE placement = p AND key = k AND x IS NULL AND NOT c = ANY (losers);
         END IF;
-        IF p_steps & ${steps.blindPut} <> 0 THEN
+        IF p_steps & ${procedureFlags.blindPut} <> 0 THEN
           INSERT INTO ${schema}.kv
             SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
             WHERE x IS NOT NULL AND NOT c = ANY (losers)

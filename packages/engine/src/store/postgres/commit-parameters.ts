@@ -4,10 +4,18 @@
  * What a key is to a commit, as bits. `mayBeMade`: it need not be there, and is then made. `continues`: one statement locks it
  * together with the key before it.
  */
-export const wants = { absent: 1, revision: 2, put: 4, delete: 8, guard: 16, mayBeMade: 32, continues: 64 } as const
+export const lockFlags = {
+  absent: 1,
+  revision: 2,
+  put: 4,
+  delete: 8,
+  rangeLock: 16,
+  mayBeMade: 32,
+  continues: 64,
+} as const
 
 /** What a call of the function has to do, as bits: each spares a statement where it is not needed. */
-export const steps = {
+export const procedureFlags = {
   /** It changes the schema: it is alone. */
   exclusive: 1,
   /** All locks are of one strength, and are taken by one statement. */
@@ -29,4 +37,4 @@ export const steps = {
   recover: 4_096,
 } as const
 
-export const expectationKind = { absent: 0, present: 1, revision: 2 } as const
+export const preconditionKind = { absent: 0, present: 1, revision: 2 } as const

@@ -1,19 +1,19 @@
 /** What a commit is to each of its keys, and how that goes together with other commits of one group. */
 import { catalogVersionKey } from '../../bytes/key-space.ts'
-import type { Bytes, Change, Commit, Expectation } from '../store.ts'
-import { wants } from './commit-parameters.ts'
+import type { Bytes, Change, Commit, Precondition } from '../store.ts'
+import { lockFlags } from './commit-parameters.ts'
 import { placementOf } from './placement.ts'
 
-export interface KeyPart {
+export interface KeyLock {
   readonly name: string
   readonly key: Bytes
   readonly placement: number
-  wants: number
-  isExpected: boolean
+  flags: number
+  isRequired: boolean
   /** It loses its commit when it is not there. */
   hasToExist: boolean
-  /** Bytes of the longest revision expected; -1 with none. */
-  headBytes: number
+  /** Bytes of the longest revision required; -1 with none. */
+  prefixBytes: number
   value: Bytes | null
   /** The number of the commit, from 1; 0 where several expect the key alike. */
   owner: number
@@ -21,21 +21,21 @@ export interface KeyPart {
   place: number
 }
 
-/** Of a range, the part is that of its guard. */
-export interface ExpectedKey {
-  readonly expectation: Expectation
-  readonly part: KeyPart
+/** Of a range, the lock is that of its range lock key. */
+export interface RequiredKey {
+  readonly precondition: Precondition
+  readonly lock: KeyLock
 }
 
-export interface CommitParts {
+export interface CommitLocks {
   readonly commit: Commit
   /** By key. */
-  readonly parts: ReadonlyMap<string, KeyPart>
+  readonly locks: ReadonlyMap<string, KeyLock>
   /** All but the one below. */
-  readonly expected: readonly ExpectedKey[]
-  /** The version of the catalog that is expected, and not changed; it is looked at for a whole group at once. */
-  readonly catalog: Extract<Expectation, { kind: 'revision' }> | undefined
-  /** It changes the version of the catalog, or has it as the guard of a range. */
+  readonly required: readonly RequiredKey[]
+  /** The version of the catalog that is required, and not changed; it is looked at for a whole group at once. */
+  readonly catalog: Extract<Precondition, { kind: 'revision' }> | undefined
+  /** It changes the version of the catalog, or has it as the range lock key of a range. */
   readonly isExclusive: boolean
   /** Of keys and values. */
   readonly bytes: number
@@ -43,90 +43,90 @@ export interface CommitParts {
 
 const catalogName = textOf(catalogVersionKey)
 
-function isGuardedByCatalog(expectation: Expectation): boolean {
-  return expectation.kind === 'range' && isCatalogVersion(expectation.guard)
+function isGuardedByCatalog(precondition: Precondition): boolean {
+  return precondition.kind === 'range' && isCatalogVersion(precondition.rangeLockKey)
 }
 
 function isCatalogVersion(key: Bytes): boolean {
   return key.length === catalogVersionKey.length && catalogVersionKey.equals(key)
 }
 
-export function commitParts(commit: Commit): CommitParts {
-  const parts = new Map<string, KeyPart>()
-  const expected: ExpectedKey[] = []
-  let catalog: CommitParts['catalog']
-  for (const change of commit.changes) addChange(parts, change)
-  const isExclusive = parts.has(catalogName) || commit.expectations.some(isGuardedByCatalog)
-  for (const expectation of commit.expectations) {
-    const isOfCatalog = expectation.kind === 'revision' && !isExclusive && isCatalogVersion(expectation.key)
-    if (isOfCatalog && catalog === undefined) catalog = expectation
-    else expected.push({ expectation, part: addExpectation(parts, expectation) })
+export function commitLocks(commit: Commit): CommitLocks {
+  const locks = new Map<string, KeyLock>()
+  const required: RequiredKey[] = []
+  let catalog: CommitLocks['catalog']
+  for (const change of commit.changes) addChange(locks, change)
+  const isExclusive = locks.has(catalogName) || commit.preconditions.some(isGuardedByCatalog)
+  for (const precondition of commit.preconditions) {
+    const isOfCatalog = precondition.kind === 'revision' && !isExclusive && isCatalogVersion(precondition.key)
+    if (isOfCatalog && catalog === undefined) catalog = precondition
+    else required.push({ precondition, lock: addPrecondition(locks, precondition) })
   }
   let bytes = 0
-  for (const { key, value } of parts.values()) bytes += key.length + (value?.length ?? 0)
-  return { commit, parts, expected, catalog, isExclusive, bytes }
+  for (const { key, value } of locks.values()) bytes += key.length + (value?.length ?? 0)
+  return { commit, locks, required, catalog, isExclusive, bytes }
 }
 
-/** Whether others may expect the same of the key, in one call. */
-export function isShared(part: KeyPart): boolean {
-  return (part.wants & ~wants.revision) === 0
+/** Whether others may require the same of the key, in one call. */
+export function isShared(lock: KeyLock): boolean {
+  return (lock.flags & ~lockFlags.revision) === 0
 }
 
-/** Expected to be absent, and nothing that contradicts it: what holds of it is known once it is inserted. */
-export function isNew(part: KeyPart): boolean {
-  return (part.wants & ~wants.put) === wants.absent && !part.hasToExist
+/** Required to be absent, and nothing that contradicts it: what holds of it is known once it is inserted. */
+export function isNew(lock: KeyLock): boolean {
+  return (lock.flags & ~lockFlags.put) === lockFlags.absent && !lock.hasToExist
 }
 
-/** Written whatever is there, and expected by nothing. */
-export function isBlind(part: KeyPart): boolean {
-  return !part.isExpected && (part.wants === wants.put || part.wants === wants.delete)
+/** Written whatever is there, and required by nothing. */
+export function isUnconditional(lock: KeyLock): boolean {
+  return !lock.isRequired && (lock.flags === lockFlags.put || lock.flags === lockFlags.delete)
 }
 
 function textOf(bytes: Bytes): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
-function partOf(parts: Map<string, KeyPart>, key: Bytes): KeyPart {
+function lockOf(locks: Map<string, KeyLock>, key: Bytes): KeyLock {
   const name = textOf(key)
-  let part = parts.get(name)
-  if (part === undefined) {
-    part = {
+  let lock = locks.get(name)
+  if (lock === undefined) {
+    lock = {
       name,
       key,
       placement: placementOf(key),
-      wants: 0,
-      isExpected: false,
+      flags: 0,
+      isRequired: false,
       hasToExist: false,
-      headBytes: -1,
+      prefixBytes: -1,
       value: null,
       owner: 0,
       place: 0,
     }
-    parts.set(name, part)
+    locks.set(name, lock)
   }
-  return part
+  return lock
 }
 
 /** Of several changes of one key the last counts. */
-function addChange(parts: Map<string, KeyPart>, change: Change): void {
-  const part = partOf(parts, change.key)
+function addChange(locks: Map<string, KeyLock>, change: Change): void {
+  const lock = lockOf(locks, change.key)
   const isPut = change.kind === 'put'
-  part.wants = isPut ? wants.put : wants.delete
-  part.value = isPut ? change.value : null
+  lock.flags = isPut ? lockFlags.put : lockFlags.delete
+  lock.value = isPut ? change.value : null
 }
 
-function addExpectation(parts: Map<string, KeyPart>, expectation: Expectation): KeyPart {
-  if (expectation.kind === 'range') {
-    const guard = partOf(parts, expectation.guard)
-    guard.wants |= wants.guard
-    return guard
+function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition): KeyLock {
+  if (precondition.kind === 'range') {
+    const rangeLockKey = lockOf(locks, precondition.rangeLockKey)
+    rangeLockKey.flags |= lockFlags.rangeLock
+    return rangeLockKey
   }
-  const part = partOf(parts, expectation.key)
-  part.isExpected = true
-  if (expectation.kind === 'absent') part.wants |= wants.absent
-  else part.hasToExist = true
-  if (expectation.kind !== 'revision') return part
-  part.wants |= wants.revision
-  part.headBytes = Math.max(part.headBytes, expectation.prefix.length)
-  return part
+  const lock = lockOf(locks, precondition.key)
+  lock.isRequired = true
+  if (precondition.kind === 'absent') lock.flags |= lockFlags.absent
+  else lock.hasToExist = true
+  if (precondition.kind !== 'revision') return lock
+  lock.flags |= lockFlags.revision
+  lock.prefixBytes = Math.max(lock.prefixBytes, precondition.prefix.length)
+  return lock
 }

@@ -1,15 +1,15 @@
 /** One call of the function that commits: one round trip, tried again where that helps, and never done twice or lost unseen. */
 import type { CommitOutcome } from '../store.ts'
 import { Attempts } from './attempts.ts'
-import { fencedCode } from './commit-function.ts'
+import { fencedSqlState } from './commit-function.ts'
 import type { CommitGroup, RowsOfCommit } from './commit-group.ts'
-import { steps } from './commit-parameters.ts'
+import { procedureFlags } from './commit-parameters.ts'
 import type { CommitConnection, Connections } from './connections.ts'
-import { codeOf, failureOf, outcomeUnknown, statementTimedOut, thrownFor } from './failures.ts'
+import { codeOf, failureOf, outcomeUnknown, statementTimedOut, toStoreError } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
 import { type Tables, tableOf } from './tables.ts'
 
-export interface CommitWays {
+export interface CommitStrategy {
   readonly rows: RowsOfCommit
   readonly tables: Tables
   /** Absent where no commit has two phases. */
@@ -17,20 +17,20 @@ export interface CommitWays {
 }
 
 /** One of several commits may have waited in vain for somebody else's lock: nothing was done, and each is to be tried alone. */
-export class TookTooLong extends Error {}
+export class LockTimeout extends Error {}
 
 /**
- * Throws TookTooLong; StoreUnavailable when the database stays out of reach and nothing was committed; OutcomeUnknown when it
+ * Throws LockTimeout; StoreUnavailable when the database stays out of reach and nothing was committed; OutcomeUnknown when it
  * stays out of reach and the call was sent, so that it may have been carried out.
  */
 export async function commitTogether(
   connections: Connections,
   group: CommitGroup,
-  { rows, tables, prepared }: CommitWays,
+  { rows, tables, prepared }: CommitStrategy,
 ): Promise<CommitOutcome[]> {
   const proof = rows === 'together' ? 0 : group.proofPlacement
-  const values = group.sealed(rows)
-  if (prepared !== undefined && group.isExclusive) values[0] = (values[0] as number) | steps.recover
+  const values = group.toParameters(rows)
+  if (prepared !== undefined && group.isExclusive) values[0] = (values[0] as number) | procedureFlags.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
   if (prepared !== undefined && group.isExclusive) await reachEveryNode(connections, prepared)
@@ -47,14 +47,16 @@ export async function commitTogether(
       connection.client.release()
       return group.outcomes(failed)
     } catch (error) {
-      const failure = codeOf(error) === fencedCode ? 'unusable' : failureOf(error)
+      const failure = codeOf(error) === fencedSqlState ? 'unusable' : failureOf(error)
       // Citus commits what is on one node there first, and may be interrupted before it has heard of it.
       const isUnknown = failure === 'lost' || (prepared !== undefined && failure === 'unavailable')
       connection.client.release(isUnknown || failure === 'unusable')
-      const failed = isUnknown ? await foundOut(connections, { connection, proof, tables, prepared, error }) : undefined
+      const failed = isUnknown
+        ? await resolveUnknownOutcome(connections, { connection, proof, tables, prepared, error })
+        : undefined
       if (failed !== undefined) return group.outcomes(failed)
-      if (codeOf(error) === statementTimedOut && group.size > 1) throw new TookTooLong()
-      if (!(await attempts.another(failure))) throw thrownFor(location, error)
+      if (codeOf(error) === statementTimedOut && group.size > 1) throw new LockTimeout()
+      if (!(await attempts.another(failure))) throw toStoreError(location, error)
     }
   }
 }
@@ -69,7 +71,7 @@ async function reachEveryNode({ address }: Connections, prepared: PreparedTransa
     try {
       return await prepared.recoverEverywhere()
     } catch (error) {
-      if (!(await attempts.another(failureOf(error)))) throw thrownFor(address.location, error)
+      if (!(await attempts.another(failureOf(error)))) throw toStoreError(address.location, error)
     }
   }
 }
@@ -78,7 +80,7 @@ async function writerOf(connections: Connections): Promise<CommitConnection> {
   try {
     return await connections.writer()
   } catch (error) {
-    throw thrownFor(connections.address.location, error)
+    throw toStoreError(connections.address.location, error)
   }
 }
 
@@ -86,7 +88,7 @@ const parameterCount = 31
 /** $1, $2 … of the function that commits. */
 const parameters = Array.from({ length: parameterCount }, (_, i) => `$${i + 1}`).join(', ')
 
-/** The positions of expectations that do not hold. */
+/** The positions of preconditions that do not hold. */
 async function send(
   { address }: Connections,
   connection: CommitConnection,
@@ -126,7 +128,7 @@ interface Lost {
  * On Citus the row may be part of a transaction that is prepared and has to be recovered; and what was done is told only when it is to
  * be seen on every node.
  */
-async function foundOut(
+async function resolveUnknownOutcome(
   connections: Connections,
   { connection, proof, tables, prepared, error }: Lost,
 ): Promise<readonly number[] | undefined> {

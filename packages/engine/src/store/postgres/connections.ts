@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { PostgresAddress } from './address.ts'
 import { Attempts } from './attempts.ts'
-import { failureOf, Refusal, thrownFor } from './failures.ts'
+import { failureOf, Refusal, toStoreError } from './failures.ts'
 import { CandidateRefused, Servers } from './servers.ts'
 
 /** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
@@ -73,7 +73,7 @@ export class Connections {
 
   /** `isNested`: asked for by work that holds a reader already; were it to wait for readers, all could wait for each other. */
   reader(isNested: boolean): Promise<pg.PoolClient> {
-    return this.patiently(() => (isNested ? this.writers : this.readers).connect())
+    return this.retryingConnect(() => (isNested ? this.writers : this.readers).connect())
   }
 
   /** One more for work that has one already, unless others may want it: half of all are left to those who have none. */
@@ -84,7 +84,7 @@ export class Connections {
   }
 
   writer(): Promise<CommitConnection> {
-    return this.patiently(async () => {
+    return this.retryingConnect(async () => {
       const client = await this.writers.connect()
       const known = this.slots.get(client)
       if (known !== undefined) return known
@@ -100,7 +100,7 @@ export class Connections {
 
   /** Runs statements of the store's own upkeep, which do no harm when they are run twice. */
   upkeep(text: string, values: readonly unknown[] = []): Promise<pg.QueryResult> {
-    return this.patiently(async () => {
+    return this.retryingConnect(async () => {
       const client = await this.upkeepers.connect()
       const result = await this.run(client, text, values)
       client.release()
@@ -110,7 +110,7 @@ export class Connections {
 
   /** As `upkeep`, within one transaction. */
   upkeepTransaction(work: (run: (text: string) => Promise<pg.QueryResult>) => Promise<void>): Promise<void> {
-    return this.patiently(async () => {
+    return this.retryingConnect(async () => {
       const client = await this.upkeepers.connect()
       try {
         await client.query('BEGIN')
@@ -169,7 +169,7 @@ export class Connections {
   }
 
   /** Waits for a connection that is free and for a database that is just coming back, but not for ever. */
-  private async patiently<T>(work: () => Promise<T>): Promise<T> {
+  private async retryingConnect<T>(work: () => Promise<T>): Promise<T> {
     const attempts = Attempts.fromNow(this.address.patienceMs)
     let candidates = 0
     let failed: unknown
@@ -182,7 +182,7 @@ export class Connections {
         // Of several candidates, the one that could be used is worth telling about, not those that never can.
         if (!(error instanceof CandidateRefused)) failed = error
         if (await attempts.another(failureOf(error))) continue
-        throw error instanceof Refusal ? error : thrownFor(this.address.location, failed ?? error)
+        throw error instanceof Refusal ? error : toStoreError(this.address.location, failed ?? error)
       }
     }
   }

@@ -124,7 +124,7 @@ function unusable(location: string, error: unknown): string {
 }
 
 /** An error to be thrown for what a statement failed with: our own fault unless it is a matter of the database. */
-export function thrownFor(location: string, error: unknown): unknown {
+export function toStoreError(location: string, error: unknown): unknown {
   if (error instanceof AshlarError) return error
   if (failureOf(error) === 'refused') return error instanceof FollowedFailure ? error.cause : error
   return storeUnavailable(location, error)

@@ -1,8 +1,8 @@
 /** Puts commits that wait into calls of the function that commits, and answers each for itself. */
 import type { Commit, CommitOutcome } from '../store.ts'
-import { type CommitWays, commitTogether, TookTooLong } from './commit.ts'
+import { type CommitStrategy, commitTogether, LockTimeout } from './commit.ts'
 import { CommitGroup } from './commit-group.ts'
-import { type CommitParts, commitParts } from './commit-parts.ts'
+import { type CommitLocks, commitLocks } from './commit-parts.ts'
 import type { Connections } from './connections.ts'
 
 /** While one call is made, the next is on its way; what comes meanwhile is the one after. */
@@ -11,7 +11,7 @@ const callsAtOnce = 2
 const stalledMs = 5
 
 interface Waiting {
-  readonly parts: CommitParts
+  readonly locks: CommitLocks
   /** Together with others it took too long. */
   readonly isAlone: boolean
   resolve(outcome: CommitOutcome): void
@@ -20,21 +20,21 @@ interface Waiting {
 
 export class GroupCommits {
   private readonly connections: Connections
-  private readonly ways: CommitWays
+  private readonly strategy: CommitStrategy
   private waiting: Waiting[] = []
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
   private timer: NodeJS.Timeout | undefined
 
-  constructor(connections: Connections, ways: CommitWays) {
+  constructor(connections: Connections, strategy: CommitStrategy) {
     this.connections = connections
-    this.ways = ways
+    this.strategy = strategy
   }
 
   /** Throws StoreUnavailable, OutcomeUnknown. */
   commit(commit: Commit): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ parts: commitParts(commit), isAlone: false, resolve, reject })
+      this.waiting.push({ locks: commitLocks(commit), isAlone: false, resolve, reject })
       // Those that are ready in the same turn go together.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -58,16 +58,16 @@ export class GroupCommits {
     const left: Waiting[] = []
     for (const waiting of this.waiting) {
       const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
-      if (goesAlong && group.add(waiting.parts)) members.push(waiting)
+      if (goesAlong && group.add(waiting.locks)) members.push(waiting)
       else left.push(waiting)
     }
     this.waiting = left
     this.underWay++
     try {
-      const outcomes = await commitTogether(this.connections, group, this.ways)
+      const outcomes = await commitTogether(this.connections, group, this.strategy)
       for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
     } catch (error) {
-      if (error instanceof TookTooLong) this.waiting.unshift(...members.map((member) => ({ ...member, isAlone: true })))
+      if (error instanceof LockTimeout) this.waiting.unshift(...members.map((member) => ({ ...member, isAlone: true })))
       else for (const member of members) member.reject(error)
     } finally {
       this.underWay--

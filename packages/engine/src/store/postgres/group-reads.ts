@@ -4,10 +4,10 @@
  */
 import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
-import { AskedKeys } from './asked-keys.ts'
+import { ReadBatch } from './asked-keys.ts'
 import { Attempts } from './attempts.ts'
 import type { Connections } from './connections.ts'
-import { failureOf, thrownFor } from './failures.ts'
+import { failureOf, toStoreError } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 import type { Tables } from './tables.ts'
@@ -33,7 +33,7 @@ const anyPlacement: KeysStatement = { query: readKeys, values: (keys, rows) => v
 export class GroupReads implements KeyReads {
   private readonly connections: Connections
   private readonly statement: KeysStatement
-  private readonly asked = new AskedKeys()
+  private readonly asked = new ReadBatch()
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
 
@@ -80,7 +80,7 @@ export class GroupReads implements KeyReads {
         return this.statement.values(keys, rows)
       } catch (error) {
         client?.release(true)
-        if (!(await attempts.another(failureOf(error)))) throw thrownFor(location, error)
+        if (!(await attempts.another(failureOf(error)))) throw toStoreError(location, error)
       }
     }
   }

@@ -3,7 +3,7 @@ import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { SnapshotOptions, Store, StoreFacts, StoreOptions } from '../store.ts'
+import type { SnapshotOptions, Store, StoreCapabilities, StoreOptions } from '../store.ts'
 import { parsePostgresAddress } from './address.ts'
 import { Connections } from './connections.ts'
 import { reasonOf } from './failures.ts'
@@ -12,7 +12,7 @@ import { GroupReads, PlacedReads } from './group-reads.ts'
 import { type Prepared, prepare, prepareToRead } from './prepare.ts'
 import { PreparedTransactions, type Upkeep } from './prepared-transactions.ts'
 import { ReadTransactions } from './read-transaction.ts'
-import { PostgresSnapshot, type ReadWays } from './snapshot.ts'
+import { PostgresSnapshot, type ReadStrategies } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
 import { unresolvedTransactions } from './unresolved-transactions.ts'
 
@@ -64,7 +64,7 @@ function storeOn(
   const prepared = canRecover ? new PreparedTransactions({ upkeep, patienceMs, warn }) : undefined
   const snapshots = trackOpenSnapshots<PostgresSnapshot>()
   const commits = new GroupCommits(connections, { rows: rowsOfCommit, tables, prepared })
-  const ways = readWays(connections, { isDistributed, tables }, prepared)
+  const strategies = readStrategies(connections, { isDistributed, tables }, prepared)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -76,7 +76,7 @@ function storeOn(
   }
   function open(options: SnapshotOptions): PostgresSnapshot {
     assert(closing === undefined, 'a snapshot is asked for before the store is closed')
-    return snapshots.add(new PostgresSnapshot(ways, options, snapshots.remove))
+    return snapshots.add(new PostgresSnapshot(strategies, options, snapshots.remove))
   }
   async function closeAll(): Promise<void> {
     await Promise.allSettled(underWay)
@@ -94,7 +94,7 @@ function storeOn(
   }
 
   return {
-    facts: factsOf(location, isDistributed),
+    capabilities: capabilitiesOf(location, isDistributed),
     snapshot: (options = {}) => open(options),
     async commit(commit) {
       assert(closing === undefined, 'a commit reaches the store before it is closed')
@@ -125,11 +125,11 @@ function storeOn(
   }
 }
 
-function readWays(
+function readStrategies(
   connections: Connections,
   { isDistributed, tables }: Pick<Prepared, 'isDistributed' | 'tables'>,
   prepared: PreparedTransactions | undefined,
-): ReadWays {
+): ReadStrategies {
   const { location, areReadsLocking, lockingMs, patienceMs } = connections.address
   const transactions = (locking: number | undefined) => {
     return new ReadTransactions(connections, { isDistributed, tables, lockingMs: locking, prepared })
@@ -143,18 +143,18 @@ function readWays(
     transactions: transactions(undefined),
     lockingTransactions: transactions(lockingMs),
     // No client is waited for in the middle of them.
-    wholeTransactions: transactions(Number.POSITIVE_INFINITY),
+    consistentTransactions: transactions(Number.POSITIVE_INFINITY),
     areReadsLocking,
   }
 }
 
-function factsOf(location: string, isDistributed: boolean): StoreFacts {
+function capabilitiesOf(location: string, isDistributed: boolean): StoreCapabilities {
   return {
     kind: 'postgres',
     location,
     isDurable: true,
-    readsAreImmediate: false,
-    snapshotsAreWhole: !isDistributed,
+    hasSynchronousReads: false,
+    hasConsistentSnapshots: !isDistributed,
     isDistributed,
     isSharedBetweenProcesses: true,
     hasChecksums: false,

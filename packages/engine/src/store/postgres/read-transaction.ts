@@ -5,7 +5,7 @@
  */
 import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
-import { AskedKeys } from './asked-keys.ts'
+import { ReadBatch } from './asked-keys.ts'
 import type { Connections } from './connections.ts'
 import { FollowedFailure, HeldTooLong } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
@@ -47,7 +47,7 @@ export class ReadTransaction {
   private readonly connections: Connections
   private readonly kind: TransactionKind
   private readonly isNested: boolean
-  private readonly askedKeys = new AskedKeys()
+  private readonly askedKeys = new ReadBatch()
   private askedPages: AskedPage[] = []
   private client: Promise<PoolClient> | undefined
   private readonly branches = new ReadBranches(

@@ -1,10 +1,10 @@
 /** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
 import type { AshlarError } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
-import { MomentPassed } from '../moment-passed.ts'
+import { SnapshotInvalidated } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { Attempts } from './attempts.ts'
-import { failureOf, thrownFor } from './failures.ts'
+import { failureOf, toStoreError } from './failures.ts'
 import type { KeyReads } from './group-reads.ts'
 import { mayBeLarge, placementOf, type Segment, segmentsOf } from './placement.ts'
 import type { Page } from './read-pages.ts'
@@ -16,7 +16,7 @@ const firstPageEntries = 256
 const nothing = Buffer.alloc(0)
 
 /** How the snapshots of one store read. */
-export interface ReadWays {
+export interface ReadStrategies {
   /** For people to read. */
   readonly location: string
   readonly patienceMs: number
@@ -26,14 +26,14 @@ export interface ReadWays {
   /** Keep commits out while they are open, for a bounded time. */
   readonly lockingTransactions: ReadTransactions
   /** Keep commits out for as long as they are open. */
-  readonly wholeTransactions: ReadTransactions
+  readonly consistentTransactions: ReadTransactions
   /** Whether all snapshots that only read are locking. */
   readonly areReadsLocking: boolean
 }
 
 export class PostgresSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
-  private readonly ways: ReadWays
+  private readonly strategies: ReadStrategies
   readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
   private transaction: ReadTransaction | undefined
@@ -43,21 +43,21 @@ export class PostgresSnapshot implements Snapshot {
   private endedBy: AshlarError | undefined
 
   /** What the first keys held, by key, read without a transaction. */
-  private readonly early = new Map<string, Bytes | undefined>()
-  private earlyRead: Promise<void> | undefined
-  private isEarlyChecked = false
+  private readonly prefetched = new Map<string, Bytes | undefined>()
+  private prefetch: Promise<void> | undefined
+  private isPrefetchValidated = false
 
-  constructor(ways: ReadWays, options: SnapshotOptions, ended: (snapshot: PostgresSnapshot) => void) {
-    this.ways = ways
+  constructor(strategies: ReadStrategies, options: SnapshotOptions, ended: (snapshot: PostgresSnapshot) => void) {
+    this.strategies = strategies
     this.options = options
     this.ended = ended
     if (this.isLocking()) return
-    for (const key of options.first ?? []) this.early.set(textOf(key), undefined)
+    for (const key of options.prefetchKeys ?? []) this.prefetched.set(textOf(key), undefined)
   }
 
   async view<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
-    if (this.isEarly(key)) {
-      const value = await this.earlyValue(key)
+    if (this.isPrefetched(key)) {
+      const value = await this.prefetchedValue(key)
       return value === undefined ? undefined : use(value)
     }
     const [value] = await this.readKeys([key])
@@ -65,8 +65,8 @@ export class PostgresSnapshot implements Snapshot {
   }
 
   async read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Promise<ReadAnswer> {
-    if (ranges.length === 0 && keys.every((key) => this.isEarly(key))) {
-      const values = await Promise.all(keys.map((key) => this.earlyValue(key)))
+    if (ranges.length === 0 && keys.every((key) => this.isPrefetched(key))) {
+      const values = await Promise.all(keys.map((key) => this.prefetchedValue(key)))
       return { values: values.map((value) => value && Buffer.from(value)), ranges: [] }
     }
     const [values, entries] = await Promise.all([
@@ -141,50 +141,56 @@ export class PostgresSnapshot implements Snapshot {
   }
 
   /** Once a transaction has begun without them, the first keys are read within it like all others. */
-  private isEarly(key: Bytes): boolean {
-    return this.early.has(textOf(key)) && (this.earlyRead !== undefined || this.transaction === undefined)
+  private isPrefetched(key: Bytes): boolean {
+    return this.prefetched.has(textOf(key)) && (this.prefetch !== undefined || this.transaction === undefined)
   }
 
-  private async earlyValue(key: Bytes): Promise<Bytes | undefined> {
+  private async prefetchedValue(key: Bytes): Promise<Bytes | undefined> {
     this.checkOpen()
-    this.earlyRead ??= this.readEarly()
-    await this.earlyRead
-    return this.early.get(textOf(key))
+    this.prefetch ??= this.readEarly()
+    await this.prefetch
+    return this.prefetched.get(textOf(key))
   }
 
   private async readEarly(): Promise<void> {
-    const keys = this.options.first ?? []
-    const values = await this.ways.reads.read(keys)
-    for (const [i, key] of keys.entries()) this.early.set(textOf(key), values[i])
+    const keys = this.options.prefetchKeys ?? []
+    const values = await this.strategies.reads.read(keys)
+    for (const [i, key] of keys.entries()) this.prefetched.set(textOf(key), values[i])
   }
 
   /** The transaction shows the moment of what was read before it only if that is still the same. */
   private async checkEarly(transaction: ReadTransaction): Promise<void> {
-    if (this.earlyRead === undefined || this.isEarlyChecked) return
-    const keys = this.options.first ?? []
-    const [values] = await Promise.all([transaction.read(keys), this.earlyRead])
+    if (this.prefetch === undefined || this.isPrefetchValidated) return
+    const keys = this.options.prefetchKeys ?? []
+    const [values] = await Promise.all([transaction.read(keys), this.prefetch])
     const isSame = (value: Bytes | undefined, i: number): boolean =>
-      isEqual(value, this.early.get(textOf(keys[i] as Bytes)))
-    if (!values.every(isSame)) throw new MomentPassed()
-    this.isEarlyChecked = true
+      isEqual(value, this.prefetched.get(textOf(keys[i] as Bytes)))
+    if (!values.every(isSame)) throw new SnapshotInvalidated()
+    this.isPrefetchValidated = true
   }
 
   private join(isAlone: boolean): ReadTransaction {
-    const { ways } = this
-    const { purpose, isNested = false } = this.options
-    if (!this.isLocking()) return ways.transactions.join(isNested, isAlone)
-    return (purpose === 'whole' ? ways.wholeTransactions : ways.lockingTransactions).join(isNested, isAlone)
+    const { strategies } = this
+    const { isolation, isNested = false } = this.options
+    if (!this.isLocking()) return strategies.transactions.join(isNested, isAlone)
+    return (isolation === 'consistent' ? strategies.consistentTransactions : strategies.lockingTransactions).join(
+      isNested,
+      isAlone,
+    )
   }
 
   /** It shows one moment of all placements. */
   private isLocking(): boolean {
-    const { purpose } = this.options
-    return this.ways.isDistributed && (purpose === 'whole' || (purpose === 'reading' && this.ways.areReadsLocking))
+    const { isolation } = this.options
+    return (
+      this.strategies.isDistributed &&
+      (isolation === 'consistent' || (isolation === 'readOnly' && this.strategies.areReadsLocking))
+    )
   }
 
   private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
     this.checkOpen()
-    const attempts = new Attempts(this.ways.patienceMs)
+    const attempts = new Attempts(this.strategies.patienceMs)
     // A node that is down fails those alone who read from it.
     let isAlone = false
     for (;;) {
@@ -195,8 +201,8 @@ export class PostgresSnapshot implements Snapshot {
         this.isPinned = true
         return answer
       } catch (error) {
-        if (error instanceof MomentPassed) throw error
-        isAlone = this.ways.isDistributed
+        if (error instanceof SnapshotInvalidated) throw error
+        isAlone = this.strategies.isDistributed
         // Another read of this snapshot may have left it already.
         if (this.transaction === transaction && !this.isPinned) {
           transaction.leave(true)
@@ -204,7 +210,7 @@ export class PostgresSnapshot implements Snapshot {
         }
         const isWorthAnother = !this.isPinned && !this.isReleased && (await attempts.another(failureOf(error)))
         if (!isWorthAnother || this.isPinned || this.isReleased)
-          throw this.endedBy ?? thrownFor(this.ways.location, error)
+          throw this.endedBy ?? toStoreError(this.strategies.location, error)
       }
     }
   }
@@ -237,7 +243,7 @@ export class PostgresSnapshot implements Snapshot {
   private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
     for (const segment of inOrder(segmentsOf(range), isReverse)) {
       let { firstPlacement: first, lastPlacement: last } = segment
-      if (!this.ways.isDistributed || first === last) {
+      if (!this.strategies.isDistributed || first === last) {
         yield segment
         continue
       }

@@ -1,7 +1,7 @@
 /** How much the tables hold. */
 import type { StoreStats } from '../store.ts'
 import type { Connections } from './connections.ts'
-import { thrownFor } from './failures.ts'
+import { toStoreError } from './failures.ts'
 import type { Tables } from './tables.ts'
 
 /** Up to so many entries are counted; of more, the database's own estimate is told. */
@@ -32,6 +32,6 @@ export async function tableStats(
       bytes: stats.bytes,
     }
   } catch (error) {
-    throw thrownFor(location, error)
+    throw toStoreError(location, error)
   }
 }

@@ -2,7 +2,7 @@
 import { unresolvedAfterMs } from '../../limits.ts'
 import type { UnresolvedTransactions } from '../store.ts'
 import type { Connections } from './connections.ts'
-import { thrownFor } from './failures.ts'
+import { toStoreError } from './failures.ts'
 
 /**
  * On all nodes that can be reached, where the tables are distributed: Citus keeps the shards of a table in a schema of the same name.
@@ -29,6 +29,6 @@ export async function unresolvedTransactions(
     const ages = (rows as readonly { readonly ms: number }[]).map(({ ms }) => ms)
     return { count: ages.length, oldestMs: Math.round(Math.max(...ages)) }
   } catch (error) {
-    throw thrownFor(location, error)
+    throw toStoreError(location, error)
   }
 }

@@ -158,7 +158,7 @@ async function renameFirstClass(store: Store): Promise<void> {
   snapshot.release()
   const value = Buffer.from(JSON.stringify({ ...definition, name: 'ooObj' }))
   const version = { kind: 'put', key: catalogVersionKey, value: Buffer.alloc(8, 1) } as const
-  await store.commit({ changes: [{ kind: 'put', key, value }, version], expectations: [] })
+  await store.commit({ changes: [{ kind: 'put', key, value }, version], preconditions: [] })
 }
 
 describe('a class called ooObj that a store has from before', () => {

@@ -15,7 +15,7 @@ async function write(): Promise<void> {
         key: Buffer.from(`${part}/${name}`),
         value: Buffer.alloc(200 + (number % 7) * 600, number),
       })),
-      expectations: [{ kind: 'absent', key: Buffer.from(`first/${name}`) }],
+      preconditions: [{ kind: 'absent', key: Buffer.from(`first/${name}`) }],
     })
     process.stdout.write(`${number}\n`)
   }

@@ -8,7 +8,7 @@ for await (const _ of createInterface({ input: process.stdin })) {
   count += 1
   await store.commit({
     changes: [{ kind: 'put', key: Buffer.from('count'), value: Buffer.from(String(count)) }],
-    expectations: [],
+    preconditions: [],
   })
   process.stdout.write(`${count}\n`)
 }

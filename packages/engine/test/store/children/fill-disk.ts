@@ -5,7 +5,7 @@ const store = await openLmdbStore(process.argv[2] ?? '')
 
 async function commit(name: string, bytes: number): Promise<boolean> {
   const value = Buffer.alloc(bytes, 1)
-  const outcome = await store.commit({ changes: [{ kind: 'put', key: Buffer.from(name), value }], expectations: [] })
+  const outcome = await store.commit({ changes: [{ kind: 'put', key: Buffer.from(name), value }], preconditions: [] })
   return outcome.isCommitted
 }
 

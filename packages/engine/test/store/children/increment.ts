@@ -14,7 +14,7 @@ async function increment(): Promise<void> {
     snapshot.release()
     const outcome = await store.commit({
       changes: [{ kind: 'put', key, value: Buffer.from(`${Number.parseInt(before.toString(), 10) + 1};`) }],
-      expectations: [{ kind: 'revision', key, prefix: before }],
+      preconditions: [{ kind: 'revision', key, prefix: before }],
     })
     if (outcome.isCommitted) return
   }

@@ -11,7 +11,7 @@ async function use(directory: string, key: string, isKept: boolean): Promise<voi
   const store = await openLmdbStore(directory)
   await store.commit({
     changes: [{ kind: 'put', key: Buffer.from(key), value: Buffer.from('1') }],
-    expectations: [{ kind: 'absent', key: Buffer.from(key) }],
+    preconditions: [{ kind: 'absent', key: Buffer.from(key) }],
   })
   if (!isKept) await store.close()
 }

@@ -1,6 +1,6 @@
-/** Commits: all or nothing, under expectations of each kind, which describe the store before the commit. */
+/** Commits: all or nothing, under preconditions of each kind, which describe the store before the commit. */
 import { describe, expect, it } from 'vitest'
-import type { Expectation } from '../../../src/store/store.ts'
+import type { Precondition } from '../../../src/store/store.ts'
 import { absent, bytes, commitChanges, commitOf, entriesIn, holds, present, put, remove, revision } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
@@ -8,7 +8,7 @@ import { useStore } from './use-store.ts'
 const stored = [put('a', '1-first'), put('b', '2'), put('c', '3'), put('empty', '')]
 const storedEntries = ['a=1-first', 'b=2', 'c=3', 'empty=']
 
-const holding: [name: string, expectation: Expectation][] = [
+const holding: [name: string, precondition: Precondition][] = [
   ['an absent key', absent('x')],
   ['a present key', present('a')],
   ['a present key with an empty value', present('empty')],
@@ -19,12 +19,12 @@ const holding: [name: string, expectation: Expectation][] = [
   ['a range with nothing', holds('d', 'e', [], 'a')],
   [
     'a range without bounds',
-    { kind: 'range', range: {}, holds: ['a', 'b', 'c', 'empty'].map(bytes), guard: bytes('a') },
+    { kind: 'range', range: {}, keys: ['a', 'b', 'c', 'empty'].map(bytes), rangeLockKey: bytes('a') },
   ],
   ['an empty range with nothing', holds('c', 'a', [], 'a')],
 ]
 
-const failing: [name: string, expectation: Expectation][] = [
+const failing: [name: string, precondition: Precondition][] = [
   ['an absent key that is there', absent('a')],
   ['an absent key with an empty value', absent('empty')],
   ['a present key that is not there', present('x')],
@@ -40,8 +40,8 @@ const failing: [name: string, expectation: Expectation][] = [
   ['an empty range with something', holds('c', 'a', ['b'], 'a')],
 ]
 
-/** What two expectations of one key say together, and which of them fails. */
-const contradictory: [name: string, expectations: readonly Expectation[], failed: number][] = [
+/** What two preconditions of one key say together, and which of them fails. */
+const contradictory: [name: string, preconditions: readonly Precondition[], failed: number][] = [
   ['a missing key to be absent and present', [absent('x'), present('x')], 1],
   ['a missing key to be present and absent', [present('x'), absent('x')], 0],
   ['a missing key to be absent and of a revision', [absent('x'), revision('x', '1')], 1],
@@ -54,48 +54,48 @@ const contradictory: [name: string, expectations: readonly Expectation[], failed
 
 export function commitRules(driver: Driver): void {
   describe('commits', () => {
-    it.each(holding)('go through under %s', (_, expectation) =>
+    it.each(holding)('go through under %s', (_, precondition) =>
       useStore(driver, async (store) => {
         await commitChanges(store, ...stored)
-        const outcome = await store.commit(commitOf([put('new', 'here')], [expectation]))
+        const outcome = await store.commit(commitOf([put('new', 'here')], [precondition]))
         expect(outcome).toEqual({ isCommitted: true })
         expect(await entriesIn(store)).toEqual([...storedEntries, 'new=here'])
       }),
     )
 
-    it.each(failing)('are refused under %s, with that very expectation, and change nothing', (_, expectation) =>
+    it.each(failing)('are refused under %s, with that very precondition, and change nothing', (_, precondition) =>
       useStore(driver, async (store) => {
         await commitChanges(store, ...stored)
         const others = holding.map(([, other]) => other)
         const outcome = await store.commit(
-          commitOf([put('new', 'here'), remove('a'), put('b', 'other')], [...others, expectation, ...others]),
+          commitOf([put('new', 'here'), remove('a'), put('b', 'other')], [...others, precondition, ...others]),
         )
         expect(outcome.isCommitted).toBe(false)
-        expect(!outcome.isCommitted && outcome.failed).toBe(expectation)
+        expect(!outcome.isCommitted && outcome.failed).toBe(precondition)
         expect(await entriesIn(store)).toEqual(storedEntries)
       }),
     )
 
-    it('name the first expectation that fails', () =>
+    it('name the first precondition that fails', () =>
       useStore(driver, async (store) => {
-        const expectations = [absent('a'), present('x'), present('y')]
-        const outcome = await store.commit(commitOf([], expectations))
-        expect(!outcome.isCommitted && outcome.failed).toBe(expectations[1])
+        const preconditions = [absent('a'), present('x'), present('y')]
+        const outcome = await store.commit(commitOf([], preconditions))
+        expect(!outcome.isCommitted && outcome.failed).toBe(preconditions[1])
       }))
 
-    it.each(contradictory)('are refused where they expect %s, and name what fails', (_, expectations, failed) =>
+    it.each(contradictory)('are refused where they expect %s, and name what fails', (_, preconditions, failed) =>
       useStore(driver, async (store) => {
         await commitChanges(store, ...stored)
         const changes = [[], [put('new', 'here')], [put('x', 'here')], [remove('x'), put('a', 'other')]]
         for (const attempted of changes) {
-          const outcome = await store.commit(commitOf(attempted, expectations))
-          expect(!outcome.isCommitted && outcome.failed).toBe(expectations[failed])
+          const outcome = await store.commit(commitOf(attempted, preconditions))
+          expect(!outcome.isCommitted && outcome.failed).toBe(preconditions[failed])
           expect(await entriesIn(store)).toEqual(storedEntries)
         }
       }),
     )
 
-    it('do not hold their own changes against their expectations', () =>
+    it('do not hold their own changes against their preconditions', () =>
       useStore(driver, async (store) => {
         await commitChanges(store, ...stored)
         const outcome = await store.commit(

@@ -1,6 +1,6 @@
 /** Many commits at once: no lost update, no half commit to be seen. */
 import { describe, expect, it } from 'vitest'
-import type { Expectation } from '../../../src/store/store.ts'
+import type { Precondition } from '../../../src/store/store.ts'
 import {
   absent,
   commitChanges,
@@ -67,7 +67,7 @@ export function concurrencyRules(driver: Driver): void {
     it('answers each of many commits made at once for itself, and makes each wholly or not at all', () =>
       useStore(driver, async (store) => {
         const commits = 60
-        const wrong = (nth: number): Expectation[] => [
+        const wrong = (nth: number): Precondition[] => [
           absent(`old${nth}`),
           present(`none${nth}`),
           revision(`old${nth}`, 'w'),
@@ -87,7 +87,7 @@ export function concurrencyRules(driver: Driver): void {
         const outcomes = await Promise.all(wanted.map((commit) => store.commit(commit)))
         const entries = await entriesIn(store)
         for (const [nth, outcome] of outcomes.entries()) {
-          const failed = wanted[nth]?.expectations[3]
+          const failed = wanted[nth]?.preconditions[3]
           expect(outcome).toEqual(failed === undefined ? { isCommitted: true } : { isCommitted: false, failed })
           const left = ['new', 'old', 'blind', 'gone'].flatMap((name) =>
             entries.filter((one) => one.startsWith(`${name}${nth}=`)),

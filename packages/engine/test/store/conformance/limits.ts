@@ -17,10 +17,10 @@ function pattern(length: number): Bytes {
 async function sent(store: Store, key: Bytes, value: Bytes): Promise<Bytes | undefined> {
   const outcome = await store.commit({
     changes: [{ kind: 'put', key, value }],
-    expectations: [{ kind: 'absent', key }],
+    preconditions: [{ kind: 'absent', key }],
   })
   expect(outcome).toEqual({ isCommitted: true })
-  const again = await store.commit({ changes: [], expectations: [{ kind: 'revision', key, prefix: value }] })
+  const again = await store.commit({ changes: [], preconditions: [{ kind: 'revision', key, prefix: value }] })
   expect(again).toEqual({ isCommitted: true })
   return withSnapshot(store, async (snapshot) => {
     const viewed = await snapshot.view(key, (lent) => Buffer.from(lent))
@@ -38,7 +38,7 @@ export function limitRules(driver: Driver): void {
       useStore(driver, async (store) => {
         const keys = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte))
         const changes = keys.map((key) => ({ kind: 'put' as const, key, value: key }))
-        await store.commit({ changes: changes.toReversed(), expectations: [] })
+        await store.commit({ changes: changes.toReversed(), preconditions: [] })
         const all = await withSnapshot(store, (snapshot) => snapshot.read(keys, [{}]))
         expect(all.ranges[0]!.map((entry) => entry.key[0])).toEqual(keys.map((key) => key[0]))
         expect(all.values.map((value) => value?.[0])).toEqual(keys.map((key) => key[0]))
@@ -49,7 +49,7 @@ export function limitRules(driver: Driver): void {
       ['0xff', 0xff],
     ])('keys of the greatest length, all %s, beside their neighbours', (_, byte) =>
       useStore(driver, async (store) => {
-        const longest = Buffer.alloc(store.facts.keyBytesMax, byte)
+        const longest = Buffer.alloc(store.capabilities.keyBytesMax, byte)
         const shorter = longest.subarray(0, longest.length - 1)
         expect(Buffer.compare((await sent(store, longest, bytes('longest')))!, bytes('longest'))).toBe(0)
         await sent(store, shorter, bytes('shorter'))
@@ -72,7 +72,7 @@ export function limitRules(driver: Driver): void {
 
     it('values of the greatest size', () =>
       useStore(driver, async (store) => {
-        const value = Buffer.alloc(store.facts.valueBytesMax, 0x5a)
+        const value = Buffer.alloc(store.capabilities.valueBytesMax, 0x5a)
         const found = await sent(store, bytes('key'), value)
         expect(found?.length).toBe(value.length)
         expect(Buffer.compare(found!, value)).toBe(0)
@@ -86,7 +86,7 @@ export function limitRules(driver: Driver): void {
           key: bytes(key),
           value: Buffer.alloc(largeValueBytes, position),
         }))
-        await store.commit({ changes, expectations: [] })
+        await store.commit({ changes, preconditions: [] })
         await withSnapshot(store, async (snapshot) => {
           const seen: string[] = []
           const describeEntry = (key: Bytes, value: Bytes) => `${key[0]} ${value.length} ${value[0]} ${value.at(-1)}`
@@ -102,7 +102,7 @@ export function limitRules(driver: Driver): void {
         const all = [...keys, ...keys.map((key) => `\x03\x00\x03\x00\x03${key}`)].map(bytes).toSorted(Buffer.compare)
         const valueBytes = scanBatchBytes / 3
         for (const key of all) {
-          await store.commit({ changes: [{ kind: 'put', key, value: Buffer.alloc(valueBytes) }], expectations: [] })
+          await store.commit({ changes: [{ kind: 'put', key, value: Buffer.alloc(valueBytes) }], preconditions: [] })
         }
         await withSnapshot(store, async (snapshot) => {
           for (const reverse of [false, true]) {
@@ -121,8 +121,8 @@ export function limitRules(driver: Driver): void {
 
     it('empty keys, too long keys and too large values are refused, with the whole commit', () =>
       useStore(driver, async (store) => {
-        const tooLong = Buffer.alloc(store.facts.keyBytesMax + 1, 1)
-        const tooLarge = Buffer.alloc(store.facts.valueBytesMax + 1)
+        const tooLong = Buffer.alloc(store.capabilities.keyBytesMax + 1, 1)
+        const tooLarge = Buffer.alloc(store.capabilities.valueBytesMax + 1)
         const bad = [
           { kind: 'put' as const, key: bytes(''), value: bytes('x') },
           { kind: 'put' as const, key: tooLong, value: bytes('x') },

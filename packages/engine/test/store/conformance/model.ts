@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { catalogVersionKey } from '../../../src/bytes/key-space.ts'
-import type { Change, Commit, Expectation, KeyRange, Snapshot, Store } from '../../../src/store/store.ts'
+import type { Change, Commit, KeyRange, Precondition, Snapshot, Store } from '../../../src/store/store.ts'
 import { bytes, entriesOf, pinnedSnapshot, text } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
@@ -10,7 +10,7 @@ import { useStore } from './use-store.ts'
 type Model = readonly (readonly [key: string, value: string])[]
 
 const keyText = fc.string({ unit: fc.constantFrom('\x00', '\x01', 'a', '\xfe', '\xff'), minLength: 1, maxLength: 3 })
-/** Of several expectations, some are of one key. The version of the catalog may be looked at before all other keys, and is left out. */
+/** Of several preconditions, some are of one key. The version of the catalog may be looked at before all other keys, and is left out. */
 const expectedKey = fc.oneof(
   keyText.filter((key) => key !== catalogVersionKey.toString('latin1')),
   fc.constantFrom('a', '\x00'),
@@ -23,7 +23,7 @@ const change = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('put' as const), key: keyText, value: valueText }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const), key: keyText }) },
 )
-const expectation = fc.oneof(
+const precondition = fc.oneof(
   fc.record({ kind: fc.constantFrom('absent' as const, 'present' as const), key: expectedKey }),
   fc.record({ kind: fc.constant('revision' as const), key: expectedKey, prefix: valueText }),
   // Whether `holds` is what the model holds or something random is decided when the commit is made.
@@ -31,7 +31,7 @@ const expectation = fc.oneof(
 )
 const commit = fc.record({
   changes: fc.array(change, { maxLength: 6 }),
-  expectations: fc.array(expectation, { maxLength: 3 }),
+  preconditions: fc.array(precondition, { maxLength: 3 }),
 })
 const step = fc.oneof(
   {
@@ -54,7 +54,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 type CommitText = typeof commit extends fc.Arbitrary<infer C> ? C : never
-type ExpectationText = CommitText['expectations'][number]
+type ExpectationText = CommitText['preconditions'][number]
 type RangeText = { from: string | undefined; to: string | undefined }
 
 interface World {
@@ -105,8 +105,8 @@ async function commitAll(commits: readonly CommitText[], world: World): Promise<
   for (const text of commits) {
     const wanted = commitFrom(text, world.model)
     sent.push(world.store.commit(wanted))
-    const failed = wanted.expectations.find((expectation, position) => {
-      return !modelHolds(world.model, text.expectations[position]!, expectation)
+    const failed = wanted.preconditions.find((precondition, position) => {
+      return !modelHolds(world.model, text.preconditions[position]!, precondition)
     })
     if (failed === undefined) world.model = text.changes.reduce(changed, world.model)
     answers.push(failed === undefined ? { isCommitted: true } : { isCommitted: false, failed })
@@ -120,20 +120,20 @@ function commitFrom(source: CommitText, model: Model): Commit {
     const key = bytes(change.key)
     return change.kind === 'put' ? { kind: 'put', key, value: bytes(change.value) } : { kind: 'delete', key }
   })
-  return { changes, expectations: source.expectations.map((expected) => expectationFrom(expected, model)) }
+  return { changes, preconditions: source.preconditions.map((expected) => expectationFrom(expected, model)) }
 }
 
-function expectationFrom(source: ExpectationText, model: Model): Expectation {
+function expectationFrom(source: ExpectationText, model: Model): Precondition {
   if (source.kind === 'revision') return { kind: 'revision', key: bytes(source.key), prefix: bytes(source.prefix) }
   if (source.kind !== 'range') return { kind: source.kind, key: bytes(source.key) }
   const keys = source.isTrue ? within(model, source.range).map(([key]) => key) : source.keys
-  return { kind: 'range', range: rangeFrom(source.range), holds: keys.map(bytes), guard: bytes('guard') }
+  return { kind: 'range', range: rangeFrom(source.range), keys: keys.map(bytes), rangeLockKey: bytes('guard') }
 }
 
-function modelHolds(model: Model, source: ExpectationText, sent: Expectation): boolean {
+function modelHolds(model: Model, source: ExpectationText, sent: Precondition): boolean {
   if (source.kind === 'range') {
     const keys = within(model, source.range).map(([key]) => key)
-    return sent.kind === 'range' && JSON.stringify(keys) === JSON.stringify(sent.holds.map(text))
+    return sent.kind === 'range' && JSON.stringify(keys) === JSON.stringify(sent.keys.map(text))
   }
   const value = model.find(([key]) => key === source.key)?.[1]
   if (source.kind === 'revision') return value?.startsWith(source.prefix) ?? false

@@ -1,10 +1,10 @@
 /**
- * A store that compares what a transaction has read with what its commit expects. What a change concludes from a read must
- * still be so when it is committed, and so be an expectation; a read that none covers is told of.
+ * A store that compares what a transaction has read with what its commit requires. What a change concludes from a read must
+ * still be so when it is committed, and so be a precondition; a read that none covers is told of.
  *
  * These reads need none:
  * - the catalog, beside its version, and the version of the storage format: they change with that version alone, which every commit
- *   expects;
+ *   requires;
  * - the rows of containers: a container belongs to one class for good, and is there before an OID of it is given to anyone;
  * - the last entry of a list: it only decides about the order among elements that are added at the same time;
  * - the elements of lists and sets as such: their entries never change, so that the keys of a range tell everything;
@@ -19,8 +19,8 @@ import type {
   Bytes,
   Commit,
   Entry,
-  Expectation,
   KeyRange,
+  Precondition,
   RangeRead,
   Snapshot,
   Store,
@@ -44,16 +44,16 @@ interface Reads {
 /** For changes that are made one after the other: a commit is compared with the snapshot that was opened last. */
 export function audited(store: Store): AuditedStore {
   const uncovered = new Set<string>()
-  /** After a commit that failed: the next attempt also reads what the first only expects to be there. */
+  /** After a commit that failed: the next attempt also reads what the first only requires to be there. */
   let isRetry = false
   let reads: Reads = { values: new Map(), ranges: [] }
   return {
     ...store,
-    facts: { ...store.facts, readsAreImmediate: false },
+    capabilities: { ...store.capabilities, hasSynchronousReads: false },
     uncovered,
     async snapshot(options) {
       const snapshot = await store.snapshot(options)
-      // Work of its own, whose commit expects all that it reads.
+      // Work of its own, whose commit requires all that it reads.
       if (options?.isNested === true) return snapshot
       reads = { values: new Map(), ranges: [] }
       return noting(snapshot, reads)
@@ -105,16 +105,16 @@ function noting(snapshot: Snapshot, reads: Reads): Snapshot {
 }
 
 class Expected {
-  private readonly byKey = new Map<string, Expectation[]>()
-  private readonly ranges: Extract<Expectation, { kind: 'range' }>[] = []
+  private readonly byKey = new Map<string, Precondition[]>()
+  private readonly ranges: Extract<Precondition, { kind: 'range' }>[] = []
   private readonly deleted = new Set<string>()
   /** Keys of the records of objects whose link entries change. */
   private readonly linking = new Set<string>()
 
-  constructor({ expectations, changes }: Commit) {
-    for (const expectation of expectations) {
-      if (expectation.kind === 'range') this.ranges.push(expectation)
-      else this.byKey.set(textOf(expectation.key), [...(this.byKey.get(textOf(expectation.key)) ?? []), expectation])
+  constructor({ preconditions, changes }: Commit) {
+    for (const precondition of preconditions) {
+      if (precondition.kind === 'range') this.ranges.push(precondition)
+      else this.byKey.set(textOf(precondition.key), [...(this.byKey.get(textOf(precondition.key)) ?? []), precondition])
     }
     for (const { kind, key } of changes) {
       if (kind === 'delete') this.deleted.add(textOf(key))
@@ -139,12 +139,14 @@ class Expected {
   }
 
   presence(key: Bytes): boolean {
-    return this.has(key, 'present') || this.ranges.some(({ holds }) => holds.some((held) => isSame(held, key)))
+    return this.has(key, 'present') || this.ranges.some(({ keys }) => keys.some((held) => isSame(held, key)))
   }
 
   value(key: Bytes, value: Bytes): boolean {
-    return (this.byKey.get(textOf(key)) ?? []).some((expectation) => {
-      return expectation.kind === 'revision' && isSame(expectation.prefix, value.subarray(0, expectation.prefix.length))
+    return (this.byKey.get(textOf(key)) ?? []).some((precondition) => {
+      return (
+        precondition.kind === 'revision' && isSame(precondition.prefix, value.subarray(0, precondition.prefix.length))
+      )
     })
   }
 
@@ -159,8 +161,8 @@ class Expected {
     })
   }
 
-  private has(key: Bytes, kind: Expectation['kind']): boolean {
-    return (this.byKey.get(textOf(key)) ?? []).some((expectation) => expectation.kind === kind)
+  private has(key: Bytes, kind: Precondition['kind']): boolean {
+    return (this.byKey.get(textOf(key)) ?? []).some((precondition) => precondition.kind === kind)
   }
 }
 

@@ -5,9 +5,9 @@ import { seededRandom } from './seeded-random.ts'
 export interface Faults {
   readonly seed: number
   /**
-   * The share of commits (0 to 1) that answer with one of their expectations as failed although nothing was tried;
+   * The share of commits (0 to 1) that answer with one of their preconditions as failed although nothing was tried;
    * 'alternate': each second one, so that operations one after another each fail once and then succeed.
-   * A commit without expectations cannot conflict and passes.
+   * A commit without preconditions cannot conflict and passes.
    */
   readonly conflicts?: number | 'alternate'
   /** The share of commits (0 to 1) that reject with an `InjectedFault`; nothing was tried. */
@@ -35,9 +35,9 @@ export function faulty(store: Store, faults: Faults): FaultyStore {
   }
 
   function conflict(commit: Commit): CommitOutcome | undefined {
-    if (commit.expectations.length === 0 || !isConflictDue()) return undefined
+    if (commit.preconditions.length === 0 || !isConflictDue()) return undefined
     injected.conflicts += 1
-    return { isCommitted: false, failed: commit.expectations[Math.floor(random() * commit.expectations.length)]! }
+    return { isCommitted: false, failed: commit.preconditions[Math.floor(random() * commit.preconditions.length)]! }
   }
 
   return {

@@ -3,7 +3,7 @@ import { catalogVersionKey } from '../../../src/bytes/key-space.ts'
 import type { Commit, Store } from '../../../src/store/store.ts'
 
 export interface Interruptions {
-  /** Called before each commit that expects the version of the catalog, which those of objects and schema do; `nth` from 1. */
+  /** Called before each commit that requires the version of the catalog, which those of objects and schema do; `nth` from 1. */
   beforeCommit?(nth: number): Promise<void>
   /** `commits`: how many such commits there have been. `nth` since the last of them, from 1. */
   beforeSnapshot?(commits: number, nth: number): Promise<void>
@@ -14,7 +14,7 @@ export function interrupted(store: Store, { beforeCommit, beforeSnapshot }: Inte
   let snapshots = 0
   return {
     ...store,
-    facts: { ...store.facts, readsAreImmediate: false },
+    capabilities: { ...store.capabilities, hasSynchronousReads: false },
     async snapshot(options) {
       await beforeSnapshot?.(commits, ++snapshots)
       return store.snapshot(options)
@@ -30,8 +30,8 @@ export function interrupted(store: Store, { beforeCommit, beforeSnapshot }: Inte
   }
 }
 
-function isOfCatalog({ expectations }: Commit): boolean {
-  return expectations.some((expectation) => {
-    return expectation.kind !== 'range' && Buffer.compare(expectation.key, catalogVersionKey) === 0
+function isOfCatalog({ preconditions }: Commit): boolean {
+  return preconditions.some((precondition) => {
+    return precondition.kind !== 'range' && Buffer.compare(precondition.key, catalogVersionKey) === 0
   })
 }

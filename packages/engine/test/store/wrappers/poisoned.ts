@@ -1,11 +1,11 @@
 /** A store whose lent bytes are overwritten after the callback, whatever store is beneath. */
-import { type Lender, openLender } from '../../../src/store/memory/lent-bytes.ts'
+import { type BorrowTracker, trackBorrows } from '../../../src/store/memory/lent-bytes.ts'
 import type { Snapshot, Store } from '../../../src/store/store.ts'
 
 const nothing = new Uint8Array(0)
 
 export function poisoned(store: Store): Store {
-  const lender = openLender()
+  const lender = trackBorrows()
   return {
     ...store,
     snapshot(options) {
@@ -17,17 +17,17 @@ export function poisoned(store: Store): Store {
   }
 }
 
-function poisonedSnapshot(snapshot: Snapshot, lender: Lender): Snapshot {
+function poisonedSnapshot(snapshot: Snapshot, lender: BorrowTracker): Snapshot {
   return {
     view(key, use) {
-      lender.takeBack()
-      return snapshot.view(key, (value) => lender.lend(value, nothing, use))
+      lender.invalidate()
+      return snapshot.view(key, (value) => lender.borrow(value, nothing, use))
     },
     read(keys, ranges) {
-      lender.takeBack()
+      lender.invalidate()
       return snapshot.read(keys, ranges)
     },
-    scan: (range, use, options) => snapshot.scan(range, (key, value) => lender.lend(key, value, use), options),
+    scan: (range, use, options) => snapshot.scan(range, (key, value) => lender.borrow(key, value, use), options),
     release: () => snapshot.release(),
   }
 }

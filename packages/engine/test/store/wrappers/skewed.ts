@@ -1,5 +1,5 @@
 /**
- * A store whose snapshots are not whole, as that of a distributed table: each placement is read as of a moment of its own,
+ * A store whose snapshots are not consistent, as that of a distributed table: each placement is read as of a moment of its own,
  * while commits stay exact. What a change concludes from two reads may so never have been true at once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -12,7 +12,7 @@ export interface Skew {
   /**
    * How many acknowledged commits a read may lag behind. 0: what was acknowledged before the snapshot is seen by it, as on a
    * real store; only commits under way are seen by one placement and not by another. Above, no client's view is to be trusted:
-   * that finds conclusions that no expectation covers without any concurrency.
+   * that finds conclusions that no precondition covers without any concurrency.
    */
   readonly lag?: number
 }
@@ -62,14 +62,19 @@ export function skewed(store: Store, { seed, lag = 0 }: Skew): SkewedStore {
   const skewedStore: SkewedStore = {
     ...store,
     isExact: false,
-    facts: { ...store.facts, readsAreImmediate: false, snapshotsAreWhole: false, isDistributed: true },
+    capabilities: {
+      ...store.capabilities,
+      hasSynchronousReads: false,
+      hasConsistentSnapshots: false,
+      isDistributed: true,
+    },
     async snapshot(options) {
       if (!skewedStore.isExact) oldest ??= acknowledged
       const floor = Math.max(oldest ?? 0, acknowledged - lag)
-      const end = options?.purpose === 'whole' ? await keepCommitsOut() : () => undefined
-      const isExact = skewedStore.isExact || options?.purpose === 'whole'
+      const end = options?.isolation === 'consistent' ? await keepCommitsOut() : () => undefined
+      const isExact = skewedStore.isExact || options?.isolation === 'consistent'
       const latest = versions.length - 1
-      if (options?.purpose === 'whole') oldest = latest
+      if (options?.isolation === 'consistent') oldest = latest
       const moments = new Map<number, Snapshot>()
       const momentOf = (key: Bytes): Snapshot => {
         const placement = placementOf(key)

@@ -13,7 +13,7 @@ export function sometimesLater(store: Store, seed: number): Store {
   }
   return {
     ...store,
-    facts: { ...store.facts, readsAreImmediate: false },
+    capabilities: { ...store.capabilities, hasSynchronousReads: false },
     snapshot: (options) =>
       sometimes(() => {
         const answer = store.snapshot(options)

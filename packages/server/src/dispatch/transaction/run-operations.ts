@@ -145,8 +145,8 @@ class BatchRun {
     for (;;) {
       const piece = pieces.next()
       if (piece.done === true) return piece.value
-      const breath = between()
-      if (breath !== undefined) await breath
+      const pause = between()
+      if (pause !== undefined) await pause
     }
   }
 
