@@ -5,9 +5,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { copyStore } from '../packages/engine/src/store/copy-store.ts'
+import { copyStore } from '../packages/engine/src/storage/copy-store.ts'
+import { openStore } from '../packages/engine/src/storage/open-store.ts'
 import { openMemoryStore } from '../packages/engine/src/store/memory/memory-store.ts'
-import { openStore } from '../packages/engine/src/store/open-store.ts'
 import type { Store } from '../packages/engine/src/store/store.ts'
 import { type EngineContender, engineContender, filled, inFlight, rate } from './engine-contender.ts'
 

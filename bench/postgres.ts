@@ -3,7 +3,7 @@
  * number of connections, same concurrency, JSON text as the result of each read. Run: node --import tsx bench/postgres.ts
  */
 import pg from 'pg'
-import { openStore } from '../packages/engine/src/store/open-store.ts'
+import { openStore } from '../packages/engine/src/storage/open-store.ts'
 import { startPostgres } from '../tools/temporary-postgres.ts'
 import {
   anyOf,

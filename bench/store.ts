@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openStore } from '../packages/engine/src/store/open-store.ts'
+import { openStore } from '../packages/engine/src/storage/open-store.ts'
 import type { Bytes, Snapshot, Store } from '../packages/engine/src/store/store.ts'
 
 const entries = 100_000

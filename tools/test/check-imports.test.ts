@@ -36,6 +36,13 @@ describe('ranks of the engine', () => {
     expect(messages(`${engine}/store/store.ts`, text)).toHaveLength(1)
   })
 
+  it('keeps the layout of keys out of the stores', () => {
+    expect(messages(`${engine}/store/postgres/commit.ts`, `import '../../bytes/key-space.ts'`)).toEqual([
+      '1: store (rank 0) may not import bytes (rank 0): only its own room and lower ranks',
+    ])
+    expect(messages(`${engine}/store/postgres/commit.ts`, `import '../../storage/key-placement.ts'`)).toHaveLength(1)
+  })
+
   it('is not misled by comments and strings', () => {
     const text = `// import '../query/run.ts'\nexport const a = "import '../query/run.ts'"\n`
     expect(messages(`${engine}/store/store.ts`, text)).toEqual([])

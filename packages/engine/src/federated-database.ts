@@ -31,9 +31,7 @@ import { objectKey } from './records/object-key.ts'
 import { type Attributes, readCreateObject } from './requests/read-object-command.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from './schema/commands.ts'
-import { mapAwaitable } from './store/awaitable.ts'
-import { refuseUnfinishedCopy } from './store/copy-claim.ts'
-import { watchSnapshotAges } from './store/snapshot-ages.ts'
+import { refuseUnfinishedCopy } from './storage/copy-claim.ts'
 import {
   claimFormat,
   decodeFormatVersion,
@@ -42,7 +40,9 @@ import {
   migrateStore,
   type StorageFormat,
   storageFormat,
-} from './store/storage-format.ts'
+} from './storage/storage-format.ts'
+import { mapAwaitable } from './store/awaitable.ts'
+import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
 import { openStoreSession, type StoreSession } from './transaction/session.ts'

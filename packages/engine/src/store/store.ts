@@ -165,9 +165,10 @@ export interface Store {
   fileBytes?(): number
   /**
    * Writes a consistent copy of the store, as of one moment, into an empty or new directory, which is an LMDB store once it is whole and
-   * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator.
+   * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator. Absent
+   * where the store has no files: `storage/with-backup.ts` copies what it holds.
    */
-  backup(directory: string): Promise<void>
+  backup?(directory: string): Promise<void>
   /** For stores in files: the error with which every change is refused, as when these are no longer the files that were opened. */
   problem?(): Error | undefined
   /**
@@ -182,4 +183,8 @@ export interface Store {
    * process does not end by itself; `process.exit` ends it, without its exit code.
    */
   close(): Promise<void>
+}
+
+export interface StoreWithBackup extends Store {
+  backup(directory: string): Promise<void>
 }

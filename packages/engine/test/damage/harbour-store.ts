@@ -1,6 +1,6 @@
 /** A store with what damage can meet: objects of several classes, links of each kind, indexes, long values, and free pages. */
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { classOf, index, toMany, toOne } from '../engine/open-fd.ts'
 
 const classes = [

@@ -44,7 +44,6 @@ class HeldUp implements Store {
     return this.store.snapshot(...options)
   }
   stats = () => this.store.stats()
-  backup = (directory: string) => this.store.backup(directory)
   async close() {}
 }
 

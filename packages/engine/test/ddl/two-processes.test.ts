@@ -1,7 +1,7 @@
 /** Two processes on the same data: one changes the schema, the other writes. */
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { outcome } from '../engine/open-fd.ts'
 import { startChild } from '../store/children/child.ts'
 import { freshAddress } from '../store/postgres-stores.ts'

@@ -43,7 +43,6 @@ class Gate implements Store {
     return this.store.snapshot(...options)
   }
   stats = () => this.store.stats()
-  backup = (directory: string) => this.store.backup(directory)
   async close() {}
 }
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { type FailingReads, failingReads } from '../store/wrappers/failing-reads.ts'
 import { classOf, index, toMany, toOne } from './open-fd.ts'
 

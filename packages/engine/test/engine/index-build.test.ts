@@ -85,7 +85,6 @@ function endingAfter(store: Store, commits: number): Store {
     snapshot: () => store.snapshot(),
     commit: (commit: Commit) => (left-- > 0 ? store.commit(commit) : new Promise(() => undefined)),
     stats: () => store.stats(),
-    backup: (directory) => store.backup(directory),
     close: () => store.close(),
   }
 }

@@ -4,16 +4,16 @@ import { soleKey } from '../../src/bytes/key-layout.ts'
 import { prefixEnd } from '../../src/bytes/key-space.ts'
 import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
 import { objectKey } from '../../src/records/object-key.ts'
-import { copyStore } from '../../src/store/copy-store.ts'
-import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { copyStore } from '../../src/storage/copy-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import {
   encodeFormatVersion,
   formatVersionKey,
   type Migration,
   type StorageFormat,
   storageFormat,
-} from '../../src/store/storage-format.ts'
+} from '../../src/storage/storage-format.ts'
+import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Change, Commit, Store } from '../../src/store/store.ts'
 import type { Oid } from '../../src/types/oid.ts'
 import { startChild } from '../store/children/child.ts'

@@ -9,6 +9,8 @@ import type { ExampleContent } from './example-database.ts'
 export const contentFile = 'content.json'
 export const entriesFile = 'entries.txt.gz'
 export const lmdbFile = 'data.mdb.gz'
+/** Statements, see `postgres-statements.ts`; of formats whose PostgreSQL tables are to be told apart. */
+export const postgresFile = 'postgres.sql.gz'
 
 /** Positions in lists hold the time: an example made at this time has the same bytes whenever it is made. */
 export const fixedNow = Date.UTC(2024, 1, 29)

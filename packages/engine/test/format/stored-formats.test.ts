@@ -10,17 +10,17 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, describe, expect, inject, it, vi } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { copyStore } from '../../src/store/copy-store.ts'
+import { copyStore } from '../../src/storage/copy-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
+import { encodeFormatVersion, formatVersionKey, storageFormat } from '../../src/storage/storage-format.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { openStore } from '../../src/store/open-store.ts'
-import { encodeFormatVersion, formatVersionKey, storageFormat } from '../../src/store/storage-format.ts'
 import type { Change, Store } from '../../src/store/store.ts'
 import { checkStore } from '../../src/verify/check-store.ts'
 import { withClient } from '../store/database-client.ts'
 import { freshAddress } from '../store/postgres-stores.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
 import { type ExampleContent, fillExample, readExample } from './example-database.ts'
-import { entriesOf, type Fixture, fixedNow, fixture } from './fixture-files.ts'
+import { entriesOf, type Fixture, fixedNow, fixture, postgresFile } from './fixture-files.ts'
 
 const unversioned = fixture('unversioned')
 const first = fixture('format-1')
@@ -38,7 +38,7 @@ async function lmdbOf({ lmdb }: Fixture): Promise<string> {
 async function postgresOf(name: string): Promise<string> {
   const address = freshAddress()
   const schema = new URL(address).searchParams.get('schema') as string
-  const file = fileURLToPath(new URL(`fixtures/${name}/postgres.sql.gz`, import.meta.url))
+  const file = fileURLToPath(new URL(`fixtures/${name}/${postgresFile}`, import.meta.url))
   const statements = gunzipSync(readFileSync(file)).toString()
   await withClient(inject('postgres'), (client) => client.query(statements.replaceAll(/\bSCHEMA(?=[.;])/g, schema)))
   return address
@@ -134,6 +134,11 @@ describe(`the storage format ${storageFormat.version}`, () => {
 
   it('is read from the file of LMDB as it was written', async () => {
     await expectWhole(await openStore(`lmdb:${await lmdbOf(present)}`), present.content)
+  })
+
+  it('is read from the tables of PostgreSQL as they were written', async () => {
+    const address = await postgresOf(`format-${storageFormat.version}`)
+    await expectWhole(await openStore(address), present.content)
   })
 
   it('is written as it was', async () => {

@@ -1,6 +1,7 @@
 /**
  * Writes the example database as files that later versions are tested with: `write-fixture.ts <directory> [<index.js of an engine>]`, by
- * default with the engine of this checkout. To be run once for each version of the storage format.
+ * default with the engine of this checkout, whose PostgreSQL tables are written as well. To be run once for each version of the storage format,
+ * and of these tables.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,9 +10,11 @@ import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type * as engine from '../../src/index.ts'
 import { fillExample, readExample } from './example-database.ts'
-import { contentFile, entriesFile, entriesOf, fixedNow, lmdbFile } from './fixture-files.ts'
+import { contentFile, entriesFile, entriesOf, fixedNow, lmdbFile, postgresFile } from './fixture-files.ts'
+import { postgresStatements } from './postgres-statements.ts'
 
-const [to = '', from = new URL('../../src/index.ts', import.meta.url).pathname] = process.argv.slice(2)
+const [to = '', other] = process.argv.slice(2)
+const from = other ?? new URL('../../src/index.ts', import.meta.url).pathname
 const { FederatedDatabase, openStore } = (await import(pathToFileURL(resolve(from)).href)) as typeof engine
 Date.now = () => fixedNow
 mkdirSync(to, { recursive: true })
@@ -26,6 +29,9 @@ try {
   await store.close()
   writeFileSync(join(to, entriesFile), gzipSync(entries.map((entry) => `${entry}\n`).join(''), { level: 9 }))
   writeFileSync(join(to, lmdbFile), gzipSync(readFileSync(join(directory, 'data.mdb')), { level: 9 }))
+  if (other === undefined) {
+    writeFileSync(join(to, postgresFile), gzipSync(postgresStatements(entries), { level: 9 }))
+  }
   process.stdout.write(`${entries.length} entries\n`)
 } finally {
   rmSync(directory, { recursive: true })

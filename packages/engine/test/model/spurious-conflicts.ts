@@ -13,7 +13,6 @@ export function eachCommitFailsOnce(store: Store): Store {
       return store.commit(commit)
     },
     stats: () => store.stats(),
-    backup: (directory) => store.backup(directory),
     close: () => store.close(),
   }
 }

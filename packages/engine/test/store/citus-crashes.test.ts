@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { assert } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { containerMax } from '../../src/limits.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import type { Bytes, Store } from '../../src/store/store.ts'
 import { type CitusNodes, canKillCitusNodes, citusNodes } from './citus-nodes.ts'
 
@@ -51,7 +51,7 @@ async function scene(): Promise<Scene> {
   const schema = `test_${randomBytes(6).toString('hex')}`
   const address = `${await nodes.freshAddress(schema)}&patienceMs=30000`
   const warnings: string[] = []
-  const store = await openPostgresStore(address, { warn: (message) => warnings.push(message) })
+  const store = await openStore(address, { warn: (message) => warnings.push(message) })
   stores.push(store)
   return {
     store,
@@ -155,7 +155,7 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
       changes: keys.map((key) => ({ kind: 'put', key, value: Buffer.from('0;') })),
       preconditions: [],
     })
-    const other = await openPostgresStore(address)
+    const other = await openStore(address)
     stores.push(other)
     for (let count = 0; count < 4; count++) {
       await delayed(0)
@@ -177,7 +177,7 @@ describe.skipIf(!canKillCitusNodes)('Citus, when nodes are killed in the middle 
   it('a worker, before a change that keeps all others out: nothing is done, and it can be repeated; a server starts', async () => {
     const { address } = await scene()
     const open = async () => {
-      const store = await openPostgresStore(address.replace('patienceMs=30000', 'patienceMs=500'))
+      const store = await openStore(address.replace('patienceMs=30000', 'patienceMs=500'))
       return FederatedDatabase.open({ alias: 'fd', store })
     }
     const impatient = await open()

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { soleKey, type storePart } from '../../src/bytes/key-layout.ts'
 import { heartbeatKey } from '../../src/ddl/heartbeat.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { copyStore } from '../../src/store/copy-store.ts'
-import { copyToLmdb } from '../../src/store/copy-to-lmdb.ts'
+import { copyStore } from '../../src/storage/copy-store.ts'
+import { copyToLmdb, withBackup } from '../../src/storage/with-backup.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Change, Snapshot, Store } from '../../src/store/store.ts'
@@ -234,12 +234,12 @@ describe('a backup of a store without files of its own', () => {
     const directory = await mkdtemp(join(tmpdir(), 'ashlar-backup.'))
     const source = await openMemoryStore()
     await commitChanges(source, put('\0\0', '\0\0\0\x01'), put('\0\x02', 'here'), put('k', 'v'))
-    await source.backup(join(directory, 'whole'))
+    await withBackup(source).backup(join(directory, 'whole'))
     const copy = await openLmdbStore(join(directory, 'whole'))
     expect(await entriesIn(copy)).toEqual(['\0\0=\0\0\0\x01', 'k=v'])
     await copy.close()
     await commitChanges(source, put('\0\x04', 'k'))
-    await expect(source.backup(join(directory, 'half'))).rejects.toThrow('is not finished')
+    await expect(withBackup(source).backup(join(directory, 'half'))).rejects.toThrow('is not finished')
     await source.close()
     await rm(directory, { recursive: true })
   })

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import type { Bytes, Store } from '../../src/store/store.ts'
 import { storeConformance } from './conformance.ts'
 import { emptiedSchemas } from './emptied-schemas.ts'
@@ -20,7 +20,7 @@ export interface DistributedNodes {
 const addresses = new WeakMap<Store, string>()
 
 async function openAt(address: string): Promise<Store> {
-  const store = await openPostgresStore(address)
+  const store = await openStore(address)
   addresses.set(store, address)
   return store
 }
@@ -70,7 +70,7 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
     it('keep a store whole that is not to be distributed, with its statistics, and say so when it is opened', async () => {
       const warnings: string[] = []
       const address = nodes.plainAddress(freshSchema())
-      const store = await openPostgresStore(address, { warn: (message) => warnings.push(message) })
+      const store = await openStore(address, { warn: (message) => warnings.push(message) })
       expect(warnings).toEqual([expect.stringContaining('not distributed')])
       await store.commit({ changes: [put(keyIn(3, 1), 'a')], preconditions: [] })
       expect(await store.stats()).toMatchObject({ entries: 1, bytes: expect.any(Number) })
@@ -80,7 +80,7 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
 
     it('may be made a store by several at once', async () => {
       const address = `${nodes.plainAddress(freshSchema()).replace('&distribute=no', '')}&distribute=citus`
-      const stores = await Promise.all(Array.from({ length: 4 }, () => openPostgresStore(address)))
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(address)))
       for (const store of stores) expect(store.capabilities.hasConsistentSnapshots).toBe(false)
       for (const store of stores) await store.close()
     })

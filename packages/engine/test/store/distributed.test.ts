@@ -1,7 +1,7 @@
 /** Stores on several nodes: an emulation by three PostgreSQL, and a real Citus where ASHLAR_CITUS_URL names its coordinator. */
 import { randomBytes } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { citusNodes, citusUrl } from './citus-nodes.ts'
 import { distributedRules } from './distributed-rules.ts'
 import { startThreeNodes } from './three-nodes.ts'
@@ -16,7 +16,7 @@ describe.skipIf(citusUrl === undefined)('a real Citus', () => {
     const [row] = await nodes.on(0, 'SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 LIMIT 1')
     const worker = new URL(nodes.plainAddress(`test_${randomBytes(6).toString('hex')}`))
     worker.host = `${row?.nodename}:${row?.nodeport}`
-    await expect(openPostgresStore(worker.href)).rejects.toThrow('names a worker of Citus')
+    await expect(openStore(worker.href)).rejects.toThrow('names a worker of Citus')
   })
 })
 
@@ -24,9 +24,9 @@ describe('distribute=citus', () => {
   it('is refused where there is no Citus, and for a table that is not distributed', async () => {
     const schema = `test_${randomBytes(6).toString('hex')}`
     const single = `${inject('postgres')}?schema=${schema}`
-    await expect(openPostgresStore(`${single}&distribute=citus`)).rejects.toThrow(/no extension citus/)
-    await (await openPostgresStore(single)).close()
-    await expect(openPostgresStore(`${single}&distribute=citus`)).rejects.toThrow(/is not distributed/)
-    await expect(openPostgresStore(`${single}&distribute=maybe`)).rejects.toThrow(/it is no or citus/)
+    await expect(openStore(`${single}&distribute=citus`)).rejects.toThrow(/no extension citus/)
+    await (await openStore(single)).close()
+    await expect(openStore(`${single}&distribute=citus`)).rejects.toThrow(/is not distributed/)
+    await expect(openStore(`${single}&distribute=maybe`)).rejects.toThrow(/it is no or citus/)
   })
 })

@@ -1,5 +1,5 @@
 /** Stores on PostgreSQL for suites with many: a schema whose store is closed is emptied for the next, since to define one takes longer than most tests. */
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Driver } from './conformance.ts'
 import { runSql } from './database-client.ts'
@@ -10,7 +10,7 @@ export function emptiedSchemas(freshAddress: () => Promise<string>): Driver {
   const closed = new Set<string>()
 
   async function openAt(address: string): Promise<Store> {
-    const store = await openPostgresStore(address)
+    const store = await openStore(address)
     async function close(): Promise<void> {
       await store.close()
       closed.add(address)

@@ -7,7 +7,6 @@ export function leftOpen(store: Store): Store {
     snapshot: (options) => store.snapshot(options),
     commit: (commit) => store.commit(commit),
     stats: () => store.stats(),
-    backup: (directory) => store.backup(directory),
     close: async () => undefined,
   }
 }

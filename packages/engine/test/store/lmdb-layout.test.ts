@@ -1,7 +1,7 @@
 /** Stores of the layout before checksums are told from those of today, refused for serving, and read for a copy. */
 import { open } from 'lmdb'
 import { describe, expect, it } from 'vitest'
-import { copyStore } from '../../src/store/copy-store.ts'
+import { copyStore } from '../../src/storage/copy-store.ts'
 import type { RootDatabase } from '../../src/store/lmdb/lmdb-js.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import { entriesKeys, openEntries } from '../../src/store/lmdb/storage-layout.ts'

@@ -6,10 +6,11 @@ import { indexRange } from '../../src/indexes/index-key.ts'
 import { containerLinksRange, linkRange } from '../../src/records/link-keys.ts'
 import { containerExtent, objectKey } from '../../src/records/object-key.ts'
 import type { IndexNumber } from '../../src/schema/class-definition.ts'
-import { copyStore } from '../../src/store/copy-store.ts'
+import { copyStore } from '../../src/storage/copy-store.ts'
+import { keyPlacement } from '../../src/storage/key-placement.ts'
+import { openStore } from '../../src/storage/open-store.ts'
+import type { Segment } from '../../src/store/key-placement.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { type Segment, segmentsOf } from '../../src/store/postgres/placement.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { byPlacement, type KeysOfPlacement, readKeysOfPlacement } from '../../src/store/postgres/read-keys.ts'
 import { readPage } from '../../src/store/postgres/read-pages.ts'
 import type { Oid } from '../../src/types/oid.ts'
@@ -41,8 +42,8 @@ async function partitionsRead(address: string, { text, values = [] }: QueryArray
 describe('of a distributed store', () => {
   it('a page of a container, of links and of an index asks one partition, and so do keys of one placement', async () => {
     const address = await freshAddress()
-    await (await openPostgresStore(address)).close()
-    const tables = { schema: new URL(address).searchParams.get('schema') ?? '', hasRoot: true }
+    await (await openStore(address)).close()
+    const tables = { schema: new URL(address).searchParams.get('schema') ?? '', hasRoot: true, keys: keyPlacement }
     const ranges = [3, 4, 5, 6, 7].flatMap((number) => [
       containerExtent(3, number),
       containerLinksRange(3, number),
@@ -50,7 +51,7 @@ describe('of a distributed store', () => {
       indexRange(number as IndexNumber),
     ])
     for (const range of ranges) {
-      const [segment, ...others] = segmentsOf(range) as [Segment]
+      const [segment, ...others] = keyPlacement.segmentsOf(range) as [Segment]
       expect(others).toEqual([])
       for (const isReverse of [false, true]) {
         const page = readPage(tables, { segment, isReverse, limit: 10, keysOnly: false })
@@ -59,7 +60,7 @@ describe('of a distributed store', () => {
     }
     const keys = [1, 2, 3].map((slot) => objectKey(`3-5-1-${slot}` as Oid))
     for (const count of [1, 3]) {
-      const [group, ...others] = byPlacement(keys.slice(0, count)) as [KeysOfPlacement]
+      const [group, ...others] = byPlacement(keyPlacement, keys.slice(0, count)) as [KeysOfPlacement]
       expect(others).toEqual([])
       expect(await partitionsRead(address, readKeysOfPlacement(tables, group.placement, group.keys))).toBe(1)
     }
@@ -70,7 +71,7 @@ describe('of a distributed store', () => {
     const byte = (): number => Math.floor(random() * 256)
     const [source, target, back] = [
       await openMemoryStore(),
-      await openPostgresStore(await freshAddress()),
+      await openStore(await freshAddress()),
       await openMemoryStore(),
     ]
     const changes = Array.from({ length: 3_000 }, (_, i) => {

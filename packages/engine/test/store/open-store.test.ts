@@ -1,7 +1,7 @@
 /** Stores are opened by address; what is wrong with an address is said in one sentence. */
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { openStore } from '../../src/store/open-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { commitChanges, put, valueIn } from './bytes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
 

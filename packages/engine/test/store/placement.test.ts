@@ -6,15 +6,34 @@ import { endedRange, endKey, receiptGroups, receiptKey } from '../../src/receipt
 import { containerLinksRange, linkRange, objectLinksRange } from '../../src/records/link-keys.ts'
 import { containerExtent, objectKey } from '../../src/records/object-key.ts'
 import type { IndexNumber } from '../../src/schema/class-definition.ts'
-import { placementOf, segmentsOf } from '../../src/store/postgres/placement.ts'
+import { keyPlacement } from '../../src/storage/key-placement.ts'
 import type { KeyRange } from '../../src/store/store.ts'
 import type { Oid } from '../../src/types/oid.ts'
 import type { AttributeNumber } from '../../src/types/type-spec.ts'
 import { seededRandom } from './wrappers/seeded-random.ts'
 
+const { placementOf, segmentsOf } = keyPlacement
+
 function placementsOf(range: KeyRange): number[] {
   return segmentsOf(range).map(({ firstPlacement, lastPlacement }) => lastPlacement - firstPlacement + 1)
 }
+
+it.each([
+  ['00', 0],
+  ['0003000007', 0],
+  ['010200000001', 0],
+  ['0200030004', 0],
+  ['03 0003 0004 0001 0001', 3 * 2 ** 15 + 4],
+  ['04 0003 0004 0001 0001 00000005 01', 3 * 2 ** 15 + 4],
+  ['03 ffff 7fff', 0xffff * 2 ** 15 + 0x7fff],
+  ['03 0003 8000', 3 * 2 ** 15 + 0x7fff],
+  ['05 00000001 01', 2 ** 30 + 1],
+  ['05 40000001 01', 2 ** 30 + 1],
+  ['06 00 00', 1],
+  ['06 0f 01', 16],
+])('the placement of %s is %d in every store that there is', (key, placement) => {
+  expect(placementOf(Buffer.from(key.replaceAll(' ', ''), 'hex'))).toBe(placement)
+})
 
 describe('one placement is asked', () => {
   it.each([3, 4, 254, 257, 32_766, 32_767])('for the extent and the links of container %i', (container) => {

@@ -1,7 +1,7 @@
 /** Stores on the PostgreSQL of this run, each in a schema of its own. */
 import { randomBytes } from 'node:crypto'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Driver } from './conformance.ts'
 
@@ -12,7 +12,7 @@ export function freshAddress(): string {
 }
 
 async function openAt(address: string): Promise<Store> {
-  const store = await openPostgresStore(address)
+  const store = await openStore(address)
   addresses.set(store, address)
   return store
 }

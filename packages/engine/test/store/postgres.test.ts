@@ -2,9 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { SnapshotInvalidated } from '../../src/store/moment-passed.ts'
-import { openStore } from '../../src/store/open-store.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
 import type { Commit, CommitOutcome, Precondition, Store } from '../../src/store/store.ts'
 import {
   absent,
@@ -116,7 +115,7 @@ describe('postgres: a commit under way', () => {
   async function second(first: Commit, then: Commit): Promise<{ isWaiting: boolean; outcomes: CommitOutcome[] }> {
     const schema = `test_${randomBytes(8).toString('hex')}`
     const address = `${inject('postgres')}?schema=${schema}`
-    const [one, other] = [await openPostgresStore(address), await openPostgresStore(address)]
+    const [one, other] = [await openStore(address), await openStore(address)]
     await commitChanges(one, put('guard', '1'), put('z', '1'), {
       kind: 'put',
       key: catalogVersionKey,

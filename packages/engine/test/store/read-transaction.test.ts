@@ -1,6 +1,7 @@
 /** Read transactions that keep commits out: each gives its connection back once, whatever comes between. */
 import type { PoolClient } from 'pg'
 import { afterEach, expect, it, vi } from 'vitest'
+import { keyPlacement } from '../../src/storage/key-placement.ts'
 import type { Connections } from '../../src/store/postgres/connections.ts'
 import { ReadTransaction } from '../../src/store/postgres/read-transaction.ts'
 import type { Tables } from '../../src/store/postgres/tables.ts'
@@ -28,7 +29,7 @@ function openTransaction(answer: Answer = () => undefined) {
     },
     spareReader: () => undefined,
   }
-  const tables: Tables = { schema: 'ashlar', hasRoot: false }
+  const tables: Tables = { schema: 'ashlar', hasRoot: false, keys: keyPlacement }
   const kind = { isDistributed: true, tables, lockingMs, prepared: undefined }
   const transaction = new ReadTransaction(connections as unknown as Connections, kind, false)
   transaction.join()

@@ -6,7 +6,7 @@
  */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { type RunningPostgres, startPostgres } from '../../../../tools/temporary-postgres.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import { idleCitusFunctions } from './citus-functions.ts'
 import { runSql } from './database-client.ts'
 import type { DistributedNodes } from './distributed-rules.ts'
@@ -31,7 +31,7 @@ export async function startThreeNodes(): Promise<ThreeNodes> {
     plainAddress: (schema) => `${first.address}?schema=${schema}`,
     async freshAddress(schema) {
       const address = `${first.address}?schema=${schema}&distribute=citus`
-      await (await openPostgresStore(address)).close()
+      await (await openStore(address)).close()
       // This PostgreSQL breaks down over plans that leave to the execution which foreign tables they change.
       const [row] = await runSql(first.address, `SELECT '${schema}.commit'::regproc::regprocedure::text AS signature`)
       await runSql(first.address, `ALTER FUNCTION ${row?.signature} SET plan_cache_mode = 'force_custom_plan'`)

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { SnapshotReader } from '../../src/query/execute/snapshot-reader.ts'
 import { StatementContext } from '../../src/query/execute/statement-context.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openStore } from '../../src/storage/open-store.ts'
 import type { Bytes, KeyRange, ReadAnswer, ScanOptions, Snapshot, Store } from '../../src/store/store.ts'
 import { classOf, index } from '../engine/open-fd.ts'
 

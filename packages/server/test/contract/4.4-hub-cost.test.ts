@@ -22,7 +22,6 @@ function counting(store: Store): { store: Store; written: () => number } {
         return store.commit(commit)
       },
       stats: () => store.stats(),
-      backup: (directory) => store.backup(directory),
       close: () => store.close(),
     },
   }

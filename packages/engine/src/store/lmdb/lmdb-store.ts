@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { assert, fatalFailure } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { SnapshotOptions, Store, StoreCapabilities, StoreStats } from '../store.ts'
+import type { SnapshotOptions, StoreCapabilities, StoreStats, StoreWithBackup } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import { type GroupCommit, openGroupCommit } from './group-commit.ts'
@@ -25,7 +25,7 @@ export interface LmdbStoreOptions {
  * an entry whose checksum does not fit, or which is not at its place, throws DataCorruption; so does a commit whose
  * preconditions read one, and it changes nothing.
  */
-export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<Store> {
+export async function openLmdbStore(directory: string, options: LmdbStoreOptions = {}): Promise<StoreWithBackup> {
   const location = resolve(directory)
   const isReadOnly = options.isReadOnly === true
   const opened = await openEnvironment(location, isReadOnly)

@@ -2,7 +2,6 @@
 import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition } from '../check-expectations.ts'
-import { copyToLmdb } from '../copy-to-lmdb.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import { type PersistentTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../sorted-tree.ts'
 import type { Change, Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
@@ -63,14 +62,6 @@ export async function openMemoryStore(): Promise<Store> {
     async stats() {
       assert(!isClosed, 'statistics are asked for before the store is closed')
       return { entries: treeSize(current), bytes, oldestSnapshotMs: snapshots.oldestMs() }
-    },
-    async backup(directory) {
-      const snapshot = snapshots.add(openMemorySnapshot(current, borrows, snapshots.remove))
-      try {
-        await copyToLmdb(snapshot, capabilities.location, directory)
-      } finally {
-        snapshot.release()
-      }
     },
     async close() {
       isClosed = true

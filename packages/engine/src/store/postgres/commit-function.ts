@@ -1,5 +1,4 @@
 /** The function in the database that makes commits, and what its parameters mean. */
-import { catalogVersionKey } from '../../bytes/key-space.ts'
 import { changeByPlacement, changeByRow, lockInOrder } from './commit-by-row.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { onTableOf, type Tables, tableOf } from './tables.ts'
@@ -16,8 +15,8 @@ export const fencedSqlState = 'ASH01'
  * losing commits have inserted is deleted again, so that no error is written to the server's log, and the changes of the others
  * are made; what is put or deleted without any precondition is neither locked nor looked at before. READ COMMITTED is needed: a
  * snapshot taken before a lock was waited for would show stale values. Owners are the numbers of commits, from 1. Returns the
- * positions of preconditions that do not hold, the first of each commit that failed; 0 stands for the version of the catalog,
- * which all require alike. `p_proof` is the placement beside which the call is noted as done.
+ * positions of preconditions that do not hold, the first of each commit that failed; 0 stands for that of the `versionKey`,
+ * `p_catalog`, which all require alike. `p_proof` is the placement beside which the call is noted as done.
  */
 export function commitFunction(tables: Tables): string {
   const { schema } = tables
@@ -57,7 +56,7 @@ export function commitFunction(tables: Tables): string {
         LOCK TABLE ${schema}.catalog_lock IN ROW EXCLUSIVE MODE;
       END IF;
       IF p_catalog IS NOT NULL THEN
-        SELECT value INTO v FROM ${tableOf(tables, 0)} WHERE placement = 0 AND key = '\\x${catalogVersionKey.toString('hex')}'::bytea;
+        SELECT value INTO v FROM ${tableOf(tables, 0)} WHERE placement = 0 AND key = '\\x${Buffer.from(tables.keys.versionKey).toString('hex')}'::bytea;
         IF v IS NULL OR substr(v, 1, length(p_catalog)) <> p_catalog THEN
           RETURN ARRAY[0];
         END IF;

@@ -1,9 +1,9 @@
 /** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
+import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes, CommitOutcome, Precondition } from '../store.ts'
 import { byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock } from './commit-parts.ts'
-import { segmentsOf } from './placement.ts'
 
 type RangePrecondition = Extract<Precondition, { kind: 'range' }>
 type KeyPrecondition = Exclude<Precondition, RangePrecondition>
@@ -33,10 +33,15 @@ const runKeysMax = 256
 const runBytesMax = 131_072
 
 export class CommitGroup {
+  private readonly keys: KeyPlacement
   private readonly members: CommitLocks[] = []
   private readonly locks = new Map<string, KeyLock>()
   private readonly located: Located[] = []
   private bytes = 0
+
+  constructor(keys: KeyPlacement) {
+    this.keys = keys
+  }
 
   /** False where it has to wait for another group: what it needs of some key does not go together with the others. */
   add(member: CommitLocks): boolean {
@@ -45,7 +50,7 @@ export class CommitGroup {
     this.bytes += member.bytes
     const owner = this.members.length
     for (const lock of member.locks.values()) this.merge(lock, owner)
-    for (const { precondition, lock } of member.required) {
+    for (const { precondition, lock } of member.expected) {
       this.located.push({
         precondition,
         position: this.located.length + 1,
@@ -67,7 +72,7 @@ export class CommitGroup {
   get proofPlacement(): number {
     let first: KeyLock | undefined
     for (const lock of this.locks.values()) {
-      const isChanged = (lock.flags & (lockFlags.put | lockFlags.delete)) !== 0
+      const isChanged = (lock.wants & (lockFlags.put | lockFlags.delete)) !== 0
       if (isChanged && (first === undefined || lock.placement < first.placement)) first = lock
     }
     return first?.placement ?? 0
@@ -88,10 +93,10 @@ export class CommitGroup {
     const does = rows !== 'together' ? stepOf[rows] : lockStep(locked) | changeSteps(locked, added, blind)
     return [
       does | (first?.isExclusive === true ? procedureFlags.exclusive : 0),
-      first?.catalog === undefined ? null : bufferOf(first.catalog.prefix),
+      first?.version === undefined ? null : bufferOf(first.version.prefix),
       int4Array(locked.map(({ placement }) => placement)),
       byteaArray(locked.map(({ key }) => key)),
-      int2Array(rows === 'in runs' ? flagsInRuns(locked) : locked.map((lock) => lock.flags)),
+      int2Array(rows === 'in runs' ? flagsInRuns(locked) : locked.map((lock) => lock.wants)),
       int4Array(locked.map(({ prefixBytes }) => prefixBytes)),
       byteaArray(locked.map(({ value }) => value)),
       int4Array(locked.map(({ owner }) => owner)),
@@ -102,14 +107,14 @@ export class CommitGroup {
         int4Array(locks.map(({ owner }) => owner)),
       ]),
       ...preconditionParameters(this.located),
-      ...rangeParameters(this.located),
+      ...rangeParameters(this.located, this.keys),
     ]
   }
 
   /** Of each commit, in order. `failed`: what the function has returned. */
   outcomes(failed: readonly number[]): CommitOutcome[] {
     if (failed[0] === 0) {
-      return this.members.map(({ catalog }) => ({ isCommitted: false, failed: catalog as Precondition }))
+      return this.members.map(({ version }) => ({ isCommitted: false, failed: version as Precondition }))
     }
     const outcomes: CommitOutcome[] = this.members.map(() => ({ isCommitted: true }))
     for (const position of failed) {
@@ -119,9 +124,9 @@ export class CommitGroup {
     return outcomes
   }
 
-  private hasRoomFor({ locks, catalog, isExclusive, bytes }: CommitLocks): boolean {
+  private hasRoomFor({ locks, version, isExclusive, bytes }: CommitLocks): boolean {
     const first = this.members[0]
-    if (isExclusive || first?.isExclusive === true || !isSameCatalog(catalog, first?.catalog)) return false
+    if (isExclusive || first?.isExclusive === true || !isSameVersion(version, first?.version)) return false
     if (this.members.length >= commitsMax || this.bytes + bytes > bytesMax) return false
     for (const [name, lock] of locks) {
       const other = this.locks.get(name)
@@ -137,12 +142,12 @@ export class CommitGroup {
       this.locks.set(lock.name, lock)
       return
     }
-    other.flags |= lock.flags
+    other.wants |= lock.wants
     other.prefixBytes = Math.max(other.prefixBytes, lock.prefixBytes)
   }
 }
 
-function isSameCatalog(one: CommitLocks['catalog'], other: CommitLocks['catalog']): boolean {
+function isSameVersion(one: CommitLocks['version'], other: CommitLocks['version']): boolean {
   if (one === undefined || other === undefined) return one === other
   return Buffer.compare(one.prefix, other.prefix) === 0
 }
@@ -159,11 +164,11 @@ function lockStep(locked: readonly KeyLock[]): number {
 }
 
 function strengthOf(lock: KeyLock): number {
-  if ((lock.flags & lockFlags.absent) !== 0) return 0
-  if ((lock.flags & lockFlags.put) !== 0 && !lock.hasToExist) return 0
-  if ((lock.flags & (lockFlags.delete | lockFlags.rangeLock)) !== 0) return procedureFlags.lockDelete
-  if ((lock.flags & lockFlags.put) !== 0) return procedureFlags.lockPut
-  return (lock.flags & lockFlags.revision) !== 0 ? procedureFlags.lockRevision : procedureFlags.lockPresent
+  if ((lock.wants & lockFlags.absent) !== 0) return 0
+  if ((lock.wants & lockFlags.put) !== 0 && !lock.hasToExist) return 0
+  if ((lock.wants & (lockFlags.delete | lockFlags.rangeLock)) !== 0) return procedureFlags.lockDelete
+  if ((lock.wants & lockFlags.put) !== 0) return procedureFlags.lockPut
+  return (lock.wants & lockFlags.revision) !== 0 ? procedureFlags.lockRevision : procedureFlags.lockPresent
 }
 
 function flagsInRuns(locked: readonly KeyLock[]): number[] {
@@ -175,12 +180,12 @@ function flagsInRuns(locked: readonly KeyLock[]): number[] {
     const continues = isNext && keys < runKeysMax && bytes + ownBytes <= runBytesMax
     keys = continues ? keys + 1 : 1
     bytes = continues ? bytes + ownBytes : ownBytes
-    return lock.flags | (mayBeMade(lock) ? lockFlags.mayBeMade : 0) | (continues ? lockFlags.continues : 0)
+    return lock.wants | (mayBeMade(lock) ? lockFlags.mayBeMade : 0) | (continues ? lockFlags.continues : 0)
   })
 }
 
 /** What may have to be made is locked as what is put. A range lock key, or what is compared, is locked otherwise. */
-function mayBeMade({ flags: wanted, hasToExist }: KeyLock): boolean {
+function mayBeMade({ wants: wanted, hasToExist }: KeyLock): boolean {
   return (wanted & ~(lockFlags.absent | lockFlags.put)) === 0 && !hasToExist
 }
 
@@ -192,8 +197,8 @@ function isLockedAlike(one: KeyLock, other: KeyLock): boolean {
 function changeSteps(locked: readonly KeyLock[], added: readonly KeyLock[], blind: readonly KeyLock[]): number {
   let does = 0
   for (const lock of locked) {
-    if ((lock.flags & lockFlags.put) !== 0) does |= procedureFlags.put
-    else if ((lock.flags & (lockFlags.delete | lockFlags.absent)) !== 0) does |= procedureFlags.delete
+    if ((lock.wants & lockFlags.put) !== 0) does |= procedureFlags.put
+    else if ((lock.wants & (lockFlags.delete | lockFlags.absent)) !== 0) does |= procedureFlags.delete
   }
   if (added.some(({ value }) => value === null)) does |= procedureFlags.absentOnly
   for (const { value } of blind) does |= value === null ? procedureFlags.blindDelete : procedureFlags.blindPut
@@ -215,9 +220,9 @@ function isOfKey(placed: Located): placed is Located<KeyPrecondition> {
   return placed.precondition.kind !== 'range'
 }
 
-function rangeParameters(placed: readonly Located[]): Buffer[] {
+function rangeParameters(placed: readonly Located[], keys: KeyPlacement): Buffer[] {
   const segments = placed.flatMap(({ precondition, ...place }) => {
-    return precondition.kind === 'range' ? rangeParts(precondition).map((lock) => ({ ...lock, ...place })) : []
+    return precondition.kind === 'range' ? rangeParts(precondition, keys).map((lock) => ({ ...lock, ...place })) : []
   })
   return [
     int4Array(segments.map(({ position }) => position)),
@@ -231,7 +236,7 @@ function rangeParameters(placed: readonly Located[]): Buffer[] {
 }
 
 /** What is required in no segment makes the last one fail. */
-function rangeParts({ range, keys }: RangePrecondition) {
+function rangeParts({ range, keys }: RangePrecondition, { segmentsOf }: KeyPlacement) {
   const segments = segmentsOf(range)
   const nowhere = { firstPlacement: 0, lastPlacement: -1, from: Buffer.alloc(0), to: undefined }
   if (segments.length === 0) return keys.length === 0 ? [] : [{ segment: nowhere, holds: 'none' }]

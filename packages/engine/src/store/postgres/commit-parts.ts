@@ -1,14 +1,13 @@
 /** What a commit is to each of its keys, and how that goes together with other commits of one group. */
-import { catalogVersionKey } from '../../bytes/key-space.ts'
+import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes, Change, Commit, Precondition } from '../store.ts'
 import { lockFlags } from './commit-parameters.ts'
-import { placementOf } from './placement.ts'
 
 export interface KeyLock {
   readonly name: string
   readonly key: Bytes
   readonly placement: number
-  flags: number
+  wants: number
   isRequired: boolean
   /** It loses its commit when it is not there. */
   hasToExist: boolean
@@ -32,61 +31,60 @@ export interface CommitLocks {
   /** By key. */
   readonly locks: ReadonlyMap<string, KeyLock>
   /** All but the one below. */
-  readonly required: readonly RequiredKey[]
-  /** The version of the catalog that is required, and not changed; it is looked at for a whole group at once. */
-  readonly catalog: Extract<Precondition, { kind: 'revision' }> | undefined
-  /** It changes the version of the catalog, or has it as the range lock key of a range. */
+  readonly expected: readonly RequiredKey[]
+  /** What is required of the `versionKey`, where that is not changed; it is looked at for a whole group at once. */
+  readonly version: Extract<Precondition, { kind: 'revision' }> | undefined
+  /** It changes the `versionKey`, or has it as the range lock key of a range. */
   readonly isExclusive: boolean
   /** Of keys and values. */
   readonly bytes: number
 }
 
-const catalogName = textOf(catalogVersionKey)
-
-function isGuardedByCatalog(precondition: Precondition): boolean {
-  return precondition.kind === 'range' && isCatalogVersion(precondition.rangeLockKey)
-}
-
-function isCatalogVersion(key: Bytes): boolean {
-  return key.length === catalogVersionKey.length && catalogVersionKey.equals(key)
-}
-
-export function commitLocks(commit: Commit): CommitLocks {
+export function commitLocks(commit: Commit, keys: KeyPlacement): CommitLocks {
+  const { versionKey } = keys
   const locks = new Map<string, KeyLock>()
-  const required: RequiredKey[] = []
-  let catalog: CommitLocks['catalog']
-  for (const change of commit.changes) addChange(locks, change)
-  const isExclusive = locks.has(catalogName) || commit.preconditions.some(isGuardedByCatalog)
+  const expected: RequiredKey[] = []
+  let version: CommitLocks['version']
+  for (const change of commit.changes) addChange(locks, change, keys)
+  const isExclusive = locks.has(textOf(versionKey)) || commit.preconditions.some((one) => isGuardedBy(one, versionKey))
   for (const precondition of commit.preconditions) {
-    const isOfCatalog = precondition.kind === 'revision' && !isExclusive && isCatalogVersion(precondition.key)
-    if (isOfCatalog && catalog === undefined) catalog = precondition
-    else required.push({ precondition, lock: addPrecondition(locks, precondition) })
+    const isOfVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
+    if (isOfVersion && version === undefined) version = precondition
+    else expected.push({ precondition, lock: addPrecondition(locks, precondition, keys) })
   }
   let bytes = 0
   for (const { key, value } of locks.values()) bytes += key.length + (value?.length ?? 0)
-  return { commit, locks, required, catalog, isExclusive, bytes }
+  return { commit, locks, expected, version, isExclusive, bytes }
+}
+
+function isGuardedBy(precondition: Precondition, key: Bytes): boolean {
+  return precondition.kind === 'range' && isSame(precondition.rangeLockKey, key)
+}
+
+function isSame(one: Bytes, other: Bytes): boolean {
+  return one.length === other.length && Buffer.compare(one, other) === 0
 }
 
 /** Whether others may require the same of the key, in one call. */
 export function isShared(lock: KeyLock): boolean {
-  return (lock.flags & ~lockFlags.revision) === 0
+  return (lock.wants & ~lockFlags.revision) === 0
 }
 
 /** Required to be absent, and nothing that contradicts it: what holds of it is known once it is inserted. */
 export function isNew(lock: KeyLock): boolean {
-  return (lock.flags & ~lockFlags.put) === lockFlags.absent && !lock.hasToExist
+  return (lock.wants & ~lockFlags.put) === lockFlags.absent && !lock.hasToExist
 }
 
 /** Written whatever is there, and required by nothing. */
 export function isUnconditional(lock: KeyLock): boolean {
-  return !lock.isRequired && (lock.flags === lockFlags.put || lock.flags === lockFlags.delete)
+  return !lock.isRequired && (lock.wants === lockFlags.put || lock.wants === lockFlags.delete)
 }
 
 function textOf(bytes: Bytes): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
 }
 
-function lockOf(locks: Map<string, KeyLock>, key: Bytes): KeyLock {
+function lockOf(locks: Map<string, KeyLock>, key: Bytes, { placementOf }: KeyPlacement): KeyLock {
   const name = textOf(key)
   let lock = locks.get(name)
   if (lock === undefined) {
@@ -94,7 +92,7 @@ function lockOf(locks: Map<string, KeyLock>, key: Bytes): KeyLock {
       name,
       key,
       placement: placementOf(key),
-      flags: 0,
+      wants: 0,
       isRequired: false,
       hasToExist: false,
       prefixBytes: -1,
@@ -108,25 +106,25 @@ function lockOf(locks: Map<string, KeyLock>, key: Bytes): KeyLock {
 }
 
 /** Of several changes of one key the last counts. */
-function addChange(locks: Map<string, KeyLock>, change: Change): void {
-  const lock = lockOf(locks, change.key)
+function addChange(locks: Map<string, KeyLock>, change: Change, keys: KeyPlacement): void {
+  const lock = lockOf(locks, change.key, keys)
   const isPut = change.kind === 'put'
-  lock.flags = isPut ? lockFlags.put : lockFlags.delete
+  lock.wants = isPut ? lockFlags.put : lockFlags.delete
   lock.value = isPut ? change.value : null
 }
 
-function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition): KeyLock {
+function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition, keys: KeyPlacement): KeyLock {
   if (precondition.kind === 'range') {
-    const rangeLockKey = lockOf(locks, precondition.rangeLockKey)
-    rangeLockKey.flags |= lockFlags.rangeLock
+    const rangeLockKey = lockOf(locks, precondition.rangeLockKey, keys)
+    rangeLockKey.wants |= lockFlags.rangeLock
     return rangeLockKey
   }
-  const lock = lockOf(locks, precondition.key)
+  const lock = lockOf(locks, precondition.key, keys)
   lock.isRequired = true
-  if (precondition.kind === 'absent') lock.flags |= lockFlags.absent
+  if (precondition.kind === 'absent') lock.wants |= lockFlags.absent
   else lock.hasToExist = true
   if (precondition.kind !== 'revision') return lock
-  lock.flags |= lockFlags.revision
+  lock.wants |= lockFlags.revision
   lock.prefixBytes = Math.max(lock.prefixBytes, precondition.prefix.length)
   return lock
 }

@@ -34,7 +34,7 @@ export class GroupCommits {
   /** Throws StoreUnavailable, OutcomeUnknown. */
   commit(commit: Commit): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ locks: commitLocks(commit), isAlone: false, resolve, reject })
+      this.waiting.push({ locks: commitLocks(commit, this.strategy.tables.keys), isAlone: false, resolve, reject })
       // Those that are ready in the same turn go together.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -53,7 +53,7 @@ export class GroupCommits {
   }
 
   private async sendOne(): Promise<void> {
-    const group = new CommitGroup()
+    const group = new CommitGroup(this.strategy.tables.keys)
     const members: Waiting[] = []
     const left: Waiting[] = []
     for (const waiting of this.waiting) {

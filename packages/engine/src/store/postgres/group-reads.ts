@@ -24,7 +24,7 @@ export interface KeyReads {
 }
 
 interface KeysStatement {
-  query(schema: string, keys: readonly Bytes[]): QueryArrayConfig<unknown[]>
+  query(tables: Tables, keys: readonly Bytes[]): QueryArrayConfig<unknown[]>
   values(keys: readonly Bytes[], rows: readonly (readonly unknown[])[]): (Bytes | undefined)[]
 }
 
@@ -32,13 +32,15 @@ const anyPlacement: KeysStatement = { query: readKeys, values: (keys, rows) => v
 
 export class GroupReads implements KeyReads {
   private readonly connections: Connections
+  private readonly tables: Tables
   private readonly statement: KeysStatement
   private readonly asked = new ReadBatch()
   private underWay = 0
   private gathering: NodeJS.Immediate | undefined
 
-  constructor(connections: Connections, statement: KeysStatement = anyPlacement) {
+  constructor(connections: Connections, tables: Tables, statement: KeysStatement = anyPlacement) {
     this.connections = connections
+    this.tables = tables
     this.statement = statement
   }
 
@@ -69,13 +71,13 @@ export class GroupReads implements KeyReads {
   }
 
   private async readTogether(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    const { schema, location, patienceMs } = this.connections.address
+    const { location, patienceMs } = this.connections.address
     const attempts = new Attempts(patienceMs)
     for (;;) {
       let client: PoolClient | undefined
       try {
         client = await this.connections.reader(false)
-        const { rows } = await client.query<unknown[]>(this.statement.query(schema, keys))
+        const { rows } = await client.query<unknown[]>(this.statement.query(this.tables, keys))
         client.release()
         return this.statement.values(keys, rows)
       } catch (error) {
@@ -104,7 +106,7 @@ export class PlacedReads implements KeyReads {
     // The node that is away fails by itself whoever reads from it.
     if (this.prepared?.isUnsettled === true) await this.prepared.recover().catch(() => undefined)
     const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
-    const reading = byPlacement(keys).map(async ({ placement, keys: own, positions }) => {
+    const reading = byPlacement(this.tables.keys, keys).map(async ({ placement, keys: own, positions }) => {
       const found = await this.of(placement).read(own)
       for (const [i, position] of positions.entries()) values[position] = found[i]
     })
@@ -115,8 +117,8 @@ export class PlacedReads implements KeyReads {
   private of(placement: number): GroupReads {
     let reads = this.placements.get(placement)
     if (reads === undefined) {
-      const query = (_schema: string, keys: readonly Bytes[]) => readKeysOfPlacement(this.tables, placement, keys)
-      reads = new GroupReads(this.connections, { query, values: valuesOfPlacement })
+      const query = (tables: Tables, keys: readonly Bytes[]) => readKeysOfPlacement(tables, placement, keys)
+      reads = new GroupReads(this.connections, this.tables, { query, values: valuesOfPlacement })
       this.placements.set(placement, reads)
     }
     return reads

@@ -1,7 +1,7 @@
 /** The store on PostgreSQL, or on what speaks its protocol: shared by any number of processes on any machines. */
 import { AshlarError, assert, unreachable } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
-import { copyToLmdb } from '../copy-to-lmdb.ts'
+import type { KeyPlacement } from '../key-placement.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
 import type { SnapshotOptions, Store, StoreCapabilities, StoreOptions } from '../store.ts'
 import { parsePostgresAddress } from './address.ts'
@@ -25,11 +25,12 @@ interface OpenPostgresOptions extends StoreOptions {
 }
 
 /**
- * Opens the store and makes what it needs in the database if need be. `isReadOnly`: writes nothing, and opens one with tables of an
+ * Opens the store and makes what it needs in the database if need be. `keys`: where each key lies. `isReadOnly`: writes nothing, and opens one with tables of an
  * earlier version too. Throws an `Error` for the operator when it cannot.
  */
 export async function openPostgresStore(
   address: string,
+  keys: KeyPlacement,
   { isReadOnly = false, warn = () => undefined }: OpenPostgresOptions = {},
 ): Promise<Store> {
   const parsed = parsePostgresAddress(address)
@@ -38,7 +39,7 @@ export async function openPostgresStore(
   let prepared: Prepared
   try {
     first = new Connections(parsed, 'auto')
-    prepared = await (isReadOnly ? prepareToRead(first) : prepare(first, warn))
+    prepared = await (isReadOnly ? prepareToRead(first, keys) : prepare(first, keys, warn))
   } catch (error) {
     if (error instanceof AshlarError) throw error
     throw new Error(`The store ${parsed.location} cannot be opened: ${reasonOf(error)}.`, { cause: error })
@@ -84,14 +85,6 @@ function storeOn(
     prepared?.close()
     await connections.end()
   }
-  async function backup(directory: string): Promise<void> {
-    const snapshot = open({})
-    try {
-      await copyToLmdb(snapshot, location, directory)
-    } finally {
-      snapshot.release()
-    }
-  }
 
   return {
     capabilities: capabilitiesOf(location, isDistributed),
@@ -109,10 +102,6 @@ function storeOn(
       }
     },
     ...snapshots.ofStore,
-    async backup(directory) {
-      assert(closing === undefined, 'a backup is asked for before the store is closed')
-      await tracked(backup(directory))
-    },
     async unresolvedTransactions() {
       assert(closing === undefined, 'prepared transactions are asked for before the store is closed')
       // Who may not recover them may not ask the nodes either.
@@ -138,8 +127,9 @@ function readStrategies(
     location,
     patienceMs,
     isDistributed,
+    keys: tables.keys,
     // A statement over several nodes shows no one moment by itself.
-    reads: isDistributed ? new PlacedReads(connections, tables, prepared) : new GroupReads(connections),
+    reads: isDistributed ? new PlacedReads(connections, tables, prepared) : new GroupReads(connections, tables),
     transactions: transactions(undefined),
     lockingTransactions: transactions(lockingMs),
     // No client is waited for in the middle of them.

@@ -1,6 +1,7 @@
 /** What a database needs before it is a store: made when it is first opened, looked at each time. */
 import { AshlarError } from '../../errors.ts'
-import { copyCommand } from '../storage-format.ts'
+import { copyCommand } from '../copy-command.ts'
+import type { KeyPlacement } from '../key-placement.ts'
 import { checkSessions } from './check-sessions.ts'
 import type { RowsOfCommit } from './commit-group.ts'
 import type { Connections } from './connections.ts'
@@ -18,12 +19,16 @@ export interface Prepared {
 }
 
 /** `warn` is told what works, but is probably not what the operator wants. Throws an `Error` for the operator. */
-export async function prepare(connections: Connections, warn: (message: string) => void): Promise<Prepared> {
+export async function prepare(
+  connections: Connections,
+  keys: KeyPlacement,
+  warn: (message: string) => void,
+): Promise<Prepared> {
   const { isDistributed: isWanted } = connections.address
   await checkSessions(connections)
   await checkCoordinator(connections)
   // A user without the right to define may still use what an administrator has defined.
-  if (!(await isDefined(connections))) await define(connections)
+  if (!(await isDefined(connections))) await define(connections, keys)
   await checkVersion(connections, tablesVersion)
   const isDistributed = await isTableDistributed(connections)
   if (!isDistributed && !isWanted && (await hasCitus(connections))) {
@@ -36,7 +41,8 @@ export async function prepare(connections: Connections, warn: (message: string) 
       'its table is there already, and is not distributed; copy it into a new schema with distribute=citus',
     )
   }
-  const prepared = await preparedAs(connections, isDistributed, isDistributed && (await canRecover(connections, warn)))
+  const isRecovering = isDistributed && (await canRecover(connections, warn))
+  const prepared = await preparedAs(connections, keys, isDistributed, isRecovering)
   await removeOldProofs(connections, prepared.tables)
   return prepared
 }
@@ -54,19 +60,24 @@ async function removeOldProofs(connections: Connections, { schema, hasRoot }: Ta
   })
 }
 
-async function preparedAs(connections: Connections, isDistributed: boolean, canRecover: boolean): Promise<Prepared> {
+async function preparedAs(
+  connections: Connections,
+  keys: KeyPlacement,
+  isDistributed: boolean,
+  canRecover: boolean,
+): Promise<Prepared> {
   const { schema } = connections.address
   const hasRoot = await isTrue(connections, 'SELECT to_regclass($1) IS NOT NULL', `${schema}.kv_root`)
-  const tables = { schema, hasRoot }
+  const tables = { schema, hasRoot, keys }
   return { isDistributed, rowsOfCommit: await rowsOfCommit(connections, isDistributed), canRecover, tables }
 }
 
 /** Looks only, also at tables of an earlier version. Throws an `Error` for the operator. */
-export async function prepareToRead(connections: Connections): Promise<Prepared> {
+export async function prepareToRead(connections: Connections, keys: KeyPlacement): Promise<Prepared> {
   if (!(await isDefined(connections))) throw new Error('there is no store')
   await checkVersion(connections, oldestTablesVersion)
   const isDistributed = await isTableDistributed(connections)
-  return preparedAs(connections, isDistributed, false)
+  return preparedAs(connections, keys, isDistributed, false)
 }
 
 async function checkVersion(connections: Connections, oldest: number): Promise<void> {
@@ -86,7 +97,7 @@ async function isDefined(connections: Connections): Promise<boolean> {
 }
 
 /** Those who start at once define one after the other; the lock ends with the transaction. */
-async function define(connections: Connections): Promise<void> {
+async function define(connections: Connections, keys: KeyPlacement): Promise<void> {
   const { schema, isDistributed } = connections.address
   if (isDistributed && !(await hasCitus(connections))) {
     throw new Error('the database has no extension citus; make it with CREATE EXTENSION citus, or leave out distribute')
@@ -97,7 +108,7 @@ async function define(connections: Connections): Promise<void> {
       // Somebody else may have been first: what Citus distributes already must not be defined once more.
       const { rows } = await run(`SELECT (to_regclass('${schema}.storage') IS NOT NULL)::int AS is_there`)
       if ((rows[0] as { is_there: number }).is_there === 1) return
-      await run(`CREATE SCHEMA IF NOT EXISTS ${schema}; ${definitions(schema, isDistributed)}`)
+      await run(`CREATE SCHEMA IF NOT EXISTS ${schema}; ${definitions({ schema, hasRoot: isDistributed, keys })}`)
     })
   } catch (error) {
     if (codeOf(error) !== '42501') throw error

@@ -1,14 +1,17 @@
 /** Statements that read keys: of any placements, or of one, as an engine with several nodes answers best. */
 import type { QueryArrayConfig } from 'pg'
+import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
-import { placementOf } from './placement.ts'
 import { type Tables, tableOf } from './tables.ts'
 
 const keysWrittenOutMax = 8
 
 /** Gives rows of position, from 1, and value. */
-export function readKeys(schema: string, keys: readonly Bytes[]): QueryArrayConfig<unknown[]> {
+export function readKeys(
+  { schema, keys: { placementOf } }: Tables,
+  keys: readonly Bytes[],
+): QueryArrayConfig<unknown[]> {
   // Written out, few keys cost half of what a join with their list costs.
   if (keys.length > keysWrittenOutMax) {
     return {
@@ -37,7 +40,7 @@ export interface KeysOfPlacement {
   readonly positions: readonly number[]
 }
 
-export function byPlacement(keys: readonly Bytes[]): KeysOfPlacement[] {
+export function byPlacement({ placementOf }: KeyPlacement, keys: readonly Bytes[]): KeysOfPlacement[] {
   const groups = new Map<number, { placement: number; keys: Bytes[]; positions: number[] }>()
   for (const [position, key] of keys.entries()) {
     const placement = placementOf(key)

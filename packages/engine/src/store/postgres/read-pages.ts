@@ -1,8 +1,8 @@
 /** Statements that read entries in key order: a page of one segment, or pages of several at once. */
 import type { QueryArrayConfig } from 'pg'
+import type { Segment } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
-import type { Segment } from './placement.ts'
 import { type Tables, tableOf } from './tables.ts'
 
 export interface Page {

@@ -142,15 +142,12 @@ export class ReadTransaction {
   }
 
   private async valuesOf(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    const { schema } = this.connections.address
-    if (!this.kind.isDistributed) return valuesFrom(keys.length, await this.send(readKeys(schema, keys), undefined))
+    const { isDistributed, tables } = this.kind
+    if (!isDistributed) return valuesFrom(keys.length, await this.send(readKeys(tables, keys), undefined))
     const values: (Bytes | undefined)[] = new Array(keys.length).fill(undefined)
     // By one placement each, so that one node answers.
-    const reading = byPlacement(keys).map(async ({ placement, keys: own, positions }) => {
-      const found = valuesOfPlacement(
-        own,
-        await this.send(readKeysOfPlacement(this.kind.tables, placement, own), placement),
-      )
+    const reading = byPlacement(tables.keys, keys).map(async ({ placement, keys: own, positions }) => {
+      const found = valuesOfPlacement(own, await this.send(readKeysOfPlacement(tables, placement, own), placement))
       for (const [i, position] of positions.entries()) values[position] = found[i]
     })
     await Promise.all(reading)

@@ -1,5 +1,6 @@
 /** What a PostgreSQL database has of a store: one table of keys and values, what goes with it, and the function that commits. */
 import { commitFunction } from './commit-function.ts'
+import type { Tables } from './tables.ts'
 
 /** Increased with every change of the tables, or of the function's parameters; a database with another number is refused. */
 export const tablesVersion = 4
@@ -9,13 +10,14 @@ export const oldestTablesVersion = 2
 
 /**
  * Within a PostgreSQL schema of this name: to be run in one transaction, again and again without harm.
- * `isDistributed`: Citus is to distribute the tables. What has the first placement of all stays on its coordinator, in tables that
+ * With a table for the root, Citus is to distribute the others. What has the first placement of all stays on its coordinator, in tables that
  * are its own too, so that what changes these and others is committed in two phases.
- * `catalog_lock` has no rows: it is what commits lock. `slot` tells for each connection that commits the number of its last call of
+ * `catalog_lock` has no rows: it is what commits lock, alone where they change the `versionKey`. `slot` tells for each connection that commits the number of its last call of
  * the function, and what that has returned: the proof of a commit, which lies with one of the placements that it changes. A
  * transaction on one node of Citus is committed there before the coordinator has noted anything, so a proof elsewhere would prove nothing.
  */
-export function definitions(schema: string, isDistributed: boolean): string {
+export function definitions(tables: Tables): string {
+  const { schema, hasRoot: isDistributed } = tables
   const columns = `(
       placement int4 NOT NULL,
       key bytea NOT NULL,
@@ -49,6 +51,6 @@ export function definitions(schema: string, isDistributed: boolean): string {
     CREATE TABLE IF NOT EXISTS ${schema}.storage (id int2 PRIMARY KEY, version int4 NOT NULL);
     ${isDistributed ? distribution : ''}
     INSERT INTO ${schema}.storage VALUES (1, ${tablesVersion}) ON CONFLICT DO NOTHING;
-    ${commitFunction({ schema, hasRoot: isDistributed })}
+    ${commitFunction(tables)}
   `
 }

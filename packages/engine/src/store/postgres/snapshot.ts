@@ -1,12 +1,12 @@
 /** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
 import type { AshlarError } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
+import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { SnapshotInvalidated } from '../moment-passed.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { failureOf, toStoreError } from './failures.ts'
 import type { KeyReads } from './group-reads.ts'
-import { mayBeLarge, placementOf, type Segment, segmentsOf } from './placement.ts'
 import type { Page } from './read-pages.ts'
 import type { ReadTransaction, ReadTransactions, Row } from './read-transaction.ts'
 
@@ -21,6 +21,7 @@ export interface ReadStrategies {
   readonly location: string
   readonly patienceMs: number
   readonly isDistributed: boolean
+  readonly keys: KeyPlacement
   readonly reads: KeyReads
   readonly transactions: ReadTransactions
   /** Keep commits out while they are open, for a bounded time. */
@@ -88,7 +89,7 @@ export class PostgresSnapshot implements Snapshot {
     let bytes = 0
     let isFirst = true
     const pageOf = (segment: Segment, limit: number, bytesMax: number): Promise<readonly Row[]> => {
-      const isMeasured = !keysOnly && mayBeLarge(segment)
+      const isMeasured = !keysOnly && this.strategies.keys.mayBeLarge(segment)
       return this.readPage({ segment, isReverse: reverse, limit, keysOnly, ...(isMeasured ? { bytesMax } : {}) })
     }
     for await (const segment of this.placedSegments(range, reverse)) {
@@ -104,7 +105,8 @@ export class PostgresSnapshot implements Snapshot {
         }
         left -= rows.length
         const isFull = results.length >= size || bytes >= scanBatchBytes
-        rest = rows.length < wanted && !isFull ? undefined : segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
+        rest =
+          rows.length < wanted && !isFull ? undefined : this.segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
         if (!isFull) continue
         size = Math.min(batch ?? batchEntriesDefault, left)
         bytes = 0
@@ -241,7 +243,7 @@ export class PostgresSnapshot implements Snapshot {
    * for as many entries as all together are to give.
    */
   private async *placedSegments(range: KeyRange, isReverse: boolean): AsyncGenerator<Segment> {
-    for (const segment of inOrder(segmentsOf(range), isReverse)) {
+    for (const segment of inOrder(this.strategies.keys.segmentsOf(range), isReverse)) {
       let { firstPlacement: first, lastPlacement: last } = segment
       if (!this.strategies.isDistributed || first === last) {
         yield segment
@@ -261,6 +263,13 @@ export class PostgresSnapshot implements Snapshot {
   private readPage(page: Page): Promise<readonly Row[]> {
     return this.run((transaction) => transaction.readPage(page))
   }
+
+  /** What follows the last key of a page: bounds at its placement, so that no row is passed twice. */
+  private segmentBeyond(segment: Segment, last: Bytes, isReverse: boolean): Segment {
+    const placement = this.strategies.keys.placementOf(last)
+    if (isReverse) return { ...segment, to: last, lastPlacement: placement }
+    return { ...segment, from: Buffer.concat([last, Buffer.of(0)]), firstPlacement: placement }
+  }
 }
 
 function isEqual(one: Bytes | undefined, other: Bytes | undefined): boolean {
@@ -270,13 +279,6 @@ function isEqual(one: Bytes | undefined, other: Bytes | undefined): boolean {
 
 function textOf(key: Bytes): string {
   return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
-}
-
-/** What follows the last key of a page: bounds at its placement, so that no row is passed twice. */
-function segmentBeyond(segment: Segment, last: Bytes, isReverse: boolean): Segment {
-  const placement = placementOf(last)
-  if (isReverse) return { ...segment, to: last, lastPlacement: placement }
-  return { ...segment, from: Buffer.concat([last, Buffer.of(0)]), firstPlacement: placement }
 }
 
 function inOrder(segments: readonly Segment[], isReverse: boolean): readonly Segment[] {

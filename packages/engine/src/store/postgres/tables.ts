@@ -1,10 +1,14 @@
 /**
- * The tables of one store. On a distributed one the placement of the catalog, the containers' rows and the like has a table of its
- * own, which stays on the node that is told what to do: it is read by every request, and must not depend on any other node.
+ * The tables of one store. On a distributed one the first placement of all has a table of its own, which stays on the node that is
+ * told what to do: it is read by every request, and must not depend on any other node.
  */
+import type { KeyPlacement } from '../key-placement.ts'
+
 export interface Tables {
   readonly schema: string
   readonly hasRoot: boolean
+  /** Which rows keys have. */
+  readonly keys: KeyPlacement
 }
 
 export const rootPlacement = 0

@@ -5,7 +5,7 @@
 import { createInterface } from 'node:readline'
 import { AshlarError } from '../../../src/errors.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
-import { openStore } from '../../../src/store/open-store.ts'
+import { openStore } from '../../../src/storage/open-store.ts'
 
 const fd = await FederatedDatabase.open({ alias: 'child', store: await openStore(process.argv[2] ?? '') })
 const tell = (line: string): void => void process.stdout.write(`${line}\n`)

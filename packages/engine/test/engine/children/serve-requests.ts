@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline'
 import { AshlarError } from '../../../src/errors.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
-import { openStore } from '../../../src/store/open-store.ts'
+import { openStore } from '../../../src/storage/open-store.ts'
 
 const told: string[] = []
 const fd = await FederatedDatabase.open({

@@ -1,7 +1,7 @@
 /** Child: creates an object once, and is killed just before or just after the commit that has the receipt. */
 import { keySpace } from '../../../src/bytes/key-space.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
-import { openStore } from '../../../src/store/open-store.ts'
+import { openStore } from '../../../src/storage/open-store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { createPart } from '../create-part.ts'
 

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { writeSync } from 'node:fs'
 import { AshlarError } from '../../../src/errors.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
-import { openStore } from '../../../src/store/open-store.ts'
+import { openStore } from '../../../src/storage/open-store.ts'
 
 const [address = '', name = '', clients = '0', operations = '0', ...hubs] = process.argv.slice(2)
 // On a busy machine a statement may wait long for all the others; how long is not what is tested.

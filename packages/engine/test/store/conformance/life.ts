@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { withBackup } from '../../../src/storage/with-backup.ts'
 import { openLmdbStore } from '../../../src/store/lmdb/lmdb-store.ts'
 import { bytes, commitChanges, commitOf, entriesIn, entriesOf, put, text, valueAt } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
@@ -102,7 +103,7 @@ export function lifeRules(driver: Driver): void {
         try {
           const keys = Array.from({ length: 2_500 }, (_, number) => `k${String(number).padStart(4, '0')}`)
           await commitChanges(store, ...keys.map((key) => put(key, 'old')))
-          const copied = store.backup(join(directory, 'made', 'by.copying'))
+          const copied = withBackup(store).backup(join(directory, 'made', 'by.copying'))
           await commitChanges(store, ...keys.map((key) => put(key, 'new')))
           await copied
           const copy = await openLmdbStore(join(directory, 'made', 'by.copying'))
@@ -119,7 +120,7 @@ export function lifeRules(driver: Driver): void {
       useStore(driver, async (store) => {
         const directory = await mkdtemp(join(tmpdir(), 'ashlar-copy.'))
         await writeFile(join(directory, 'something'), '')
-        await expect(store.backup(directory)).rejects.toThrow('not empty')
+        await expect(withBackup(store).backup(directory)).rejects.toThrow('not empty')
         await rm(directory, { recursive: true })
       }))
   })

@@ -14,7 +14,7 @@
 import { catalogVersionKey, keySpace } from '../../../src/bytes/key-space.ts'
 import { kindOfKey, linkKind, ownerOfKey } from '../../../src/records/link-keys.ts'
 import { nextContainerKey, objectKey } from '../../../src/records/object-key.ts'
-import { formatVersionKey } from '../../../src/store/storage-format.ts'
+import { formatVersionKey } from '../../../src/storage/storage-format.ts'
 import type {
   Bytes,
   Commit,

@@ -3,9 +3,11 @@
  * while commits stay exact. What a change concludes from two reads may so never have been true at once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { placementOf } from '../../../src/store/postgres/placement.ts'
+import { keyPlacement } from '../../../src/storage/key-placement.ts'
 import type { Bytes, Commit, CommitOutcome, Entry, RangeRead, Snapshot, Store } from '../../../src/store/store.ts'
 import { seededRandom } from './seeded-random.ts'
+
+const { placementOf } = keyPlacement
 
 export interface Skew {
   readonly seed: number

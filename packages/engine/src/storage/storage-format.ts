@@ -2,7 +2,8 @@
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { type AshlarError, assert, fatalFailure } from '../errors.ts'
-import type { Bytes, Change, Commit, Precondition, Snapshot, Store } from './store.ts'
+import { copyCommand } from '../store/copy-command.ts'
+import type { Bytes, Change, Commit, Precondition, Snapshot, Store } from '../store/store.ts'
 
 /**
  * What keys and values mean. How a driver keeps them (files, tables, checksums) is its own: it tells layouts apart before a key
@@ -64,7 +65,7 @@ export function decodeFormatVersion(value: Bytes): number {
 
 /**
  * Gives an empty store its version, and refuses one that this program cannot read: nothing is written to it. Whoever writes to it before it
- * is migrated requires what this returns, and claims it again where that fails. Throws an `Error` for the operator.
+ * is migrated expects what this returns, and claims it again where that fails. Throws an `Error` for the operator.
  */
 export async function claimFormat(store: Store, { version, migrations }: StorageFormat): Promise<Precondition> {
   for (;;) {
@@ -202,7 +203,7 @@ export function formatChanged(found: number | undefined, version: number): Ashla
 
 /**
  * The store for a process that has claimed it: a commit that does not require the version of the catalog, which every migration
- * raises, requires the version of the format. Commits throw StoreUnavailable once that is another.
+ * raises, expects the version of the format. Commits throw StoreUnavailable once that is another.
  */
 export function guardFormat(store: Store, version: number): Store {
   const isFormat = formatPrecondition(version)
@@ -213,7 +214,6 @@ export function guardFormat(store: Store, version: number): Store {
     endOldSnapshots: (limits) => store.endOldSnapshots?.(limits),
     fileBytes: () => store.fileBytes?.() ?? 0,
     oldestSnapshotMs: () => store.oldestSnapshotMs?.() ?? 0,
-    backup: (directory) => store.backup(directory),
     problem: () => store.problem?.(),
     unresolvedTransactions: async () => store.unresolvedTransactions?.(),
     nameEntriesBy: (nameOf) => store.nameEntriesBy?.(nameOf),
@@ -259,14 +259,4 @@ function newerSentence({ capabilities }: Store, found: number, version: number):
 function copySentence({ capabilities }: Store, what: string): string {
   const address = capabilities.kind === 'lmdb' ? `lmdb:${capabilities.location}` : capabilities.location
   return `The store ${capabilities.location} ${what}; bring it over to this version with: ${copyCommand(address)}`
-}
-
-/** The command by which a store that is too old is brought over. `address` holds no credential. */
-export function copyCommand(address: string): string {
-  return `ashlar copy ${quoted(address)} <new store>`
-}
-
-/** As a shell takes it. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -1,6 +1,8 @@
 /** Opens a store by its address, the one form in which configuration names stores. */
-import { openMemoryStore } from './memory/memory-store.ts'
-import type { Store, StoreOptions } from './store.ts'
+import { openMemoryStore } from '../store/memory/memory-store.ts'
+import type { Store, StoreOptions, StoreWithBackup } from '../store/store.ts'
+import { keyPlacement } from './key-placement.ts'
+import { withBackup } from './with-backup.ts'
 
 const knownAddresses = 'lmdb:<directory>, postgres://<host>/<database> or memory:'
 
@@ -14,7 +16,7 @@ export interface OpenStoreOptions extends StoreOptions {
  *
  * Addresses are `lmdb:<directory>`, `postgres://…` and `memory:`; any other throws an `Error` with one sentence for the operator.
  */
-export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<Store> {
+export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<StoreWithBackup> {
   const colon = address.indexOf(':')
   if (colon < 0) throw new Error(`The store address '${address}' names no kind of store; use ${knownAddresses}.`)
   const kind = address.slice(0, colon)
@@ -22,18 +24,22 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
   switch (kind) {
     case 'lmdb':
       if (location === '') throw new Error(`The store address '${address}' names no directory; use lmdb:<directory>.`)
-      return (await import('./lmdb/lmdb-store.ts')).openLmdbStore(location, options)
+      return (await import('../store/lmdb/lmdb-store.ts')).openLmdbStore(location, options)
     case 'memory':
       if (location !== '')
         throw new Error(
           `The store address '${address}' has more than its kind; the address of a store in memory is memory:.`,
         )
-      return openMemoryStore()
+      return withBackup(await openMemoryStore())
     case 'postgres':
     case 'postgresql':
-      return (await import('./postgres/postgres-store.ts')).openPostgresStore(address, options)
+      return withBackup(await openPostgres(address, options))
     default:
       // What follows the kind could hold a password.
       throw new Error(`The store address '${kind}:…' names an unknown kind of store; use ${knownAddresses}.`)
   }
+}
+
+async function openPostgres(address: string, options: OpenStoreOptions): Promise<Store> {
+  return (await import('../store/postgres/postgres-store.ts')).openPostgresStore(address, keyPlacement, options)
 }

@@ -1,8 +1,8 @@
 /** The mark of an unfinished copy in its target: of which source it is, who makes it, and how far it has come. */
 import { randomUUID } from 'node:crypto'
 import { soleKey } from '../bytes/key-layout.ts'
+import type { Bytes, Change, Precondition, Snapshot, Store } from '../store/store.ts'
 import { formatVersionKey } from './storage-format.ts'
-import type { Bytes, Change, Precondition, Snapshot, Store } from './store.ts'
 
 const unfinishedKey = soleKey('unfinishedCopy')
 
@@ -41,7 +41,7 @@ export async function unfinishedCopyProblem(snapshot: Snapshot, location: string
   return `${what} into the store ${location} is not finished; start that copy again.`
 }
 
-/** All that a copy writes, it writes by its claim: each commit requires that no other copy has taken over the target since. */
+/** All that a copy writes, it writes by its claim: each commit expects that no other copy has taken over the target since. */
 export class CopyClaim {
   readonly isResumed: boolean
   /** The last key that an earlier run has copied. */

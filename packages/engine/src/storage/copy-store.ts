@@ -1,9 +1,9 @@
 /** Copies a store into another one, of whatever kind: resumable, and compared entry by entry before it counts as done. */
 import { createHash, type Hash } from 'node:crypto'
 import { isCopied } from '../bytes/key-layout.ts'
+import type { Bytes, Change, Entry, Snapshot, Store } from '../store/store.ts'
 import { CopyClaim, refuseUnfinishedCopy, refuseUnfinishedIn } from './copy-claim.ts'
 import { encodeFormatVersion, formatOfCopy, formatVersionKey } from './storage-format.ts'
-import type { Bytes, Change, Entry, Snapshot, Store } from './store.ts'
 
 const commitEntriesMax = 2_000
 const commitBytesMax = 1_048_576

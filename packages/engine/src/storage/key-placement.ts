@@ -1,9 +1,10 @@
 /**
- * Which rows belong together: the placement of a key, by which a distributed engine splits the table. Within one space of
- * keys the order of placements is the order of keys, so that any range can be read in key order.
+ * Which entries belong together: the placement of a key, by which a distributed store splits its table. Within one space of
+ * keys the order of placements is the order of keys, so that any range can be read in key order. Part of the storage format.
  */
-import { keySpace } from '../../bytes/key-space.ts'
-import type { Bytes, KeyRange } from '../store.ts'
+import { catalogVersionKey, keySpace } from '../bytes/key-space.ts'
+import type { KeyPlacement, Segment } from '../store/key-placement.ts'
+import type { Bytes, KeyRange } from '../store/store.ts'
 
 /** Index entries lie apart from the containers of objects. */
 const firstIndexPlacement = 0x4000_0000
@@ -13,7 +14,7 @@ const receiptPlacements = 16
 const containersOfDatabase = 32_768
 
 /** Catalog, containers' rows and the like are one placement; objects and their links go by container, entries by index. */
-export function placementOf(key: Bytes): number {
+function placementOf(key: Bytes): number {
   switch (key[0]) {
     case keySpace.object:
     case keySpace.link:
@@ -40,28 +41,18 @@ function uint32At(key: Bytes, at: number): number {
   return ((byteAt(key, at) * 256 + byteAt(key, at + 1)) * 256 + byteAt(key, at + 2)) * 256 + byteAt(key, at + 3)
 }
 
-/** A part of a range in which placements ascend with keys. */
-export interface Segment {
-  readonly firstPlacement: number
-  readonly lastPlacement: number
-  readonly from: Bytes
-  /** Absent: to the end of all keys. */
-  readonly to: Bytes | undefined
-}
-
 const spread = [keySpace.object, keySpace.link, keySpace.index, keySpace.receipt]
 const noKey = Buffer.alloc(0)
 
 /** The first keys of these spaces, and of what follows them. */
 const edges = [...new Set(spread.flatMap((space) => [space, space + 1]))].map((space) => Buffer.from([space]))
 
-/** Whether values may be: links and index entries hold an OID. */
-export function mayBeLarge({ from }: Segment): boolean {
+/** Links and index entries hold an OID. */
+function mayBeLarge({ from }: Segment): boolean {
   return from[0] !== keySpace.link && from[0] !== keySpace.index
 }
 
-/** The segments of a range in key order; none where it is empty. */
-export function segmentsOf({ from = noKey, to }: KeyRange): Segment[] {
+function segmentsOf({ from = noKey, to }: KeyRange): Segment[] {
   const isWithinSpace = from.length > 0 && to !== undefined && to[0] === from[0]
   const within = isWithinSpace
     ? []
@@ -96,3 +87,5 @@ function isFirstOfPlacement(key: Bytes): boolean {
       return key.length <= 5 && byteAt(key, 3) * 256 + byteAt(key, 4) < containersOfDatabase
   }
 }
+
+export const keyPlacement: KeyPlacement = { placementOf, segmentsOf, mayBeLarge, versionKey: catalogVersionKey }
