@@ -8,6 +8,7 @@ import type { CatalogCounters, Shape } from '../schema/class-definition.ts'
 import { formatVersionKey } from '../storage/storage-format.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange, Snapshot } from '../store/store.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
 import { catalogKey, catalogPartRange, countersKey } from './catalog-keys.ts'
 import { SharedAttributes } from './shared-attributes.ts'
 
@@ -15,6 +16,8 @@ export class CatalogCache {
   private current: Catalog | undefined
   /** The load under way, which whoever asks for the same version waits for. */
   private loading: { readonly version: Bytes; readonly catalog: Promise<Catalog> } | undefined
+  /** The catalog that this process committed last, or is about to commit. */
+  private announced: Catalog | undefined
   private readonly attributes = new SharedAttributes()
   private readonly checkFormat: (stored: Bytes | undefined) => void
 
@@ -31,9 +34,19 @@ export class CatalogCache {
     return this.current
   }
 
-  /** Takes a catalog that this process has just committed, so that it need not be loaded. Its shapes are those of the one before. */
-  adopt(catalog: Catalog): void {
-    this.current = catalog
+  /**
+   * Announces a catalog that this process is about to commit, so that nobody has to load it afterwards: a catalog of thousands of
+   * classes takes seconds to load, and every request would wait for it. If the commit fails, no snapshot ever has its version.
+   */
+  async announce(catalog: Catalog): Promise<void> {
+    const slice = openTimeSlice()
+    const known = new Set(this.current?.state.shapes)
+    for (const shape of catalog.state.shapes) {
+      if (!known.has(shape)) this.attributes.share(shape)
+      const pause = slice.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
+    this.announced = catalog
   }
 
   /** The catalog as of exactly the snapshot's moment. The FD must have been initialized. */
@@ -51,7 +64,12 @@ export class CatalogCache {
     this.checkFormat(format)
     if (version === undefined || counters === undefined)
       throw new ReadSkew('the catalog lacks its version or its counters')
-    const { loading } = this
+    const { loading, announced } = this
+    if (announced !== undefined && Buffer.compare(announced.version, version) === 0) {
+      this.current = announced
+      this.announced = undefined
+      return announced
+    }
     if (loading !== undefined && Buffer.compare(loading.version, version) === 0) {
       // Where it fails, as when its snapshot was lost, this one's may be better.
       const loaded = await loading.catalog.catch(() => undefined)

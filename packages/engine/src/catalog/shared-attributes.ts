@@ -6,9 +6,11 @@ export class SharedAttributes {
   /** By number: one for each type that the attribute has had, and each way in which it came to it. */
   private readonly known = new Map<AttributeNumber, ShapeAttribute[]>()
 
-  /** The shape with attributes that it shares with those seen before. */
+  /** In place, since the identity of a shape tells whether it has changed. Returns the shape. */
   share(shape: Shape): Shape {
-    return { ...shape, attributes: shape.attributes.map((attribute) => this.shared(attribute)) }
+    const attributes = shape.attributes as ShapeAttribute[]
+    for (const [i, attribute] of attributes.entries()) attributes[i] = this.shared(attribute)
+    return shape
   }
 
   private shared(attribute: ShapeAttribute): ShapeAttribute {

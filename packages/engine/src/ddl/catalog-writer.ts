@@ -6,6 +6,7 @@ import { changeCatalog } from '../catalog/change-catalog.ts'
 import { purgeDroppedIndexes } from '../indexes/clear-entries.ts'
 import type { EngineLimits } from '../limits.ts'
 import { purgeDroppedAttributeLinks } from '../links/purge-dropped-attribute-links.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
@@ -56,6 +57,7 @@ export class CatalogWriter {
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, this.session)
         recorder?.catalog(catalog.state, state, version)
+        await this.catalogs.announce(buildCatalog(state, version))
       }
       await also?.(transaction, result)
       return result

@@ -2,6 +2,7 @@
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Containers } from '../records/containers.ts'
+import type { OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
 import { shownText } from '../schema/command-error.ts'
@@ -15,7 +16,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
-import { completeOnlineAlter, type PendingAlter, publishPendingTypes } from './online-alter.ts'
+import { completeOnlineAlter, publishPendingTypes } from './online-alter.ts'
 import { type OpenWriteSession, runInWriteSession, type WriteSession } from './write-session.ts'
 
 export class DdlExecutor {
@@ -43,13 +44,14 @@ export class DdlExecutor {
   async alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber> {
     await this.checkEarly(receipt)
     let isBeating = false
-    const attempt = async (session: WriteSession): Promise<ClassNumber | PendingAlter> => {
+    const attempt = async (session: WriteSession): Promise<ClassNumber | OnlineAlter> => {
       const plan = session.planAlter(command, false)
       if (plan.kind === 'online') {
         // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
         if (!isBeating) await this.heartbeat.start()
         isBeating = true
-        return publishPendingTypes(session, plan)
+        await publishPendingTypes(session, plan)
+        return plan
       }
       await receipt?.check(session.transaction)
       await session.alter(plan)

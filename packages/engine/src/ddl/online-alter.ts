@@ -8,7 +8,6 @@ import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Retype } from '../schema/alter-class.ts'
 import { completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
-import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { withoutPendingTypes } from '../schema/pending-types.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
@@ -17,23 +16,14 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { countLosses, valuesWouldBeLost } from './count-losses.ts'
 
-/** An online change whose pending types are committed. */
-export interface PendingAlter {
-  readonly plan: OnlineAlter
-  /** The catalog with the pending types. */
-  readonly published: Catalog
-}
-
 /** What a write session provides for the change. */
 interface CatalogSession {
-  readonly catalog: Catalog
   putCatalog(state: CatalogState): Promise<void>
 }
 
 /** The process's heartbeat is beating before this, and until the change is complete. */
-export async function publishPendingTypes(session: CatalogSession, plan: OnlineAlter): Promise<PendingAlter> {
+export async function publishPendingTypes(session: CatalogSession, plan: OnlineAlter): Promise<void> {
   await session.putCatalog(plan.pending)
-  return { plan, published: session.catalog }
 }
 
 /**
@@ -42,10 +32,9 @@ export async function publishPendingTypes(session: CatalogSession, plan: OnlineA
  */
 export async function completeOnlineAlter(
   writer: CatalogWriter,
-  { plan, published }: PendingAlter,
+  plan: OnlineAlter,
   receipt: Receipt<ClassNumber> | undefined,
 ): Promise<ClassNumber> {
-  writer.catalogs.adopt(published)
   try {
     if (!plan.isLossAllowed) await refuseLosses(writer, plan.typeChanges)
     await buildReplacements(writer, plan)

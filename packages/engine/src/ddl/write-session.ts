@@ -48,14 +48,18 @@ export async function runInWriteSession<T>(
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
   let last: WriteSession | undefined
-  const body = (own: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined): Promise<T> => {
+  const { catalogs } = resources.catalogWriter
+  const body = async (own: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined): Promise<T> => {
     const open: OpenWriteSession = (transaction, numbering) => {
       // A rehearsal changes nothing.
       const recorded = transaction === own ? recorder : undefined
       last = new WriteSession(transaction, catalog, resources, { numbering, recorder: recorded })
       return last
     }
-    return attempt(open, own, catalog)
+    const result = await attempt(open, own, catalog)
+    const changed = last?.transaction === own ? last.changedCatalog : undefined
+    if (changed !== undefined) await catalogs.announce(changed)
+    return result
   }
   const result = await transactWithCatalog(resources.catalogWriter, body, options)
   last?.afterCommit()
@@ -77,6 +81,7 @@ export class WriteSession {
   private readonly numbering: Numbering | undefined
   private readonly recorder: ChangeRecorder | undefined
   private state: CatalogState
+  private readonly initialVersion: Bytes
   private version: Bytes
   private built: Catalog | undefined
   private changedObjects = 0
@@ -92,6 +97,7 @@ export class WriteSession {
     transaction.requireRevision(catalogVersionKey, catalog.version)
     this.transaction = transaction
     this.state = catalog.state
+    this.initialVersion = catalog.version
     this.version = catalog.version
     this.built = catalog
     this.writer = catalogWriter
@@ -105,6 +111,11 @@ export class WriteSession {
   get catalog(): Catalog {
     this.built ??= buildCatalog(this.state, this.version)
     return this.built
+  }
+
+  /** What the commit puts; undefined if it leaves the catalog as it is, or the session continues numbers that are not stored. */
+  get changedCatalog(): Catalog | undefined {
+    return this.version === this.initialVersion || this.numbering !== undefined ? undefined : this.catalog
   }
 
   /** A working set for one step, which reads through what the steps before it have written. */

@@ -1,0 +1,94 @@
+/** A process that changes the schema does not load the catalog that it has just written: it would keep every request waiting. */
+import { describe, expect, it } from 'vitest'
+import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
+import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import type { Snapshot, Store } from '../../src/store/store.ts'
+import { withSnapshot } from '../../src/store/with-snapshot.ts'
+import { classOf, index, toMany, toOne } from '../engine/open-fd.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+
+const toWhole = { attributesToChange: [{ attributeName: 'note', logicalType: 'integer' }] }
+const narrowed = {
+  attributesToChange: [{ attributeName: 'target', logicalType: 'reference', referencedClass: 'Other' }],
+}
+
+const changes: Record<string, (fd: FederatedDatabase) => Promise<unknown>> = {
+  'more classes': (fd) =>
+    fd.defineClasses([classOf('Late', {}, { superClass: 'Note' }), classOf('Later', {})], 'create'),
+  'an attribute more, which subclasses inherit': (fd) => {
+    return fd.alterClass('Note', { attributesToAdd: [{ attributeName: 'more', logicalType: 'string' }] })
+  },
+  'a class that goes': (fd) => fd.deleteClass('Gone'),
+  'an index': (fd) => fd.createIndex(index('byTitle', 'Note', true, 'title')),
+  'an index that goes': (fd) => fd.deleteIndex('byNote'),
+  'a type, online, with its index': (fd) => fd.alterClass('Note', toWhole),
+  'a type, in one transaction': (fd) => fd.alterClass('Note', narrowed),
+  'the steps of a transaction': (fd) => {
+    return fd.transaction(async (step) => {
+      await step(1).defineClasses([classOf('First', { a: 'string' })], 'create')
+      await step(2).alterClass('First', { attributesToAdd: [{ attributeName: 'b', logicalType: 'string' }] })
+      await step(3).createIndex(index('byB', 'First', false, 'b'))
+      await step(4).createObject('First', { b: 'x' })
+    }, false)
+  },
+  statements: async (fd) => {
+    const text = "UPDATE SCHEMA { CREATE CLASS Said {a: String} }; CREATE Said {a: 'x'}"
+    for await (const _ of (await fd.query({ text })).chunks);
+  },
+}
+
+describe('the catalog that a process has written', () => {
+  for (const [what, change] of Object.entries(changes)) {
+    it(`is not loaded, and is what a load would give: ${what}`, async () => {
+      const store = await openStoreOfRun()
+      let loads = 0
+      const watched: Store = {
+        ...store,
+        async snapshot(options) {
+          return countingLoads(await store.snapshot(options), () => loads++)
+        },
+      }
+      const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
+      const attributes = { note: 'string', title: 'string', target: toOne('Note'), all: toMany('Note') }
+      await fd.defineClasses([classOf('Note', attributes), classOf('Other', {}, { superClass: 'Note' })], 'create')
+      await fd.defineClasses([classOf('Gone', { links: toMany('Note') })], 'create')
+      await fd.createIndex(index('byNote', 'Note', false, 'note'))
+      await fd.createObject('Note', { note: '7', title: 't' })
+      loads = 0
+      await change(fd)
+      await fd.listClasses()
+      expect(loads).toBe(0)
+      await withSnapshot(store, async (snapshot) => {
+        const kept = await (fd as unknown as { readonly catalogs: CatalogCache }).catalogs.at(snapshot)
+        const loaded = await new CatalogCache(() => undefined).at(snapshot)
+        expect(Buffer.from(kept.version)).toEqual(Buffer.from(loaded.version))
+        expect(asStored(kept.state)).toEqual(asStored(loaded.state))
+      })
+      expect(loads).toBe(0)
+      await fd.close()
+    })
+  }
+})
+
+/** Parts are kept in the order of their numbers. */
+function asStored(state: object): unknown {
+  const parts = JSON.parse(JSON.stringify(state)) as Record<string, unknown>
+  for (const [name, part] of Object.entries(parts)) {
+    if (Array.isArray(part)) parts[name] = part.toSorted((one, other) => one.number - other.number)
+  }
+  return parts
+}
+
+function countingLoads(snapshot: Snapshot, count: () => void): Snapshot {
+  const classes = catalogPartRange('class')
+  return {
+    read: (...given) => snapshot.read(...given),
+    view: (...given) => snapshot.view(...given),
+    release: () => snapshot.release(),
+    scan(range, ...rest) {
+      if (range.from !== undefined && Buffer.compare(range.from, classes.from) === 0) count()
+      return snapshot.scan(range, ...rest)
+    },
+  }
+}
