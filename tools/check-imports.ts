@@ -88,16 +88,20 @@ const queryRanks: Ranks = {
   parse: 1,
   functions: 2,
   bind: 3,
+  'schema-statement.ts': 4,
   evaluate: 4,
-  plan: 5,
-  'schema-statement.ts': 5,
-  execute: 6,
-  'statement-plans.ts': 6,
-  'query-resources.ts': 7,
-  'statement-planner.ts': 7,
-  'text-commits.ts': 8,
-  'text-run.ts': 8,
-  'run-query.ts': 9,
+  execute: 5,
+  operators: 6,
+  access: 7,
+  match: 8,
+  change: 8,
+  statements: 9,
+  'statement-plans.ts': 10,
+  'query-resources.ts': 11,
+  'statement-planner.ts': 11,
+  'text-commits.ts': 12,
+  'text-run.ts': 12,
+  'run-query.ts': 13,
 }
 
 /** Rooms within rooms. */
@@ -116,7 +120,7 @@ const synchronous = [
   'bytes',
   'types',
   'schema',
-  ...['values', 'functions', 'parse', 'bind', 'evaluate', 'plan'].map((part) => `query/${part}`),
+  ...['values', 'functions', 'parse', 'bind', 'evaluate'].map((part) => `query/${part}`),
 ]
 
 const engine = 'packages/engine/src/'

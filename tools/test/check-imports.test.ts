@@ -55,12 +55,12 @@ describe('ranks of the engine', () => {
 })
 
 describe('ranks within rooms of the engine', () => {
-  it('lets planning import how expressions are evaluated, and refuses the reverse', () => {
-    expect(messages(`${engine}/query/plan/a.ts`, `import '../evaluate/b.ts'\nimport '../../store/store.ts'`)).toEqual(
-      [],
-    )
-    expect(messages(`${engine}/query/evaluate/b.ts`, `import type { A } from '../plan/a.ts'`)).toEqual([
-      '1: query/evaluate (rank 4) may not import query/plan (rank 5): only its own room and lower ranks',
+  it('lets operators import how expressions are evaluated, and refuses the reverse', () => {
+    expect(
+      messages(`${engine}/query/operators/a.ts`, `import '../evaluate/b.ts'\nimport '../../store/store.ts'`),
+    ).toEqual([])
+    expect(messages(`${engine}/query/evaluate/b.ts`, `import type { A } from '../operators/a.ts'`)).toEqual([
+      '1: query/evaluate (rank 4) may not import query/operators (rank 6): only its own room and lower ranks',
     ])
   })
 

@@ -1,16 +1,14 @@
 /** EXPLAIN of what is not carried out: each statement is planned, its values stay unknown, and nothing but estimates is read. */
 import { AshlarError } from '../errors.ts'
+import { ExtentScan } from './access/extent-scan.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
 import { resolveClass } from './bind/class-names.ts'
 import type { NestedValue } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
 import { unknownValue } from './evaluate/run.ts'
-import { constantOf } from './execute/access-oids.ts'
+import { constantOf } from './execute/evaluate-rows.ts'
 import { importRows } from './execute/import-csv.ts'
-import { estimateExtent } from './execute/object-rows.ts'
-import { planChangeRun } from './execute/run-change.ts'
-import { planMatchRun } from './execute/run-match.ts'
-import { type Inputs, newRun, planSelectRun } from './execute/run-select.ts'
+import { type Inputs, newRun } from './execute/new-run.ts'
 import type { StatementContext } from './execute/statement-context.ts'
 import { operatorPlan } from './explain/operator-plan.ts'
 import { StatementProbe } from './explain/statement-probe.ts'
@@ -24,6 +22,9 @@ import type {
 } from './language/ast.ts'
 import { placed, queryError } from './language/query-error.ts'
 import { createExpression, newBinding, type PlanningContext, type StatementPlans } from './statement-plans.ts'
+import { planChangeRun } from './statements/run-change.ts'
+import { planMatchRun } from './statements/run-match.ts'
+import { planSelectRun } from './statements/run-select.ts'
 import type { TypedValue } from './values/given-value.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
 
@@ -209,10 +210,9 @@ export class StatementPlanner {
     const binding = newBinding(this.of.planning())
     bindCreateIndex(statement, binding)
     const cls = resolveClass(binding, statement.className)
-    const classes = [cls, ...cls.subclasses]
-    const scan = operatorPlan('extentScan', { class: cls.name, classes: classes.map(({ name }) => name) })
-    const context = this.of.context(probe)
-    scan.estimated = await estimateExtent({ classNumbers: new Set(classes.map(({ number }) => number)) }, context)
+    const extent = new ExtentScan([cls, ...cls.subclasses])
+    const scan = extent.describe(cls.name)
+    scan.estimated = await extent.estimate(this.of.context(probe))
     probe.root = operatorPlan('createIndex', {}, [scan])
   }
 

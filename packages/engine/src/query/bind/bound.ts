@@ -272,3 +272,9 @@ export function isConstant(bound: Bound): boolean {
       return partsOf(bound).every(isConstant)
   }
 }
+
+/** The parts of `a AND b AND c`. */
+export function conjunctsOf(where: Bound | undefined): readonly Bound[] {
+  if (where === undefined) return []
+  return where.kind === 'logical' && where.operator === 'and' ? where.operands.flatMap(conjunctsOf) : [where]
+}

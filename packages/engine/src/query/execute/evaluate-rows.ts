@@ -1,6 +1,6 @@
 /** Works something out for each of several rows; where a row has to wait for the store, all such rows wait together. */
 import type { Awaitable } from '../../store/store.ts'
-import { pending } from '../evaluate/run.ts'
+import { type Evaluate, pending, type Run } from '../evaluate/run.ts'
 import { turnDue } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 
@@ -13,6 +13,12 @@ export function evaluateRows<R, T>(
   const batch: Batch<R, T> = { context, rows, evaluate, results: new Array<T>(rows.length), waiting: [] }
   const at = attempt(batch, undefined, 0)
   return at === rows.length && batch.waiting.length === 0 ? batch.results : evaluateRest(batch, at)
+}
+
+/** A value that is the same for all rows; what it follows may have to be waited for. */
+export async function constantOf(evaluate: Evaluate, run: Run, context: StatementContext): Promise<unknown> {
+  const [value] = await evaluateRows(context, [undefined], () => evaluate(run))
+  return value ?? null
 }
 
 interface Batch<R, T> {

@@ -1,4 +1,5 @@
 /** Rows on their way: something that fills the slots of a run, and how much memory it takes to keep it. */
+import type { ObjectView } from '../evaluate/object-view.ts'
 import type { Run } from '../evaluate/run.ts'
 
 export interface RowKind<R> {
@@ -15,3 +16,19 @@ export interface OutputRow<R> {
 }
 
 export type RowBatches<R> = AsyncIterable<readonly R[]>
+
+/** Makes it the row that expressions see, with its aggregates. */
+export function enterOutput<R>({ row, aggregates }: OutputRow<R>, kind: RowKind<R>, run: Run): void {
+  kind.enter(run, row)
+  run.aggregates = aggregates
+}
+
+/** Rows that are objects, in one slot. */
+export function objectRowKind(slot: number): RowKind<ObjectView> {
+  return {
+    enter(run, row) {
+      run.slots[slot] = row
+    },
+    bytesOf: ({ record }) => record.length + 100,
+  }
+}

@@ -6,15 +6,12 @@ import { noOid, type Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { pending, type Run } from '../evaluate/run.ts'
 import { valueBytes } from '../evaluate/value-bytes.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { OutputRow } from '../execute/row.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
 import { turnDue } from '../functions/work.ts'
-import { rowClassName } from '../language/dialect.ts'
-import type { ProjectionPlan } from '../plan/plan-select.ts'
 import { writeValue } from '../values/value-json.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { evaluateRows } from './evaluate-rows.ts'
-import { enterOutput } from './group-rows.ts'
-import type { OutputRow, RowKind } from './row.ts'
-import type { StatementContext } from './statement-context.ts'
 
 const chunkBytesMin = 32_768
 const noLinks: LinkEntries = new Map()
@@ -39,40 +36,8 @@ export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick
   writeObjectJson(json, format, oid, record, links)
 }
 
-/** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
-export function projectionWriter<R>(
-  projections: readonly ProjectionPlan[],
-  kind: RowKind<R>,
-  run: Run,
-  context: StatementContext,
-): WriteRow<R> {
-  const hasClass = context.texts.dialect === 'objectivity'
-  const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
-  const writeFrom = (json: JsonWriter, from: number): void | Promise<void> => {
-    for (let i = from; i < projections.length; i++) {
-      const { jsonName, evaluate, type } = projections[i] as ProjectionPlan
-      const value = evaluate(run)
-      if (hasClass || i > 0) json.ascii(',')
-      writeName(json, jsonName)
-      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, i + 1))
-      writeResult(json, type, value, context)
-    }
-    json.ascii('}')
-  }
-  return (json, row) => {
-    enterOutput(row, kind, run)
-    json.ascii(start)
-    return writeFrom(json, 0)
-  }
-}
-
-function writeName(json: JsonWriter, name: string): void {
-  const at = json.to.reserve(Buffer.byteLength(name))
-  json.to.bytes.write(name, at)
-}
-
 /** A value; OBJECT(ref) as the object it names, also within collections. */
-function writeResult(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
+export function writeResult(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
   if (type.kind === 'object') {
     if (value === null || value === undefined || value === noOid) json.ascii('null')
     else writeObject(json, context.reader.object(value as Oid), context)
@@ -219,12 +184,17 @@ export function valueRow(type: ValueType, value: unknown, context: StatementCont
 
 const largeBytes = 131_072
 
-function isLarge(value: unknown): boolean {
+export function isLarge(value: unknown): boolean {
   return (typeof value === 'string' || typeof value === 'object') && valueBytes(value) > largeBytes
 }
 
 /** As `writeResult` does, with turns for others in between. */
-async function writeLarge(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): Promise<void> {
+export async function writeLarge(
+  json: JsonWriter,
+  type: ValueType,
+  value: unknown,
+  context: StatementContext,
+): Promise<void> {
   await context.turn()
   if (type.kind === 'collection') {
     json.ascii('[')

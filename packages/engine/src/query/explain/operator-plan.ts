@@ -13,6 +13,8 @@ export interface OperatorPlan {
   examined: number
   returned: number
   readonly inputs: readonly OperatorPlan[]
+  /** It only takes rows from others, and looks at nothing itself. */
+  readonly takesRows?: boolean
   /** Of operators that ANALYZE measures apart from others; including what lies below. */
   measured?: Measures
 }
@@ -42,6 +44,15 @@ export function operatorPlan(
   inputs: readonly OperatorPlan[] = [],
 ): OperatorPlan {
   return { operator, details, inputs, examined: 0, returned: 0 }
+}
+
+/** Of an operator that only takes rows from others, and looks at nothing itself. */
+export function rowOperatorPlan(
+  operator: string,
+  details: Readonly<Record<string, unknown>>,
+  inputs: readonly OperatorPlan[],
+): OperatorPlan {
+  return { ...operatorPlan(operator, details, inputs), takesRows: true }
 }
 
 export function newMeasures(): Measures {
@@ -92,13 +103,10 @@ function cut(detail: unknown): unknown {
   return isLong ? `${detail.slice(0, planTextCharactersMax)}…` : detail
 }
 
-/** Operators that only take rows from others, and look at nothing themselves. */
-const takers: readonly string[] = ['return', 'group', 'sort', 'limit', 'update', 'delete', 'vertices']
-
-function countsOf({ operator, examined, returned, inputs, measured }: OperatorPlan): Record<string, unknown> {
+function countsOf({ takesRows, examined, returned, inputs, measured }: OperatorPlan): Record<string, unknown> {
   const taken = inputs.at(-1)?.returned ?? 0
   return {
-    examined: takers.includes(operator) ? taken : examined,
+    examined: takesRows === true ? taken : examined,
     returned,
     ...(measured === undefined ? {} : describeMeasures(measured)),
   }

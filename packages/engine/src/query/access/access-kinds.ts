@@ -1,0 +1,17 @@
+/** All kinds of access paths that answer conditions, and what they have for a predicate. */
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { Planning } from '../operators/planning.ts'
+import type { OidAccess, PlanAccess } from './access-path.ts'
+import type { Condition } from './conditions.ts'
+import { planIndexScans } from './index-scan.ts'
+import { planOidLookups } from './oid-lookup.ts'
+import { planReverseNavigations } from './reverse-navigation.ts'
+import { planUnions } from './union.ts'
+
+/** Of accesses that would give equally many objects, the first is taken. */
+const accessKinds: readonly PlanAccess[] = [planOidLookups, planIndexScans, planReverseNavigations, planUnions]
+
+/** Every access that answers at least one of the conditions, for objects of the class. */
+export function accessesFor(cls: SchemaClass, conditions: readonly Condition[], planning: Planning): OidAccess[] {
+  return accessKinds.flatMap((plan) => plan({ cls, conditions, planning, accessesFor }))
+}

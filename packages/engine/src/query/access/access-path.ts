@@ -1,0 +1,68 @@
+/**
+ * The ways to the objects of a source. A kind of access path is one file: what conditions it can answer, how many objects it would
+ * give, how it is opened, and how EXPLAIN shows it. Which path is taken is decided when the data is there.
+ */
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { Oid } from '../../types/oid.ts'
+import type { Bound } from '../bind/bound.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { Evaluate, Run } from '../evaluate/run.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { OperatorPlan } from '../explain/operator-plan.ts'
+import type { Planning } from '../operators/planning.ts'
+import type { Condition } from './conditions.ts'
+import type { ObjectScan } from './object-scan.ts'
+
+export type AccessPath = OidAccess | ObjectAccess
+
+/** It answers conditions by OIDs, perhaps too many: what they name is read and checked against the whole predicate. */
+export interface OidAccess {
+  /** Before the data is there: the higher, the fewer objects are expected. */
+  readonly rank: number
+  /** One object at most: nothing can be better. */
+  readonly isAtMostOne: boolean
+  /** The same OID may come more than once. */
+  readonly mayRepeat: boolean
+  /** `className`: of the source. */
+  describe(className: string): OperatorPlan
+  /** How many OIDs it gives, counted up to `max`; beyond the answer is `max`. */
+  estimate(run: Run, context: StatementContext, max: number): Promise<number>
+  /** In batches. `plan` counts, and is as `describe` has made it; `batch`: so many entries of an index are read at once. */
+  oids(run: Run, context: StatementContext, plan: OperatorPlan, batch?: number): AsyncGenerator<Oid[]>
+}
+
+/** It goes through objects by itself, instead of looking up those of given OIDs. */
+export interface ObjectAccess {
+  describe(className: string): OperatorPlan
+  /** Those that qualify, in batches; `wanted`: see `objectRows`. */
+  objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]>
+}
+
+/** What a predicate asks of the objects of a class. */
+export interface Asked {
+  readonly cls: SchemaClass
+  readonly conditions: readonly Condition[]
+  readonly planning: Planning
+  /** For conditions on other objects, and for some of the conditions. */
+  readonly accessesFor: (cls: SchemaClass, conditions: readonly Condition[], planning: Planning) => OidAccess[]
+}
+
+/** Every access of the kind that answers at least one of the conditions. */
+export type PlanAccess = (asked: Asked) => OidAccess[]
+
+/** A value that is known before the rows, fitting for the key attribute. */
+export interface KeyValue {
+  readonly evaluate: Evaluate
+  /** As written, for EXPLAIN. */
+  readonly text: string
+}
+
+export function constantKey(bound: Bound, { compiler, text }: Planning): KeyValue {
+  return { evaluate: compiler.compile(bound), text: text.slice(bound.start, bound.end) }
+}
+
+/** Before the data is there: OIDs, then unique equality, then the index of which most is known. */
+export function bestOf(accesses: readonly OidAccess[]): OidAccess | undefined {
+  const [best] = [...accesses].sort((one, other) => other.rank - one.rank)
+  return best
+}

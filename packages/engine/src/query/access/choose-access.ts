@@ -1,0 +1,118 @@
+/** Which access path is taken: the one that is cheapest for the data that there is, told by counting entries up to a limit. */
+import { type Run, unknownValue } from '../evaluate/run.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { Candidate } from '../explain/operator-plan.ts'
+import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
+import type { ObjectsPlan } from './objects-plan.ts'
+
+/** Below so many candidates an access is taken without looking at the others any closer. */
+const fewCandidates = 64
+/** Where each look is a trip of its own, a few more spare the next looks. */
+const fewCandidatesAfar = 256
+/** An access by OIDs reads here and there; one after the other is faster when it is more than a part of all. */
+const extentShare = 8
+const candidatesMin = 1_000
+
+export interface ChosenAccess {
+  readonly access: AccessPath
+  readonly estimated: number
+  /** Where the statement is explained: what was considered. */
+  readonly considered?: Considered | undefined
+}
+
+/** Access paths with what they were estimated to give, and up to where that was counted. */
+class Considered {
+  /** The choice depends on values that are not known before the statement runs. */
+  isDeferred = false
+  private readonly estimates = new Map<AccessPath, { estimated: number; isAtLeast: boolean }>()
+
+  note(access: AccessPath, estimated: number, max: number): void {
+    this.estimates.set(access, { estimated, isAtLeast: estimated >= max })
+  }
+
+  candidates(plan: ObjectsPlan, chosen: AccessPath): Candidate[] {
+    const ordered = plan.ordered === undefined ? [] : [plan.ordered]
+    const known = [...plan.accesses, ...ordered, ...this.estimates.keys(), chosen]
+    return [...new Set(known)].map((access) => {
+      const { estimated, isAtLeast = false } = this.estimates.get(access) ?? {}
+      const isChosen = access === chosen && !this.isDeferred
+      return { plan: access.describe(plan.className), estimated, isAtLeast, isChosen }
+    })
+  }
+}
+
+/** `wanted`: how many rows are taken in the order asked for; undefined = all of them. */
+export async function chooseAccess(
+  plan: ObjectsPlan,
+  run: Run,
+  context: StatementContext,
+  wanted: number | undefined,
+): Promise<ChosenAccess> {
+  if (context.probe === undefined) return choose(plan, run, context, wanted, undefined)
+  const considered = new Considered()
+  try {
+    return { ...(await choose(plan, run, context, wanted, considered)), considered }
+  } catch (error) {
+    if (error !== unknownValue) throw error
+    considered.isDeferred = true
+    return { access: likelyAccess(plan), estimated: await plan.extent.estimate(context), considered }
+  }
+}
+
+/** Where values are not known yet. */
+function likelyAccess({ references, accesses, ordered, extent }: ObjectsPlan): AccessPath {
+  return references ?? bestOf(accesses) ?? ordered ?? extent
+}
+
+async function choose(
+  plan: ObjectsPlan,
+  run: Run,
+  context: StatementContext,
+  wanted: number | undefined,
+  considered: Considered | undefined,
+): Promise<ChosenAccess> {
+  const { accesses, ordered, references } = plan
+  if (references !== undefined) {
+    const estimated = await references.estimate(run, context)
+    considered?.note(references, estimated, Number.POSITIVE_INFINITY)
+    return { access: references, estimated }
+  }
+  const exact = accesses.find(({ isAtMostOne }) => isAtMostOne)
+  if (exact !== undefined) {
+    considered?.note(exact, 1, Number.POSITIVE_INFINITY)
+    return { access: exact, estimated: 1 }
+  }
+  const fewMax = context.isFar && ordered === undefined ? fewCandidatesAfar : fewCandidates
+  const few = await cheapest(accesses, run, context, fewMax, considered)
+  if (few !== undefined && few.estimated < fewMax) return few
+  const extent = await plan.extent.estimate(context)
+  considered?.note(plan.extent, extent, Number.POSITIVE_INFINITY)
+  const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
+  const best = few === undefined ? undefined : await cheapest(accesses, run, context, max, considered)
+  const isOrderUseful = ordered !== undefined && (wanted !== undefined || best === undefined)
+  if (isOrderUseful && (best === undefined || best.estimated >= candidatesMin || ordered.isNarrowedBy(best.access))) {
+    considered?.note(ordered, wanted ?? extent, Number.POSITIVE_INFINITY)
+    return { access: ordered, estimated: wanted ?? extent }
+  }
+  if (best !== undefined && best.estimated < max) return best
+  return { access: plan.extent, estimated: extent }
+}
+
+/** The access with the fewest candidates, counted up to `max`; the first of equal ones. */
+async function cheapest(
+  accesses: readonly OidAccess[],
+  run: Run,
+  context: StatementContext,
+  max: number,
+  considered: Considered | undefined,
+): Promise<ChosenAccess | undefined> {
+  let best: ChosenAccess | undefined
+  for (const access of accesses) {
+    const limit = best === undefined ? max : best.estimated
+    const estimated = limit === 0 ? 0 : await access.estimate(run, context, limit)
+    considered?.note(access, estimated, limit)
+    if (best === undefined || estimated < best.estimated) best = { access, estimated }
+    if (best.estimated === 0) break
+  }
+  return best
+}

@@ -1,0 +1,150 @@
+/** What a predicate asks of attributes by values that are known before the rows: what an index can answer. */
+import { embeddedAttribute } from '../bind/bind-target.ts'
+import type { Bound, BoundAttribute } from '../bind/bound.ts'
+import { conjunctsOf, isConstant } from '../bind/bound.ts'
+import { isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
+
+/** A path from the source's object: over to-one references, then into embedded objects. */
+export interface AttributePath {
+  readonly steps: readonly BoundAttribute[]
+  /** Empty for the object itself ($$ID). */
+  readonly key: readonly BoundAttribute[]
+}
+
+export type Condition =
+  | { readonly kind: 'equal'; readonly path: AttributePath; readonly value: Bound }
+  /** Any of the elements of a collection. */
+  | { readonly kind: 'anyOf'; readonly path: AttributePath; readonly values: Bound }
+  | { readonly kind: 'null'; readonly path: AttributePath }
+  | {
+      readonly kind: 'lower' | 'upper'
+      readonly path: AttributePath
+      readonly value: Bound
+      readonly isInclusive: boolean
+    }
+  /** One of several predicates. */
+  | { readonly kind: 'or'; readonly parts: readonly (readonly Condition[])[] }
+
+export type PathCondition = Exclude<Condition, { kind: 'or' }>
+
+/** Those on attributes of the object itself. */
+export function ownConditions(conditions: readonly Condition[]): PathCondition[] {
+  return conditions.filter(
+    (condition): condition is PathCondition => condition.kind !== 'or' && condition.path.steps.length === 0,
+  )
+}
+
+export function isSamePath(attributes: readonly BoundAttribute[], path: readonly number[]): boolean {
+  return attributes.length === path.length && attributes.every(({ number }, i) => number === path[i])
+}
+
+/** Those of the conjuncts that an access path could answer; `slot`: of the source's object. */
+export function conditionsOf(where: Bound | undefined, slot: number): Condition[] {
+  return conjunctsOf(where).flatMap((conjunct) => conditionsIn(conjunct, slot))
+}
+
+function conditionsIn(bound: Bound, slot: number): Condition[] {
+  switch (bound.kind) {
+    case 'compare':
+      return comparisonConditions(bound, slot)
+    case 'quantifier': {
+      const { test, mode, collection } = bound
+      if (mode !== 'any' || test.kind !== 'equal' || !isConstant(collection)) return []
+      const path = pathOf(test.value, slot)
+      const element = collection.type.kind === 'collection' ? collection.type.element : undefined
+      if (path === undefined || element === undefined || !isKeyType(test.value.type, element)) return []
+      return [{ kind: 'anyOf', path, values: collection }]
+    }
+    case 'isNull': {
+      const path = pathOf(bound.operand, slot)
+      // 0-0-0-0 is null too, and stands elsewhere in the index.
+      return path === undefined || path.key.length === 0 || isReference(bound.operand.type) || path.steps.length > 0
+        ? []
+        : [{ kind: 'null', path }]
+    }
+    case 'logical':
+      return logicalConditions(bound, slot)
+    case 'attribute':
+    case 'field':
+    case 'follow':
+      return booleanCondition(bound, true, slot)
+    default:
+      return []
+  }
+}
+
+function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: number): Condition[] {
+  if (bound.operator === 'not') {
+    const [operand] = bound.operands
+    return operand === undefined ? [] : booleanCondition(operand, false, slot)
+  }
+  if (bound.operator !== 'or') return []
+  const parts = bound.operands.map((operand) => conditionsOf(operand, slot))
+  return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
+}
+
+/** `WHERE isActive`, `WHERE NOT isActive`. */
+function booleanCondition(bound: Bound, value: boolean, slot: number): Condition[] {
+  const path = bound.type.kind === 'boolean' ? pathOf(bound, slot) : undefined
+  if (path === undefined) return []
+  const constant: Bound = { kind: 'constant', value, type: bound.type, start: bound.start, end: bound.end }
+  return [{ kind: 'equal', path, value: constant }]
+}
+
+const turned = {
+  equal: 'equal',
+  less: 'greater',
+  lessOrEqual: 'greaterOrEqual',
+  greater: 'less',
+  greaterOrEqual: 'lessOrEqual',
+} as const
+
+function comparisonConditions(bound: Extract<Bound, { kind: 'compare' }>, slot: number): Condition[] {
+  const { operator } = bound
+  if (operator === 'notEqual') return []
+  const isTurned = isConstant(bound.left)
+  const [side, value] = isTurned ? [bound.right, bound.left] : [bound.left, bound.right]
+  if (!isConstant(value)) return []
+  const path = pathOf(side, slot)
+  if (path === undefined || !isKeyType(side.type, value.type)) return []
+  const actual = isTurned ? turned[operator] : operator
+  if (actual === 'equal') return [{ kind: 'equal', path, value }]
+  const isInclusive = actual === 'lessOrEqual' || actual === 'greaterOrEqual'
+  return [{ kind: actual.startsWith('less') ? 'upper' : 'lower', path, value, isInclusive }]
+}
+
+/** The key bytes of the two types are the same for equal values, and ordered as the values are. */
+function isKeyType(attribute: ValueType, value: ValueType): boolean {
+  if (isNumeric(attribute) && isNumeric(value)) return true
+  if (isReference(attribute) && isReference(value)) return true
+  if (attribute.kind === 'string' && isText(value)) return true
+  return attribute.kind === value.kind
+}
+
+/** Undefined for what is no path from the object in the slot. */
+export function pathOf(bound: Bound, slot: number): AttributePath | undefined {
+  switch (bound.kind) {
+    case 'self':
+      return bound.slot === slot ? { steps: [], key: [] } : undefined
+    case 'attribute':
+      return bound.slot === slot && bound.attribute.linkStorage === undefined
+        ? { steps: [], key: [bound.attribute] }
+        : undefined
+    case 'field': {
+      const outer = pathOf(bound.object, slot)
+      const inner = bound.object.type.kind === 'embedded' ? embeddedAttribute(bound) : undefined
+      if (outer === undefined || inner === undefined || outer.key.length === 0) return undefined
+      return { steps: outer.steps, key: [...outer.key, inner] }
+    }
+    case 'follow': {
+      const outer = pathOf(bound.object, slot)
+      const [reference] = outer?.key ?? []
+      // Within an embedded object a reference has no inverse, and there is no way back.
+      if (outer === undefined || reference === undefined || outer.key.length !== 1) return undefined
+      if (bound.attribute.linkStorage !== undefined) return undefined
+      return { steps: [...outer.steps, reference], key: [bound.attribute] }
+    }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,118 @@
+/** All objects of the classes, container by container; and how many there are, where nothing else is asked of them. */
+import { containerExtent } from '../../records/object-key.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { KeyRange } from '../../store/store.ts'
+import { oidFromBytes } from '../../types/oid.ts'
+import type { ClassNumber } from '../../types/type-spec.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { Run } from '../evaluate/run.ts'
+import type { OutputRow } from '../execute/row.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { Work } from '../functions/work.ts'
+import { decideAtOnce, qualified } from '../operators/filter.ts'
+import type { Pipeline } from '../operators/row-operator.ts'
+import type { ObjectAccess } from './access-path.ts'
+import { filterRest, type ObjectScan } from './object-scan.ts'
+
+const countedAtOnce = 4_096
+
+export class ExtentScan implements ObjectAccess {
+  private readonly classes: readonly SchemaClass[]
+  private readonly classNumbers: ReadonlySet<ClassNumber>
+
+  constructor(classes: readonly SchemaClass[], classNumbers = new Set(classes.map(({ number }) => number))) {
+    this.classes = classes
+    this.classNumbers = classNumbers
+  }
+
+  describe(className: string): OperatorPlan {
+    return operatorPlan('extentScan', { class: className, classes: this.classes.map(({ name }) => name) })
+  }
+
+  /** From where the last objects of the containers stand: deleted ones count, none is read. */
+  async estimate(context: StatementContext): Promise<number> {
+    const extents = await this.extents(context)
+    const { ranges } = await context.snapshot.read(
+      [],
+      extents.map((extent) => ({ ...extent, reverse: true, limit: 1 })),
+    )
+    let count = 0
+    for (const entries of ranges) {
+      const last = entries[0]
+      if (last === undefined) continue
+      const [, , page, slot] = oidFromBytes(last.key, 1).split('-').map(Number) as [number, number, number, number]
+      count += (page - 1) * 65_535 + slot
+    }
+    return count
+  }
+
+  /**
+   * What the record alone decides is decided on the lent bytes: only what qualifies is copied. Who wants a few rows gets the first
+   * ones, the same each time.
+   */
+  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+    const { filter, run, context, source } = scan
+    const { ofRecord, slot } = filter
+    // Several scans may be under way while a row further on is interrupted: what that one keeps is none of theirs.
+    const ofRecords: Run = { ...run, slots: [...run.slots], work: new Work() }
+    let undecided = new Set<ObjectView>()
+    const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
+      source.examined++
+      const lent = context.reader.view(undefined, key, record)
+      if (ofRecord === undefined) return lent.copy()
+      ofRecords.slots[slot] = lent
+      const isKept = decideAtOnce(ofRecord, ofRecords)
+      ofRecords.work.endRow()
+      run.memory.endRow()
+      if (isKept === false) return undefined
+      const view = lent.copy()
+      if (isKept === undefined) undecided.add(view)
+      return view
+    }
+    for await (const batch of context.scanAll(await this.extents(context), use, { isOrdered: wanted !== undefined })) {
+      context.check()
+      ofRecords.work.goOn()
+      let views = batch.filter((view) => view !== undefined)
+      if (ofRecord !== undefined && undecided.size > 0) {
+        const decided = new Set(await qualified([...undecided], ofRecord, slot, run, context))
+        const all = undecided
+        views = views.filter((view) => !all.has(view) || decided.has(view))
+        undecided = new Set()
+      }
+      source.returned += batch.length
+      const rows = await filterRest(scan, views, batch.length)
+      if (rows.length > 0) yield rows
+    }
+  }
+
+  /** One row that says it so many times: the keys of the objects tell. */
+  count(className: string, times: number, context: StatementContext): Pipeline<never> {
+    const operator = operatorPlan('extentCount', { class: className })
+    const rows = context.measured(this.counted(operator, times, context), operator)
+    return { rows, operator, source: none(), isOrdered: false }
+  }
+
+  private async *counted(
+    operator: OperatorPlan,
+    times: number,
+    context: StatementContext,
+  ): AsyncGenerator<OutputRow<never>[]> {
+    let count = 0
+    const options = { keysOnly: true, batch: countedAtOnce }
+    for await (const batch of context.scanAll(await this.extents(context), () => undefined, options)) {
+      context.check()
+      count += batch.length
+    }
+    operator.examined = count
+    operator.returned = 1
+    yield [{ row: undefined, aggregates: new Array<number>(times).fill(count) }]
+  }
+
+  private async extents(context: StatementContext): Promise<KeyRange[]> {
+    const containers = await context.containersOf(this.classNumbers)
+    return containers.map(({ database, container }) => containerExtent(database, container))
+  }
+}
+
+async function* none(): AsyncGenerator<never> {}

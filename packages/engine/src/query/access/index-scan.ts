@@ -1,0 +1,278 @@
+/** The entries of an index whose first key attributes have given values, and the next one lies in a range. */
+import {
+  type IndexKeyFormat,
+  indexKeyFormat,
+  type KeyConditionRange,
+  keyConditionRange,
+} from '../../indexes/index-key.ts'
+import { readIndexOidsOf } from '../../indexes/lookup.ts'
+import type { ClassFormat } from '../../records/class-format.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { IndexDefinition } from '../../schema/class-definition.ts'
+import type { KeyRange } from '../../store/store.ts'
+import { inSlices } from '../../store/time-slice.ts'
+import type { Oid } from '../../types/oid.ts'
+import type { Run } from '../evaluate/run.ts'
+import { constantOf } from '../execute/evaluate-rows.ts'
+import { sortInTurns } from '../execute/sort-in-turns.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import type { Planning } from '../operators/planning.ts'
+import type { KeyValue, OidAccess, PlanAccess } from './access-path.ts'
+import { isSamePath, ownConditions, type PathCondition } from './conditions.ts'
+import { keyValueOf, noKeyValue } from './key-value.ts'
+
+export interface KeyRangeEnd extends KeyValue {
+  readonly isInclusive: boolean
+}
+
+/** For one key attribute: one value, or any of several (IN), or null. */
+export type KeyEquality =
+  | { readonly kind: 'value'; readonly value: KeyValue }
+  | { readonly kind: 'anyOf'; readonly values: KeyValue }
+  | { readonly kind: 'null' }
+
+/** What is asked of the key attributes of an index, in their order. */
+export interface KeyConditions {
+  readonly equal: readonly KeyEquality[]
+  readonly lower: KeyRangeEnd | undefined
+  readonly upper: KeyRangeEnd | undefined
+}
+
+export const planIndexScans: PlanAccess = ({ cls, conditions, planning }) => {
+  const own = ownConditions(conditions)
+  return cls.indexes.flatMap((index) => planIndexScan(index, cls, own, planning) ?? [])
+}
+
+/** Equality on the first key attributes, then perhaps a range on the next; undefined where not even the first is asked. */
+function planIndexScan(
+  index: IndexDefinition,
+  cls: SchemaClass,
+  conditions: readonly PathCondition[],
+  planning: Planning,
+): IndexScan | undefined {
+  if (index.state !== 'ready') return undefined
+  const equal: KeyEquality[] = []
+  let range: Omit<KeyConditions, 'equal'> = { lower: undefined, upper: undefined }
+  let isSpread = false
+  for (const { path } of index.keyAttributes) {
+    const asked = conditions.filter((condition) => isSamePath(condition.path.key, path))
+    const equality = equalityOf(asked, isSpread, planning)
+    if (equality === undefined) {
+      range = rangeOf(asked, planning)
+      break
+    }
+    isSpread ||= equality.kind === 'anyOf'
+    equal.push(equality)
+  }
+  if (equal.length === 0 && range.lower === undefined && range.upper === undefined) return undefined
+  return new IndexScan(planning.formats.of(cls), index, { equal, ...range })
+}
+
+/** `isSpread`: an IN came before; a second one would multiply the ranges. */
+function equalityOf(
+  conditions: readonly PathCondition[],
+  isSpread: boolean,
+  planning: Planning,
+): KeyEquality | undefined {
+  for (const condition of conditions) {
+    if (condition.kind === 'equal') {
+      return { kind: 'value', value: keyValueOf(condition.value, condition.path.key, 'equal', planning) }
+    }
+  }
+  for (const condition of conditions) {
+    if (condition.kind === 'anyOf' && !isSpread) {
+      return { kind: 'anyOf', values: keyValueOf(condition.values, condition.path.key, 'equal', planning) }
+    }
+    if (condition.kind === 'null') return { kind: 'null' }
+  }
+  return undefined
+}
+
+export function rangeOf(conditions: readonly PathCondition[], planning: Planning): Omit<KeyConditions, 'equal'> {
+  return { lower: rangeEnd(conditions, 'lower', planning), upper: rangeEnd(conditions, 'upper', planning) }
+}
+
+function rangeEnd(
+  conditions: readonly PathCondition[],
+  kind: 'lower' | 'upper',
+  planning: Planning,
+): KeyRangeEnd | undefined {
+  const found = conditions.find((condition) => condition.kind === kind)
+  if (found === undefined || found.kind !== kind) return undefined
+  return { ...keyValueOf(found.value, found.path.key, kind, planning), isInclusive: found.isInclusive }
+}
+
+export class IndexScan implements OidAccess {
+  readonly format: IndexKeyFormat
+  readonly conditions: KeyConditions
+  readonly rank: number
+  /** One value for each key attribute of a unique index. */
+  readonly isAtMostOne: boolean
+  readonly mayRepeat = false
+  /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
+  readonly isTruncated: boolean
+
+  constructor(format: ClassFormat, index: IndexDefinition, conditions: KeyConditions) {
+    const { equal, lower, upper } = conditions
+    this.format = indexKeyFormat(index, format)
+    this.conditions = conditions
+    this.isTruncated = textParts(this.format).length > 0
+    const { parts } = this.format
+    const isWhole = equal.length === parts.length
+    this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
+    const range = (lower === undefined ? 0 : 1) + (upper === undefined ? 0 : 1)
+    this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
+  }
+
+  describe(className: string): OperatorPlan {
+    return operatorPlan('indexScan', { class: className, ...this.details() })
+  }
+
+  details(): Record<string, unknown> {
+    const { parts, index } = this.format
+    const { equal, lower, upper } = this.conditions
+    const conditions = equal.map((equality, i) => {
+      const name = parts[i]?.name
+      if (equality.kind === 'null') return `${name} is null`
+      return equality.kind === 'value' ? `${name} = ${equality.value.text}` : `${name} IN ${equality.values.text}`
+    })
+    const next = parts[equal.length]?.name
+    if (lower !== undefined) conditions.push(`${next} ${lower.isInclusive ? '>=' : '>'} ${lower.text}`)
+    if (upper !== undefined) conditions.push(`${next} ${upper.isInclusive ? '<=' : '<'} ${upper.text}`)
+    return {
+      index: index.name,
+      isUnique: index.isUnique,
+      conditions,
+      // What is found by a cut text is compared in full by the filter above.
+      ...(this.isTruncated ? { recheck: textParts(this.format).map(({ name }) => name) } : {}),
+    }
+  }
+
+  async estimate(run: Run, context: StatementContext, max: number): Promise<number> {
+    let count = 0
+    for (const [i, range] of (await this.ranges(run, context)).entries()) {
+      if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
+      // Whoever wants it finds it sooner than it is counted.
+      if (range.isOneKey) count++
+      else count += await context.countEntries(range, max - count)
+      if (count >= max) return max
+    }
+    return count
+  }
+
+  async *oids(run: Run, context: StatementContext, plan: OperatorPlan, batch?: number): AsyncGenerator<Oid[]> {
+    const ranges = await this.ranges(run, context)
+    if (!ranges.every(({ isOneKey }) => isOneKey)) {
+      for (const [i, range] of ranges.entries()) {
+        if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
+        yield* entriesOf(range, context, plan, batch)
+      }
+      return
+    }
+    for (let at = 0; at < ranges.length; at += keysAtOnce) {
+      const keys = ranges.slice(at, at + keysAtOnce).map(({ from }) => from)
+      const found = readIndexOidsOf(context.snapshot, keys)
+      const oids = found instanceof Promise ? await found : found
+      plan.examined += oids.length
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+      if (oids.length > 0) yield oids
+    }
+  }
+
+  /** None where nothing can be found. An IN gives one range a value, in order. */
+  async ranges(run: Run, context: StatementContext): Promise<KeyConditionRange[]> {
+    const { format, conditions } = this
+    let prefixes: unknown[][] = [[]]
+    for (const equality of conditions.equal) {
+      if (equality.kind === 'null') {
+        prefixes = prefixes.map((prefix) => [...prefix, null])
+        continue
+      }
+      const { evaluate } = equality.kind === 'value' ? equality.value : equality.values
+      const value = await constantOf(evaluate, run, context)
+      const usable = await keyValues(equality.kind === 'value' ? [value] : ((value ?? []) as unknown[]), context)
+      const longer: unknown[][] = []
+      for (const prefix of prefixes) await eachInTurns(usable, context, (one) => longer.push([...prefix, one]))
+      prefixes = longer
+    }
+    const lower = await boundOf(conditions.lower, run, context)
+    const upper = await boundOf(conditions.upper, run, context)
+    if (lower === null || upper === null) return []
+    const sound: KeyConditionRange[] = []
+    await eachInTurns(prefixes, context, (equal) => {
+      const range = keyConditionRange(format, { equal, lower, upper })
+      if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
+    })
+    const sorted = await sortInTurns(sound, byBeginning, () => context.texts.slice.yieldIfDue())
+    const ranges: KeyConditionRange[] = []
+    await eachInTurns(sorted, context, (range) => {
+      // Long texts that are cut to the same key give the same range.
+      if (ranges.at(-1)?.from.equals(range.from) !== true) ranges.push(range)
+    })
+    return ranges
+  }
+}
+
+function textParts({ parts }: IndexKeyFormat): IndexKeyFormat['parts'] {
+  return parts.filter(({ format }) => format.attribute.spec.logicalType === 'string')
+}
+
+function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {
+  return Buffer.compare(one.from, other.from)
+}
+
+/** Each once; those that no key has are left out. */
+async function keyValues(values: readonly unknown[], context: StatementContext): Promise<unknown[]> {
+  const usable = new Set<unknown>()
+  await eachInTurns(values, context, (one) => {
+    if (one !== null && one !== undefined && one !== noKeyValue) usable.add(one)
+  })
+  return [...usable]
+}
+
+/** Lists of values may be long: others have their turn in between. */
+async function eachInTurns<T>(all: readonly T[], { texts }: StatementContext, use: (one: T) => unknown): Promise<void> {
+  if (all.length <= atOnce) for (const one of all) use(one)
+  else
+    await inSlices(
+      all,
+      (one) => {
+        use(one)
+      },
+      texts.slice,
+    )
+}
+
+const atOnce = 256
+
+/** Undefined: no bound. Null: compared with null, nothing is true. */
+async function boundOf(
+  end: KeyRangeEnd | undefined,
+  run: Run,
+  context: StatementContext,
+): Promise<{ value: unknown; isInclusive: boolean } | undefined | null> {
+  if (end === undefined) return undefined
+  const value = await constantOf(end.evaluate, run, context)
+  if (value === null) return null
+  return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
+}
+
+const keysAtOnce = 256
+
+/** Ranges that are read or counted before the next look at the clock. */
+const rangesBetweenLooks = 64
+
+export async function* entriesOf(
+  range: KeyRange,
+  context: StatementContext,
+  plan: OperatorPlan,
+  batch?: number,
+): AsyncGenerator<Oid[]> {
+  for await (const oids of context.entries(range, false, batch)) {
+    plan.examined += oids.length
+    context.check()
+    yield oids
+  }
+}

@@ -1,0 +1,53 @@
+/** Values that are known before the rows, made to fit a key attribute: what an integer is asked by a real, and the like. */
+
+import type { Bound, BoundAttribute } from '../bind/bound.ts'
+import type { Compiler } from '../evaluate/compile-expression.ts'
+import type { Evaluate } from '../evaluate/run.ts'
+import { isNumeric } from '../values/value-type.ts'
+import type { KeyValue } from './access-path.ts'
+
+/** Stands for a value that no entry can have: the access then finds nothing, or has no bound. */
+export const noKeyValue: unique symbol = Symbol('no key value')
+
+export type KeyUse = 'equal' | 'lower' | 'upper'
+
+/** `use`: a whole number is above 2.5 where it is above 2, but equal to 2.5 never. */
+export function keyValueOf(
+  bound: Bound,
+  key: readonly BoundAttribute[],
+  use: KeyUse,
+  { compiler, text }: { readonly compiler: Compiler; readonly text: string },
+): KeyValue {
+  const evaluate = compiler.compile(bound)
+  const { type } = key.at(-1) as BoundAttribute
+  const shown = text.slice(bound.start, bound.end)
+  const element = bound.type.kind === 'collection' ? bound.type.element : bound.type
+  if (!isNumeric(type) || !isNumeric(element)) return { evaluate, text: shown }
+  const fit = type.kind === 'integer' ? (value: unknown) => toWhole(value, use) : toReal
+  return { evaluate: fitted(evaluate, fit), text: shown }
+}
+
+function fitted(evaluate: Evaluate, fit: (value: unknown) => unknown): Evaluate {
+  return (run) => {
+    const value = evaluate(run)
+    if (value === null || value === undefined) return null
+    return Array.isArray(value) ? value.map((element) => (element === null ? null : fit(element))) : fit(value)
+  }
+}
+
+function toWhole(value: unknown, use: KeyUse): unknown {
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return value
+  const number = value as number
+  if (Number.isNaN(number)) return noKeyValue
+  // Far outside of all integers there is no key for it: what is found is checked on the object anyway.
+  if (Math.abs(number) >= 2 ** 64) return noKeyValue
+  if (Number.isInteger(number)) return BigInt(number)
+  if (use === 'equal') return noKeyValue
+  return BigInt(use === 'lower' ? Math.floor(number) : Math.ceil(number))
+}
+
+function toReal(value: unknown): unknown {
+  const number = Number(value)
+  if (Number.isNaN(number)) return noKeyValue
+  return typeof value === 'bigint' && BigInt(Math.trunc(number)) !== value ? noKeyValue : number
+}

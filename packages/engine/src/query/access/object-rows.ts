@@ -1,0 +1,37 @@
+/** The objects of a source that qualify, by the access path that was chosen. */
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { Run } from '../evaluate/run.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { OperatorPlan } from '../explain/operator-plan.ts'
+import { filterOperator } from '../operators/filter.ts'
+import type { OidAccess } from './access-path.ts'
+import type { ChosenAccess } from './choose-access.ts'
+import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
+import type { ObjectsPlan } from './objects-plan.ts'
+
+/** Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. */
+export function objectRows(
+  plan: ObjectsPlan,
+  chosen: ChosenAccess,
+  run: Run,
+  context: StatementContext,
+  wanted: number | undefined,
+): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: OperatorPlan } {
+  const { access, considered } = chosen
+  const { filter, classNumbers } = plan
+  const source = access.describe(plan.className)
+  if (considered?.isDeferred !== true) source.estimated = chosen.estimated
+  if (considered !== undefined) source.candidates = considered.candidates(plan, access)
+  const filtered = filterOperator(filter, source)
+  const scan: ObjectScan = { classNumbers, filter, run, context, source, filterOperator: filtered }
+  const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
+  const operator = filtered ?? source
+  return { rows: context.measured(rows, operator), operator }
+}
+
+function objectsOf(access: OidAccess, scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  const { run, context, source } = scan
+  // Where each batch is a trip, a few entries too many cost less than one too few.
+  const batch = context.isFar ? undefined : entriesAtOnce(scan, wanted)
+  return fetchObjects(scan, access.oids(run, context, source, batch), access.mayRepeat)
+}

@@ -1,0 +1,91 @@
+/** Objects on their way from an access path: read, of the wanted classes, and filtered by the whole predicate. */
+import { SteadySet } from '../../budget/steady-map.ts'
+import type { Oid } from '../../types/oid.ts'
+import type { ClassNumber } from '../../types/type-spec.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { Run } from '../evaluate/run.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { OperatorPlan } from '../explain/operator-plan.ts'
+import { type FilterPlan, qualified } from '../operators/filter.ts'
+
+export interface ObjectScan {
+  readonly classNumbers: ReadonlySet<ClassNumber>
+  readonly filter: FilterPlan
+  readonly run: Run
+  readonly context: StatementContext
+  /** The access path, and the filter if there is one. */
+  readonly source: OperatorPlan
+  readonly filterOperator: OperatorPlan | undefined
+}
+
+/** The objects of OIDs that an access path gives; `mayRepeat`: some of them may come again. */
+export async function* fetchObjects(
+  scan: ObjectScan,
+  batches: AsyncIterable<Oid[]>,
+  mayRepeat: boolean,
+): AsyncGenerator<ObjectView[]> {
+  const { context } = scan
+  const seen = mayRepeat ? new SteadySet<Oid>() : undefined
+  for await (const batch of batches) {
+    const oids = seen === undefined ? batch : batch.filter((oid) => !seen.has(oid))
+    if (seen !== undefined) {
+      context.hold(0, oids.length * 64)
+      for (const oid of oids) seen.add(oid)
+    }
+    yield* loadInParts(scan, [...new Set(oids)])
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+}
+
+/** Large objects few at a time. */
+export async function* loadInParts(scan: ObjectScan, oids: readonly Oid[]): AsyncGenerator<ObjectView[]> {
+  let isFirst = true
+  for (const part of scan.context.reader.parts(oids)) {
+    const pause = isFirst ? undefined : scan.context.yieldIfDue()
+    if (pause !== undefined) await pause
+    isFirst = false
+    const rows = await loadAndFilter(scan, part)
+    if (rows.length > 0) yield rows
+  }
+}
+
+async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<ObjectView[]> {
+  const { classNumbers, filter, run, context, source } = scan
+  const loaded = await context.reader.load(oids)
+  source.returned += oids.length
+  const views = loaded.filter((view): view is ObjectView => {
+    return view?.format !== undefined && classNumbers.has(view.format.cls.number)
+  })
+  const { ofRecord, slot } = filter
+  const decided = ofRecord === undefined ? views : qualified(views, ofRecord, slot, run, context)
+  return filterRest(scan, decided instanceof Promise ? await decided : decided, views.length)
+}
+
+/** What the record alone does not decide. `examined`: how many there were before it was looked at. */
+export async function filterRest(
+  { filter, run, context, filterOperator }: ObjectScan,
+  views: readonly ObjectView[],
+  examined: number,
+): Promise<ObjectView[]> {
+  const { rest, slot } = filter
+  let rows = views as ObjectView[]
+  if (rest !== undefined && views.length > 0) {
+    const left = qualified(views, rest, slot, run, context)
+    rows = left instanceof Promise ? await left : left
+  }
+  if (filterOperator !== undefined) {
+    filterOperator.examined += examined
+    filterOperator.returned += rows.length
+  }
+  return rows
+}
+
+const batchDefault = 256
+/** Where some entries will not qualify, it is not known how many it takes. */
+const filteredBatchMin = 32
+
+/** Of an index, for so many rows. */
+export function entriesAtOnce({ filterOperator }: ObjectScan, wanted: number | undefined): number {
+  return Math.min(batchDefault, Math.max(filterOperator === undefined ? 1 : filteredBatchMin, wanted ?? batchDefault))
+}

@@ -1,0 +1,43 @@
+/** The objects of a source that qualify: every access path that could find them, and the filter that all of them pass. */
+import type { ClassNumber } from '../../types/type-spec.ts'
+import type { BoundClauses, BoundSource } from '../bind/bound.ts'
+import { type FilterPlan, planFilter } from '../operators/filter.ts'
+import type { Planning } from '../operators/planning.ts'
+import { accessesFor } from './access-kinds.ts'
+import { constantKey, type OidAccess } from './access-path.ts'
+import { conditionsOf } from './conditions.ts'
+import { ExtentScan } from './extent-scan.ts'
+import { OidLookup } from './oid-lookup.ts'
+import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
+
+export interface ObjectsPlan {
+  /** As plans name it. */
+  readonly className: string
+  readonly classNumbers: ReadonlySet<ClassNumber>
+  /** Where the source is references: no other access is possible. */
+  readonly references: OidLookup | undefined
+  readonly accesses: readonly OidAccess[]
+  readonly ordered: OrderedIndexScan | undefined
+  readonly extent: ExtentScan
+  readonly filter: FilterPlan
+}
+
+/** `slot`: of the objects. */
+export function planObjects(source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning): ObjectsPlan {
+  const { where, orderBy, groupBy } = clauses
+  const { cls } = source
+  const isClass = source.kind === 'class'
+  const classes = isClass ? source.classes : [cls, ...cls.subclasses]
+  const classNumbers = new Set(classes.map(({ number }) => number))
+  const conditions = conditionsOf(where, slot)
+  const isOrdered = isClass && groupBy === undefined
+  return {
+    className: cls.name,
+    classNumbers,
+    references: isClass ? undefined : new OidLookup(constantKey(source.references, planning)),
+    accesses: isClass ? accessesFor(cls, conditions, planning) : [],
+    ordered: isOrdered ? planOrderedIndexScan(cls, slot, orderBy, conditions, planning) : undefined,
+    extent: new ExtentScan(classes, classNumbers),
+    filter: planFilter(where, slot, planning),
+  }
+}

@@ -1,0 +1,45 @@
+/** OIDs that are known before the rows: `$$ID = …`, `$$ID IN …`, or a source of references. */
+import { noOid, type Oid } from '../../types/oid.ts'
+import type { Run } from '../evaluate/run.ts'
+import { constantOf } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
+import { ownConditions } from './conditions.ts'
+
+export const planOidLookups: PlanAccess = ({ conditions, planning }) => {
+  return ownConditions(conditions).flatMap((condition) => {
+    if (condition.path.key.length > 0) return []
+    if (condition.kind === 'equal') return [new OidLookup(constantKey(condition.value, planning))]
+    return condition.kind === 'anyOf' ? [new OidLookup(constantKey(condition.values, planning))] : []
+  })
+}
+
+export class OidLookup implements OidAccess {
+  readonly rank = 100
+  readonly isAtMostOne = false
+  readonly mayRepeat = false
+  /** One, or a collection of them. */
+  private readonly references: KeyValue
+
+  constructor(references: KeyValue) {
+    this.references = references
+  }
+
+  describe(className: string): OperatorPlan {
+    return operatorPlan('oidLookup', { class: className, oids: this.references.text })
+  }
+
+  async estimate(run: Run, context: StatementContext): Promise<number> {
+    const value = await constantOf(this.references.evaluate, run, context)
+    return Array.isArray(value) ? value.length : 1
+  }
+
+  async *oids(run: Run, context: StatementContext, plan: OperatorPlan): AsyncGenerator<Oid[]> {
+    const value = await constantOf(this.references.evaluate, run, context)
+    const oids = (Array.isArray(value) ? value : [value]).filter((oid): oid is Oid => oid !== null && oid !== noOid)
+    const unique = [...new Set(oids)]
+    plan.examined += unique.length
+    if (unique.length > 0) yield unique
+  }
+}

@@ -1,0 +1,84 @@
+/** What SET, ADD, CLEAR and REMOVE mean for one row: worked out for all rows before any object is changed. */
+import type { Oid } from '../../types/oid.ts'
+import type { Run } from '../evaluate/run.ts'
+import { isNothing } from '../values/compare.ts'
+import type { ActionPlan, ElementsPlan } from './plan-change.ts'
+
+/** What was worked out for one row and one action, before any object was changed. */
+export interface ActionValues {
+  /** The objects whose attribute is meant. */
+  readonly owners: readonly Oid[]
+  readonly values: readonly unknown[]
+  readonly pairs: readonly { readonly key: unknown; readonly value: unknown }[]
+  readonly elements: ElementChoice | undefined
+}
+
+/** Which elements are meant, worked out for one row. */
+export type ElementChoice =
+  | { readonly kind: 'index'; readonly index: number }
+  /** `isHeld`: the map has the key. */
+  | { readonly kind: 'key'; readonly key: unknown; readonly isHeld: boolean }
+  | { readonly kind: 'slice'; readonly from: number | undefined; readonly to: number | undefined }
+  | { readonly kind: 'positions'; readonly positions: readonly number[] }
+  /** The index or key is null: there is no such element. */
+  | { readonly kind: 'none' }
+
+export function workOut(action: ActionPlan, run: Run, self: Oid): ActionValues {
+  const { owners, elements } = action.target
+  const held = owners?.(run)
+  const found = owners === undefined ? [self] : Array.isArray(held) ? held : [held]
+  return {
+    owners: [...new Set(found.filter((oid) => !isNothing(oid)))] as Oid[],
+    values: valuesOf(action, run),
+    pairs:
+      action.kind === 'add'
+        ? action.pairs.map(({ key, value }) => ({ key: key.evaluate(run), value: value.evaluate(run) }))
+        : [],
+    elements:
+      action.kind === 'removeAt'
+        ? indexChoice(action.index(run))
+        : elements === undefined
+          ? undefined
+          : choose(elements, run, action.kind === 'clear'),
+  }
+}
+
+function valuesOf(action: ActionPlan, run: Run): unknown[] {
+  switch (action.kind) {
+    case 'set':
+      return [action.value.evaluate(run) ?? null]
+    case 'add':
+    case 'remove':
+      return action.elements.map(({ evaluate }) => evaluate(run) ?? null)
+    default:
+      return []
+  }
+}
+
+function indexChoice(index: unknown): ElementChoice {
+  return index === null || index === undefined ? { kind: 'none' } : { kind: 'index', index: Number(index) }
+}
+
+/** `isHeldAsked`: whether a map has the key matters. */
+function choose(elements: ElementsPlan, run: Run, isHeldAsked: boolean): ElementChoice {
+  switch (elements.kind) {
+    case 'index':
+      return indexChoice(elements.index(run))
+    case 'key': {
+      const key = elements.key(run)
+      if (key === null || key === undefined) return { kind: 'none' }
+      return { kind: 'key', key, isHeld: isHeldAsked && (elements.held(run) ?? null) !== null }
+    }
+    case 'slice': {
+      const [from, to] = [elements.from?.(run), elements.to?.(run)]
+      if (from === null || to === null) return { kind: 'none' }
+      return {
+        kind: 'slice',
+        from: from === undefined ? undefined : Number(from),
+        to: to === undefined ? undefined : Number(to),
+      }
+    }
+    case 'positions':
+      return { kind: 'positions', positions: elements.positions(run) as readonly number[] }
+  }
+}

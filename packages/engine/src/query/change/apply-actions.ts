@@ -1,0 +1,224 @@
+/** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as PUT /v1/object. */
+import { applyChanges } from '../../objects/apply-changes.ts'
+import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
+import { changeAt, formatAt } from '../../records/attribute-path.ts'
+import type { AttributeFormat } from '../../records/class-format.ts'
+import type { Catalog } from '../../schema/catalog.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
+import { noOid } from '../../types/oid.ts'
+import type { UnitOfWork } from '../../write/unit-of-work.ts'
+import type { ObjectState } from '../../write/working-set.ts'
+import { placed } from '../language/query-error.ts'
+import { isMany, type ValueType } from '../values/value-type.ts'
+import type { ActionValues } from './action-values.ts'
+import {
+  acceptedElements,
+  acceptedValue,
+  type Changing,
+  errorOfAttribute,
+  holdsNewObject,
+  valueChange,
+  withoutNewObjects,
+} from './change-values.ts'
+import {
+  changeEdited,
+  changeWithin,
+  clearElements,
+  fieldsWithin,
+  type Given,
+  removeElement,
+  setElements,
+} from './changed-elements.ts'
+import { ElementEdits, pathOf } from './element-edits.ts'
+import type { ActionPlan, TargetPlan } from './plan-change.ts'
+
+/** `worked`: what was worked out for each action. */
+export async function applyActions(
+  changing: Changing,
+  actions: readonly ActionPlan[],
+  worked: readonly ActionValues[],
+): Promise<void> {
+  const edits = new ElementEdits(changing)
+  for (const [i, action] of actions.entries()) {
+    const { target } = action
+    try {
+      await applyAction(changing, edits, action, worked[i] as ActionValues)
+    } catch (error) {
+      throw placed(changing.text, target.span, errorOfAttribute(error, target.attribute.cls.name, pathOf(target)))
+    }
+  }
+  await edits.apply()
+}
+
+async function applyAction(
+  changing: Changing,
+  edits: ElementEdits,
+  action: ActionPlan,
+  values: ActionValues,
+): Promise<void> {
+  const { unit } = changing
+  await unit.objects.loadAll(values.owners)
+  const given = once(() => givenBy(changing, action, values))
+  for (const oid of values.owners) {
+    const state = unit.objects.known(oid)
+    if (state === undefined) {
+      unit.requireNoObject(oid)
+      continue
+    }
+    const found = changeFor(edits, action, values, given, state, changing)
+    const change = found instanceof Promise ? await found : found
+    if (change !== undefined) {
+      await applyChanges(unit, state, [changeAt(state.format, pathOf(action.target), change)])
+    }
+  }
+}
+
+function once(make: Given): Given {
+  let made: { readonly value: Awaitable<unknown> } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+/** What is done to the attribute; undefined where there is nothing to change, or elements only. */
+function changeFor(
+  edits: ElementEdits,
+  action: ActionPlan,
+  { elements: choice }: ActionValues,
+  given: Given,
+  state: ObjectState,
+  { unit }: Changing,
+): Awaitable<ValueChange | undefined> {
+  const { target } = action
+  switch (action.kind) {
+    case 'set':
+      if (choice === undefined) return given() as Awaitable<ValueChange>
+      return setElements(edits, action, choice, given, state, unit)
+    case 'clear':
+      if (choice !== undefined) return clearElements(edits, target, choice, state, unit)
+      return { kind: 'set', value: formatAt(state.format, pathOf(target)).codec.defaultValue }
+    case 'add':
+    case 'remove': {
+      if (choice !== undefined) return changeWithin(edits, action, choice, given, state, unit)
+      if (action.isOfEdited) return changeEdited(edits, action, given, state)
+      return mapAwaitable(given(), (made) => collectionChange(action, made))
+    }
+    case 'removeAt':
+      return removeElement(edits, target, choice, state)
+  }
+}
+
+function collectionChange(
+  { kind, target }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+  given: unknown,
+): ValueChange {
+  if (target.type.kind !== 'map') return { kind, elements: given as readonly unknown[] }
+  return kind === 'add'
+    ? { kind: 'putPairs', pairs: given as readonly MapPair[] }
+    : { kind: 'removeKeys', keys: given as readonly unknown[] }
+}
+
+/** What an action gives, as the attribute keeps it. New objects are created here; without any it is there at once. Throws ValueError. */
+function givenBy(changing: Changing, action: ActionPlan, worked: ActionValues): Awaitable<unknown> {
+  const { values, pairs } = worked
+  if (!holdsNewObject(values) && !holdsNewObject(pairs)) return givenValue(changing, action, worked)
+  const made = async (): Promise<ActionValues> => ({
+    ...worked,
+    values: (await withoutNewObjects(changing, values)) as readonly unknown[],
+    pairs: (await withoutNewObjects(changing, pairs)) as readonly MapPair[],
+  })
+  return made().then((plain) => givenValue(changing, action, plain))
+}
+
+/** The change of a whole attribute, the value for elements, elements, pairs or keys. Throws ValueError. */
+function givenValue({ unit }: Changing, action: ActionPlan, worked: ActionValues): unknown {
+  const { target } = action
+  const { catalog } = unit
+  const format = targetFormat(unit, target)
+  switch (action.kind) {
+    case 'set': {
+      const { type } = action.value
+      const [value] = worked.values
+      if (action.isSpread) return editedElements(format, type, value, catalog)
+      if (target.elements === undefined) return valueChange(format, type, value, catalog)
+      if (target.within.length > 0) return acceptedValue(format.codec, type, value, catalog)
+      // The value of a key is checked together with its key.
+      return target.elements.kind === 'key' ? value : editedElements(format, listOf(type), [value], catalog)[0]
+    }
+    case 'add':
+      if (target.type.kind === 'map') return givenPairs(action, format, worked, catalog)
+      return givenElements(action, format, worked, catalog)
+    case 'remove':
+      if (target.type.kind === 'map') return givenKeys(action, format, worked)
+      return givenElements(action, format, worked, catalog)
+    default:
+      return undefined
+  }
+}
+
+function listOf(element: ValueType): ValueType {
+  return { kind: 'collection', form: 'list', element }
+}
+
+/** Of the attribute that is meant, within chosen elements or not, or of the collection that has them. */
+function targetFormat({ objects: { formats } }: UnitOfWork, target: TargetPlan): AttributeFormat {
+  const within = fieldsWithin(target, formats).at(-1)
+  return within ?? formatAt(formats.byNumber(target.attribute.cls.number), pathOf(target))
+}
+
+/** Where elements are chosen, a set may be given the reference to nothing: it removes the element. */
+function editedElements(
+  { codec, attribute }: AttributeFormat,
+  type: ValueType,
+  value: unknown,
+  catalog: Catalog,
+): readonly unknown[] {
+  if (attribute.spec.logicalType !== 'set') return acceptedElements(codec, type, value, catalog)
+  const elements = (isMany(type) ? (value ?? []) : [value]) as readonly unknown[]
+  return elements.map((element) => element ?? noOid)
+}
+
+function givenElements(
+  { elements: plans, isOfEdited }: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+  format: AttributeFormat,
+  { values }: ActionValues,
+  catalog: Catalog,
+): unknown[] {
+  const elements: unknown[] = []
+  for (const [i, { type }] of plans.entries()) {
+    const accepted = isOfEdited
+      ? editedElements(format, type, values[i], catalog)
+      : acceptedElements(format.codec, type, values[i], catalog)
+    for (const element of accepted) elements.push(element)
+  }
+  return elements
+}
+
+function givenPairs(
+  action: Extract<ActionPlan, { kind: 'add' }>,
+  { codec }: AttributeFormat,
+  { values, pairs: given }: ActionValues,
+  catalog: Catalog,
+): readonly unknown[] {
+  const pairs: MapPair[] = [...given]
+  for (const [i, { type }] of action.elements.entries()) {
+    for (const pair of acceptedValue(codec, type, values[i], catalog) as readonly MapPair[]) pairs.push(pair)
+  }
+  return codec.accept(pairs) as readonly unknown[]
+}
+
+/** By way of pairs without a value: a map's codec knows its keys. */
+function givenKeys(
+  { elements }: Extract<ActionPlan, { kind: 'remove' }>,
+  { codec }: AttributeFormat,
+  { values }: ActionValues,
+): readonly unknown[] {
+  const keys: unknown[] = []
+  for (const [i, { type }] of elements.entries()) {
+    const given = type.kind === 'collection' ? ((values[i] ?? []) as readonly unknown[]) : [values[i]]
+    for (const key of given) keys.push(key)
+  }
+  return (codec.accept(keys.map((key) => ({ key, value: null }))) as readonly MapPair[]).map(({ key }) => key)
+}

@@ -1,0 +1,163 @@
+/** Elements of a collection that are set, cleared, added or removed. */
+import { AshlarError, assert } from '../../errors.ts'
+import { applyChange } from '../../records/apply-change.ts'
+import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
+import { formatAt } from '../../records/attribute-path.ts'
+import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
+import type { Awaitable } from '../../store/store.ts'
+import { noOid } from '../../types/oid.ts'
+import type { UnitOfWork } from '../../write/unit-of-work.ts'
+import type { ObjectState } from '../../write/working-set.ts'
+import { scalarCodec } from '../values/value-json.ts'
+import { isMany, isReference, isScalar } from '../values/value-type.ts'
+import type { ElementChoice } from './action-values.ts'
+import { type EditedCollection, type ElementEdits, isPaired, pathOf } from './element-edits.ts'
+import type { ActionPlan, TargetPlan } from './plan-change.ts'
+
+/** The value that is given: made once for all objects and elements that get it, and only where there is one. */
+export type Given = () => Awaitable<unknown>
+
+/** Returns the change of the whole attribute, where that is all there is to do. */
+export async function setElements(
+  edits: ElementEdits,
+  action: Extract<ActionPlan, { kind: 'set' }>,
+  choice: ElementChoice,
+  given: Given,
+  state: ObjectState,
+  { objects: { formats } }: UnitOfWork,
+): Promise<ValueChange | undefined> {
+  const { target, isSpread } = action
+  if (choice.kind === 'none') return undefined
+  if (choice.kind === 'key') return keyChange(formatAt(state.format, pathOf(target)), choice.key, await given())
+  const collection = await collectionOf(edits, target, state)
+  if (isSpread) {
+    assert(choice.kind === 'slice', 'a range is replaced')
+    collection.replace(choice, (await given()) as readonly unknown[])
+    return undefined
+  }
+  const places = collection.places(choice)
+  if (places.length === 0) return undefined
+  const value = await given()
+  collection.change(places, (element) => withField(element, fieldsWithin(target, formats), () => value))
+  return undefined
+}
+
+/** To the default of the elements' type; elements that a bidirectional link has are removed. */
+export async function clearElements(
+  edits: ElementEdits,
+  target: TargetPlan,
+  choice: ElementChoice,
+  state: ObjectState,
+  { objects: { formats } }: UnitOfWork,
+): Promise<ValueChange | undefined> {
+  if (choice.kind === 'none') return undefined
+  const format = formatAt(state.format, pathOf(target))
+  if (choice.kind === 'key') return choice.isHeld ? keyChange(format, choice.key, noOid) : undefined
+  const collection = await collectionOf(edits, target, state)
+  const places = collection.places(choice)
+  if (target.within.length === 0 && isPaired(target)) collection.remove(places)
+  else {
+    const fields = fieldsWithin(target, formats)
+    const last = fields.at(-1)
+    const cleared = last === undefined ? clearedElement(target, format, formats) : last.codec.defaultValue
+    collection.change(places, (element) => withField(element, fields, () => cleared))
+  }
+  return undefined
+}
+
+/** ADD to and REMOVE from a list or set that an element has. */
+export async function changeWithin(
+  edits: ElementEdits,
+  action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+  choice: ElementChoice,
+  given: Given,
+  state: ObjectState,
+  { objects: { formats } }: UnitOfWork,
+): Promise<undefined> {
+  const { target, kind } = action
+  if (choice.kind !== 'index') return undefined
+  const collection = await collectionOf(edits, target, state)
+  const places = collection.places(choice)
+  if (places.length === 0) {
+    throw new AshlarError(
+      'QueryError',
+      `${target.text}: there is no element ${choice.index} among ${collection.length}.`,
+    )
+  }
+  const elements = (await given()) as readonly unknown[]
+  const fields = fieldsWithin(target, formats)
+  const last = fields.at(-1)
+  assert(last !== undefined, 'the collection is an attribute of the element')
+  collection.change(places, (element) =>
+    withField(element, fields, (held) => applyChange(last, held, { kind, elements })),
+  )
+}
+
+/** REMOVE list[i] FROM list. */
+export async function removeElement(
+  edits: ElementEdits,
+  target: TargetPlan,
+  choice: ElementChoice | undefined,
+  state: ObjectState,
+): Promise<undefined> {
+  if (choice?.kind !== 'index') return undefined
+  const collection = await collectionOf(edits, target, state)
+  collection.remove(collection.places(choice))
+}
+
+/** ADD to and REMOVE from a collection of which other actions of the statement choose elements. */
+export async function changeEdited(
+  edits: ElementEdits,
+  action: Extract<ActionPlan, { kind: 'add' | 'remove' }>,
+  given: Given,
+  state: ObjectState,
+): Promise<undefined> {
+  const { target, kind } = action
+  const collection = await collectionOf(edits, target, state)
+  const elements = (await given()) as readonly unknown[]
+  if (kind === 'remove') collection.removeEqual(elements)
+  else collection.add(elements)
+}
+
+async function collectionOf(edits: ElementEdits, target: TargetPlan, state: ObjectState): Promise<EditedCollection> {
+  const collection = await edits.of(target, state)
+  collection.target = target
+  return collection
+}
+
+/** The attributes from an element down to the one that is meant; none where it is the element. */
+export function fieldsWithin({ within }: TargetPlan, formats: FormatsByNumber): readonly AttributeFormat[] {
+  return within.map(({ cls, number }) => formats.byNumber(cls.number).attribute(number))
+}
+
+interface FormatsByNumber {
+  byNumber(number: ClassFormat['cls']['number']): ClassFormat
+}
+
+function withField(
+  value: unknown,
+  [field, ...rest]: readonly AttributeFormat[],
+  change: (held: unknown) => unknown,
+): unknown {
+  if (field === undefined) return change(value)
+  const values = value as readonly unknown[]
+  return values.with(field.index, withField(values[field.index], rest, change))
+}
+
+/** Throws ValueError. */
+function keyChange({ codec }: AttributeFormat, key: unknown, value: unknown): ValueChange {
+  return { kind: 'putPairs', pairs: codec.accept([{ key, value }]) as readonly MapPair[] }
+}
+
+function clearedElement(
+  { attribute, inner }: TargetPlan,
+  { codec }: AttributeFormat,
+  formats: FormatsByNumber,
+): unknown {
+  const { type } = inner.at(-1) ?? attribute
+  const element = isMany(type) ? type.element : type
+  if (isReference(element)) return noOid
+  if (element.kind === 'embedded') return formats.byNumber(element.cls.number).defaultValues().values
+  assert(isScalar(element), 'elements are scalars, references or embedded objects')
+  return (codec.accept([scalarCodec(element).defaultValue]) as readonly unknown[])[0]
+}

@@ -1,0 +1,191 @@
+/**
+ * What one updated object's actions do to elements: each collection is read once, every action chooses among the elements that it had
+ * before the statement, and what becomes of it is given to its object once, when all actions are done.
+ */
+import { assert, unreachable } from '../../errors.ts'
+import { readAndRequireLinks } from '../../links/attribute-links.ts'
+import { applyChanges } from '../../objects/apply-changes.ts'
+import { withoutElements } from '../../records/apply-change.ts'
+import { changeAt, formatAt } from '../../records/attribute-path.ts'
+import type { AttributeFormat } from '../../records/class-format.ts'
+import { noOid } from '../../types/oid.ts'
+import type { ObjectState } from '../../write/working-set.ts'
+import { atPlace } from '../language/query-error.ts'
+import type { ElementChoice } from './action-values.ts'
+import { type Changing, ofAttribute } from './change-values.ts'
+import { collectionKey, type TargetPlan } from './plan-change.ts'
+
+export class ElementEdits {
+  private readonly changing: Changing
+  private readonly collections = new Map<string, EditedCollection>()
+
+  constructor(changing: Changing) {
+    this.changing = changing
+  }
+
+  /** The collection that the target is, or chooses elements of; read where no action has asked for it yet. */
+  async of(target: TargetPlan, state: ObjectState): Promise<EditedCollection> {
+    const key = keyOf(target, state)
+    let collection = this.collections.get(key)
+    if (collection === undefined) {
+      collection = new EditedCollection(target, state, await presentElements(this.changing, target, state))
+      this.collections.set(key, collection)
+    }
+    return collection
+  }
+
+  /** Throws what PUT /v1/object does. */
+  async apply(): Promise<void> {
+    const { unit, text } = this.changing
+    for (const collection of this.collections.values()) {
+      const { target, state } = collection
+      if (!collection.isChanged) continue
+      const path = pathOf(target)
+      await atPlace(
+        text,
+        () => target.span,
+        () =>
+          ofAttribute(state.format.cls.name, path, () => {
+            const value = collection.elements()
+            return applyChanges(unit, state, [changeAt(state.format, path, { kind: 'set', value })])
+          }),
+      )
+    }
+  }
+}
+
+function keyOf(target: TargetPlan, { oid }: ObjectState): string {
+  return `${oid},${collectionKey(target)}`
+}
+
+/** The attributes that lead to the collection, or to the attribute that is meant. */
+export function pathOf({ attribute, inner }: TargetPlan): readonly TargetPlan['attribute'][] {
+  return [attribute, ...inner]
+}
+
+/** Elements are as the codec of the collection keeps them. */
+export class EditedCollection {
+  /** That of the last action, for errors. */
+  target: TargetPlan
+  readonly state: ObjectState
+  isChanged = false
+  private readonly format: AttributeFormat
+  /** The elements that it had, as they have become. */
+  private readonly held: unknown[]
+  private readonly removed = new Set<number>()
+  /** New elements, by the place before which they stand. */
+  private readonly inserted = new Map<number, readonly unknown[]>()
+  private appended: readonly unknown[] = []
+
+  constructor(target: TargetPlan, state: ObjectState, held: unknown[]) {
+    this.target = target
+    this.state = state
+    this.held = held
+    this.format = formatAt(state.format, pathOf(target))
+  }
+
+  get length(): number {
+    return this.held.length
+  }
+
+  /** The chosen places, none where there is no such element. */
+  places(choice: ElementChoice): readonly number[] {
+    switch (choice.kind) {
+      case 'index': {
+        const place = choice.index < 0 ? this.length + choice.index : choice.index
+        return place >= 0 && place < this.length ? [place] : []
+      }
+      case 'slice': {
+        const { from, to } = this.range(choice)
+        return Array.from({ length: to - from }, (_, i) => from + i)
+      }
+      case 'positions':
+        return choice.positions.filter((place) => place < this.length)
+      case 'none':
+        return []
+      case 'key':
+        unreachable('elements are chosen by place')
+    }
+  }
+
+  change(places: readonly number[], change: (element: unknown) => unknown): void {
+    for (const place of places) {
+      this.held[place] = change(this.held[place])
+      this.isChanged = true
+    }
+  }
+
+  /** `[i:j]` becomes these elements. */
+  replace(choice: Extract<ElementChoice, { kind: 'slice' }>, elements: readonly unknown[]): void {
+    const { from, to } = this.range(choice)
+    for (let place = from; place < to; place++) this.removed.add(place)
+    this.inserted.set(from, [...(this.inserted.get(from) ?? []), ...elements])
+    this.isChanged ||= to > from || elements.length > 0
+  }
+
+  remove(places: readonly number[]): void {
+    for (const place of places) {
+      this.removed.add(place)
+      this.isChanged = true
+    }
+  }
+
+  add(elements: readonly unknown[]): void {
+    this.appended = [...this.appended, ...elements]
+    this.isChanged = true
+  }
+
+  /** Every element that is equal to one of these. */
+  removeEqual(elements: readonly unknown[]): void {
+    const { codec } = this.format
+    const kept = new Set(withoutElements(codec, this.held, elements))
+    for (const [place, element] of this.held.entries()) if (!kept.has(element)) this.removed.add(place)
+    for (const [place, inserted] of this.inserted) this.inserted.set(place, withoutElements(codec, inserted, elements))
+    this.appended = withoutElements(codec, this.appended, elements)
+    this.isChanged = true
+  }
+
+  /** What the collection has become. A paired list and a set have no element that refers to nothing. Throws ValueError. */
+  elements(): readonly unknown[] {
+    const elements: unknown[] = []
+    for (let place = 0; place <= this.length; place++) {
+      for (const element of this.inserted.get(place) ?? []) elements.push(element)
+      if (place < this.length && !this.removed.has(place)) elements.push(this.held[place])
+    }
+    for (const element of this.appended) elements.push(element)
+    const isSet = this.format.attribute.spec.logicalType === 'set'
+    if (!isPaired(this.target) && !isSet) return elements
+    const objects = elements.filter((element) => element !== noOid)
+    return isSet ? (this.format.codec.accept(objects) as readonly unknown[]) : objects
+  }
+
+  private range({ from = 0, to = this.length }: Extract<ElementChoice, { kind: 'slice' }>): {
+    from: number
+    to: number
+  } {
+    const inside = (index: number): number => {
+      return Math.max(0, Math.min(this.length, index < 0 ? this.length + index : index))
+    }
+    return { from: inside(from), to: Math.max(inside(from), inside(to)) }
+  }
+}
+
+/** True where each element has the collection's object as its partner. */
+export function isPaired({ attribute, inner }: TargetPlan): boolean {
+  const { spec } = attribute
+  if (inner.length > 0 || (spec.logicalType !== 'list' && spec.logicalType !== 'set')) return false
+  return spec.element.logicalType === 'reference' && spec.element.inverseAttribute !== null
+}
+
+/** The elements that the collection has now. */
+async function presentElements({ unit }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
+  const format = state.format.attribute(target.attribute.number)
+  if (format.linkStorage !== undefined) {
+    unit.requireUnchanged(state)
+    return (await readAndRequireLinks(unit.transaction, state.oid, format)).map(({ target: element }) => element)
+  }
+  let held: unknown = state.values[format.index]
+  for (const { index } of target.inner) held = (held as readonly unknown[])[index]
+  assert(Array.isArray(held), 'elements are of a list or set')
+  return [...held]
+}

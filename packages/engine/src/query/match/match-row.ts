@@ -1,0 +1,32 @@
+/** The rows of MATCH: what is known of one match so far, and how expressions see it. */
+import type { Oid } from '../../types/oid.ts'
+import { ObjectView } from '../evaluate/object-view.ts'
+import type { RowKind } from '../execute/row.ts'
+import type { Edge } from '../values/edge.ts'
+
+/** The slots of one match, and for each pattern its vertices so far and the edges of each of its edge patterns. */
+export interface MatchRow {
+  readonly slots: readonly unknown[]
+  readonly visited: readonly (readonly Oid[])[]
+  readonly edges: readonly (readonly (readonly Edge[] | undefined)[])[]
+}
+
+const slotBytes = 100
+/** Objects whose records are in the size of a row already: many rows may share them. */
+const counted = new WeakSet<ObjectView>()
+
+export const matchRowKind: RowKind<MatchRow> = {
+  enter(run, row) {
+    const slots = row?.slots
+    for (let i = 0; i < run.slots.length; i++) run.slots[i] = slots?.[i]
+  },
+  bytesOf({ slots }) {
+    let bytes = slots.length * slotBytes
+    for (const held of slots) {
+      if (!(held instanceof ObjectView) || counted.has(held)) continue
+      counted.add(held)
+      bytes += held.record.length
+    }
+    return bytes
+  },
+}

@@ -1,0 +1,250 @@
+/** The edges at a vertex: what an object refers to, and what refers to it. */
+
+import { SteadyMap } from '../../budget/steady-map.ts'
+import { indexKeyFormat } from '../../indexes/index-key.ts'
+import { readIndexOids } from '../../indexes/lookup.ts'
+import type { MapPair } from '../../records/attribute-change.ts'
+import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
+import { containerExtent } from '../../records/object-key.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import { noOid, type Oid } from '../../types/oid.ts'
+import type { AttributeNumber, ClassNumber } from '../../types/type-spec.ts'
+import { isSamePath } from '../access/conditions.ts'
+import { referringRange } from '../access/reverse-navigation.ts'
+import type { BoundAttribute } from '../bind/bound.ts'
+import { type EdgeObjects, endsAtEdgeObject, headClass, type ReferenceAttribute } from '../bind/reference-attributes.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { Edge } from '../values/edge.ts'
+import { typeOfSpec } from '../values/value-type.ts'
+
+export interface Step {
+  readonly edge: Edge
+  readonly far: Oid
+  /** Of edges that end at their edge object where a walk ends, and lead through it elsewhere; undefined = both. */
+  readonly place: 'inner' | 'last' | undefined
+}
+
+/** The classes that the pattern asks for, as written, at the vertices where a walk is begun and ended. */
+export interface Labels {
+  readonly begin: SchemaClass | null
+  readonly end: SchemaClass | null
+}
+
+/** Which edge of a walk is looked for. */
+export interface StepPlace {
+  readonly isFirst: boolean
+  readonly mayBeLast: boolean
+  readonly mustBeLast: boolean
+}
+
+interface Outgoing {
+  readonly format: AttributeFormat
+  readonly reference: ReferenceAttribute
+}
+
+/** So many edge objects are read in one trip. */
+const objectsAtOnce = 256
+
+type EdgeObjectView = ObjectView & { readonly format: ClassFormat }
+type EdgeData = Required<Pick<Edge, 'edgeData' | 'edgeDataClass'>>
+
+function edgeDataOf({ oid, format }: EdgeObjectView): EdgeData {
+  return { edgeData: oid, edgeDataClass: format.cls.name }
+}
+
+/** Finds the edges of one edge pattern; what it works out about classes and scans is kept for the statement. */
+export class Neighbours {
+  /** How edges are followed back, for EXPLAIN. */
+  readonly ways = new Set<string>()
+  private readonly context: StatementContext
+  private readonly attributes: readonly ReferenceAttribute[]
+  /** Classes that the far vertex may have where one edge leads there; undefined = any. */
+  private readonly farClass: SchemaClass | undefined
+  private readonly labels: Labels
+  private readonly forwardOf = new Map<ClassNumber, readonly Outgoing[]>()
+  private readonly backwardOf = new Map<string, readonly ReferenceAttribute[]>()
+  private readonly scanned = new Map<AttributeNumber, SteadyMap<Oid, Oid[]>>()
+
+  constructor(
+    context: StatementContext,
+    attributes: readonly ReferenceAttribute[],
+    labels: Labels,
+    farClass: SchemaClass | undefined,
+  ) {
+    this.labels = labels
+    this.context = context
+    this.attributes = attributes
+    this.farClass = farClass
+  }
+
+  async forward(view: ObjectView, { mayBeLast, mustBeLast }: StepPlace): Promise<Step[]> {
+    const cls = view.format?.cls
+    if (cls === undefined) return []
+    const steps: Step[] = []
+    for (const { format, reference } of this.outgoing(view, cls)) {
+      const { outputName, number } = format.attribute
+      const from = { from: view.oid, fromClass: cls.name, attribute: outputName, attributeNumber: number }
+      const isSplit = endsAtEdgeObject(reference, this.labels.end)
+      const targets = await this.targets(view, format)
+      if (reference.edge === undefined || (isSplit && mayBeLast)) {
+        const place = isSplit ? 'last' : undefined
+        for (const far of targets) steps.push({ far, place, edge: { ...from, to: far, toClass: '' } })
+      }
+      if (reference.edge === undefined || (isSplit && mustBeLast)) continue
+      for await (const object of this.edgeObjects(targets, reference.edge)) {
+        const { leading } = reference.edge
+        const far = object.value(object.format.attribute(leading.attribute.number).index) as Oid | null
+        if (far === null || far === noOid) continue
+        const edge = { ...from, to: far, toClass: '', ...edgeDataOf(object) }
+        steps.push({ far, place: isSplit ? 'inner' : undefined, edge })
+      }
+    }
+    return steps
+  }
+
+  async backward(view: ObjectView, { isFirst }: StepPlace): Promise<Step[]> {
+    const cls = view.format?.cls
+    if (cls === undefined) return []
+    const label = isFirst ? this.labels.begin : null
+    const steps: Step[] = []
+    for (const reference of this.incoming(cls, label)) {
+      const { name, number } = reference.attribute
+      const to = { attribute: name, attributeNumber: number, to: view.oid, toClass: cls.name }
+      const add = (far: Oid, more?: EdgeData): void => {
+        steps.push({ far, place: undefined, edge: { from: far, fromClass: '', ...to, ...more } })
+      }
+      if (reference.edge === undefined || endsAtEdgeObject(reference, label)) {
+        for (const far of await this.owners(view, reference)) add(far)
+        continue
+      }
+      const leading = await this.owners(view, reference.edge.leading)
+      for await (const object of this.edgeObjects(leading, reference.edge)) {
+        for (const far of await this.owners(object, reference)) add(far, edgeDataOf(object))
+      }
+    }
+    return steps
+  }
+
+  /** Those of the objects that there are and that are of the edge class. */
+  private async *edgeObjects(oids: readonly Oid[], { cls }: EdgeObjects): AsyncGenerator<EdgeObjectView> {
+    const { reader } = this.context
+    for (let at = 0; at < oids.length; at += objectsAtOnce) {
+      const pause = this.context.yieldIfDue()
+      if (pause !== undefined) await pause
+      const views = await evaluateRows(this.context, oids.slice(at, at + objectsAtOnce), (oid) => reader.object(oid))
+      for (const view of views) {
+        if (view.format?.cls.isOrInherits(cls.number) === true) yield view as EdgeObjectView
+      }
+    }
+  }
+
+  private outgoing(view: ObjectView, cls: SchemaClass): readonly Outgoing[] {
+    let found = this.forwardOf.get(cls.number)
+    if (found === undefined) {
+      const byNumber = new Map(this.attributes.map((reference) => [reference.attribute.number, reference]))
+      found = (view.format?.attributes ?? []).flatMap((format) => {
+        const reference = byNumber.get(format.attribute.number)
+        if (reference === undefined || !this.mayLeadTo(headClass(reference, this.labels.end))) return []
+        return [{ format, reference }]
+      })
+      this.forwardOf.set(cls.number, found)
+    }
+    return found
+  }
+
+  private mayLeadTo(cls: SchemaClass): boolean {
+    const { farClass } = this
+    return farClass === undefined || farClass.isOrInherits(cls.number) || cls.isOrInherits(farClass.number)
+  }
+
+  private incoming(cls: SchemaClass, label: SchemaClass | null): readonly ReferenceAttribute[] {
+    const key = `${cls.number} ${label?.number}`
+    let found = this.backwardOf.get(key)
+    if (found === undefined) {
+      found = this.attributes.filter((reference) => {
+        return this.mayLeadTo(reference.declaringClass) && cls.isOrInherits(headClass(reference, label).number)
+      })
+      this.backwardOf.set(key, found)
+    }
+    return found
+  }
+
+  /** What the object refers to by one attribute, each once. */
+  private async targets(view: ObjectView, attribute: AttributeFormat): Promise<readonly Oid[]> {
+    const { spec } = attribute.attribute
+    let held: unknown
+    if (attribute.linkStorage === undefined) held = view.value(attribute.index)
+    else {
+      const { reader } = this.context
+      const [links] = await evaluateRows(this.context, [view], (row) =>
+        reader.links(row, this.boundOf(view, attribute)),
+      )
+      held = links
+    }
+    if (spec.logicalType === 'reference') return held === null || held === noOid ? [] : [held as Oid]
+    const elements =
+      spec.logicalType === 'map' ? (held as readonly MapPair[]).map(({ value }) => value) : (held as readonly unknown[])
+    return [...new Set(elements as readonly Oid[])].filter((oid) => oid !== noOid)
+  }
+
+  private boundOf(view: ObjectView, { attribute, index, linkStorage }: AttributeFormat): BoundAttribute {
+    const cls = view.format?.cls as SchemaClass
+    const { number, outputName: name, spec } = attribute
+    return { cls, number, name, index, spec, linkStorage, type: typeOfSpec(spec, this.context.catalog) }
+  }
+
+  /** Who refers to the object by one attribute: over the inverse, by an index, or by a scan of all who could. */
+  private async owners(view: ObjectView, reference: ReferenceAttribute): Promise<readonly Oid[]> {
+    const { attribute, declaringClass, inverse } = reference
+    if (inverse !== null) {
+      const far = view.format?.attribute(inverse)
+      this.ways.add(`${attribute.name}: inverse ${far?.attribute.name}`)
+      return far === undefined ? [] : this.targets(view, far)
+    }
+    const index = declaringClass.indexes.find(({ keyAttributes, state }) => {
+      return (
+        state === 'ready' && isSamePath([{ number: attribute.number } as BoundAttribute], keyAttributes[0]?.path ?? [])
+      )
+    })
+    if (index !== undefined && attribute.spec.logicalType === 'reference') {
+      this.ways.add(`${attribute.name}: index ${index.name}`)
+      const format = indexKeyFormat(index, this.context.reader.formats.of(declaringClass))
+      const oids: Oid[] = []
+      for await (const batch of readIndexOids(this.context.snapshot, referringRange(format, view.oid), false))
+        oids.push(...batch)
+      return oids
+    }
+    this.ways.add(`${attribute.name}: scan of ${declaringClass.name}`)
+    return (await this.scan(reference)).get(view.oid) ?? []
+  }
+
+  /** Once a statement: everybody who refers to anybody by the attribute. */
+  private async scan({ attribute, declaringClass }: ReferenceAttribute): Promise<SteadyMap<Oid, Oid[]>> {
+    const known = this.scanned.get(attribute.number)
+    if (known !== undefined) return known
+    const { context } = this
+    const owners = new SteadyMap<Oid, Oid[]>()
+    const classes = new Set([declaringClass.number, ...declaringClass.subclasses.map(({ number }) => number)])
+    const use = (key: Uint8Array, record: Uint8Array): ObjectView => context.reader.view(undefined, key, record).copy()
+    const containers = await context.containersOf(classes)
+    const extents = containers.map(({ database, container }) => containerExtent(database, container))
+    for await (const batch of context.scanAll(extents, use)) {
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+      for (const owner of batch) {
+        const format = owner.format?.attribute(attribute.number)
+        if (format === undefined) continue
+        for (const target of await this.targets(owner, format)) {
+          const list = owners.get(target)
+          if (list === undefined) owners.set(target, [owner.oid])
+          else list.push(owner.oid)
+          context.hold(0, 32)
+        }
+      }
+    }
+    this.scanned.set(attribute.number, owners)
+    return owners
+  }
+}

@@ -1,0 +1,53 @@
+/** The operators that a statement's clauses ask for, in the order in which rows pass them. */
+import type { BoundClauses } from '../bind/bound.ts'
+import type { Run } from '../evaluate/run.ts'
+import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { OperatorPlan } from '../explain/operator-plan.ts'
+import { isCountOnly, planGroup } from './group.ts'
+import { planLimit } from './limit.ts'
+import type { Planning } from './planning.ts'
+import { type Projections, planProjections, returned } from './project.ts'
+import { planRowLimits, type RowLimits } from './row-limits.ts'
+import type { Flow, Pipeline, PlanOperator, RowOperator } from './row-operator.ts'
+import { planSort } from './sort.ts'
+
+const rowOperators: readonly PlanOperator[] = [planGroup, planSort, planLimit]
+
+/** What is done with the rows that qualify. */
+export interface ClausesPlan {
+  readonly operators: readonly RowOperator[]
+  readonly limits: RowLimits
+  readonly projections: Projections
+  /** How many aggregates there are, where nothing is asked of the rows but how many there are. */
+  readonly countsOnly: number | undefined
+}
+
+export function planClauses(clauses: BoundClauses, planning: Planning): ClausesPlan {
+  return {
+    operators: rowOperators.flatMap((plan) => plan(clauses, planning) ?? []),
+    limits: planRowLimits(clauses, planning),
+    projections: planProjections(clauses, planning),
+    countsOnly: isCountOnly(clauses) ? clauses.aggregates.length : undefined,
+  }
+}
+
+/** `isOrdered`: the rows come in the order asked for. */
+export async function runClauses<R>(
+  input: { readonly rows: RowBatches<R>; readonly operator: OperatorPlan; readonly isOrdered: boolean },
+  { operators, limits, projections }: ClausesPlan,
+  kind: RowKind<R>,
+  run: Run,
+  context: StatementContext,
+): Promise<Pipeline<R>> {
+  const flow: Flow<R> = { kind, run, context, limits }
+  let pipeline: Pipeline<R> = { ...input, rows: asOutput(input.rows), source: input.rows }
+  for (const operator of operators) pipeline = await operator.run(pipeline, flow)
+  return returned(pipeline, projections, context)
+}
+
+const noAggregates: readonly unknown[] = []
+
+async function* asOutput<R>(batches: RowBatches<R>): AsyncGenerator<readonly OutputRow<R>[]> {
+  for await (const rows of batches) yield rows.map((row) => ({ row, aggregates: noAggregates }))
+}

@@ -1,0 +1,94 @@
+/** WHERE over objects: what the record alone decides is decided before anything else is read, or even copied. */
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
+import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { Evaluate, Run } from '../evaluate/run.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { turnDue } from '../functions/work.ts'
+import { isReference } from '../values/value-type.ts'
+import type { Planning } from './planning.ts'
+
+export interface FilterPlan {
+  /** Of the objects. */
+  readonly slot: number
+  /** What the record alone decides, and the rest of the predicate. */
+  readonly ofRecord: Evaluate | undefined
+  readonly rest: Evaluate | undefined
+  /** As written. */
+  readonly text: string | undefined
+}
+
+export function planFilter(where: Bound | undefined, slot: number, planning: Planning): FilterPlan {
+  const conjuncts = conjunctsOf(where)
+  const others = conjuncts.filter((conjunct) => !isOfRecord(conjunct))
+  return {
+    slot,
+    ofRecord: conjunctionOf(conjuncts.filter(isOfRecord), planning),
+    rest: conjunctionOf(others, planning),
+    text: where === undefined ? undefined : planning.text.slice(where.start, where.end),
+  }
+}
+
+function conjunctionOf(conjuncts: readonly Bound[], { compiler }: Planning): Evaluate | undefined {
+  const evaluates = compiler.compileAll(conjuncts)
+  const [first] = evaluates
+  if (first === undefined) return undefined
+  if (evaluates.length === 1) return (run) => first(run) === true
+  return (run) => evaluates.every((evaluate) => evaluate(run) === true)
+}
+
+/** True where nothing but the record of the object at hand has to be read. */
+function isOfRecord(bound: Bound): boolean {
+  switch (bound.kind) {
+    case 'follow':
+    case 'isValid':
+    case 'instanceOf':
+      return false
+    case 'attribute':
+      return bound.attribute.linkStorage === undefined
+    case 'each':
+    case 'choose':
+    case 'quantifier': {
+      const { type } = bound.collection
+      const element = type.kind === 'collection' || type.kind === 'map' ? type.element : type
+      const isFollowed = isReference(element) && !(bound.kind === 'quantifier' && bound.test.kind === 'equal')
+      return !isFollowed && partsOf(bound).every(isOfRecord)
+    }
+    default:
+      return partsOf(bound).every(isOfRecord)
+  }
+}
+
+/** Undefined without a predicate. */
+export function filterOperator({ ofRecord, rest, text }: FilterPlan, source: OperatorPlan): OperatorPlan | undefined {
+  const isFiltered = ofRecord !== undefined || rest !== undefined
+  return isFiltered ? operatorPlan('filter', { predicate: text }, [source]) : undefined
+}
+
+/** Those of the objects for which the predicate is true. */
+export function qualified(
+  views: readonly ObjectView[],
+  predicate: Evaluate,
+  slot: number,
+  run: Run,
+  context: StatementContext,
+): Awaitable<ObjectView[]> {
+  const results = evaluateRows(context, views, (view) => {
+    run.slots[slot] = view
+    return predicate(run) === true
+  })
+  return mapAwaitable(results, (isKept) => views.filter((_view, i) => isKept[i]))
+}
+
+/** Undefined where that takes so long that others are to have their turn, which they cannot while bytes are lent. */
+export function decideAtOnce(predicate: Evaluate, run: Run): boolean | undefined {
+  try {
+    return predicate(run) === true
+  } catch (error) {
+    if (error !== turnDue) throw error
+    return undefined
+  }
+}

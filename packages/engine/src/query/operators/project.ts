@@ -1,0 +1,119 @@
+/** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
+import type { JsonWriter } from '../../bytes/json-writer.ts'
+import type { BoundClauses } from '../bind/bound.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { Evaluate, Run } from '../evaluate/run.ts'
+import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { isLarge, type WriteRow, writeLarge, writeObject, writeResult } from '../execute/write-rows.ts'
+import { rowOperatorPlan } from '../explain/operator-plan.ts'
+import { rowClassName } from '../language/dialect.ts'
+import type { ValueType } from '../values/value-type.ts'
+import type { Planning } from './planning.ts'
+import { counted, type Pipeline } from './row-operator.ts'
+
+export interface ProjectionPlan {
+  readonly name: string
+  /** `"name":` */
+  readonly jsonName: string
+  readonly evaluate: Evaluate
+  readonly type: ValueType
+}
+
+/** Undefined for `RETURN *` of objects. */
+export type Projections = readonly ProjectionPlan[] | undefined
+
+export function planProjections({ projections }: BoundClauses, { compiler }: Planning): Projections {
+  return projections?.map(({ name, expression }) => ({
+    name,
+    jsonName: `${JSON.stringify(name)}:`,
+    evaluate: compiler.compile(expression),
+    type: expression.type,
+  }))
+}
+
+/** What a reply is made of; where the statement is explained, its plan is known by then. */
+export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { probe }: StatementContext): Pipeline<R> {
+  if (probe === undefined) return pipeline
+  const columns = projections?.map(({ name }) => name) ?? '*'
+  const operator = rowOperatorPlan('return', { columns }, [pipeline.operator])
+  probe.root = operator
+  return { ...pipeline, operator, rows: counted(pipeline.rows, operator) }
+}
+
+/** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
+export function projectionWriter<R>(
+  projections: readonly ProjectionPlan[],
+  kind: RowKind<R>,
+  run: Run,
+  context: StatementContext,
+): WriteRow<R> {
+  const hasClass = context.texts.dialect === 'objectivity'
+  const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
+  const writeFrom = (json: JsonWriter, from: number): void | Promise<void> => {
+    for (let i = from; i < projections.length; i++) {
+      const { jsonName, evaluate, type } = projections[i] as ProjectionPlan
+      const value = evaluate(run)
+      if (hasClass || i > 0) json.ascii(',')
+      writeName(json, jsonName)
+      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, i + 1))
+      writeResult(json, type, value, context)
+    }
+    json.ascii('}')
+  }
+  return (json, row) => {
+    enterOutput(row, kind, run)
+    json.ascii(start)
+    return writeFrom(json, 0)
+  }
+}
+
+function writeName(json: JsonWriter, name: string): void {
+  const at = json.to.reserve(Buffer.byteLength(name))
+  json.to.bytes.write(name, at)
+}
+
+/** The columns, or without them the object as a read by OID shows it. */
+export function objectWriter(
+  projections: Projections,
+  kind: RowKind<ObjectView>,
+  run: Run,
+  context: StatementContext,
+): WriteRow<ObjectView> {
+  if (projections !== undefined) return projectionWriter(projections, kind, run, context)
+  return (json, { row }) => {
+    if (row === undefined) json.ascii('null')
+    else writeObject(json, row, run)
+  }
+}
+
+/** The value of each row: that of its only column, or those of a record's fields; `whole`: where there are no columns. */
+export async function rowValues<R>(
+  { rows }: Pipeline<R>,
+  projections: Projections,
+  whole: (row: R | undefined) => unknown,
+  kind: RowKind<R>,
+  run: Run,
+  context: StatementContext,
+): Promise<unknown[]> {
+  const values: unknown[] = []
+  for await (const some of rows) {
+    const batch = await evaluateRows(context, some, (row: OutputRow<R>) => {
+      enterOutput(row, kind, run)
+      if (projections === undefined) return held(whole(row.row), run)
+      const results = projections.map(({ evaluate }) => evaluate(run) ?? null)
+      return held(results.length === 1 ? results[0] : results, run)
+    })
+    context.holdRows(batch.length)
+    for (const value of batch) values.push(value)
+  }
+  return values
+}
+
+/** A value that stays until the statement ends. */
+function held(value: unknown, { memory }: Run): unknown {
+  memory.hold(elementBytes + valueBytes(value))
+  return value
+}
