@@ -74,7 +74,12 @@ function detailsOf(statement: Statement, text: string): DescribedPlan {
       return { changes: statement.changes.map((change) => changeText(change)) }
     case 'createIndex': {
       const { name, isUnique, className, attributes } = statement
-      return { index: name, isUnique, class: className.text, attributes: attributes.map((attribute) => attribute.text) }
+      return {
+        index: name.text,
+        isUnique,
+        class: className.text,
+        attributes: attributes.map((attribute) => attribute.text),
+      }
     }
     case 'dropIndex':
       return { index: statement.name }
