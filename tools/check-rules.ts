@@ -24,6 +24,10 @@ const foreignWords: readonly [RegExp, string][] = [
   [/\bregistry\.(npmjs|yarnpkg|npmmirror)\b/, 'names a registry host'],
 ]
 
+/** Routes and parameters of URLs, of which the engine knows nothing: they are the server's. */
+const routes = /["'`\s(]\/v1\b|\?(dryRun|cascade|allowLoss|explain)=/
+const engineSource = /^packages\/engine\/src\//
+
 /** The one file that makes failed assertions: elsewhere `assert` and `unreachable` do, by whose class they are known. */
 const assertions = 'packages/engine/src/errors.ts'
 
@@ -35,7 +39,7 @@ export function checkRules(files: ProjectFiles, allowed = longFunctions): CheckR
   const sizes: number[] = []
   const longest = new Map<string, number>()
   for (const [file, text] of files) {
-    findings.push(...nameFindings(file), ...foreignFindings(file, text))
+    findings.push(...nameFindings(file), ...foreignFindings(file, text), ...routeFindings(file, text))
     if (!code.test(file)) continue
     const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
     if (lines > linesMax) findings.push({ file, message: `${lines} lines: at most ${linesMax}` })
@@ -81,6 +85,13 @@ function foreignFindings(file: string, text: string): Finding[] {
     .flatMap((content, index) =>
       foreignWords.filter(([word]) => word.test(content)).map(([, message]) => ({ file, line: index + 1, message })),
     )
+}
+
+function routeFindings(file: string, text: string): Finding[] {
+  if (!engineSource.test(file)) return []
+  return text.split('\n').flatMap((content, index) => {
+    return routes.test(content) ? [{ file, line: index + 1, message: 'names a route: the engine knows no HTTP' }] : []
+  })
 }
 
 function todoFindings(file: string, source: Source): Finding[] {

@@ -95,6 +95,15 @@ describe('words', () => {
     expect(messages({ 'packages/engine/test/a.ts': `${first}throw new Error('assertion failed')\n` })).toEqual([])
   })
 
+  it('refuses routes and parameters of URLs in the engine', () => {
+    const refused = ['names a route: the engine knows no HTTP']
+    expect(messages({ [path]: `${first}// PUT /v1/schema\n` })).toEqual(refused)
+    expect(messages({ [path]: `${first}export const uri = '/v1/index'\n` })).toEqual(refused)
+    expect(messages({ [path]: `${first}throw new Error('with ?cascade=true')\n` })).toEqual(refused)
+    expect(messages({ [path]: `${first}// a /v1x, and which? explain\n` })).toEqual([])
+    expect(messages({ 'packages/server/src/a.ts': `${first}// PUT /v1/schema?dryRun=true\n` })).toEqual([])
+  })
+
   it('refuses what ties the project to one place, in any file', () => {
     // Put together here, so that this file itself stays free of them.
     const words = [

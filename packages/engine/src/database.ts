@@ -13,59 +13,58 @@ import type { Oid } from './types/oid.ts'
 export interface CreateIndexOptions {
   /** Ends a build that is waited for, and leaves no index. */
   readonly signal?: AbortSignal
-  /** `Prefer: respond-async`. */
+  /** The build goes on after the index is announced, and after a restart. */
   readonly isBackground?: boolean
   readonly once?: Once<{ readonly name: string }>
 }
 
 export interface Database {
-  /** POST (`create`) and PUT (`createOrExtend`) /v1/schema: class numbers in request order. */
+  /** Class descriptions as JSON; their class numbers, in the same order. */
   defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]>
-  /** The same with `?dryRun=true`. */
+  /** What `defineClasses` would change; nothing is changed. */
   planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport>
-  /** PUT /v1/schema/{class}: the class number. */
+  /** The change of a class as JSON; the class number. */
   alterClass(
     nameOrNumber: string,
     body: unknown,
     settings?: Partial<AlterSettings>,
     once?: Once<string>,
   ): Promise<string>
-  /** The same with `?dryRun=true`. */
+  /** What `alterClass` would change, touch and lose; nothing is changed. */
   planAlteration(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<SchemaReport>
-  /** DELETE /v1/schema/{class}. */
+  /** By full name or class number. */
   deleteClass(nameOrNumber: string): Promise<void>
-  /** The same with `?dryRun=true`. */
+  /** What `deleteClass` would change and lose; nothing is changed. */
   planDeletion(nameOrNumber: string): Promise<SchemaReport>
-  /** GET /v1/schema: by class number, without deleted ones. */
+  /** By class number, without deleted ones. */
   listClasses(): Promise<readonly ClassRepresentation[]>
   /** The same as JSON text in UTF-8. */
   listClassesJson(): Promise<Buffer>
-  /** GET /v1/schema/{class}: full name or class number. Throws ClassNotFound. */
+  /** By full name or class number. Throws ClassNotFound. */
   readClass(nameOrNumber: string): Promise<ClassRepresentation>
-  /** GET /v1/schema/namespace: null (the default namespace) first. */
+  /** null (the default namespace) first. */
   listNamespaces(): Promise<(string | null)[]>
-  /** GET /v1/schema/namespace/{name}. Throws NamespaceNotFound. */
+  /** Throws NamespaceNotFound. */
   readNamespace(name: string): Promise<NamespaceRepresentation>
-  /** POST /v1/object. */
   createObject(className: string, attributes: Attributes): Promise<Oid>
   /**
-   * GET /v1/object/{oid}: the representation as JSON text in UTF-8; at once where the store answers at once.
+   * The representation as JSON text in UTF-8; at once where the store answers at once.
    * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,
    * ObjectNotFound, and PreconditionFailed in a transaction.
    */
   readObject(oid: string, condition?: Condition): Awaitable<Buffer>
-  /** PUT /v1/object/{oid}. Throws PreconditionFailed where a condition is given and does not hold. */
+  /** Throws PreconditionFailed where a condition is given and does not hold. */
   updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void>
-  /** DELETE /v1/object/{oid}. */
+  /** Likewise. */
   deleteObject(oid: string, condition?: Condition): Promise<void>
-  /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
+  /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   query(request: QueryRequest): Promise<QueryReply>
-  /** POST /v1/index. */
+  /** An index description as JSON. */
   createIndex(body: unknown, options?: CreateIndexOptions): Promise<{ name: string }>
-  /** GET /v1/index: by name. */
+  /** By name. */
   listIndexes(): Promise<IndexRecord[]>
-  /** GET /v1/index/{name}. Throws IndexNotFound. */
+  /** Throws IndexNotFound. */
   readIndex(name: string): Promise<IndexRecord>
-  /** DELETE /v1/index/{name}. */
+  /** Throws IndexNotFound. */
   deleteIndex(name: string): Promise<void>
 }

@@ -167,7 +167,7 @@ export class FederatedDatabase extends DatabaseOperations {
     })
   }
 
-  /** POST /v1/query: statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
+  /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   override query(request: QueryRequest): Promise<QueryReply> {
     return runQuery(request, this.resources())
   }
@@ -178,7 +178,7 @@ export class FederatedDatabase extends DatabaseOperations {
   }
 
   /**
-   * POST /v1/transaction: what `body` does is committed together or not at all; where others were first, it is done
+   * What `body` does is committed together or not at all; where others were first, it is done
    * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
    * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
    * that is read in any case. Throws the reason of the client's signal.

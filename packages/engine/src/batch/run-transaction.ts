@@ -1,4 +1,4 @@
-/** POST /v1/transaction: several operations as one commit (contract 7). */
+/** Several operations as one commit (contract 7). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'

@@ -61,7 +61,7 @@ export function valuesWouldBeLost(losses: readonly AttributeLoss[]): AshlarError
   })
   return new AshlarError(
     'ValuesWouldBeLost',
-    `The change would lose ${shown.join(', ')}; with allowLoss=true what does not fit becomes the default.`,
+    `The change would lose ${shown.join(', ')}; with the option allowLoss what does not fit becomes the default.`,
     [],
     { valuesLost: losses },
   )

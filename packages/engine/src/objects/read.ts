@@ -1,4 +1,4 @@
-/** GET /v1/object/{oid}: an object as JSON text, from its record and its link entries. */
+/** Reads an object as JSON text, from its record and its link entries. */
 import { JsonWriter } from '../bytes/json-writer.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { linkKind, linkRange } from '../records/link-keys.ts'

@@ -12,6 +12,8 @@ export interface QueryRequest {
   readonly dialect?: Dialect
   /** Instead of rows, the plans of all statements; nothing is changed. */
   readonly explain?: ExplainRequest | undefined
+  /** What the row of an index that is created has as its `uri`; without it, none. */
+  readonly indexUri?: ((name: string) => string) | undefined
   /** What stands between two rows of the reply. */
   readonly rowSeparator?: ',' | '\n'
   /** Where the text changes something, it is carried out once, and its rows are kept. */

@@ -1,4 +1,4 @@
-/** POST /v1/query: a text of statements, on one snapshot where it only reads, else as one transaction. */
+/** Runs a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { WorkClock } from '../budget/work-clock.ts'
 import { type OpenWriteSession, runInWriteSession, WriteSession } from '../ddl/write-session.ts'
@@ -121,6 +121,7 @@ async function prepare(
       limits,
       facts: store.capabilities,
       signal: request.signal,
+      indexUri: request.indexUri,
       slice,
       clock: new WorkClock(limits.statementMsMax),
       memory,
@@ -497,7 +498,7 @@ async function createIndex(
   const { walkEdgesMax } = limits
   const variables = new Map()
   const binding = newBinding({ text, dialect, catalog, formats, variables, walkEdgesMax, textFormats: noTextFormats })
-  const rowOf = ({ name }: { readonly name: string }): Buffer[] => [Buffer.from(JSON.stringify(indexRow(name)))]
+  const rowOf = ({ name }: { readonly name: string }): Buffer[] => [Buffer.from(JSON.stringify(indexRow(name, texts)))]
   const command = bindCreateIndex(statement, binding)
   const index = await atPlace(text, placesOfIndex(statement), () => {
     return resources.ddl.createIndex(command, false, texts.signal, receipt?.from(rowOf))

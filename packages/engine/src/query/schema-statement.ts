@@ -15,6 +15,9 @@ import { placesOfAdding, placesOfChange, placesOfIndex } from './bind/schema-pla
 import type { Binding } from './bind/scope.ts'
 import type { SchemaChange, SchemaStatement, Statement } from './language/ast.ts'
 import { atPlace, placed } from './language/query-error.ts'
+import type { QueryRequest } from './query-request.ts'
+
+type AskedText = Pick<QueryRequest, 'text' | 'indexUri'>
 
 type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>
 
@@ -23,14 +26,15 @@ export async function changeSchema(
   statement: Alteration,
   newBinding: () => Binding,
   scope: WriteSession,
-  text: string,
+  texts: AskedText,
 ): Promise<readonly unknown[]> {
+  const { text } = texts
   switch (statement.kind) {
     case 'schema':
       return changeClasses(statement, newBinding, scope, text)
     case 'createIndex': {
       const command = bindCreateIndex(statement, newBinding())
-      return [indexRow(await atPlace(text, placesOfIndex(statement), () => scope.createIndex(command)))]
+      return [indexRow(await atPlace(text, placesOfIndex(statement), () => scope.createIndex(command)), texts)]
     }
     case 'dropIndex':
       await scope.deleteIndex({ name: statement.name })
@@ -38,8 +42,8 @@ export async function changeSchema(
   }
 }
 
-export function indexRow(name: string): { readonly name: string; readonly uri: string } {
-  return { name, uri: `/v1/index/${name}` }
+export function indexRow(name: string, { indexUri }: AskedText): { readonly name: string; readonly uri?: string } {
+  return indexUri === undefined ? { name } : { name, uri: indexUri(name) }
 }
 
 /** In the order in which they stand; classes and attributes that are added one after the other may refer to each other. */

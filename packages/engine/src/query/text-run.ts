@@ -410,7 +410,7 @@ export class TextRun {
   private async alterSchema(
     statement: Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>,
   ): Promise<Answer> {
-    const rows = await changeSchema(statement, () => newBinding(this.planning()), this.changeScope(), this.texts.text)
+    const rows = await changeSchema(statement, () => newBinding(this.planning()), this.changeScope(), this.texts)
     return manyRows(rows.map((row) => Buffer.from(JSON.stringify(row))))
   }
 
@@ -498,7 +498,7 @@ export class TextRun {
       throw queryError(
         this.texts.text,
         statement,
-        'what ANALYZE changes is undone, and so it ends a text that changes nothing else; or the whole text is analyzed by ?explain=analyze',
+        'what ANALYZE changes is undone, and so it ends a text that changes nothing else; or the request has the whole text analyzed',
       )
     }
     for await (const plan of this.explainAll([statement], isAnalyze)) return plan

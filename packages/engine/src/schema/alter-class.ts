@@ -128,7 +128,7 @@ function deleteAttributes(
     const partner = drafts.declared(inverse)
     if (partner === undefined) continue
     if (!isCascading) {
-      const message = `Attribute ${name} of class ${draft.name} is linked with ${partner.attribute.name} of class ${partner.owner.name}; with cascade=true that goes too.`
+      const message = `Attribute ${name} of class ${draft.name} is linked with ${partner.attribute.name} of class ${partner.owner.name}; with the option cascade that goes too.`
       throw fault('AttributeInUse', message, place)
     }
     gone.set(inverse, partner)
@@ -171,7 +171,7 @@ function keyInUse(
   deletions: readonly string[],
 ): AshlarError {
   const used = gone.get(usedNumber(index, gone) as AttributeNumber)?.attribute.name
-  const message = `Attribute ${used} of class ${draft.name} is a key attribute of index '${index.name}'; with cascade=true the index goes too.`
+  const message = `Attribute ${used} of class ${draft.name} is a key attribute of index '${index.name}'; with the option cascade the index goes too.`
   return fault('AttributeInUse', message, deletionOf(used, deletions))
 }
 

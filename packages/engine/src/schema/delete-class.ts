@@ -1,4 +1,4 @@
-/** DELETE /v1/schema/{class} (contract 5.3.2, 5.3.12 to 5.3.14): the class is removed except for its number. */
+/** The deletion of a class (contract 5.3.2, 5.3.12 to 5.3.14): it is removed except for its number. */
 import { AshlarError } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'

@@ -12,7 +12,6 @@ import { rootClassName, rootClassRefusal } from './root-class.ts'
 
 export interface IndexRepresentation {
   readonly name: string
-  readonly uri: string
   readonly indexedClass: string
   readonly isUnique: boolean
   readonly keyAttributes: readonly {
@@ -116,7 +115,6 @@ export function representIndex(definition: IndexDefinition, catalog: Catalog): I
   const cls = catalog.classByNumber(definition.indexedClass)
   return {
     name: definition.name,
-    uri: `/v1/index/${definition.name}`,
     indexedClass: cls?.name ?? String(definition.indexedClass),
     isUnique: definition.isUnique,
     keyAttributes: definition.keyAttributes.map(({ path, maxStoredStringLength }) => ({

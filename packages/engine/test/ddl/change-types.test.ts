@@ -13,7 +13,7 @@ describe('changes of types', () => {
     expect(error).toMatchObject({
       type: 'ValuesWouldBeLost',
       message:
-        'The change would lose 1 value of age of class Shop.Client; with allowLoss=true what does not fit becomes the default.',
+        'The change would lose 1 value of age of class Shop.Client; with the option allowLoss what does not fit becomes the default.',
       extensions: { valuesLost: [{ className: 'Shop.Client', attributeName: 'age', values: 1 }] },
     })
     expect(await client(db as QueryDatabase, 'Dunn')).toMatchObject({ age: 300 })

@@ -307,7 +307,9 @@ export async function readExample(
     for await (const chunk of (await fd.query({ text })).chunks) chunks.push(chunk)
     queries[text] = textOf(Buffer.concat(chunks))
   }
-  const content = { classes: await fd.listClasses(), indexes: await fd.listIndexes(), objects, queries }
+  // As replies show them, and with them the examples.
+  const indexes = (await fd.listIndexes()).map((index) => ({ ...index, uri: `/v1/index/${index.name}` }))
+  const content = { classes: await fd.listClasses(), indexes, objects, queries }
   return JSON.parse(JSON.stringify(content)) as ExampleContent
 }
 

@@ -10,6 +10,9 @@ import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 
 export type Row = Record<string, unknown>
 
+/** As the server has it. */
+const indexUri = (name: string): string => `/v1/index/${name}`
+
 /** A plan as EXPLAIN ANALYZE replies it. */
 export interface ShownPlan {
   readonly operator: string
@@ -91,7 +94,7 @@ export async function openQueryDatabase(
 
 function queryDatabase(fd: FederatedDatabase): QueryDatabase {
   const rows = async (text: string, parameters: Row = {}): Promise<Row[]> => {
-    const { chunks } = await fd.query({ text, parameters })
+    const { chunks } = await fd.query({ text, parameters, indexUri })
     let json = ''
     for await (const chunk of chunks) json += chunk.toString()
     return JSON.parse(`[${json}]`) as Row[]

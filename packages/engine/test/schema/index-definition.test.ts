@@ -176,7 +176,6 @@ describe('the record', () => {
     const definition = schema.index('i', '1000004', 'home.city', 'n')
     const record = {
       name: 'i',
-      uri: '/v1/index/i',
       indexedClass: 'Car',
       isUnique: false,
       keyAttributes: [

@@ -1,5 +1,6 @@
 /** The operations on indexes (interface, 4.1; REST interface, section 6). */
 
+import type { IndexRecord as EngineIndexRecord } from '@ashlar/engine'
 import { type FdOperation, type OperationReply, param, wantsAsync } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/run-once.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
@@ -13,8 +14,16 @@ const otherSpelling = Type.Object(
 
 const nameParam = { name: 'Name of the index.' }
 
+export function indexUri(name: string): string {
+  return `/v1/index/${name}`
+}
+
+function shown({ name, ...record }: EngineIndexRecord): Static<typeof IndexRecord> {
+  return { name, uri: indexUri(name), ...record }
+}
+
 function created(name: string, isBackground: boolean): OperationReply {
-  const uri = `/v1/index/${name}`
+  const uri = indexUri(name)
   const body: Static<typeof IndexCreated> = { name, uri }
   if (!isBackground) return { body, headers: { location: uri } }
   return { status: 202, body, headers: { location: uri, 'preference-applied': 'respond-async' } }
@@ -72,10 +81,7 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: Type.Array(IndexRecord),
     errors: [],
-    async run(database) {
-      const body: readonly Static<typeof IndexRecord>[] = await database.listIndexes()
-      return { body }
-    },
+    run: async (database) => ({ body: (await database.listIndexes()).map(shown) }),
   },
   {
     scope: 'fd',
@@ -88,10 +94,7 @@ export const indexOperations: readonly FdOperation[] = [
     status: 200,
     reply: IndexRecord,
     errors: ['IndexNotFound'],
-    async run(database, request) {
-      const body: Static<typeof IndexRecord> = await database.readIndex(param(request, 'name'))
-      return { body }
-    },
+    run: async (database, request) => ({ body: shown(await database.readIndex(param(request, 'name'))) }),
   },
   {
     scope: 'fd',

@@ -6,6 +6,7 @@ import { wholeReply } from '../dispatch/row-framing.ts'
 import { onceOf } from '../dispatch/run-once.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { QueryBody } from '../wire/wire-schemas.ts'
+import { indexUri } from './indexes.ts'
 
 type QueryFields = Static<typeof QueryBody>
 
@@ -89,7 +90,7 @@ export const queryOperations: readonly FdOperation[] = [
       })
       const once = onceOf(request, 200, toReply)
       const keyed = once === undefined ? {} : { once }
-      const asked: QueryRequest = { text, explain, rowSeparator, signal, mayGoOn, onEnded, onBegun }
+      const asked: QueryRequest = { text, explain, rowSeparator, indexUri, signal, mayGoOn, onEnded, onBegun }
       const { chunks } = await database.query({ ...asked, ...dialect, ...given, ...keyed })
       return { rows: chunks }
     },

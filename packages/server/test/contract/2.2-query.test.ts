@@ -125,6 +125,20 @@ rule(
   },
 )
 
+rule('2.2.2', 'the row of an index that is created tells where it is', async () => {
+  const created = [{ name: 'item.code', uri: '/v1/index/item.code' }]
+  const text = 'CREATE INDEX item.code ON Shop.Item (code)'
+  const drop = { query: 'DROP INDEX item.code' }
+  expect((await query({ query: text })).json).toEqual(created)
+  expect((await server.get(fd.at('/v1/index/item.code'))).json).toMatchObject(created[0] as object)
+  expect((await query(drop)).json).toEqual([])
+  expect((await query({ query: `SHOW 1; ${text}` })).json).toEqual(created)
+  await query(drop)
+  const batch = [{ method: 'POST', uri: '/v1/query', body: { query: text } }]
+  expect((await server.post(fd.at('/v1/transaction'), batch)).json).toMatchObject([{ result: created }])
+  await query(drop)
+})
+
 rule('2.2.17', 'format=text: plans as an indented tree', async () => {
   const at = `${fd.at('/v1/query')}&explain=true`
   const reply = await server.post(`${at}&format=text`, {

@@ -1,4 +1,4 @@
-/** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as PUT /v1/object. */
+/** SET, CLEAR, ADD and REMOVE carried out on one object, with the same checks as an update by a request. */
 import { applyChanges } from '../../objects/apply-changes.ts'
 import type { MapPair, ValueChange } from '../../records/attribute-change.ts'
 import { changeAt, formatAt } from '../../records/attribute-path.ts'

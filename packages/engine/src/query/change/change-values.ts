@@ -92,7 +92,7 @@ function isPair(value: unknown): value is MapPair {
   return typeof value === 'object' && value !== null && 'key' in value && 'value' in value
 }
 
-/** With the same checks as POST /v1/object. */
+/** With the same checks as a creation by a request. */
 export async function createFrom(changing: Changing, object: NewObject): Promise<Oid> {
   changing.count(1)
   return assigning(changing, object, async () => {

@@ -34,7 +34,7 @@ export class ElementEdits {
     return collection
   }
 
-  /** Throws what PUT /v1/object does. */
+  /** Throws what an update throws. */
   async apply(): Promise<void> {
     const { unit, text } = this.changing
     for (const collection of this.collections.values()) {

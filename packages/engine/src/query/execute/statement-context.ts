@@ -24,6 +24,8 @@ export interface TextContext {
   readonly limits: EngineLimits
   readonly facts: StoreCapabilities
   readonly signal: AbortSignal | undefined
+  /** Of `QueryRequest`. */
+  readonly indexUri?: ((name: string) => string) | undefined
   /** One for all statements, however short each is. */
   readonly slice: TimeSlice
   readonly clock: WorkClock

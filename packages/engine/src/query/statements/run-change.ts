@@ -37,7 +37,7 @@ import { objectWriter } from '../operators/project.ts'
 import { counted, type Pipeline } from '../operators/row-operator.ts'
 import { isNullOf } from '../values/compare.ts'
 
-/** `before`: what the statement sees, to its end. Returns the objects that were changed. Throws what PUT /v1/object does. */
+/** `before`: what the statement sees, to its end. Returns the objects that were changed. Throws what an update throws. */
 export async function runUpdate(
   plan: ChangePlan,
   inputs: Inputs,
