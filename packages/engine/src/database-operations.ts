@@ -60,7 +60,7 @@ export abstract class DatabaseOperations implements Database {
     return (await this.runDefineClasses(readDefineClasses(descriptions, mode))).map(String)
   }
 
-  async planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
+  async previewClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
     const command = readDefineClasses(descriptions, mode)
     return this.dryRun((context) => reportDefinitions(context, command))
   }
@@ -74,7 +74,11 @@ export abstract class DatabaseOperations implements Database {
     return String(await this.runAlterClass(readAlterClass(nameOrNumber, body, settings), once))
   }
 
-  async planAlteration(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<SchemaReport> {
+  async previewAlteration(
+    nameOrNumber: string,
+    body: unknown,
+    settings?: Partial<AlterSettings>,
+  ): Promise<SchemaReport> {
     const command = readAlterClass(nameOrNumber, body, settings)
     return this.dryRun((context) => reportAlteration(context, command))
   }
@@ -83,7 +87,7 @@ export abstract class DatabaseOperations implements Database {
     return this.runDeleteClass({ className: nameOrNumber })
   }
 
-  planDeletion(nameOrNumber: string): Promise<SchemaReport> {
+  previewDeletion(nameOrNumber: string): Promise<SchemaReport> {
     return this.dryRun((context) => reportDeletion(context, { className: nameOrNumber }))
   }
 

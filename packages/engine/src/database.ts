@@ -22,7 +22,7 @@ export interface Database {
   /** Class descriptions as JSON; their class numbers, in the same order. */
   defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]>
   /** What `defineClasses` would change; nothing is changed. */
-  planClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport>
+  previewClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport>
   /** The change of a class as JSON; the class number. */
   alterClass(
     nameOrNumber: string,
@@ -31,11 +31,11 @@ export interface Database {
     once?: Once<string>,
   ): Promise<string>
   /** What `alterClass` would change, touch and lose; nothing is changed. */
-  planAlteration(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<SchemaReport>
+  previewAlteration(nameOrNumber: string, body: unknown, settings?: Partial<AlterSettings>): Promise<SchemaReport>
   /** By full name or class number. */
   deleteClass(nameOrNumber: string): Promise<void>
   /** What `deleteClass` would change and lose; nothing is changed. */
-  planDeletion(nameOrNumber: string): Promise<SchemaReport>
+  previewDeletion(nameOrNumber: string): Promise<SchemaReport>
   /** By class number, without deleted ones. */
   listClasses(): Promise<readonly ClassRepresentation[]>
   /** The same as JSON text in UTF-8. */

@@ -19,8 +19,8 @@ export const catalogPart = {
   class: 0x02,
   shape: 0x03,
   index: 0x04,
-  garbage: 0x05,
-  linkGarbage: 0x06,
+  droppedIndexes: 0x05,
+  droppedLinkAttributes: 0x06,
   progress: 0x07,
 } as const
 
@@ -55,13 +55,13 @@ export const keyLayout: readonly KeyPart[] = [
   { prefix: [catalog, catalogPart.shape], rest: classOrIndex, holds: 'a shape', isCopied: true },
   { prefix: [catalog, catalogPart.index], rest: classOrIndex, holds: 'an index', isCopied: true },
   {
-    prefix: [catalog, catalogPart.garbage],
+    prefix: [catalog, catalogPart.droppedIndexes],
     rest: classOrIndex,
     holds: 'a dropped index to be cleared',
     isCopied: true,
   },
   {
-    prefix: [catalog, catalogPart.linkGarbage],
+    prefix: [catalog, catalogPart.droppedLinkAttributes],
     rest: 'attribute (4)',
     holds: 'a deleted attribute whose links are to be cleared',
     isCopied: true,

@@ -6,7 +6,7 @@ import type { Bytes } from '../store/store.ts'
 export const countersKey = Buffer.from([keySpace.catalog, catalogPart.counters])
 
 /**
- * The parts with many keys. `garbage`: by number of a dropped index. `linkGarbage`: by number of a deleted attribute that was
+ * The parts with many keys. `droppedIndexes`: by number of a dropped index. `droppedLinkAttributes`: by number of a deleted attribute that was
  * kept as links. `progress`: how far the background build of an index has come.
  */
 export type CatalogPart = Exclude<keyof typeof catalogPart, 'version' | 'counters'>

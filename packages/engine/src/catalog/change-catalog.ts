@@ -34,11 +34,11 @@ export async function changeCatalog(
   for (const index of changed.indexes) transaction.put(catalogKey('index', index.number), encodeIndex(index))
   for (const number of changed.removedIndexes) {
     transaction.delete(catalogKey('index', number))
-    // Its entries are cleared afterwards, in batches; until then they are garbage that is known of.
-    transaction.put(catalogKey('garbage', number), Buffer.alloc(0))
+    // Its entries are cleared afterwards, in batches; until then the catalog lists the index as dropped.
+    transaction.put(catalogKey('droppedIndexes', number), Buffer.alloc(0))
   }
   for (const { number, classes } of deletedLinkAttributes(before, after)) {
-    transaction.put(catalogKey('linkGarbage', number), Buffer.from(JSON.stringify(classes)))
+    transaction.put(catalogKey('droppedLinkAttributes', number), Buffer.from(JSON.stringify(classes)))
   }
   if (changed.counters !== undefined) transaction.put(countersKey, encodeCounters(changed.counters))
   const version = session.nextCommitId()

@@ -73,7 +73,7 @@ export class CatalogWriter {
     return transactRecorded(this.store, this.limits.transactionAttemptsMax, this.onChanges, body, options)
   }
 
-  /** If purging fails, the garbage stays listed in the catalog; the next start or deletion continues with it. */
+  /** If purging fails, what remains stays listed in the catalog; the next start or deletion continues with it. */
   purgeInBackground(): void {
     const purge = async (): Promise<void> => {
       await purgeDroppedIndexes(this.store)

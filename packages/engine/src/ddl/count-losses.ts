@@ -20,19 +20,19 @@ export async function countLosses(
   snapshot: Snapshot,
   changing: Catalog,
   attributes: readonly AttributeNumber[],
-  young: readonly Container[] = [],
+  newContainers: readonly Container[] = [],
 ): Promise<AttributeLoss[]> {
   const wanted = new Set(attributes)
   const formats = recordFormats(changing)
   const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).hasPendingType)
   const losses = new Losses()
   const numbers = new Set(classes.map(({ number }) => number))
-  for await (const batch of scanObjects(snapshot, formats, numbers, young)) {
+  for await (const batch of scanObjects(snapshot, formats, numbers, newContainers)) {
     for (const { format, values } of batch) {
       visitValues(format, values, formats, (_owner, { attribute, pendingType }, value) => {
         if (pendingType === undefined || !wanted.has(attribute.number)) return
         if (value === null) return
-        losses.add(attribute.declaringClass.name, attribute.name, pendingType.misfits(value).length)
+        losses.add(attribute.declaringClass.name, attribute.name, pendingType.lossyValues(value).length)
       })
     }
   }

@@ -5,7 +5,7 @@ import type { Containers } from '../records/containers.ts'
 import type { OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
-import { shownText } from '../schema/command-error.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import { defineClasses } from '../schema/define-classes.ts'
 import { defineIndex, withoutIndex } from '../schema/index-definition.ts'
@@ -180,7 +180,7 @@ export class DdlExecutor {
   /** Throws IndexNotFound. */
   async deleteIndex({ name }: DeleteIndex): Promise<void> {
     const dropped = await this.drop((index) => index.name === name)
-    if (dropped === 0) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
+    if (dropped === 0) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
   }
 
   private async drop(isDropped: (index: IndexDefinition) => boolean): Promise<number> {

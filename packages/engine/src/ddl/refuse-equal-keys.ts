@@ -21,23 +21,23 @@ export async function refuseEqualKeys(
   snapshot: Snapshot,
   changing: Catalog,
   number: IndexNumber,
-  young: readonly Container[],
+  newContainers: readonly Container[],
   keysMax = comparedKeysMax,
 ): Promise<void> {
   const index = changing.indexByNumber(number)
   if (index?.isUnique !== true) return
   const classes = coveredClasses(changing, index)
-  const passes = Math.max(1, Math.ceil((await countObjects(snapshot, classes, young)) / keysMax))
+  const passes = Math.max(1, Math.ceil((await countObjects(snapshot, classes, newContainers)) / keysMax))
   for (let pass = 0; pass < passes; pass++) {
     const seen = new Set<string>()
-    for await (const { object, keyFormat, digest } of digests(snapshot, changing, index, young)) {
+    for await (const { object, keyFormat, digest } of digests(snapshot, changing, index, newContainers)) {
       if (digest.readUInt32BE(0) % passes !== pass) continue
       const text = digest.toString('latin1')
       if (!seen.has(text)) {
         seen.add(text)
         continue
       }
-      const holder = await firstWith(snapshot, changing, index, young, digest)
+      const holder = await firstWith(snapshot, changing, index, newContainers, digest)
       throw uniqueViolationError(keyFormat, object.format.cls.name, object.values, holder ?? object.oid)
     }
   }
@@ -54,10 +54,10 @@ async function* digests(
   snapshot: Snapshot,
   changing: Catalog,
   index: IndexDefinition,
-  young: readonly Container[],
+  newContainers: readonly Container[],
 ): AsyncGenerator<Digested> {
   const classes = coveredClasses(changing, index)
-  for await (const batch of scanObjects(snapshot, recordFormats(changing), classes, young)) {
+  for await (const batch of scanObjects(snapshot, recordFormats(changing), classes, newContainers)) {
     for (const object of batch) {
       const keyFormat = keyFormatOf(object.format, index)
       if (keyFormat === undefined) continue
@@ -75,10 +75,10 @@ async function firstWith(
   snapshot: Snapshot,
   changing: Catalog,
   index: IndexDefinition,
-  young: readonly Container[],
+  newContainers: readonly Container[],
   wanted: Buffer,
 ): Promise<Oid | undefined> {
-  for await (const { object, digest } of digests(snapshot, changing, index, young)) {
+  for await (const { object, digest } of digests(snapshot, changing, index, newContainers)) {
     if (digest.equals(wanted)) return object.oid
   }
   return undefined

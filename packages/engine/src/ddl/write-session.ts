@@ -11,7 +11,7 @@ import { type AlterPlan, type ImmediateAlter, planAlter, type TransactionalAlter
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
-import { shownText } from '../schema/command-error.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import { defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
@@ -85,7 +85,7 @@ export class WriteSession {
   private version: Bytes
   private built: Catalog | undefined
   private changedObjects = 0
-  private leavesGarbage = false
+  private needsPurge = false
 
   /** The commit requires the catalog to be unchanged. */
   constructor(
@@ -197,14 +197,14 @@ export class WriteSession {
   /** Throws IndexNotFound. */
   async deleteIndex({ name }: DeleteIndex): Promise<void> {
     const index = this.catalog.indexByName(name)
-    if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
+    if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
     await this.putAltered(withoutIndex(this.state, index.number))
   }
 
   /** Puts a catalog whose change leaves entries behind, which are purged after the commit. */
   async putAltered(state: CatalogState): Promise<void> {
     await this.putCatalog(state)
-    this.leavesGarbage = true
+    this.needsPurge = true
   }
 
   async putCatalog(state: CatalogState): Promise<void> {
@@ -218,7 +218,7 @@ export class WriteSession {
 
   /** To be called once the transaction is committed. */
   afterCommit(): void {
-    if (this.leavesGarbage) this.writer.purgeInBackground()
+    if (this.needsPurge) this.writer.purgeInBackground()
   }
 
   /** Before numbers are given out: a step gives those that it gave in the rehearsal, even if other steps are left out now. */

@@ -19,14 +19,14 @@ import { makeIndexKey } from './index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
 
 /**
- * `catalog` has the index as ready. `young`: containers that may be younger than the transaction's snapshot.
+ * `catalog` has the index as ready. `newContainers`: containers that may be younger than the transaction's snapshot.
  * Throws UniqueViolation, and LimitExceeded for more than `objectsMax` objects.
  */
 export async function buildIndexInTransaction(
   transaction: Transaction,
   catalog: Catalog,
   index: IndexDefinition,
-  young: readonly Container[],
+  newContainers: readonly Container[],
   objectsMax: number,
 ): Promise<void> {
   const formats = recordFormats(catalog)
@@ -44,7 +44,14 @@ export async function buildIndexInTransaction(
     transaction.put(key, oidBytes(oid))
   }
   const classes = coveredClasses(catalog, index)
-  for await (const _ of readAndRequireObjects(transaction, classes, young, catalogVersionKey, objectsMax, build));
+  for await (const _ of readAndRequireObjects(
+    transaction,
+    classes,
+    newContainers,
+    catalogVersionKey,
+    objectsMax,
+    build,
+  ));
 }
 
 function coveredClasses(catalog: Catalog, { indexedClass }: IndexDefinition): Set<ClassNumber> {

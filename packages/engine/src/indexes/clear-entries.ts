@@ -1,4 +1,4 @@
-/** Deletes the entries of dropped indexes, in batches; until then the catalog keeps them on its list of garbage. */
+/** Deletes the entries of dropped indexes, in batches; until then the catalog keeps them on a list. */
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Store } from '../store/store.ts'
@@ -11,17 +11,19 @@ const batchEntries = 2_000
 export async function purgeDroppedIndexes(store: Store): Promise<void> {
   const numbers = await withSnapshot(store, async (snapshot) => {
     const listed: IndexNumber[] = []
-    for await (const batch of snapshot.scan(catalogPartRange('garbage'), numberOfCatalogKey, { keysOnly: true })) {
+    for await (const batch of snapshot.scan(catalogPartRange('droppedIndexes'), numberOfCatalogKey, {
+      keysOnly: true,
+    })) {
       listed.push(...(batch as IndexNumber[]))
     }
     return listed
   })
   // Of writers that still knew of the index, no entry may come after it is cleared.
   if (numbers.length > 0) await awaitCommitsUnderWay(store)
-  for (const number of numbers) await clearIndex(store, number)
+  for (const number of numbers) await purgeIndex(store, number)
 }
 
-async function clearIndex(store: Store, index: IndexNumber): Promise<void> {
+async function purgeIndex(store: Store, index: IndexNumber): Promise<void> {
   for (;;) {
     const { ranges } = await withSnapshot(store, (snapshot) => {
       return snapshot.read([], [{ ...indexRange(index), limit: batchEntries }])
@@ -30,7 +32,7 @@ async function clearIndex(store: Store, index: IndexNumber): Promise<void> {
     const isLast = entries.length < batchEntries
     const changes = entries.map(({ key }) => ({ kind: 'delete' as const, key }))
     if (isLast) {
-      changes.push({ kind: 'delete', key: catalogKey('garbage', index) })
+      changes.push({ kind: 'delete', key: catalogKey('droppedIndexes', index) })
       changes.push({ kind: 'delete', key: catalogKey('progress', index) })
     }
     await store.commit({ changes, preconditions: [] })

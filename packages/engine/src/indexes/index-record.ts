@@ -2,7 +2,7 @@
 import { AshlarError } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
-import { shownText } from '../schema/command-error.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
 import { representIndex } from '../schema/index-definition.ts'
 import type { Snapshot } from '../store/store.ts'
 import { readProgress } from './build-progress.ts'
@@ -27,7 +27,7 @@ export async function listIndexRecords(snapshot: Snapshot, catalog: Catalog): Pr
 /** Throws IndexNotFound. */
 export async function readIndexRecord(snapshot: Snapshot, catalog: Catalog, name: string): Promise<IndexRecord> {
   const index = catalog.indexByName(name)
-  if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${shownText(name)}'.`)
+  if (index === undefined) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
   return recordOf(snapshot, catalog, index)
 }
 

@@ -4,7 +4,7 @@ import type { ClassFormat } from '../records/class-format.ts'
 import type { Bytes } from '../store/store.ts'
 import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import { shownValue } from '../types/logical-type.ts'
+import { formatForMessage } from '../types/logical-type.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import { noteDuplicate } from './duplicate-note.ts'
 import { extractKeyValues, type IndexKey, type IndexKeyFormat, indexKeyFormat, makeIndexKey } from './index-key.ts'
@@ -140,7 +140,7 @@ export function uniqueViolationError(
   const keyed = extractKeyValues(format, values)
   const attributes = format.parts.map((part, position) => {
     const value = keyed[position] === null ? null : part.format.codec.toJson(keyed[position])
-    return `${part.name} ${shownValue(value)}`
+    return `${part.name} ${formatForMessage(value)}`
   })
   return new AshlarError(
     'UniqueViolation',

@@ -1,4 +1,4 @@
-/** Deletes the link entries of deleted attributes, in batches; until then the catalog keeps them on its list of garbage. */
+/** Deletes the link entries of deleted attributes, in batches; until then the catalog keeps them on a list. */
 import { prefixEnd } from '../bytes/key-space.ts'
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import { type Container, listContainers } from '../records/containers.ts'
@@ -9,7 +9,7 @@ import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 
 const batchEntries = 2_000
 
-interface Garbage {
+interface DroppedLinkAttribute {
   readonly attribute: AttributeNumber
   /** Those whose objects have had the attribute. */
   readonly classes: ReadonlySet<ClassNumber>
@@ -17,31 +17,34 @@ interface Garbage {
 
 /** Clears whatever is on the list; begun again after a stop, it goes on. */
 export async function purgeDroppedAttributeLinks(store: Store): Promise<void> {
-  const garbage = await listGarbage(store)
-  if (garbage.length === 0) return
+  const dropped = await listDroppedAttributes(store)
+  if (dropped.length === 0) return
   // Of writers that still knew of the attribute, no entry may come after it is cleared.
   await awaitCommitsUnderWay(store)
-  const containers = await withSnapshot(store, (snapshot) => listContainers(snapshot, allClasses(garbage)))
-  for (const { attribute, classes } of garbage) {
+  const containers = await withSnapshot(store, (snapshot) => listContainers(snapshot, allClasses(dropped)))
+  for (const { attribute, classes } of dropped) {
     for (const container of containers) if (classes.has(container.classNumber)) await clear(store, attribute, container)
-    await store.commit({ changes: [{ kind: 'delete', key: catalogKey('linkGarbage', attribute) }], preconditions: [] })
+    await store.commit({
+      changes: [{ kind: 'delete', key: catalogKey('droppedLinkAttributes', attribute) }],
+      preconditions: [],
+    })
   }
 }
 
-async function listGarbage(store: Store): Promise<Garbage[]> {
-  const read = (key: Bytes, value: Bytes): Garbage => ({
+async function listDroppedAttributes(store: Store): Promise<DroppedLinkAttribute[]> {
+  const read = (key: Bytes, value: Bytes): DroppedLinkAttribute => ({
     attribute: numberOfCatalogKey(key) as AttributeNumber,
     classes: new Set(JSON.parse(Buffer.from(value).toString()) as ClassNumber[]),
   })
   return withSnapshot(store, async (snapshot) => {
-    const garbage: Garbage[] = []
-    for await (const batch of snapshot.scan(catalogPartRange('linkGarbage'), read)) garbage.push(...batch)
-    return garbage
+    const dropped: DroppedLinkAttribute[] = []
+    for await (const batch of snapshot.scan(catalogPartRange('droppedLinkAttributes'), read)) dropped.push(...batch)
+    return dropped
   })
 }
 
-function allClasses(garbage: readonly Garbage[]): Set<ClassNumber> {
-  return new Set(garbage.flatMap(({ classes }) => [...classes]))
+function allClasses(dropped: readonly DroppedLinkAttribute[]): Set<ClassNumber> {
+  return new Set(dropped.flatMap(({ classes }) => [...classes]))
 }
 
 async function clear(store: Store, attribute: AttributeNumber, { database, container }: Container): Promise<void> {

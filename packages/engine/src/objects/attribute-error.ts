@@ -1,6 +1,6 @@
 /** Faults in the attributes of a command, told with class, attribute and place. */
 import { AshlarError, type CommandPlace, type ErrorKind } from '../errors.ts'
-import { shownText } from '../schema/command-error.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
 import { ValueError } from '../types/logical-type.ts'
 
 /** Where a command says something about an attribute. */
@@ -18,7 +18,7 @@ export function attributeError(error: unknown, className: string, name: string):
   }
   if (!(error instanceof ValueError)) return error
   const path = error.path.map(String)
-  const inner = path.length === 0 ? '' : ` (at ${shownText(path.join('.'))})`
+  const inner = path.length === 0 ? '' : ` (at ${truncateForMessage(path.join('.'))})`
   const message = `Class ${className}, attribute ${name}${inner}: ${error.message}.`
   return new AshlarError(error.type, message, [{ place: attributePlace(name, error.path), message: error.message }])
 }

@@ -40,7 +40,7 @@ export interface PendingTypeFormat {
   readonly format: AttributeFormat
   readonly convert: (value: unknown) => unknown
   /** What would be lost of a value: the value itself, or elements of the list that it is. */
-  readonly misfits: (value: unknown) => readonly unknown[]
+  readonly lossyValues: (value: unknown) => readonly unknown[]
   /** False where writers store nothing any more of which something would be lost. */
   readonly isLossAllowed: boolean
 }
@@ -350,7 +350,7 @@ function pendingTypeFormat(
   return {
     format: formatAttribute({ ...present, spec: becoming.spec }, index, cls, formats),
     convert: conversion.convert,
-    misfits: conversion.misfits,
+    lossyValues: conversion.lossyValues,
     isLossAllowed: becoming.isLossAllowed,
   }
 }

@@ -45,9 +45,9 @@ export async function listContainers(
   const isNew = ({ database, container, classNumber }: Container): boolean => {
     return classes.has(classNumber) && !rows.some((row) => row.database === database && row.container === container)
   }
-  const young = added.filter(isNew)
-  if (young.length === 0) return rows
-  return [...rows, ...young].sort((one, other) => one.database - other.database || one.container - other.container)
+  const newer = added.filter(isNew)
+  if (newer.length === 0) return rows
+  return [...rows, ...newer].sort((one, other) => one.database - other.database || one.container - other.container)
 }
 
 /** Where containers lie on different nodes: of each class so many are open at once, each for some of the processes. */

@@ -10,13 +10,13 @@ import { revisionPrefixOf } from './record-format.ts'
 
 /**
  * Requires the objects to be as they were read, and no others to be added. Lends the record of each to `use`, and gives in parts what that
- * gives: records themselves are not held. `young`: containers that may be younger than
+ * gives: records themselves are not held. `newContainers`: containers that may be younger than
  * the transaction's snapshot; `rangeLockKey`: see `Precondition`. Throws LimitExceeded for more than `objectsMax`.
  */
 export async function* readAndRequireObjects<T>(
   transaction: Transaction,
   classes: ReadonlySet<ClassNumber>,
-  young: readonly Container[],
+  newContainers: readonly Container[],
   rangeLockKey: Uint8Array,
   objectsMax: number,
   use: (oid: Oid, record: Bytes) => T,
@@ -33,7 +33,7 @@ export async function* readAndRequireObjects<T>(
     transaction.requireRevision(Buffer.from(key), Buffer.from(revisionPrefixOf(record)))
     return use(oidOfObjectKey(key), record)
   }
-  for (const { database, container } of await listContainers(transaction.overlay(), classes, young)) {
+  for (const { database, container } of await listContainers(transaction.overlay(), classes, newContainers)) {
     yield* transaction.scanAndRequireRange(containerExtent(database, container), rangeLockKey, expected)
   }
 }
@@ -42,12 +42,14 @@ export async function* readAndRequireObjects<T>(
 export async function hasObjects(
   transaction: Transaction,
   classes: ReadonlySet<ClassNumber>,
-  young: readonly Container[],
+  newContainers: readonly Container[],
   rangeLockKey: Uint8Array,
 ): Promise<boolean> {
-  const extents = (await listContainers(transaction.overlay(), classes, young)).map(({ database, container }) => {
-    return containerExtent(database, container)
-  })
+  const extents = (await listContainers(transaction.overlay(), classes, newContainers)).map(
+    ({ database, container }) => {
+      return containerExtent(database, container)
+    },
+  )
   for (const extent of extents) {
     const { ranges } = await transaction.read([], [{ ...extent, limit: 1 }])
     if (ranges[0]?.length !== 0) return true

@@ -1,6 +1,6 @@
 /** JSON to what it does to an attribute (contract 4.1.10, 4.3.1 to 4.3.4): a value, or a change of a part of one. */
 
-import { shownText } from '../schema/command-error.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
 import { type Codec, ValueError } from '../types/logical-type.ts'
 import type { CollectionSpec } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
@@ -42,7 +42,7 @@ function readField(format: ClassFormat, name: string, json: unknown): AttributeC
   if (found === undefined) {
     throw new ValueError(
       'UnknownAttribute',
-      `the embeddable class ${format.cls.name} has no attribute '${shownText(name)}'`,
+      `the embeddable class ${format.cls.name} has no attribute '${truncateForMessage(name)}'`,
     )
   }
   const attribute = format.attribute(found.number)

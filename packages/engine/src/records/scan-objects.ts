@@ -15,18 +15,18 @@ export interface ScannedObject {
   readonly values: readonly unknown[]
 }
 
-/** `young`: containers that may be younger than the snapshot. Objects of the classes themselves, not of their subclasses. */
+/** `newContainers`: containers that may be younger than the snapshot. Objects of the classes themselves, not of their subclasses. */
 export async function* scanObjects(
   snapshot: Snapshot,
   formats: RecordFormats,
   classes: ReadonlySet<ClassNumber>,
-  young: readonly Container[] = [],
+  newContainers: readonly Container[] = [],
 ): AsyncGenerator<ScannedObject[]> {
   const read = (key: Uint8Array, record: Uint8Array): ScannedObject => {
     const format = formats.ofShape(shapeNumberOf(record))
     return { oid: oidOfObjectKey(key), format, values: decodeRecord(format, record).values }
   }
-  for (const { database, container } of await listContainers(snapshot, classes, young)) {
+  for (const { database, container } of await listContainers(snapshot, classes, newContainers)) {
     yield* snapshot.scan(containerExtent(database, container), read)
   }
 }
@@ -35,10 +35,10 @@ export async function* scanObjects(
 export async function countObjects(
   snapshot: Snapshot,
   classes: ReadonlySet<ClassNumber>,
-  young: readonly Container[] = [],
+  newContainers: readonly Container[] = [],
 ): Promise<number> {
   let count = 0
-  for (const { database, container } of await listContainers(snapshot, classes, young)) {
+  for (const { database, container } of await listContainers(snapshot, classes, newContainers)) {
     const extent = containerExtent(database, container)
     for await (const batch of snapshot.scan(extent, () => undefined, { keysOnly: true })) count += batch.length
   }

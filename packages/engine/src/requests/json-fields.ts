@@ -1,14 +1,14 @@
 /** Reads the fields of request bodies: JSON types and unknown fields. A place in a command is that of the body it was read from. */
 import type { CommandPlace } from '../errors.ts'
-import { fault, shownText } from '../schema/command-error.ts'
-import { shownValue } from '../types/logical-type.ts'
+import { commandError, truncateForMessage } from '../schema/command-error.ts'
+import { formatForMessage } from '../types/logical-type.ts'
 
 export type JsonObject = { readonly [field: string]: unknown }
 
 /** `what` is named in the message. Throws MalformedRequest. */
 export function objectOf(given: unknown, what: string, place: CommandPlace): JsonObject {
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as JsonObject
-  throw fault('MalformedRequest', `${what} is a JSON object, not ${shownValue(given)}.`, place)
+  throw commandError('MalformedRequest', `${what} is a JSON object, not ${formatForMessage(given)}.`, place)
 }
 
 /** Throws UnknownField. */
@@ -20,7 +20,7 @@ export function refuseUnknownFields(
 ): void {
   for (const field of Object.keys(given)) {
     if (known.includes(field)) continue
-    throw fault('UnknownField', `${what} has no field '${shownText(field)}'.`, [...place, field])
+    throw commandError('UnknownField', `${what} has no field '${truncateForMessage(field)}'.`, [...place, field])
   }
 }
 

@@ -1,8 +1,8 @@
 /** Reads the body that asks for the change of a class (contract 5.3.4 to 5.3.6) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
-import { fault } from '../schema/command-error.ts'
+import { commandError } from '../schema/command-error.ts'
 import type { AlterClass, AlterSettings, AttributeRename } from '../schema/commands.ts'
-import { shownValue } from '../types/logical-type.ts'
+import { formatForMessage } from '../types/logical-type.ts'
 import { objectOf, refuseUnknownFields } from './json-fields.ts'
 import { readAttribute } from './read-class-descriptions.ts'
 
@@ -19,14 +19,16 @@ export function readAlterClass(
   const given = attributeFields.filter((field) => request[field] !== undefined)
   if (request.classRename !== undefined) {
     if (given.length > 0) {
-      throw fault('MalformedRequest', `classRename stands alone, not together with ${given[0]}.`, ['classRename'])
+      throw commandError('MalformedRequest', `classRename stands alone, not together with ${given[0]}.`, [
+        'classRename',
+      ])
     }
     const classRename = textOf(request.classRename, 'classRename', ['classRename'])
     return { kind: 'renameClass', className, classRename }
   }
   if (given.length === 0) {
     const known = ['classRename', ...attributeFields].join(', ')
-    throw fault('MalformedRequest', `A change of a class has at least one of ${known}.`, [])
+    throw commandError('MalformedRequest', `A change of a class has at least one of ${known}.`, [])
   }
   const listOf = <T>(
     field: (typeof attributeFields)[number],
@@ -34,7 +36,7 @@ export function readAlterClass(
   ): readonly T[] => {
     const items = request[field]
     if (items === undefined) return []
-    if (!Array.isArray(items)) throw fault('MalformedRequest', `${field} is an array.`, [field])
+    if (!Array.isArray(items)) throw commandError('MalformedRequest', `${field} is an array.`, [field])
     return items.map((item: unknown, position) => read(item, [field, position]))
   }
   return {
@@ -60,5 +62,5 @@ function readRename(given: unknown, place: CommandPlace): AttributeRename {
 
 function textOf(given: unknown, what: string, place: CommandPlace): string {
   if (typeof given === 'string' && given !== '') return given
-  throw fault('MalformedValue', `${what} is a name, not ${shownValue(given)}.`, place)
+  throw commandError('MalformedValue', `${what} is a name, not ${formatForMessage(given)}.`, place)
 }

@@ -1,8 +1,8 @@
 /** Reads class descriptions (contract 5.1) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
-import { fault, shownText } from '../schema/command-error.ts'
+import { commandError, truncateForMessage } from '../schema/command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineClasses, DefineMode } from '../schema/commands.ts'
-import { shownValue, type TypeDefinition } from '../types/logical-type.ts'
+import { formatForMessage, type TypeDefinition } from '../types/logical-type.ts'
 import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
 
 const classFields = ['className', 'classNumber', 'isReferenceable', 'superClass', 'attributes']
@@ -27,7 +27,8 @@ const specificationFields = attributeFields.filter((field) => field !== 'attribu
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasses {
-  if (!Array.isArray(body)) throw fault('MalformedRequest', 'The body is a JSON array of class descriptions.', [])
+  if (!Array.isArray(body))
+    throw commandError('MalformedRequest', 'The body is a JSON array of class descriptions.', [])
   return { mode, classes: body.map((description: unknown, position) => readDescription(description, [position])) }
 }
 
@@ -38,15 +39,15 @@ function readDescription(given: unknown, place: CommandPlace): ClassDescription 
   const className = optionalText(description, 'className', place)
   const classNumber = classNumberOf(description.classNumber, [...place, 'classNumber'])
   if (className === undefined && classNumber === undefined) {
-    throw fault('MalformedRequest', 'A class description names its class: className is needed.', [
+    throw commandError('MalformedRequest', 'A class description names its class: className is needed.', [
       ...place,
       'className',
     ])
   }
   const { attributes } = description
   if (!Array.isArray(attributes)) {
-    const name = shownText(className ?? String(classNumber))
-    throw fault('MalformedRequest', `Class ${name}: attributes is needed, an array.`, [...place, 'attributes'])
+    const name = truncateForMessage(className ?? String(classNumber))
+    throw commandError('MalformedRequest', `Class ${name}: attributes is needed, an array.`, [...place, 'attributes'])
   }
   return {
     className,
@@ -64,10 +65,10 @@ export function readAttribute(given: unknown, place: CommandPlace): AttributeDes
   refuseUnknownFields(definition, attributeFields, 'An attribute definition', place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
-    throw fault('MalformedRequest', 'An attribute definition has an attributeName.', [...place, 'attributeName'])
+    throw commandError('MalformedRequest', 'An attribute definition has an attributeName.', [...place, 'attributeName'])
   }
   if (definition.logicalType === undefined) {
-    throw fault('MalformedRequest', `Attribute ${shownText(attributeName)}: logicalType is needed.`, [
+    throw commandError('MalformedRequest', `Attribute ${truncateForMessage(attributeName)}: logicalType is needed.`, [
       ...place,
       'logicalType',
     ])
@@ -89,7 +90,7 @@ function optionalText(given: JsonObject, field: string, place: CommandPlace): st
   const value = given[field]
   if (value === undefined) return undefined
   if (typeof value === 'string' && value !== '') return value
-  throw fault('MalformedValue', `${field} is a name, not ${shownValue(value)}.`, [...place, field])
+  throw commandError('MalformedValue', `${field} is a name, not ${formatForMessage(value)}.`, [...place, field])
 }
 
 /** Also numbers too large to be any class's are numbers: there is no such class, which is another error. */
@@ -98,13 +99,13 @@ function classNumberOf(given: unknown, place: CommandPlace): string | undefined 
   const isWhole = typeof given === 'bigint' || (typeof given === 'number' && Number.isInteger(given))
   if (isWhole && given >= 0) return BigInt(given).toString()
   if (typeof given === 'string' && /^\d+$/.test(given)) return given
-  throw fault('MalformedValue', `A class number is digits, not ${shownValue(given)}.`, place)
+  throw commandError('MalformedValue', `A class number is digits, not ${formatForMessage(given)}.`, place)
 }
 
 function booleanOf(given: unknown, place: CommandPlace): boolean | undefined {
   const value = booleanIn(given)
   if (value !== undefined || given === undefined) return value
-  throw fault('MalformedValue', `isReferenceable is true or false, not ${shownValue(given)}.`, place)
+  throw commandError('MalformedValue', `isReferenceable is true or false, not ${formatForMessage(given)}.`, place)
 }
 
 /** A name, digits, or an object that holds the name. */
@@ -116,5 +117,5 @@ function superClassOf(given: unknown, place: CommandPlace): string | null | unde
     const name = (given as JsonObject).className
     if (typeof name === 'string' && name !== '') return name
   }
-  throw fault('MalformedValue', `superClass is a class name or number, not ${shownValue(given)}.`, place)
+  throw commandError('MalformedValue', `superClass is a class name or number, not ${formatForMessage(given)}.`, place)
 }

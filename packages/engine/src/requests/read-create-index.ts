@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { maxStoredStringLengthMax } from '../limits.ts'
-import { fault } from '../schema/command-error.ts'
+import { commandError } from '../schema/command-error.ts'
 import type { CreateIndex, KeyDescription } from '../schema/commands.ts'
-import { shownValue } from '../types/logical-type.ts'
+import { formatForMessage } from '../types/logical-type.ts'
 import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
 
 const requestFields = ['name', 'indexedClass', 'isUnique', 'keyAttributes', 'keyedAttributes']
@@ -46,13 +46,13 @@ export function readCreateIndex(body: unknown): CreateIndex {
     keyedAttributes !== undefined &&
     !isDeepStrictEqual(keyAttributes, keyedAttributes)
   ) {
-    throw fault('MalformedRequest', 'keyAttributes and keyedAttributes are the same field, but differ.', [
+    throw commandError('MalformedRequest', 'keyAttributes and keyedAttributes are the same field, but differ.', [
       'keyedAttributes',
     ])
   }
   const keys = keyAttributes ?? keyedAttributes
   if (!Array.isArray(keys) || keys.length === 0) {
-    throw fault('MalformedRequest', 'keyAttributes is needed: an array of at least one key attribute.', [
+    throw commandError('MalformedRequest', 'keyAttributes is needed: an array of at least one key attribute.', [
       'keyAttributes',
     ])
   }
@@ -68,7 +68,7 @@ function readKey(given: unknown, place: CommandPlace): KeyDescription {
   const key = objectOf(given, 'A key attribute', place)
   refuseUnknownFields(key, ['attributeName', 'properties'], 'A key attribute', place)
   if (typeof key.attributeName !== 'string' || key.attributeName === '') {
-    throw fault('MalformedRequest', `attributeName is needed, a name${butNot(key.attributeName)}.`, [
+    throw commandError('MalformedRequest', `attributeName is needed, a name${butNot(key.attributeName)}.`, [
       ...place,
       'attributeName',
     ])
@@ -89,29 +89,29 @@ function lengthOf(given: unknown, place: CommandPlace): number | undefined {
   if (given === undefined || given === null) return undefined
   const isDigits = typeof given === 'string' && /^-?\d+$/.test(given)
   if (typeof given !== 'number' && typeof given !== 'bigint' && !isDigits) {
-    throw fault('MalformedValue', `maxStoredStringLength is a number, not ${shownValue(given)}.`, place)
+    throw commandError('MalformedValue', `maxStoredStringLength is a number, not ${formatForMessage(given)}.`, place)
   }
   const length = Number(given)
   if (Number.isInteger(length) && length >= 1 && length <= maxStoredStringLengthMax) return length
-  throw fault(
+  throw commandError(
     'ValueNotAllowed',
-    `maxStoredStringLength is a whole number from 1 to ${maxStoredStringLengthMax}, not ${shownValue(given)}.`,
+    `maxStoredStringLength is a whole number from 1 to ${maxStoredStringLengthMax}, not ${formatForMessage(given)}.`,
     place,
   )
 }
 
 function butNot(given: unknown): string {
-  return given === undefined ? '' : `; not ${shownValue(given)}`
+  return given === undefined ? '' : `; not ${formatForMessage(given)}`
 }
 
 function textOf(request: JsonObject, field: 'name' | 'indexedClass'): string {
   const value = request[field]
   if (typeof value === 'string' && value !== '') return value
-  throw fault('MalformedRequest', `${field} is needed, a name${butNot(value)}.`, [field])
+  throw commandError('MalformedRequest', `${field} is needed, a name${butNot(value)}.`, [field])
 }
 
 function isUniqueIn(given: unknown): boolean {
   const value = booleanIn(given)
   if (value !== undefined) return value
-  throw fault('MalformedRequest', `isUnique is needed, true or false${butNot(given)}.`, ['isUnique'])
+  throw commandError('MalformedRequest', `isUnique is needed, true or false${butNot(given)}.`, ['isUnique'])
 }

@@ -7,8 +7,8 @@ import type { ClassFormat } from '../records/class-format.ts'
 import { readValueChange } from '../records/read-change.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { shownText } from '../schema/command-error.ts'
-import { hintFor } from '../schema/names.ts'
+import { truncateForMessage } from '../schema/command-error.ts'
+import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
 import type { Oid } from '../types/oid.ts'
 
@@ -22,11 +22,11 @@ export function readCreateObject(catalog: Catalog, className: string, attributes
     throw rootClassRefusal(['class'], 'an object is created in one of the classes below it')
   }
   if (cls === undefined) {
-    const hint = hintFor(
+    const hint = didYouMean(
       className,
       catalog.classes.map(({ name }) => name),
     )
-    throw new AshlarError('UnknownClass', `There is no class '${shownText(className)}'.${hint}`, [
+    throw new AshlarError('UnknownClass', `There is no class '${truncateForMessage(className)}'.${hint}`, [
       { place: ['class'], message: 'is not a class' },
     ])
   }
@@ -46,7 +46,7 @@ export function readUpdateObject(
     if (className !== undefined && catalog.findClass(className) !== format.cls) {
       throw new AshlarError(
         'ValueNotAllowed',
-        `Object ${oid} is of class ${format.cls.name}, not '${shownText(className)}'.`,
+        `Object ${oid} is of class ${format.cls.name}, not '${truncateForMessage(className)}'.`,
         [{ place: ['class'], message: `is not ${format.cls.name}` }],
       )
     }
@@ -69,7 +69,7 @@ function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: A
       continue
     }
     if (given.has(found.number)) {
-      const message = `Class ${format.cls.name}: attribute ${shownText(name)} is given twice.`
+      const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
       throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
     }
     given.add(found.number)
@@ -100,11 +100,13 @@ function refuseOther({ cls }: ClassFormat, oid: Oid | undefined, name: string, j
       { place, message: `is not ${oid}` },
     ])
   }
-  const hint = hintFor(
+  const hint = didYouMean(
     name,
     cls.attributes.map((attribute) => attribute.name),
   )
-  throw new AshlarError('UnknownAttribute', `Class ${cls.name} has no attribute '${shownText(name)}'.${hint}`, [
-    { place, message: 'is not an attribute of the class' },
-  ])
+  throw new AshlarError(
+    'UnknownAttribute',
+    `Class ${cls.name} has no attribute '${truncateForMessage(name)}'.${hint}`,
+    [{ place, message: 'is not an attribute of the class' }],
+  )
 }

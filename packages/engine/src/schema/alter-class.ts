@@ -10,12 +10,12 @@ import { checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
-import { type ClassDraft, type DraftAttribute, type Drafts, referenceIn } from './class-draft.ts'
-import { fault, shownText } from './command-error.ts'
+import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './class-draft.ts'
+import { commandError, truncateForMessage } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeDescription, AttributeRename } from './commands.ts'
-import { defineAttribute, shownType } from './define-attribute.ts'
-import { nextState, reshapedClasses } from './define-classes.ts'
-import { checkAttributeName, checkClassName, hintFor } from './names.ts'
+import { defineAttribute, formatTypeForMessage } from './define-attribute.ts'
+import { classesWithNewShape, nextState } from './define-classes.ts'
+import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import { type RetypeWork, retypeWork } from './retype.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 
@@ -55,25 +55,25 @@ export function alterClass(catalog: Catalog, cls: SchemaClass, command: AlterCla
   }
   const { attributesMax } = options
   const batch = new ClassBatch(catalog)
-  const { drafts } = batch
-  const draft = drafts.get(cls.number)
-  const deleted = deleteAttributes(catalog, drafts, draft, command)
-  const isRenamed = renameAttributes(drafts, draft, command.attributesToRename)
-  const entered = batch.enterAttributes(draft, command.attributesToAdd, addition, attributesMax)
+  const { builder } = batch
+  const draft = builder.get(cls.number)
+  const deleted = deleteAttributes(catalog, builder, draft, command)
+  const isRenamed = renameAttributes(builder, draft, command.attributesToRename)
+  const staged = batch.stageAttributes(draft, command.attributesToAdd, addition, attributesMax)
   const retypes = command.attributesToChange.flatMap((change, i) => {
     return retypeAttribute(catalog, batch, draft, change, ['attributesToChange', i], options)
   })
-  batch.defineTypes(draft, entered)
-  const reshaped = reshapedClasses(drafts)
+  batch.defineTypes(draft, staged)
+  const reshaped = classesWithNewShape(builder)
   for (const one of reshaped) checkAttributeCount(one, attributesMax, addition)
-  for (const one of drafts.all()) {
-    if (!one.isReshaped) continue
-    checkInverses(drafts, one)
-    checkEdges(drafts, one)
+  for (const one of builder.all()) {
+    if (!one.needsNewShape) continue
+    checkInverses(builder, one)
+    checkEdges(builder, one)
   }
-  checkEmbedding(drafts)
+  checkEmbedding(builder)
   const shaped = nextState(catalog.state, batch, reshaped)
-  const state = isRenamed && !draft.isReshaped ? withNames(shaped, draft) : shaped
+  const state = isRenamed && !draft.needsNewShape ? withNames(shaped, draft) : shaped
   const { attributes, indexes } = deleted
   const isDropped = ({ number, replaces }: IndexDefinition): boolean =>
     indexes.has(number) || indexes.has(replaces ?? number)
@@ -99,7 +99,8 @@ function renameClass(
       : `${namespace}.${newName}`
   checkClassName(name, ['classRename'])
   if (name === oldName) return state
-  if (classByName(name) !== undefined) throw fault('ClassExists', `There is a class ${name} already.`, ['classRename'])
+  if (classByName(name) !== undefined)
+    throw commandError('ClassExists', `There is a class ${name} already.`, ['classRename'])
   return { ...state, classes: state.classes.map((one) => (one === definition ? { ...definition, name } : one)) }
 }
 
@@ -110,34 +111,35 @@ interface Deleted {
 
 function deleteAttributes(
   catalog: Catalog,
-  drafts: Drafts,
+  builder: SchemaBuilder,
   draft: ClassDraft,
   { attributesToDelete: deletions, isCascading }: AlterAttributes,
 ): Deleted {
   const gone = new Map<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>()
   for (const [i, name] of deletions.entries()) {
     const place = ['attributesToDelete', i]
-    const attribute = ownAttribute(drafts, draft, name, place)
-    if (gone.has(attribute.number)) throw fault('InvalidDefinition', `Attribute ${name} is deleted twice.`, place)
+    const attribute = ownAttribute(builder, draft, name, place)
+    if (gone.has(attribute.number))
+      throw commandError('InvalidDefinition', `Attribute ${name} is deleted twice.`, place)
     gone.set(attribute.number, { owner: draft, attribute })
   }
   for (const [i, name] of deletions.entries()) {
     const place = ['attributesToDelete', i]
-    const inverse = referenceIn(ownAttribute(drafts, draft, name, place).spec)?.inverseAttribute
+    const inverse = referenceIn(ownAttribute(builder, draft, name, place).spec)?.inverseAttribute
     if (inverse === undefined || inverse === null || gone.has(inverse)) continue
-    const partner = drafts.declared(inverse)
+    const partner = builder.declared(inverse)
     if (partner === undefined) continue
     if (!isCascading) {
       const message = `Attribute ${name} of class ${draft.name} is linked with ${partner.attribute.name} of class ${partner.owner.name}; with the option cascade that goes too.`
-      throw fault('AttributeInUse', message, place)
+      throw commandError('AttributeInUse', message, place)
     }
     gone.set(inverse, partner)
   }
-  refuseEdgeAttributes(drafts, gone, deletions)
+  refuseEdgeAttributes(builder, gone, deletions)
   const indexes = catalog.indexes.filter((index) => usedNumber(index, gone) !== undefined)
   const [first] = indexes
   if (first !== undefined && !isCascading) throw keyInUse(draft, first, gone, deletions)
-  for (const { owner, attribute } of gone.values()) drafts.removeAttribute(owner, attribute)
+  for (const { owner, attribute } of gone.values()) builder.removeAttribute(owner, attribute)
   return {
     attributes: [...gone.values()].map(({ owner, attribute }) => {
       return { className: owner.name, attributeName: attribute.name }
@@ -148,16 +150,16 @@ function deleteAttributes(
 
 /** Edges would lose the objects behind them: also with cascade, the attributes that have them come first. */
 function refuseEdgeAttributes(
-  drafts: Drafts,
+  builder: SchemaBuilder,
   gone: ReadonlyMap<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>,
   deletions: readonly string[],
 ): void {
-  const use = edgeUse(drafts, new Set(gone.keys()), ({ edgeAttribute }) => gone.has(edgeAttribute))
+  const use = edgeUse(builder, new Set(gone.keys()), ({ edgeAttribute }) => gone.has(edgeAttribute))
   if (use === undefined) return
   const leading = gone.get(use.spec.edgeAttribute)
   const name = leading?.attribute.name
   const message = `Attribute ${name} of class ${leading?.owner.name} is the edgeAttribute of attribute ${use.attribute.name} of class ${use.owner.name}.`
-  throw fault('AttributeInUse', message, deletionOf(name, deletions))
+  throw commandError('AttributeInUse', message, deletionOf(name, deletions))
 }
 
 function usedNumber(index: IndexDefinition, gone: ReadonlyMap<AttributeNumber, unknown>): AttributeNumber | undefined {
@@ -172,7 +174,7 @@ function keyInUse(
 ): AshlarError {
   const used = gone.get(usedNumber(index, gone) as AttributeNumber)?.attribute.name
   const message = `Attribute ${used} of class ${draft.name} is a key attribute of index '${index.name}'; with the option cascade the index goes too.`
-  return fault('AttributeInUse', message, deletionOf(used, deletions))
+  return commandError('AttributeInUse', message, deletionOf(used, deletions))
 }
 
 /** What goes with another is not listed. */
@@ -182,18 +184,18 @@ function deletionOf(name: string | undefined, deletions: readonly string[]): Com
 }
 
 /** No shape changes: an attribute's identity is its number. */
-function renameAttributes(drafts: Drafts, draft: ClassDraft, renames: readonly AttributeRename[]): boolean {
+function renameAttributes(builder: SchemaBuilder, draft: ClassDraft, renames: readonly AttributeRename[]): boolean {
   let isRenamed = false
   for (const [i, { originalName, newName }] of renames.entries()) {
     const place = ['attributesToRename', i]
-    const attribute = ownAttribute(drafts, draft, originalName, [...place, 'originalName'])
+    const attribute = ownAttribute(builder, draft, originalName, [...place, 'originalName'])
     if (originalName === newName) continue
     checkAttributeName(draft.name, newName, [...place, 'newName'])
     if (draft.attributes.has(newName)) {
       const message = `Class ${draft.name} has an attribute ${newName} already.`
-      throw fault('AttributeExists', message, [...place, 'newName'])
+      throw commandError('AttributeExists', message, [...place, 'newName'])
     }
-    drafts.replaceAttribute(draft, attribute, { ...attribute, name: newName })
+    builder.replaceAttribute(draft, attribute, { ...attribute, name: newName })
     isRenamed = true
   }
   return isRenamed
@@ -207,48 +209,48 @@ function retypeAttribute(
   place: CommandPlace,
   { isPrepared = false }: AlterOptions,
 ): Retype[] {
-  const { drafts } = batch
+  const { builder } = batch
   const { attributeName: name } = description
-  const attribute = ownAttribute(drafts, draft, name, [...place, 'attributeName'])
+  const attribute = ownAttribute(builder, draft, name, [...place, 'attributeName'])
   if (attribute.place !== undefined) {
-    throw fault('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, place)
+    throw commandError('InvalidDefinition', `Class ${draft.name}: attribute ${name} is changed twice.`, place)
   }
-  if (attribute.becoming !== undefined && !isPrepared) {
+  if (attribute.pendingType !== undefined && !isPrepared) {
     const message = `The type of attribute ${name} of class ${draft.name} is being changed by another request.`
-    throw fault('AttributeInUse', message, place)
+    throw commandError('AttributeInUse', message, place)
   }
   attribute.place = place
   const from = attribute.spec as TypeSpec
-  const to = defineAttribute(drafts, draft, description, place)
+  const to = defineAttribute(builder, draft, description, place)
   if (isDeepStrictEqual(from, to)) return []
   const work = retypeWork(from, to, (one, other) => catalog.classByNumber(one)?.isOrInherits(other) === true)
   // Elements within embedded objects could not be found by their old attribute's number once they are to be moved.
   const isPossible = work !== undefined && (work.kind !== 'move' || draft.isReferenceable)
-  if (!isPossible) throw notConvertible(drafts, draft, name, place, from, to)
+  if (!isPossible) throw notConvertible(builder, draft, name, place, from, to)
   refuseUnlessKey(catalog, draft, attribute, place, to)
-  draft.isReshaped = true
+  draft.needsNewShape = true
   const number = attribute.number
   if (work.kind !== 'move') {
     const conversion = dependsOnRules(from, to) ? 'strict' : undefined
-    drafts.replaceAttribute(draft, attribute, { ...attribute, spec: to, becoming: undefined, conversion })
+    builder.replaceAttribute(draft, attribute, { ...attribute, spec: to, pendingType: undefined, conversion })
     return [{ attribute: number, becomes: number, name, from, to, work }]
   }
   const becomes = batch.nextAttribute++ as AttributeNumber
-  drafts.replaceAttribute(draft, attribute, { ...attribute, number: becomes, spec: to })
+  builder.replaceAttribute(draft, attribute, { ...attribute, number: becomes, spec: to })
   return [{ attribute: number, becomes, name, from, to, work }]
 }
 
 function notConvertible(
-  drafts: Drafts,
+  builder: SchemaBuilder,
   draft: ClassDraft,
   attributeName: string,
   place: CommandPlace,
   from: TypeSpec,
   to: TypeSpec,
 ): AshlarError {
-  const [one, other] = [shownType(drafts, from), shownType(drafts, to)]
+  const [one, other] = [formatTypeForMessage(builder, from), formatTypeForMessage(builder, to)]
   const message = `Class ${draft.name}: attribute ${attributeName} cannot be changed from ${one} to ${other}; an attribute can be added, filled and take its place.`
-  return fault('InvalidDefinition', message, place)
+  return commandError('InvalidDefinition', message, place)
 }
 
 /** What an index has as key attribute stays one that an index can have. */
@@ -263,20 +265,20 @@ function refuseUnlessKey(
   const index = catalog.indexes.find(({ keyAttributes }) => keyAttributes.some(({ path }) => path.includes(number)))
   if (index === undefined) return
   const message = `Attribute ${name} of class ${draft.name} is a key attribute of index '${index.name}', and a ${to.logicalType} can be none.`
-  throw fault('AttributeInUse', message, place)
+  throw commandError('AttributeInUse', message, place)
 }
 
 /** Own attributes only: an inherited one is changed in the class that declares it. */
-function ownAttribute(drafts: Drafts, draft: ClassDraft, name: string, place: CommandPlace): DraftAttribute {
+function ownAttribute(builder: SchemaBuilder, draft: ClassDraft, name: string, place: CommandPlace): DraftAttribute {
   const own = draft.attributes.get(name)
   if (own !== undefined) return own
-  const inherited = drafts.findAttribute(draft, name)
+  const inherited = builder.findAttribute(draft, name)
   const advice =
     inherited === undefined
-      ? hintFor(name, [...draft.attributes.keys()])
-      : ` It is declared by class ${drafts.declared(inherited.number)?.owner.name}.`
-  const message = `Class ${draft.name} has no attribute '${shownText(name)}' of its own.${advice}`
-  throw fault('UnknownAttribute', message, place)
+      ? didYouMean(name, [...draft.attributes.keys()])
+      : ` It is declared by class ${builder.declared(inherited.number)?.owner.name}.`
+  const message = `Class ${draft.name} has no attribute '${truncateForMessage(name)}' of its own.${advice}`
+  throw commandError('UnknownAttribute', message, place)
 }
 
 function withNames(state: CatalogState, draft: ClassDraft): CatalogState {
@@ -299,6 +301,6 @@ export function changedClass(catalog: Catalog, nameOrNumber: string): SchemaClas
   const names = catalog.classes.map(({ name }) => name)
   throw new AshlarError(
     'ClassNotFound',
-    `There is no class '${shownText(nameOrNumber)}'.${hintFor(nameOrNumber, names)}`,
+    `There is no class '${truncateForMessage(nameOrNumber)}'.${didYouMean(nameOrNumber, names)}`,
   )
 }

@@ -11,7 +11,7 @@ import type {
   IndexNumber,
   Shape,
 } from './class-definition.ts'
-import { shownText } from './command-error.ts'
+import { truncateForMessage } from './command-error.ts'
 import { namespaceOf, simpleNameOf } from './names.ts'
 import { RootClass, rootClassNumber } from './root-class.ts'
 
@@ -202,7 +202,7 @@ class LinkedClass implements SchemaClass {
     if (simple.length <= 1) return simple[0]
     throw new AshlarError(
       'AmbiguousAttribute',
-      `Class ${this.name}: in '${shownText(asWritten)}', ${name} may be ${simple.map((cls) => cls.name).join(' or ')}; use the full name.`,
+      `Class ${this.name}: in '${truncateForMessage(asWritten)}', ${name} may be ${simple.map((cls) => cls.name).join(' or ')}; use the full name.`,
     )
   }
 

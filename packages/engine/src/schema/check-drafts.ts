@@ -1,12 +1,12 @@
 /** What must hold of the classes of a batch and their superclasses (contract 5.1). */
 import type { AshlarError, CommandPlace } from '../errors.ts'
 import { inheritanceDepthMax } from '../limits.ts'
-import { type ClassDraft, countAttributes, type Drafts, lineageOf } from './class-draft.ts'
-import { fault, within } from './command-error.ts'
+import { type ClassDraft, countAttributes, type SchemaBuilder, selfAndAncestors } from './class-draft.ts'
+import { commandError, within } from './command-error.ts'
 
 /** No class inherits from itself, or from too many. Must hold before anything else walks up the superclasses. */
-export function checkInheritance(drafts: Drafts): void {
-  for (const draft of drafts.all()) {
+export function checkInheritance(builder: SchemaBuilder): void {
+  for (const draft of builder.all()) {
     let depth = 0
     for (let at = draft.superClass; at !== null; at = at.superClass) {
       depth += 1
@@ -18,13 +18,13 @@ export function checkInheritance(drafts: Drafts): void {
 }
 
 /** A superclass is of the same kind. */
-export function checkKinds(drafts: Drafts): void {
-  for (const draft of drafts.all()) {
+export function checkKinds(builder: SchemaBuilder): void {
+  for (const draft of builder.all()) {
     const { name, isReferenceable, superClass } = draft
     if (superClass === null || superClass.isReferenceable === isReferenceable) continue
     const message = `Class ${name} is ${kindOf(isReferenceable)}, but its superclass ${superClass.name} is ${kindOf(superClass.isReferenceable)}.`
     if (draft.existing === undefined) throw invalidSuperClass(draft, message)
-    throw fault('InvalidDefinition', message, within(draft.place ?? superClass.place, 'isReferenceable'))
+    throw commandError('InvalidDefinition', message, within(draft.place ?? superClass.place, 'isReferenceable'))
   }
 }
 
@@ -32,7 +32,7 @@ export function checkKinds(drafts: Drafts): void {
 export function checkAttributeCount(draft: ClassDraft, attributesMax: number, place?: CommandPlace): void {
   const count = countAttributes(draft)
   if (count <= attributesMax) return
-  throw fault(
+  throw commandError(
     'LimitExceeded',
     `Class ${draft.name} would have ${count} attributes, inherited ones included; the limit is ${attributesMax} (classAttributesMax).`,
     place ?? within(nearestPlace(draft), 'attributes'),
@@ -45,7 +45,7 @@ function tooDeep(draft: ClassDraft): AshlarError {
     if (seen.has(at)) return invalidSuperClass(at, `Class ${at.name} inherits from itself.`)
     seen.add(at)
   }
-  return fault(
+  return commandError(
     'LimitExceeded',
     `Class ${draft.name} would have ${seen.size - 1} superclasses above it; the limit is ${inheritanceDepthMax}.`,
     within(nearestPlace(draft), 'superClass'),
@@ -54,11 +54,11 @@ function tooDeep(draft: ClassDraft): AshlarError {
 
 /** The place of the class, or else of the nearest superclass that the batch describes. */
 function nearestPlace(draft: ClassDraft): CommandPlace | undefined {
-  return lineageOf(draft).find(({ place }) => place !== undefined)?.place
+  return selfAndAncestors(draft).find(({ place }) => place !== undefined)?.place
 }
 
 function invalidSuperClass({ place }: ClassDraft, message: string): AshlarError {
-  return fault('InvalidDefinition', message, within(place, 'superClass'))
+  return commandError('InvalidDefinition', message, within(place, 'superClass'))
 }
 
 function kindOf(isReferenceable: boolean): string {

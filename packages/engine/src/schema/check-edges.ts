@@ -1,7 +1,7 @@
 /** References to edge objects: the attribute that leads on from them fits, and stays as long as it is used (contract 5.1.28). */
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { type ClassDraft, type DraftAttribute, type Drafts, lineageOf } from './class-draft.ts'
-import { fault, within } from './command-error.ts'
+import { type ClassDraft, type DraftAttribute, type SchemaBuilder, selfAndAncestors } from './class-draft.ts'
+import { commandError, within } from './command-error.ts'
 import { isRootClass } from './root-class.ts'
 
 /** A reference whose targets are edge objects. */
@@ -18,14 +18,14 @@ function edgeSpecIn(spec: TypeSpec | undefined): EdgeSpec | undefined {
 }
 
 /** Throws InvalidDefinition. */
-export function checkEdges(drafts: Drafts, owner: ClassDraft): void {
+export function checkEdges(builder: SchemaBuilder, owner: ClassDraft): void {
   for (const attribute of owner.attributes.values()) {
     const spec = edgeSpecIn(attribute.spec)
     if (spec === undefined) continue
-    const wrong = whatIsWrong(drafts, spec)
+    const wrong = whatIsWrong(builder, spec)
     if (wrong === undefined) continue
     const steps = attribute.spec?.logicalType === 'reference' ? [] : ['elementSpecification']
-    throw fault(
+    throw commandError(
       'InvalidDefinition',
       `Class ${owner.name}, attribute ${attribute.name}: ${wrong.words}.`,
       within(attribute.place ?? owner.place, ...steps, wrong.field),
@@ -34,17 +34,17 @@ export function checkEdges(drafts: Drafts, owner: ClassDraft): void {
 }
 
 function whatIsWrong(
-  drafts: Drafts,
+  builder: SchemaBuilder,
   { referencedClass, edgeClass, edgeAttribute }: EdgeSpec,
 ): { readonly words: string; readonly field: string } | undefined {
-  const edge = drafts.get(edgeClass)
-  const referenced = drafts.get(referencedClass)
-  const lineage = lineageOf(edge)
+  const edge = builder.get(edgeClass)
+  const referenced = builder.get(referencedClass)
+  const lineage = selfAndAncestors(edge)
   if (!lineage.includes(referenced) && !isRootClass(referenced)) {
     const words = `referencedClass is the edgeClass ${edge.name} or a superclass of it, not ${referenced.name}`
     return { words, field: 'referencedClass' }
   }
-  const leading = drafts.declared(edgeAttribute)
+  const leading = builder.declared(edgeAttribute)
   if (leading?.attribute.spec?.logicalType === 'reference' && lineage.includes(leading.owner)) return undefined
   const words = `edgeAttribute ${leading?.attribute.name ?? ''} of class ${edge.name} is no single reference`
   return { words, field: 'edgeAttribute' }
@@ -58,11 +58,11 @@ export interface EdgeUse {
 
 /** The first attribute, but for those that are `gone`, whose edges need what `isNeeded` tells. */
 export function edgeUse(
-  drafts: Drafts,
+  builder: SchemaBuilder,
   gone: ReadonlySet<AttributeNumber>,
   isNeeded: (spec: EdgeSpec, owner: ClassDraft) => boolean,
 ): EdgeUse | undefined {
-  for (const owner of drafts.all()) {
+  for (const owner of builder.all()) {
     for (const attribute of owner.attributes.values()) {
       const spec = gone.has(attribute.number) ? undefined : edgeSpecIn(attribute.spec)
       if (spec !== undefined && isNeeded(spec, owner)) return { owner, attribute, spec }

@@ -2,16 +2,16 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
-import { type ClassDraft, type DraftAttribute, type Drafts, isConverted } from './class-draft.ts'
-import { fault, within } from './command-error.ts'
+import { type ClassDraft, type DraftAttribute, isConverted, type SchemaBuilder } from './class-draft.ts'
+import { commandError, within } from './command-error.ts'
 
 /** Classes that become referenceable are embedded by no attribute that exists. Throws ClassIsEmbedded. */
-export function checkConversions(drafts: Drafts): void {
-  for (const owner of drafts.all()) {
+export function checkConversions(builder: SchemaBuilder): void {
+  for (const owner of builder.all()) {
     for (const attribute of owner.attributes.values()) {
       const embedded = embeddedBy(attribute.spec)
       if (embedded === undefined) continue
-      const embeddedClass = drafts.get(embedded.number)
+      const embeddedClass = builder.get(embedded.number)
       if (isConverted(embeddedClass)) throw classIsEmbedded(embeddedClass, owner, attribute.name)
     }
   }
@@ -36,9 +36,9 @@ interface Embedding {
  * No class embeds itself, directly or through others, inherited attributes included; nor does one embed so many others
  * that a single object of it could not be held. Throws InvalidDefinition, LimitExceeded.
  */
-export function checkEmbedding(drafts: Drafts): void {
+export function checkEmbedding(builder: SchemaBuilder): void {
   const known = { embeddings: new Map<ClassDraft, Embedding>(), holders: new Map<ClassDraft, Holders>() }
-  for (const draft of drafts.all()) measure(drafts, draft, [], known)
+  for (const draft of builder.all()) measure(builder, draft, [], known)
 }
 
 /** The attributes of a class that embed objects, inherited ones first, and how many it has in all. */
@@ -74,7 +74,7 @@ interface Step {
   readonly attribute: DraftAttribute
 }
 
-function measure(drafts: Drafts, draft: ClassDraft, path: readonly Step[], known: Known): Embedding {
+function measure(builder: SchemaBuilder, draft: ClassDraft, path: readonly Step[], known: Known): Embedding {
   const before = known.embeddings.get(draft)
   if (before !== undefined) return before
   const cycle = path.findIndex(({ owner }) => owner === draft)
@@ -87,13 +87,13 @@ function measure(drafts: Drafts, draft: ClassDraft, path: readonly Step[], known
     if (embedded === undefined) continue
     const steps = [...path, { owner: draft, attribute }]
     if (steps.length > embeddingDepthMax) throw tooDeep(steps)
-    const inner = measure(drafts, drafts.get(embedded.number), steps, known)
+    const inner = measure(builder, builder.get(embedded.number), steps, known)
     depth = Math.max(depth, inner.depth + 1)
     if (depth > embeddingDepthMax) throw tooDeep(steps)
     // A list is empty at first.
     if (!embedded.isElement) embeddedAttributes += inner.attributes
     if (before + 1 + embeddedAttributes > objectAttributesMax) {
-      throw fault(
+      throw commandError(
         'LimitExceeded',
         `Class ${draft.name} would have more than ${objectAttributesMax} attributes, those of its embedded objects included.`,
         placeOf(steps),
@@ -107,12 +107,12 @@ function measure(drafts: Drafts, draft: ClassDraft, path: readonly Step[], known
 
 function embedsItself(draft: ClassDraft, cycle: readonly Step[]): AshlarError {
   const walk = cycle.map(({ owner, attribute }) => `attribute ${attribute.name} of class ${owner.name}`).join(', ')
-  return fault('InvalidDefinition', `Class ${draft.name} would embed itself, by ${walk}.`, placeOf(cycle))
+  return commandError('InvalidDefinition', `Class ${draft.name} would embed itself, by ${walk}.`, placeOf(cycle))
 }
 
 function tooDeep(steps: readonly Step[]): AshlarError {
   const { owner, attribute } = steps[0] as Step
-  return fault(
+  return commandError(
     'LimitExceeded',
     `Class ${owner.name}, attribute ${attribute.name}: embedded objects would lie more than ${embeddingDepthMax} levels deep.`,
     placeOf(steps),

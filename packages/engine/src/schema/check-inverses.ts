@@ -1,21 +1,21 @@
 /** Both sides of a bidirectional link fit each other (contract 5.1.19). */
 import type { ReferenceSpec } from '../types/type-spec.ts'
-import { type ClassDraft, type DraftAttribute, type Drafts, referenceIn } from './class-draft.ts'
-import { fault, within } from './command-error.ts'
+import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './class-draft.ts'
+import { commandError, within } from './command-error.ts'
 
 /**
  * Both name each other, and each refers to just the class that declares the other: were it a superclass, objects could
  * be linked that do not have the partner; a subclass, objects could have to be linked that the partner cannot hold.
  * Throws InvalidDefinition.
  */
-export function checkInverses(drafts: Drafts, owner: ClassDraft): void {
+export function checkInverses(builder: SchemaBuilder, owner: ClassDraft): void {
   for (const attribute of owner.attributes.values()) {
     const spec = referenceIn(attribute.spec)
     if (spec === undefined || spec.inverseAttribute === null) continue
-    const wrong = whatIsWrong(drafts, owner, attribute, { ...spec, inverseAttribute: spec.inverseAttribute })
+    const wrong = whatIsWrong(builder, owner, attribute, { ...spec, inverseAttribute: spec.inverseAttribute })
     if (wrong === undefined) continue
     const steps = attribute.spec?.logicalType === 'reference' ? [] : ['elementSpecification']
-    throw fault(
+    throw commandError(
       'InvalidDefinition',
       `Class ${owner.name}, attribute ${attribute.name}: ${wrong}.`,
       within(attribute.place ?? owner.place, ...steps, 'inverseAttribute'),
@@ -26,7 +26,7 @@ export function checkInverses(drafts: Drafts, owner: ClassDraft): void {
 type PairedSpec = ReferenceSpec & { readonly inverseAttribute: NonNullable<ReferenceSpec['inverseAttribute']> }
 
 function whatIsWrong(
-  drafts: Drafts,
+  builder: SchemaBuilder,
   owner: ClassDraft,
   attribute: DraftAttribute,
   spec: PairedSpec,
@@ -34,15 +34,15 @@ function whatIsWrong(
   if (!owner.isReferenceable) {
     return 'an embeddable class has no bidirectional links, since nothing can refer to its objects'
   }
-  const partner = drafts.declared(spec.inverseAttribute)
+  const partner = builder.declared(spec.inverseAttribute)
   if (partner === undefined) return 'its inverse is deleted'
   const there = `its inverse, attribute ${partner.attribute.name} of class ${partner.owner.name},`
   const back = referenceIn(partner.attribute.spec)
   if (back === undefined) return `${there} is no reference, list or set of references`
   if (back.inverseAttribute !== attribute.number) return `${there} does not name it as inverse in turn`
   if (spec.referencedClass !== partner.owner.number) {
-    return `it refers to ${drafts.get(spec.referencedClass).name}, but ${there} is declared by a superclass; the two must be the same class`
+    return `it refers to ${builder.get(spec.referencedClass).name}, but ${there} is declared by a superclass; the two must be the same class`
   }
   if (back.referencedClass === owner.number) return undefined
-  return `${there} refers to ${drafts.get(back.referencedClass).name}, not to ${owner.name}`
+  return `${there} refers to ${builder.get(back.referencedClass).name}, not to ${owner.name}`
 }

@@ -1,15 +1,15 @@
-/** Enters a batch of class descriptions into drafts: classes first, then superclasses, attributes, and their types. */
+/** Stages a batch of class descriptions in a schema builder: classes first, then superclasses, attributes, and their types. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import { type ClassDraft, type DraftAttribute, Drafts } from './class-draft.ts'
-import { fault, within } from './command-error.ts'
+import { type ClassDraft, type DraftAttribute, SchemaBuilder } from './class-draft.ts'
+import { commandError, within } from './command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineMode } from './commands.ts'
 import { checkSameDefinition, defineAttribute } from './define-attribute.ts'
 import { checkAttributeName, checkClassName } from './names.ts'
 import { isRootClass } from './root-class.ts'
 
-export interface EnteredAttribute {
+export interface StagedAttribute {
   readonly description: AttributeDescription
   /** Of the description. */
   readonly place: CommandPlace
@@ -19,22 +19,22 @@ export interface EnteredAttribute {
 }
 
 export class ClassBatch {
-  readonly drafts: Drafts
+  readonly builder: SchemaBuilder
   /** The next numbers to give out. */
   nextNumber: number
   nextAttribute: number
 
   constructor(catalog: Catalog) {
-    this.drafts = new Drafts(catalog)
+    this.builder = new SchemaBuilder(catalog)
     this.nextNumber = catalog.state.counters.classOrShape
     this.nextAttribute = catalog.state.counters.attribute
   }
 
   /** The class that a description is of: an existing one, or a new draft. */
-  enter(description: ClassDescription, place: CommandPlace, mode: DefineMode): ClassDraft {
+  stageClass(description: ClassDescription, place: CommandPlace, mode: DefineMode): ClassDraft {
     const draft = this.findExisting(description, place) ?? this.addNew(description, place)
     if (draft.place !== undefined) {
-      throw fault('InvalidDefinition', `Class ${draft.name} is described twice in one batch.`, place)
+      throw commandError('InvalidDefinition', `Class ${draft.name} is described twice in one batch.`, place)
     }
     draft.place = place
     if (draft.existing === undefined) return draft
@@ -48,13 +48,13 @@ export class ClassBatch {
   }
 
   /** A new class takes its superclass; an existing one must have it already. */
-  placeBelowSuperClass(draft: ClassDraft, { superClass }: ClassDescription): void {
+  setSuperclass(draft: ClassDraft, { superClass }: ClassDescription): void {
     if (superClass === undefined || superClass === null) return
     const place = within(draft.place, 'superClass')
-    const named = this.drafts.resolve(superClass, `Class ${draft.name}, superclass`, place)
+    const named = this.builder.resolve(superClass, `Class ${draft.name}, superclass`, place)
     if (isRootClass(named) && !draft.isReferenceable) {
       const message = `Class ${draft.name} is embeddable, and ${named.name} is the root of the referenceable classes.`
-      throw fault('InvalidDefinition', message, place)
+      throw commandError('InvalidDefinition', message, place)
     }
     // Below the root a class has no superclass.
     const above = isRootClass(named) ? null : named
@@ -71,36 +71,36 @@ export class ClassBatch {
   }
 
   /** Gives new attributes their numbers, before any type is defined: types refer to attributes of the same batch. */
-  enterAttributes(
+  stageAttributes(
     draft: ClassDraft,
     descriptions: readonly AttributeDescription[],
     place: CommandPlace,
     attributesMax: number,
-  ): EnteredAttribute[] {
+  ): StagedAttribute[] {
     const count = descriptions.length
     if (count > attributesMax) {
-      throw fault(
+      throw commandError(
         'LimitExceeded',
         `Class ${draft.name}: ${count} attributes are described; the limit is ${attributesMax} (classAttributesMax).`,
         place,
       )
     }
-    return descriptions.map((attribute, position) => this.enterAttribute(draft, attribute, [...place, position]))
+    return descriptions.map((attribute, position) => this.stageAttribute(draft, attribute, [...place, position]))
   }
 
-  defineTypes(draft: ClassDraft, entered: readonly EnteredAttribute[]): void {
-    for (const { description, place, attribute, present } of entered) {
-      const spec = defineAttribute(this.drafts, draft, description, place)
+  defineTypes(draft: ClassDraft, staged: readonly StagedAttribute[]): void {
+    for (const { description, place, attribute, present } of staged) {
+      const spec = defineAttribute(this.builder, draft, description, place)
       if (present === undefined) attribute.spec = spec
-      else checkSameDefinition(this.drafts, draft, attribute.name, place, present, spec)
+      else checkSameDefinition(this.builder, draft, attribute.name, place, present, spec)
     }
   }
 
-  private enterAttribute(draft: ClassDraft, description: AttributeDescription, place: CommandPlace): EnteredAttribute {
+  private stageAttribute(draft: ClassDraft, description: AttributeDescription, place: CommandPlace): StagedAttribute {
     const { attributeName } = description
     const own = draft.attributes.get(attributeName)
     if (own?.place !== undefined) {
-      throw fault('InvalidDefinition', `Class ${draft.name}: attribute ${attributeName} is described twice.`, [
+      throw commandError('InvalidDefinition', `Class ${draft.name}: attribute ${attributeName} is described twice.`, [
         ...place,
         'attributeName',
       ])
@@ -112,17 +112,17 @@ export class ClassBatch {
     checkAttributeName(draft.name, attributeName, [...place, 'attributeName'])
     const number = this.nextAttribute++ as AttributeNumber
     const added: DraftAttribute = { number, name: attributeName, spec: undefined, place }
-    this.drafts.addAttribute(draft, added)
-    draft.isReshaped = true
+    this.builder.addAttribute(draft, added)
+    draft.needsNewShape = true
     return { description, place, attribute: added, present: undefined }
   }
 
   /** Undefined for a name that no class has yet. Throws UnknownClass for such a number. */
   private findExisting({ className, classNumber }: ClassDescription, place: CommandPlace): ClassDraft | undefined {
-    if (classNumber !== undefined) return this.drafts.resolve(classNumber, 'classNumber', [...place, 'classNumber'])
+    if (classNumber !== undefined) return this.builder.resolve(classNumber, 'classNumber', [...place, 'classNumber'])
     if (className === undefined) return undefined
-    if (/^\d+$/.test(className)) return this.drafts.resolve(className, 'className', [...place, 'className'])
-    return this.drafts.find(className)
+    if (/^\d+$/.test(className)) return this.builder.resolve(className, 'className', [...place, 'className'])
+    return this.builder.find(className)
   }
 
   private addNew({ className, isReferenceable }: ClassDescription, place: CommandPlace): ClassDraft {
@@ -130,7 +130,7 @@ export class ClassBatch {
     checkClassName(name, [...place, 'className'])
     if (isReferenceable === undefined) {
       const message = `Class ${name} is new: isReferenceable is needed.`
-      throw fault('InvalidDefinition', message, [...place, 'isReferenceable'])
+      throw commandError('InvalidDefinition', message, [...place, 'isReferenceable'])
     }
     const draft: ClassDraft = {
       number: this.nextNumber++ as ClassNumber,
@@ -139,10 +139,10 @@ export class ClassBatch {
       superClass: null,
       attributes: new Map(),
       existing: undefined,
-      isReshaped: true,
+      needsNewShape: true,
       place: undefined,
     }
-    this.drafts.add(draft)
+    this.builder.add(draft)
     return draft
   }
 }
@@ -157,5 +157,5 @@ function changeKind(draft: ClassDraft, { isReferenceable }: ClassDescription, pl
     )
   }
   draft.isReferenceable = true
-  draft.isReshaped = true
+  draft.needsNewShape = true
 }

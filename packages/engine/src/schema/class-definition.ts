@@ -7,10 +7,10 @@ export interface Attribute {
   readonly name: string
   readonly spec: TypeSpec
   /** While its type changes: what it is to be. Every writer sees to it that its values fit. */
-  readonly becoming?: Becoming
+  readonly becoming?: PendingType
 }
 
-export interface Becoming {
+export interface PendingType {
   readonly spec: TypeSpec
   readonly isLossAllowed: boolean
   /** Of the process that makes the change. */

@@ -2,9 +2,9 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import type { Becoming, ClassDefinition } from './class-definition.ts'
-import { shownText } from './command-error.ts'
-import { hintFor, simpleNameOf } from './names.ts'
+import type { ClassDefinition, PendingType } from './class-definition.ts'
+import { truncateForMessage } from './command-error.ts'
+import { didYouMean, simpleNameOf } from './names.ts'
 import { rootClassName, rootClassNumber, rootDefinition } from './root-class.ts'
 
 export interface DraftAttribute {
@@ -15,7 +15,7 @@ export interface DraftAttribute {
   /** Where the batch defines it; undefined for an attribute that it does not list. */
   place: CommandPlace | undefined
   /** A change of its type that is under way. */
-  readonly becoming?: Becoming | undefined
+  readonly pendingType?: PendingType | undefined
   /** Its type changes to this one, and stored values follow by other rules than those of the first builds. */
   readonly conversion?: 'strict' | undefined
 }
@@ -30,7 +30,7 @@ export interface ClassDraft {
   /** The class as it was; undefined for a new one. */
   readonly existing: ClassDefinition | undefined
   /** True once attributes are added, deleted or retyped, or the kind changes: it and its subclasses need new shapes. */
-  isReshaped: boolean
+  needsNewShape: boolean
   /** Where the batch describes it; undefined for a class that is not part of the batch. */
   place: CommandPlace | undefined
 }
@@ -43,11 +43,11 @@ const rootDraft: ClassDraft = {
   superClass: null,
   attributes: new Map(),
   existing: rootDefinition,
-  isReshaped: false,
+  needsNewShape: false,
   place: undefined,
 }
 
-export class Drafts {
+export class SchemaBuilder {
   private readonly byNumber = new Map<ClassNumber, ClassDraft>()
   private readonly byName = new Map<string, ClassDraft>()
   private readonly byAttribute = new Map<AttributeNumber, { owner: ClassDraft; attribute: DraftAttribute }>()
@@ -61,12 +61,12 @@ export class Drafts {
         superClass: null,
         attributes: new Map(),
         existing: definition,
-        isReshaped: false,
+        needsNewShape: false,
         place: undefined,
       }
       this.add(draft)
-      for (const { number, name, spec, becoming } of definition.attributes) {
-        this.addAttribute(draft, { number, name, spec, place: undefined, becoming })
+      for (const { number, name, spec, becoming: pendingType } of definition.attributes) {
+        this.addAttribute(draft, { number, name, spec, place: undefined, pendingType })
       }
     }
     for (const { definition } of catalog.classes) {
@@ -87,7 +87,7 @@ export class Drafts {
   removeAttribute(owner: ClassDraft, attribute: DraftAttribute): void {
     owner.attributes.delete(attribute.name)
     this.byAttribute.delete(attribute.number)
-    owner.isReshaped = true
+    owner.needsNewShape = true
   }
 
   /** The other one takes its place in the order of attributes. */
@@ -117,8 +117,8 @@ export class Drafts {
     const found = this.find(text)
     if (found !== undefined) return found
     if (text === rootClassName) return rootDraft
-    const hint = hintFor(text, [...this.byName.keys()])
-    throw new AshlarError('UnknownClass', `${what}: there is no class '${shownText(text)}'.${hint}`, [
+    const hint = didYouMean(text, [...this.byName.keys()])
+    throw new AshlarError('UnknownClass', `${what}: there is no class '${truncateForMessage(text)}'.${hint}`, [
       { place, message: 'is not a class' },
     ])
   }
@@ -130,7 +130,7 @@ export class Drafts {
   findAttribute(cls: ClassDraft, name: string): DraftAttribute | undefined {
     const separator = name.lastIndexOf('::')
     if (separator >= 0) {
-      const [above, lineage] = [name.slice(0, separator), lineageOf(cls)]
+      const [above, lineage] = [name.slice(0, separator), selfAndAncestors(cls)]
       const from = lineage.find((one) => one.name === above) ?? lineage.find((one) => simpleNameOf(one.name) === above)
       return from === undefined ? undefined : this.findAttribute(from, name.slice(separator + 2))
     }
@@ -148,7 +148,7 @@ export class Drafts {
 }
 
 /** The class itself first, then its superclasses, nearest first. */
-export function lineageOf(draft: ClassDraft): ClassDraft[] {
+export function selfAndAncestors(draft: ClassDraft): ClassDraft[] {
   const lineage: ClassDraft[] = []
   for (let at: ClassDraft | null = draft; at !== null; at = at.superClass) lineage.push(at)
   return lineage
@@ -163,7 +163,7 @@ export function countAttributes(draft: ClassDraft): number {
 
 /** Inherited ones first. */
 export function allAttributes(draft: ClassDraft): DraftAttribute[] {
-  return lineageOf(draft)
+  return selfAndAncestors(draft)
     .reverse()
     .flatMap(({ attributes }) => [...attributes.values()])
 }

@@ -4,7 +4,7 @@ import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 const shownCharactersMax = 60
 
 /** An error with one detail: the message at its place. */
-export function fault(type: ErrorType, message: string, place: CommandPlace): AshlarError {
+export function commandError(type: ErrorType, message: string, place: CommandPlace): AshlarError {
   return new AshlarError(type, message, [{ place, message }])
 }
 
@@ -14,6 +14,6 @@ export function within(place: CommandPlace | undefined, ...steps: CommandPlace):
 }
 
 /** A name that a client sent, as messages show it. */
-export function shownText(text: string): string {
+export function truncateForMessage(text: string): string {
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
 }

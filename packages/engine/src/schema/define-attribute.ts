@@ -5,26 +5,26 @@ import { defineType, describeType } from '../types/index.ts'
 import { type DefineContext, type DescribeContext, type TypeDefinition, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import { classIsEmbedded } from './check-embedding.ts'
-import { allAttributes, type ClassDraft, type Drafts, isConverted } from './class-draft.ts'
-import { fault, shownText } from './command-error.ts'
+import { allAttributes, type ClassDraft, isConverted, type SchemaBuilder } from './class-draft.ts'
+import { commandError, truncateForMessage } from './command-error.ts'
 import type { AttributeDescription } from './commands.ts'
-import { hintFor } from './names.ts'
+import { didYouMean } from './names.ts'
 
 /** `place`: of the description. Throws what `defineType` finds, as an AshlarError; UnknownClass, UnknownAttribute, ClassIsEmbedded. */
 export function defineAttribute(
-  drafts: Drafts,
+  builder: SchemaBuilder,
   owner: ClassDraft,
   { attributeName, type }: AttributeDescription,
   place: CommandPlace,
 ): TypeSpec {
   const embedded = embeddedName(type)
-  const embeddedClass = embedded === undefined ? undefined : drafts.find(embedded)
+  const embeddedClass = embedded === undefined ? undefined : builder.find(embedded)
   if (embeddedClass !== undefined && isConverted(embeddedClass)) {
     throw classIsEmbedded(embeddedClass, owner, attributeName)
   }
   const what = `Class ${owner.name}, attribute ${attributeName}`
   try {
-    return defineType(type, defineContext(drafts, what, type, place))
+    return defineType(type, defineContext(builder, what, type, place))
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     const at = [...place, ...error.path]
@@ -34,7 +34,7 @@ export function defineAttribute(
 
 /** An attribute listed again has the definition that it has already. Throws AttributeExists, naming both. */
 export function checkSameDefinition(
-  drafts: Drafts,
+  builder: SchemaBuilder,
   owner: ClassDraft,
   attributeName: string,
   place: CommandPlace,
@@ -42,7 +42,7 @@ export function checkSameDefinition(
   given: TypeSpec,
 ): void {
   if (isDeepStrictEqual(present, given)) return
-  const [one, other] = [shownType(drafts, present), shownType(drafts, given)]
+  const [one, other] = [formatTypeForMessage(builder, present), formatTypeForMessage(builder, given)]
   throw new AshlarError(
     'AttributeExists',
     `Class ${owner.name}: attribute ${attributeName} exists as ${one}, not as ${other}.`,
@@ -51,11 +51,11 @@ export function checkSameDefinition(
 }
 
 /** A type as messages show it, such as `integer signed b32`. */
-export function shownType(drafts: Drafts, spec: TypeSpec): string {
+export function formatTypeForMessage(builder: SchemaBuilder, spec: TypeSpec): string {
   const context: DescribeContext = {
-    className: (number) => drafts.get(number).name,
-    attributeName: (number) => drafts.declared(number)?.attribute.name ?? String(number),
-    attributeNameIn: (_cls, number) => drafts.declared(number)?.attribute.name ?? String(number),
+    className: (number) => builder.get(number).name,
+    attributeName: (number) => builder.declared(number)?.attribute.name ?? String(number),
+    attributeNameIn: (_cls, number) => builder.declared(number)?.attribute.name ?? String(number),
   }
   return wordsOf(describeType(spec, context))
 }
@@ -73,18 +73,18 @@ function wordsOf(definition: TypeDefinition): string {
   return words.join(' ')
 }
 
-function defineContext(drafts: Drafts, what: string, type: TypeDefinition, place: CommandPlace): DefineContext {
+function defineContext(builder: SchemaBuilder, what: string, type: TypeDefinition, place: CommandPlace): DefineContext {
   return {
     resolveClass: (text) =>
-      drafts.resolve(text, what, [...place, ...stepsTo(type, ['referencedClass', 'class', 'edgeClass'], text)]),
+      builder.resolve(text, what, [...place, ...stepsTo(type, ['referencedClass', 'class', 'edgeClass'], text)]),
     resolveAttribute(classNumber, name, field) {
-      const cls = drafts.get(classNumber)
-      const attribute = drafts.findAttribute(cls, name)
+      const cls = builder.get(classNumber)
+      const attribute = builder.findAttribute(cls, name)
       if (attribute !== undefined) return attribute.number
       const known = allAttributes(cls).map((candidate) => candidate.name)
-      throw fault(
+      throw commandError(
         'UnknownAttribute',
-        `${what}: class ${cls.name} has no attribute '${shownText(name)}'.${hintFor(name, known)}`,
+        `${what}: class ${cls.name} has no attribute '${truncateForMessage(name)}'.${didYouMean(name, known)}`,
         [...place, ...stepsTo(type, [field], name)],
       )
     },

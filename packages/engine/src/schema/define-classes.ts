@@ -5,9 +5,15 @@ import { checkAttributeCount, checkInheritance, checkKinds } from './check-draft
 import { checkEdges } from './check-edges.ts'
 import { checkConversions, checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
-import { ClassBatch, type EnteredAttribute } from './class-batch.ts'
+import { ClassBatch, type StagedAttribute } from './class-batch.ts'
 import type { CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
-import { allAttributes, type ClassDraft, type DraftAttribute, type Drafts, lineageOf } from './class-draft.ts'
+import {
+  allAttributes,
+  type ClassDraft,
+  type DraftAttribute,
+  type SchemaBuilder,
+  selfAndAncestors,
+} from './class-draft.ts'
 import type { ClassDescription, DefineClasses } from './commands.ts'
 
 export interface DefinedClasses {
@@ -28,35 +34,35 @@ export function defineClasses(
   attributesMax: number,
 ): DefinedClasses {
   const batch = new ClassBatch(catalog)
-  const { drafts } = batch
-  const targets = classes.map((description, i) => batch.enter(description, [i], mode))
-  for (const [i, draft] of targets.entries()) batch.placeBelowSuperClass(draft, classes[i] as ClassDescription)
-  checkInheritance(drafts)
-  checkConversions(drafts)
-  checkKinds(drafts)
-  const entered = targets.map((draft, i) => {
+  const { builder } = batch
+  const targets = classes.map((description, i) => batch.stageClass(description, [i], mode))
+  for (const [i, draft] of targets.entries()) batch.setSuperclass(draft, classes[i] as ClassDescription)
+  checkInheritance(builder)
+  checkConversions(builder)
+  checkKinds(builder)
+  const staged = targets.map((draft, i) => {
     const { attributes } = classes[i] as ClassDescription
-    return batch.enterAttributes(draft, attributes, [i, 'attributes'], attributesMax)
+    return batch.stageAttributes(draft, attributes, [i, 'attributes'], attributesMax)
   })
-  const reshaped = reshapedClasses(drafts)
+  const reshaped = classesWithNewShape(builder)
   for (const draft of reshaped) checkAttributeCount(draft, attributesMax)
-  for (const [i, draft] of targets.entries()) batch.defineTypes(draft, entered[i] as EnteredAttribute[])
+  for (const [i, draft] of targets.entries()) batch.defineTypes(draft, staged[i] as StagedAttribute[])
   for (const draft of targets) {
-    checkInverses(drafts, draft)
-    checkEdges(drafts, draft)
+    checkInverses(builder, draft)
+    checkEdges(builder, draft)
   }
-  checkEmbedding(drafts)
+  checkEmbedding(builder)
   return { state: nextState(catalog.state, batch, reshaped), classNumbers: targets.map(({ number }) => number) }
 }
 
 /** New classes, changed ones and the subclasses of those, by class number. */
-export function reshapedClasses(drafts: Drafts): ClassDraft[] {
-  return [...drafts.all()]
-    .filter((draft) => lineageOf(draft).some(({ isReshaped }) => isReshaped))
+export function classesWithNewShape(builder: SchemaBuilder): ClassDraft[] {
+  return [...builder.all()]
+    .filter((draft) => selfAndAncestors(draft).some(({ needsNewShape }) => needsNewShape))
     .sort((one, other) => one.number - other.number)
 }
 
-/** The state with the drafts that are reshaped; the given state itself where none is. */
+/** The state with the drafts that need new shapes; the given state itself where none is. */
 export function nextState(state: CatalogState, batch: ClassBatch, reshaped: readonly ClassDraft[]): CatalogState {
   if (reshaped.length === 0) return state
   const definitions = new Map<ClassNumber, ClassDefinition>()
@@ -85,11 +91,11 @@ function toDefinition(draft: ClassDraft, shapeNumber: ShapeNumber): ClassDefinit
     isDeleted: false,
     superClass: draft.superClass?.number ?? null,
     shapeNumber,
-    attributes: [...draft.attributes.values()].map(({ number, name, spec, becoming }) => ({
+    attributes: [...draft.attributes.values()].map(({ number, name, spec, pendingType }) => ({
       number,
       name,
       spec: spec as TypeSpec,
-      ...(becoming === undefined ? {} : { becoming }),
+      ...(pendingType === undefined ? {} : { becoming: pendingType }),
     })),
   }
 }

@@ -5,8 +5,8 @@ import type { Catalog, SchemaClass } from './catalog.ts'
 import { edgeUse } from './check-edges.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition } from './class-definition.ts'
-import type { Drafts } from './class-draft.ts'
-import { nextState, reshapedClasses } from './define-classes.ts'
+import type { SchemaBuilder } from './class-draft.ts'
+import { classesWithNewShape, nextState } from './define-classes.ts'
 
 export interface ClassDeletion {
   readonly state: CatalogState
@@ -20,21 +20,21 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
   const use = whatUses(catalog, cls, hasObjects)
   if (use !== undefined) throw new AshlarError('ClassInUse', `Class ${cls.name} cannot be deleted: ${use}.`)
   const batch = new ClassBatch(catalog)
-  const { drafts } = batch
-  const gone = [...drafts.all()].flatMap((owner) => {
+  const { builder } = batch
+  const gone = [...builder.all()].flatMap((owner) => {
     if (owner.number === cls.number) return []
     const referring = [...owner.attributes.values()].filter(
       ({ spec }) => spec !== undefined && refersTo(spec, cls.number),
     )
     return referring.map((attribute) => ({ owner, attribute }))
   })
-  refuseEdges(drafts, cls, new Set(gone.map(({ attribute }) => attribute.number)))
-  for (const { owner, attribute } of gone) drafts.removeAttribute(owner, attribute)
+  refuseEdges(builder, cls, new Set(gone.map(({ attribute }) => attribute.number)))
+  for (const { owner, attribute } of gone) builder.removeAttribute(owner, attribute)
   const numbers = new Set(gone.map(({ attribute }) => attribute.number))
   const dropped = catalog.indexes.filter(({ indexedClass, keyAttributes }) => {
     return indexedClass === cls.number || keyAttributes.some(({ path }) => path.some((number) => numbers.has(number)))
   })
-  const shaped = nextState(catalog.state, batch, reshapedClasses(drafts))
+  const shaped = nextState(catalog.state, batch, classesWithNewShape(builder))
   return {
     state: {
       ...shaped,
@@ -47,8 +47,8 @@ export function deleteClass(catalog: Catalog, cls: SchemaClass, hasObjects: bool
 }
 
 /** Also an attribute that would go with the class may lead on from edge objects. Throws ClassInUse. */
-function refuseEdges(drafts: Drafts, cls: SchemaClass, gone: ReadonlySet<AttributeNumber>): void {
-  const use = edgeUse(drafts, new Set(), ({ edgeClass, edgeAttribute }, owner) => {
+function refuseEdges(builder: SchemaBuilder, cls: SchemaClass, gone: ReadonlySet<AttributeNumber>): void {
+  const use = edgeUse(builder, new Set(), ({ edgeClass, edgeAttribute }, owner) => {
     return owner.number !== cls.number && (edgeClass === cls.number || gone.has(edgeAttribute))
   })
   if (use === undefined) return

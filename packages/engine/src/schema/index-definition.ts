@@ -4,10 +4,10 @@ import { maxStoredStringLengthDefault } from '../limits.ts'
 import type { LogicalTypeName } from '../types/type-spec.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { CatalogState, IndexDefinition, IndexNumber, KeyAttribute } from './class-definition.ts'
-import { fault, shownText } from './command-error.ts'
+import { commandError, truncateForMessage } from './command-error.ts'
 import type { CreateIndex, KeyDescription } from './commands.ts'
 import { keyPathName, resolveKeyPath } from './key-path.ts'
-import { checkIndexName, hintFor } from './names.ts'
+import { checkIndexName, didYouMean } from './names.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
 
 export interface IndexRepresentation {
@@ -38,7 +38,7 @@ export function defineIndex(
   checkIndexName(name)
   const cls = indexedClassOf(catalog, indexedClass)
   if (keys.length > keyAttributesMax) {
-    throw fault(
+    throw commandError(
       'LimitExceeded',
       `An index has at most ${keyAttributesMax} key attributes, not ${keys.length} (indexKeyAttributesMax).`,
       ['keyAttributes'],
@@ -49,12 +49,12 @@ export function defineIndex(
   for (const [i, { path }] of keyAttributes.entries()) {
     if (seen.has(path.join())) {
       const message = `Attribute ${keys[i]?.attributeName} is a key attribute of the index twice.`
-      throw fault('InvalidDefinition', message, ['keyAttributes', i])
+      throw commandError('InvalidDefinition', message, ['keyAttributes', i])
     }
     seen.add(path.join())
   }
   if (catalog.indexByName(name) !== undefined) {
-    throw fault('IndexExists', `There is an index '${name}' already.`, ['name'])
+    throw commandError('IndexExists', `There is an index '${name}' already.`, ['name'])
   }
   const { state } = catalog
   const definition: IndexDefinition = {
@@ -131,16 +131,18 @@ function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
   if (cls === undefined && name === rootClassName)
     throw rootClassRefusal(['indexedClass'], 'it has no attributes to index')
   if (cls === undefined) {
-    const hint = hintFor(
+    const hint = didYouMean(
       name,
       catalog.classes.map((known) => known.name),
     )
-    throw fault('UnknownClass', `There is no class '${shownText(name)}'.${hint}`, ['indexedClass'])
+    throw commandError('UnknownClass', `There is no class '${truncateForMessage(name)}'.${hint}`, ['indexedClass'])
   }
   if (!cls.isReferenceable) {
-    throw fault('ClassNotReferenceable', `Class ${cls.name} is embeddable; only referenceable classes are indexed.`, [
-      'indexedClass',
-    ])
+    throw commandError(
+      'ClassNotReferenceable',
+      `Class ${cls.name} is embeddable; only referenceable classes are indexed.`,
+      ['indexedClass'],
+    )
   }
   return cls
 }
@@ -148,7 +150,7 @@ function indexedClassOf(catalog: Catalog, name: string): SchemaClass {
 function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyDescription, place: CommandPlace): KeyAttribute {
   const { path, last } = resolveKeyPath(catalog, cls, key.attributeName, place)
   if (notIndexable.includes(last.spec.logicalType)) {
-    throw fault(
+    throw commandError(
       'AttributeNotIndexable',
       `Class ${cls.name}: attribute ${key.attributeName} is of type ${last.spec.logicalType}, which cannot be a key.`,
       place,
@@ -156,7 +158,7 @@ function resolveKey(catalog: Catalog, cls: SchemaClass, key: KeyDescription, pla
   }
   if (last.becoming !== undefined) {
     const message = `Class ${cls.name}: the type of attribute ${key.attributeName} is being changed by another request.`
-    throw fault('AttributeInUse', message, place)
+    throw commandError('AttributeInUse', message, place)
   }
   if (last.spec.logicalType !== 'string') return { path }
   return { path, maxStoredStringLength: key.maxStoredStringLength ?? maxStoredStringLengthDefault }

@@ -2,8 +2,8 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from './catalog.ts'
-import { fault, shownText } from './command-error.ts'
-import { hintFor } from './names.ts'
+import { commandError, truncateForMessage } from './command-error.ts'
+import { didYouMean } from './names.ts'
 
 export interface ResolvedPath {
   /** Never empty. */
@@ -23,9 +23,9 @@ export function resolveKeyPath(catalog: Catalog, cls: SchemaClass, name: string,
     const { spec } = attribute
     const embedded = spec.logicalType === 'object' ? catalog.classByNumber(spec.class) : undefined
     if (embedded === undefined) {
-      throw fault(
+      throw commandError(
         'UnknownAttribute',
-        `Class ${owner.name}: in '${shownText(name)}', ${attribute.name} is no embedded object.`,
+        `Class ${owner.name}: in '${truncateForMessage(name)}', ${attribute.name} is no embedded object.`,
         place,
       )
     }
@@ -61,9 +61,9 @@ function firstStep(owner: SchemaClass, text: string, place: CommandPlace): Step 
   }
   const wanted = qualifier < 0 ? (text.split('.', 1)[0] as string) : text
   const known = owner.attributes.map((attribute) => attribute.outputName)
-  throw fault(
+  throw commandError(
     'UnknownAttribute',
-    `Class ${owner.name} has no attribute '${shownText(wanted)}'.${hintFor(wanted, known)}`,
+    `Class ${owner.name} has no attribute '${truncateForMessage(wanted)}'.${didYouMean(wanted, known)}`,
     place,
   )
 }
@@ -72,7 +72,7 @@ function findAttribute(owner: SchemaClass, name: string, place: CommandPlace): C
   try {
     return owner.findAttribute(name)
   } catch (error) {
-    if (error instanceof AshlarError) throw fault(error.type, error.message, place)
+    if (error instanceof AshlarError) throw commandError(error.type, error.message, place)
     throw error
   }
 }

@@ -1,7 +1,7 @@
 /** Which names classes, attributes and indexes may have, and which known ones a misspelt one may mean. */
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { classNameCharactersMax } from '../limits.ts'
-import { shownText } from './command-error.ts'
+import { truncateForMessage } from './command-error.ts'
 import { rootClassName } from './root-class.ts'
 
 const partForm = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -13,12 +13,12 @@ export function checkClassName(name: string, place: CommandPlace): void {
   const isFormed = name.length <= classNameCharactersMax && parts.every((part) => partForm.test(part))
   if (!isFormed) {
     throw invalidName(
-      `'${shownText(name)}' is not a class name: parts of letters, digits and _, joined by dots, at most ${classNameCharactersMax} characters.`,
+      `'${truncateForMessage(name)}' is not a class name: parts of letters, digits and _, joined by dots, at most ${classNameCharactersMax} characters.`,
       place,
     )
   }
   if (parts.some((part) => part.startsWith('__'))) {
-    throw invalidName(`Class name '${shownText(name)}': names that begin with __ are reserved.`, place)
+    throw invalidName(`Class name '${truncateForMessage(name)}': names that begin with __ are reserved.`, place)
   }
   if (name === 'namespace') {
     throw invalidName('A class in the default namespace cannot be called namespace.', place)
@@ -32,13 +32,13 @@ export function checkClassName(name: string, place: CommandPlace): void {
 export function checkAttributeName(className: string, name: string, place: CommandPlace): void {
   if (name.length > classNameCharactersMax || !partForm.test(name)) {
     throw invalidName(
-      `Class ${className}: '${shownText(name)}' is not an attribute name: letters, digits and _, not beginning with a digit.`,
+      `Class ${className}: '${truncateForMessage(name)}' is not an attribute name: letters, digits and _, not beginning with a digit.`,
       place,
     )
   }
   if (name.startsWith('__')) {
     throw invalidName(
-      `Class ${className}: attribute name '${shownText(name)}' begins with __, which is reserved.`,
+      `Class ${className}: attribute name '${truncateForMessage(name)}' begins with __, which is reserved.`,
       place,
     )
   }
@@ -48,7 +48,7 @@ export function checkAttributeName(className: string, name: string, place: Comma
 export function checkIndexName(name: string): void {
   if (indexNameForm.test(name)) return
   throw invalidName(
-    `'${shownText(name)}' is not an index name: letters, digits, _ . and -, beginning with a letter or _, at most 128.`,
+    `'${truncateForMessage(name)}' is not an index name: letters, digits, _ . and -, beginning with a letter or _, at most 128.`,
     ['name'],
   )
 }
@@ -67,7 +67,7 @@ const nearNamesMax = 3
 const editsMax = 3
 
 /** Up to three known names that a misspelt one may mean: ignoring case, without the namespace, or a few edits away. */
-export function nearNames(wanted: string, known: readonly string[]): string[] {
+export function similarNames(wanted: string, known: readonly string[]): string[] {
   if (wanted.length > classNameCharactersMax) return []
   const lower = wanted.toLowerCase()
   const max = Math.min(editsMax, Math.max(1, Math.floor(wanted.length / 4)))
@@ -83,8 +83,8 @@ export function nearNames(wanted: string, known: readonly string[]): string[] {
 }
 
 /** ` Did you mean a or b?`, or nothing. */
-export function hintFor(wanted: string, known: readonly string[]): string {
-  const near = nearNames(wanted, known)
+export function didYouMean(wanted: string, known: readonly string[]): string {
+  const near = similarNames(wanted, known)
   return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
 }
 

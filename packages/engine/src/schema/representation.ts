@@ -4,8 +4,8 @@ import { describeType } from '../types/index.ts'
 import type { DescribeContext, TypeDefinition } from '../types/logical-type.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { ClassDefinition } from './class-definition.ts'
-import { shownText } from './command-error.ts'
-import { hintFor } from './names.ts'
+import { truncateForMessage } from './command-error.ts'
+import { didYouMean } from './names.ts'
 import { isRootClass, rootClassName } from './root-class.ts'
 
 export interface ClassRepresentation {
@@ -32,7 +32,7 @@ export function readClass(catalog: Catalog, nameOrNumber: string): ClassRepresen
   const deleted = catalog.state.classes.find(({ number, isDeleted }) => isDeleted && String(number) === nameOrNumber)
   if (deleted !== undefined) return representDeleted(deleted, catalog)
   if (nameOrNumber === rootClassName) return representClass(catalog.root, catalog)
-  throw new AshlarError('ClassNotFound', `There is no class '${shownText(nameOrNumber)}'.`)
+  throw new AshlarError('ClassNotFound', `There is no class '${truncateForMessage(nameOrNumber)}'.`)
 }
 
 /** The class as it was when it was deleted; it is found by its number alone (contract 5.3.14). */
@@ -101,7 +101,7 @@ export function readNamespace(catalog: Catalog, name: string): NamespaceRepresen
   const isDefault = !known.includes(name) && (name === 'null' || name === 'Default')
   const namespace = isDefault ? null : name
   if (!known.includes(namespace)) {
-    const hint = hintFor(
+    const hint = didYouMean(
       name,
       known.filter((other) => other !== null),
     )

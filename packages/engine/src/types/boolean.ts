@@ -1,6 +1,6 @@
 /** boolean: true or false, also as the strings "true" and "false". */
 import { enumField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { BooleanSpec } from './type-spec.ts'
 
 export const boolean: LogicalType<BooleanSpec> = {
@@ -22,7 +22,7 @@ const codec: Codec<boolean> = {
   parse(json) {
     if (json === true || json === 'true') return true
     if (json === false || json === 'false') return false
-    throw new ValueError('MalformedValue', `${shownValue(json)} is not true or false`)
+    throw new ValueError('MalformedValue', `${formatForMessage(json)} is not true or false`)
   },
   accept(given) {
     return this.parse(given)

@@ -1,7 +1,7 @@
 /** character: one code point, within what its storage holds. */
 import { readUint32 } from '../bytes/read-number.ts'
 import { enumField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { CharacterSpec } from './type-spec.ts'
 
 const codePointMax = { b8: 0xff, b16: 0xffff, b32: 0x10_ffff } as const
@@ -23,13 +23,13 @@ function codecUpTo(max: number): Codec<string> {
     isNullable: true,
     defaultValue: null,
     parse(json) {
-      if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+      if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
       const point = json.codePointAt(0)
       if (point === undefined || String.fromCodePoint(point) !== json || (point >= 0xd800 && point <= 0xdfff)) {
-        throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a single character`)
+        throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a single character`)
       }
       if (point <= max) return json
-      throw new ValueError('ValueNotAllowed', `${shownValue(json)} is beyond U+${max.toString(16).toUpperCase()}`)
+      throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is beyond U+${max.toString(16).toUpperCase()}`)
     },
     accept(given) {
       return this.parse(given)

@@ -12,9 +12,9 @@ export interface Conversion {
   /** Never null given; null where that is what becomes of it. */
   convert(value: unknown): unknown
   /** False where something of the value is lost: it becomes the default, or only something near. */
-  isKept(value: unknown): boolean
+  isExact(value: unknown): boolean
   /** What would be lost of a value: the value itself, or those elements of a list that are not kept. */
-  misfits(value: unknown): readonly unknown[]
+  lossyValues(value: unknown): readonly unknown[]
   /** No value is lost, and different values stay different. */
   readonly isLossless: boolean
 }
@@ -22,7 +22,7 @@ export interface Conversion {
 /** What becomes of one value: `isKept` false where it is only near, and no result where there is none. */
 interface Converted {
   readonly value: unknown
-  readonly isKept: boolean
+  readonly isExact: boolean
 }
 type Step = (value: unknown) => Converted | undefined
 
@@ -40,11 +40,11 @@ export function conversionFor(from: TypeSpec, to: TypeSpec, rules: ConversionRul
   const step = stepFor(from, to, rules)
   if (step === undefined) return undefined
   const { defaultValue } = codecFor(to, noContext)
-  const isKept = (value: unknown): boolean => step(value)?.isKept === true
+  const isExact = (value: unknown): boolean => step(value)?.isExact === true
   return {
     convert: (value) => step(value)?.value ?? defaultValue,
-    isKept,
-    misfits: (value) => (isKept(value) ? [] : [value]),
+    isExact,
+    lossyValues: (value) => (isExact(value) ? [] : [value]),
     isLossless: isLossless(from, to),
   }
 }
@@ -79,20 +79,20 @@ function listConversion(from: ListSpec, to: ListSpec, rules: ConversionRules): C
   if (!isScalar(from.element) || !isScalar(to.element)) return undefined
   const step = isDeepStrictEqual(from.element, to.element) ? unchanged : stepFor(from.element, to.element, rules)
   if (step === undefined) return undefined
-  const isKept = (element: unknown): boolean => step(element)?.isKept === true
+  const isExact = (element: unknown): boolean => step(element)?.isExact === true
   return {
     convert: (value) =>
       (value as readonly unknown[]).flatMap((element) => {
         const converted = step(element)
         return converted === undefined ? [] : [converted.value]
       }),
-    isKept: (value) => (value as readonly unknown[]).every(isKept),
-    misfits: (value) => (value as readonly unknown[]).filter((element) => !isKept(element)),
+    isExact: (value) => (value as readonly unknown[]).every(isExact),
+    lossyValues: (value) => (value as readonly unknown[]).filter((element) => !isExact(element)),
     isLossless: step === unchanged || isLossless(from.element, to.element),
   }
 }
 
-const unchanged: Step = (value) => ({ value, isKept: true })
+const unchanged: Step = (value) => ({ value, isExact: true })
 
 function stepFor(from: ScalarSpec, to: ScalarSpec, rules: ConversionRules): Step | undefined {
   const codec = codecFor(to, noContext)
@@ -125,8 +125,8 @@ function isText({ logicalType }: ScalarSpec): boolean {
 function toBoolean(rules: ConversionRules): Step {
   return (value) => {
     const number = Number(value)
-    if (number === 0 || number === 1) return { value: number === 1, isKept: true }
-    return rules === 'lenient' ? { value: true, isKept: false } : undefined
+    if (number === 0 || number === 1) return { value: number === 1, isExact: true }
+    return rules === 'lenient' ? { value: true, isExact: false } : undefined
   }
 }
 
@@ -174,7 +174,7 @@ function lenientReader(to: ScalarSpec): (text: string) => unknown {
 
 function parsed(codec: Codec, json: unknown): Converted | undefined {
   try {
-    return { value: codec.parse(json), isKept: true }
+    return { value: codec.parse(json), isExact: true }
   } catch (error) {
     if (error instanceof ValueError) return undefined
     throw error
@@ -187,7 +187,7 @@ function toInteger(codec: Codec): Step {
     if (typeof value === 'number' && !Number.isFinite(value)) return undefined
     const whole = typeof value === 'bigint' ? value : BigInt(Math.trunc(Number(value)))
     const result = parsed(codec, whole)
-    return result && { ...result, isKept: typeof value !== 'number' || Number.isInteger(value) }
+    return result && { ...result, isExact: typeof value !== 'number' || Number.isInteger(value) }
   }
 }
 
@@ -196,8 +196,8 @@ function toReal(isSingle: boolean): Step {
     const given = Number(value)
     const result = isSingle ? Math.fround(given) : given
     if (Number.isFinite(given) && !Number.isFinite(result)) return undefined
-    const isKept = typeof value === 'bigint' ? BigInt(result) === value : Object.is(result, given)
-    return { value: result, isKept }
+    const isExact = typeof value === 'bigint' ? BigInt(result) === value : Object.is(result, given)
+    return { value: result, isExact }
   }
 }
 
@@ -210,7 +210,7 @@ function toMoment(from: ScalarSpec, to: ScalarSpec): Step | undefined {
   const isWithOffset = to.logicalType === 'datetime' && to.storage === 'datetimeoffset'
   if (from.logicalType === 'date') {
     if (to.logicalType !== 'datetime') return undefined
-    return (value) => ({ value: moment((value as number) * ticksPerDay, isWithOffset), isKept: true })
+    return (value) => ({ value: moment((value as number) * ticksPerDay, isWithOffset), isExact: true })
   }
   if (from.logicalType !== 'datetime') return undefined
   const local = (value: unknown): { ticks: number; offsetMinutes: number } => {
@@ -223,11 +223,11 @@ function toMoment(from: ScalarSpec, to: ScalarSpec): Step | undefined {
     const day = dayOf(ticks)
     switch (to.logicalType) {
       case 'date':
-        return { value: day, isKept: ticks === day * ticksPerDay && offsetMinutes === 0 }
+        return { value: day, isExact: ticks === day * ticksPerDay && offsetMinutes === 0 }
       case 'time':
-        return { value: ticks - day * ticksPerDay, isKept: false }
+        return { value: ticks - day * ticksPerDay, isExact: false }
       default:
-        if (from.storage === 'datetimeoffset' && isWithOffset) return { value, isKept: true }
+        if (from.storage === 'datetimeoffset' && isWithOffset) return { value, isExact: true }
         // The moment stays, not the clock: without an offset, UTC is meant.
         return toUtc(ticks - offsetMinutes * ticksPerMinute, isWithOffset, offsetMinutes === 0)
     }
@@ -235,8 +235,8 @@ function toMoment(from: ScalarSpec, to: ScalarSpec): Step | undefined {
 }
 
 /** No result beyond the years that a plain datetime has. */
-function toUtc(ticks: number, isWithOffset: boolean, isKept: boolean): Converted | undefined {
-  return isWithOffset || isWithinYears(ticks) ? { value: moment(ticks, isWithOffset), isKept } : undefined
+function toUtc(ticks: number, isWithOffset: boolean, isExact: boolean): Converted | undefined {
+  return isWithOffset || isWithinYears(ticks) ? { value: moment(ticks, isWithOffset), isExact } : undefined
 }
 
 function moment(ticks: number, isWithOffset: boolean): number | OffsetDateTime {

@@ -3,7 +3,7 @@
 import { readUint32 } from '../bytes/read-number.ts'
 import { daysMax, formatDay, parseDay } from './calendar.ts'
 import { enumField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { DateSpec } from './type-spec.ts'
 
 export const date: LogicalType<DateSpec> = {
@@ -22,10 +22,10 @@ const codec: Codec<number> = {
   isNullable: true,
   defaultValue: null,
   parse(json) {
-    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
     const days = parseDay(json)
     if (days !== undefined) return days
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a date such as 2024-02-29`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a date such as 2024-02-29`)
   },
   accept(given) {
     const days = given as number

@@ -6,7 +6,7 @@
 import { readDouble } from '../bytes/read-number.ts'
 import { daysMax, formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { enumField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { DateTimeSpec } from './type-spec.ts'
 
 /** An instant, compared by `ticks` alone. */
@@ -42,21 +42,24 @@ interface Parsed {
 
 /** Throws ValueError. */
 function parse(json: unknown): Parsed {
-  if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+  if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
   const match = form.exec(json)
   const days = match === null ? undefined : parseDay(match[1] as string)
   const ticks = match === null ? undefined : parseTime(match[2] as string)
   if (match !== null && days !== undefined && ticks !== undefined) {
     return { local: days * ticksPerDay + ticks, offsetMinutes: offsetMinutesOf(match[3], json) }
   }
-  throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a date and time such as 2024-02-29T08:05:09.25`)
+  throw new ValueError(
+    'ValueNotAllowed',
+    `${formatForMessage(json)} is not a date and time such as 2024-02-29T08:05:09.25`,
+  )
 }
 
 function offsetMinutesOf(offset: string | undefined, json: unknown): number | undefined {
   if (offset === undefined) return undefined
   const minutes = offset === 'Z' ? 0 : parseOffset(offset)
   if (minutes !== undefined) return minutes
-  throw new ValueError('ValueNotAllowed', `${shownValue(json)} has an offset beyond 14:00`)
+  throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} has an offset beyond 14:00`)
 }
 
 /** True for ticks of the years 1 to 9999, which those of an instant with an offset may leave by less than a day. */
@@ -87,7 +90,7 @@ const plainCodec: Codec<number> = {
     const { local, offsetMinutes = 0 } = parse(json)
     const ticks = local - offsetMinutes * ticksPerMinute
     if (isWithinYears(ticks)) return ticks
-    throw beyondYears(shownValue(json))
+    throw beyondYears(formatForMessage(json))
   },
   accept(given) {
     if (isWithinYears(given as number)) return given as number

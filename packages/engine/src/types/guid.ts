@@ -1,5 +1,5 @@
 /** guid: sixteen bytes, written 8-4-4-4-12 in lower case. */
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { GuidSpec } from './type-spec.ts'
 
 const form = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -18,9 +18,9 @@ const codec: Codec<string> = {
   isNullable: true,
   defaultValue: null,
   parse(json) {
-    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
     if (form.test(json)) return json.toLowerCase()
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a GUID (8-4-4-4-12 hexadecimal digits)`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a GUID (8-4-4-4-12 hexadecimal digits)`)
   },
   accept(given) {
     return this.parse(given)

@@ -19,7 +19,7 @@ import type {
   LogicalType,
   TypeDefinition,
 } from './logical-type.ts'
-import { shownValue } from './logical-type.ts'
+import { formatForMessage } from './logical-type.ts'
 import { map } from './map.ts'
 import { object } from './object.ts'
 import { real } from './real.ts'
@@ -69,11 +69,12 @@ export function defineType(given: TypeDefinition, context: DefineContext): TypeS
   const definition = withCurrentTypeNames(given)
   const word = definition.logicalType
   if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
-  if (typeof word !== 'string') throw wrongField('logicalType', 'MalformedValue', `is a word, not ${shownValue(word)}`)
+  if (typeof word !== 'string')
+    throw wrongField('logicalType', 'MalformedValue', `is a word, not ${formatForMessage(word)}`)
   const type = byName.get(word.toLowerCase())
   if (type === undefined) {
     const known = [...byName.keys()].join(', ')
-    throw wrongField('logicalType', 'InvalidDefinition', `is one of ${known}; not ${shownValue(word)}`)
+    throw wrongField('logicalType', 'InvalidDefinition', `is one of ${known}; not ${formatForMessage(word)}`)
   }
   refuseOtherFields(definition, type)
   return type.define(definition, context)

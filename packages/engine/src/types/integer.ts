@@ -1,6 +1,6 @@
 /** integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
 import { enumField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { IntegerSpec } from './type-spec.ts'
 
 const bitsOf = { b8: 8, b16: 16, b32: 32, b64: 64 } as const
@@ -94,16 +94,17 @@ function parseWhole(json: unknown): bigint {
   if (typeof json === 'bigint') return json
   if (typeof json === 'number') {
     if (Number.isInteger(json)) return BigInt(json)
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a whole number`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a whole number`)
   }
-  if (typeof json === 'symbol') throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a whole number`)
+  if (typeof json === 'symbol')
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a whole number`)
   if (typeof json === 'string' && /^-?\d+$/.test(json)) {
     if (json.length <= digitsMax) return BigInt(json)
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} has more digits than any integer type holds`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} has more digits than any integer type holds`)
   }
-  throw new ValueError('MalformedValue', `${shownValue(json)} is not a whole number`)
+  throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a whole number`)
 }
 
 function outOfRange(json: unknown, min: number | bigint, max: number | bigint): ValueError {
-  return new ValueError('ValueNotAllowed', `${shownValue(json)} is not between ${min} and ${max}`)
+  return new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not between ${min} and ${max}`)
 }

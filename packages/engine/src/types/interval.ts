@@ -3,7 +3,7 @@
 import { readDouble } from '../bytes/read-number.ts'
 import { formatFraction, fractionTicks, ticksPerDay, ticksPerSecond } from './calendar.ts'
 import { enumField, within } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import { parseNumber } from './parse-number.ts'
 import type { IntervalSpec } from './type-spec.ts'
 
@@ -34,7 +34,7 @@ const codec: Codec<number> = {
   isNullable: true,
   defaultValue: null,
   parse(json) {
-    return bounded(typeof json === 'string' ? parseDuration(json) : parseParts(json), () => shownValue(json))
+    return bounded(typeof json === 'string' ? parseDuration(json) : parseParts(json), () => formatForMessage(json))
   },
   accept: (given) => bounded(given as number, () => formatDuration(given as number)),
   write: (value, to) => to.writeDouble(value),
@@ -54,10 +54,10 @@ function bounded(ticks: number, shown: () => string): number {
 function parseDuration(text: string): number {
   const match = form.exec(text)
   const isEmpty = match === null || match.slice(2).every((part) => part === undefined) || text.endsWith('T')
-  if (isEmpty) throw new ValueError('ValueNotAllowed', `${shownValue(text)} is not a duration such as P2DT30M`)
+  if (isEmpty) throw new ValueError('ValueNotAllowed', `${formatForMessage(text)} is not a duration such as P2DT30M`)
   const [, sign, years, months, weeks, days, hours, minutes, seconds, fraction] = match
   if (years !== undefined || months !== undefined) {
-    throw new ValueError('ValueNotAllowed', `${shownValue(text)} has years or months, whose length is not fixed`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(text)} has years or months, whose length is not fixed`)
   }
   const ticks =
     (Number(weeks ?? 0) * 7 + Number(days ?? 0)) * ticksPerDay +
@@ -73,13 +73,13 @@ function parseParts(json: unknown): number {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new ValueError(
       'MalformedValue',
-      `${shownValue(json)} is neither a duration such as P2DT30M nor an object of its parts`,
+      `${formatForMessage(json)} is neither a duration such as P2DT30M nor an object of its parts`,
     )
   }
   let ticks = 0
   for (const [unit, given] of Object.entries(json)) {
     if (!Object.hasOwn(ticksPerUnit, unit)) {
-      const error = new ValueError('UnknownField', `an interval has no part ${shownValue(unit)}`)
+      const error = new ValueError('UnknownField', `an interval has no part ${formatForMessage(unit)}`)
       error.path = [unit]
       throw error
     }

@@ -3,7 +3,7 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { enumField, wrongField } from './definition-words.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
 import type { ElementType } from './element-type.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { ListSpec } from './type-spec.ts'
 
 const noName = ''
@@ -40,7 +40,7 @@ function listCodec(element: Codec, holdsReferences: boolean): Codec<readonly unk
     defaultValue: [],
     parse(json) {
       if (json === null) return []
-      if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${shownValue(json)} is not an array`)
+      if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an array`)
       return takeEach(json, holdsReferences, (value) => element.parse(value))
     },
     accept: (given) => takeEach(given as readonly unknown[], holdsReferences, (value) => element.accept(value)),

@@ -92,7 +92,7 @@ export interface LogicalType<S extends TypeSpec = TypeSpec> {
 const shownCharactersMax = 60
 
 /** A value as messages show it: JSON, cut to a length that can be read. */
-export function shownValue(value: unknown): string {
+export function formatForMessage(value: unknown): string {
   if (value === undefined) return 'nothing'
   // Integers beyond 2^53 come as bigint, which JSON.stringify refuses; 1e999 comes as Infinity, which it calls null.
   if (typeof value === 'bigint' || typeof value === 'number') return cut(String(value))

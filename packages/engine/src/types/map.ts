@@ -6,8 +6,8 @@ import { writeElement } from './element-bytes.ts'
 import {
   type Codec,
   type DefineContext,
+  formatForMessage,
   type LogicalType,
-  shownValue,
   type TypeDefinition,
   ValueError,
 } from './logical-type.ts'
@@ -152,16 +152,16 @@ function pairsOf(json: unknown): GivenPair[] {
   if (json === null) return []
   if (!Array.isArray(json)) {
     if (typeof json !== 'object')
-      throw new ValueError('MalformedValue', `${shownValue(json)} is not an object of keys and OIDs`)
+      throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an object of keys and OIDs`)
     return Object.entries(json).map(([key, value]) => ({ given: { key, value }, path: [key], read: true }))
   }
   return json.map((pair: unknown, position) => {
     const isPair =
       typeof pair === 'object' && pair !== null && Object.hasOwn(pair, 'key') && Object.hasOwn(pair, 'value')
-    if (!isPair) throw pairError('MalformedValue', `${shownValue(pair)} is not {"key":…,"value":…}`, [position])
+    if (!isPair) throw pairError('MalformedValue', `${formatForMessage(pair)} is not {"key":…,"value":…}`, [position])
     for (const name of Object.keys(pair)) {
       if (name === 'key' || name === 'value' || name === 'exists') continue
-      throw pairError('UnknownField', `a pair has key and value, not ${shownValue(name)}`, [position, name])
+      throw pairError('UnknownField', `a pair has key and value, not ${formatForMessage(name)}`, [position, name])
     }
     return { given: pair as { key: unknown; value: unknown }, path: [position], read: false }
   })

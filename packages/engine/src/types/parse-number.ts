@@ -1,6 +1,6 @@
 /** Numbers given as such or as quoted text (contract 1.2.6). */
 import { nearestDouble } from './hidden-fraction.ts'
-import { shownValue, ValueError } from './logical-type.ts'
+import { formatForMessage, ValueError } from './logical-type.ts'
 
 const form = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
@@ -9,5 +9,5 @@ export function parseNumber(json: unknown): number {
   if (typeof json === 'number') return json
   if (typeof json === 'bigint' || (typeof json === 'string' && form.test(json))) return Number(json)
   if (typeof json === 'symbol') return nearestDouble(json)
-  throw new ValueError('MalformedValue', `${shownValue(json)} is not a number`)
+  throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a number`)
 }

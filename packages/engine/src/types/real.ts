@@ -1,7 +1,7 @@
 /** real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
 import { readDouble, readFloat } from '../bytes/read-number.ts'
 import { enumField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import { parseNumber } from './parse-number.ts'
 import type { RealSpec } from './type-spec.ts'
 
@@ -28,7 +28,7 @@ function codecOf(width: 4 | 8, round: (value: number) => number, toText: (value:
     parse(json) {
       const value = round(parseNumber(json))
       if (Number.isFinite(value)) return value
-      throw new ValueError('ValueNotAllowed', `${shownValue(json)} is beyond what a b${width * 8} real holds`)
+      throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is beyond what a b${width * 8} real holds`)
     },
     accept(given) {
       return this.parse(given)

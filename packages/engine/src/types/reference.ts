@@ -3,9 +3,9 @@ import { stringField, wrongField } from './definition-words.ts'
 import {
   type Codec,
   type DefineContext,
+  formatForMessage,
   type KeyCodec,
   type LogicalType,
-  shownValue,
   type TypeDefinition,
   ValueError,
 } from './logical-type.ts'
@@ -93,10 +93,10 @@ const codec: Codec<Oid> = {
   defaultValue: noOid,
   parse(json) {
     if (json === null) return noOid
-    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not an OID`)
+    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an OID`)
     const oid = parseOid(json)
     if (oid !== undefined) return oid
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not an OID such as 3-3-1-40`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not an OID such as 3-3-1-40`)
   },
   accept: (given) => (given === null ? noOid : (given as Oid)),
   write: writeOid,

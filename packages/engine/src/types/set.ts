@@ -3,7 +3,7 @@ import { defineReferences, describeReferences } from './collection-definition.ts
 import { enumField } from './definition-words.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
 import { writeArrayJson } from './list.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import { compareOids, noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
 import type { SetSpec } from './type-spec.ts'
@@ -34,7 +34,7 @@ function setCodec(element: Codec<Oid>): Codec<readonly Oid[]> {
     defaultValue: [],
     parse(json) {
       if (json === null) return []
-      if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${shownValue(json)} is not an array`)
+      if (!Array.isArray(json)) throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an array`)
       return ordered(json.map((value, position) => elementAt(position, () => element.parse(value))))
     },
     accept: (given) => {

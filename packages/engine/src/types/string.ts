@@ -1,6 +1,6 @@
 /** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
 import { countField, enumField, wrongField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { StringSpec } from './type-spec.ts'
 
 /** The first byte of a stored text; bit 0: JSON needs no escapes in it. */
@@ -34,7 +34,7 @@ function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> 
     isNullable: true,
     defaultValue: '',
     parse(json) {
-      if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+      if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
       check(json, isByte, charactersMax)
       return json
     },
@@ -61,17 +61,17 @@ function read(bytes: Uint8Array, start: number, end: number): string {
 
 function check(text: string, isByte: boolean, charactersMax: number): void {
   if (!text.isWellFormed()) {
-    throw new ValueError('ValueNotAllowed', `${shownValue(text)} has half of a surrogate pair`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(text)} has half of a surrogate pair`)
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a byte string may hold any character up to U+00FF
   if (isByte && !/^[\u0000-\u00ff]*$/.test(text)) {
     throw new ValueError(
       'ValueNotAllowed',
-      `${shownValue(text)} has characters beyond U+00FF, which encoding byte does not hold`,
+      `${formatForMessage(text)} has characters beyond U+00FF, which encoding byte does not hold`,
     )
   }
   if (text.length > charactersMax && countCharacters(text) > charactersMax) {
-    throw new ValueError('ValueNotAllowed', `${shownValue(text)} is longer than ${charactersMax} characters`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(text)} is longer than ${charactersMax} characters`)
   }
 }
 

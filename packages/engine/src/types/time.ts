@@ -3,7 +3,7 @@
 import { readUint32 } from '../bytes/read-number.ts'
 import { formatTime, parseTime, ticksPerDay } from './calendar.ts'
 import { enumField } from './definition-words.ts'
-import { type Codec, type LogicalType, shownValue, ValueError } from './logical-type.ts'
+import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { TimeSpec } from './type-spec.ts'
 
 export const time: LogicalType<TimeSpec> = {
@@ -22,10 +22,10 @@ const codec: Codec<number> = {
   isNullable: true,
   defaultValue: null,
   parse(json) {
-    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${shownValue(json)} is not a string`)
+    if (typeof json !== 'string') throw new ValueError('MalformedValue', `${formatForMessage(json)} is not a string`)
     const ticks = parseTime(json)
     if (ticks !== undefined) return ticks
-    throw new ValueError('ValueNotAllowed', `${shownValue(json)} is not a time of day such as 08:05:09.25`)
+    throw new ValueError('ValueNotAllowed', `${formatForMessage(json)} is not a time of day such as 08:05:09.25`)
   },
   accept(given) {
     const ticks = given as number

@@ -13,12 +13,12 @@ export function probeIndexEntry(context: VerifyContext, key: Bytes, value: Bytes
   const number = Buffer.from(key).readUInt32BE(1) as IndexNumber
   const index = context.catalog.indexByNumber(number)
   if (index === undefined) {
-    if (!context.garbage.has(number))
+    if (!context.droppedIndexes.has(number))
       context.problems.push(`an entry belongs to index number ${number}, which does not exist`)
     return []
   }
   const oid = oidFromBytes(value, 0)
-  const verdict = (record: Bytes | undefined): string | undefined => {
+  const evaluate = (record: Bytes | undefined): string | undefined => {
     if (record === undefined) return `an entry of index ${index.name} names object ${oid}, which does not exist`
     const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
     const keyFormat = indexFormatsOf(format).find((candidate) => candidate.index.number === number)
@@ -27,5 +27,5 @@ export function probeIndexEntry(context: VerifyContext, key: Bytes, value: Bytes
     const expected = makeIndexKey(keyFormat, decodeRecord(format, record).values, oid).key
     return expected.equals(key) ? undefined : `an entry of index ${index.name} has other values than its object ${oid}`
   }
-  return [{ key: objectKey(oid), verdict }]
+  return [{ key: objectKey(oid), evaluate }]
 }

@@ -33,7 +33,7 @@ export function probeLinkEntry(context: VerifyContext, key: Bytes, value: Bytes)
   const entry = readEntry(key, value)
   const { owner, number, kind, target } = entry
   const attribute = findAttribute(context, number)
-  if (attribute === undefined && context.linkGarbage.has(number)) return []
+  if (attribute === undefined && context.droppedLinkAttributes.has(number)) return []
   if (attribute === undefined) {
     context.problems.push(`a link entry of object ${owner} names attribute number ${number}, which does not exist`)
     return []
@@ -77,7 +77,7 @@ function hasItsOtherKey({ owner, number, kind, target, position }: LinkEntry, na
 function answersToOne(context: VerifyContext, entry: LinkEntry, inverse: AttributeNumber, problem: string): Probe {
   return {
     key: objectKey(entry.target),
-    verdict: (record) => {
+    evaluate: (record) => {
       if (record === undefined) return problem
       const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
       const content = decodeRecord(format, record)

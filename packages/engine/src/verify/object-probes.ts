@@ -21,7 +21,7 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
   const probes: Probe[] = [
     {
       key: containerKey(database, container),
-      verdict: (row) =>
+      evaluate: (row) =>
         row !== undefined && Buffer.from(row).readUInt32BE(0) === format.cls.number
           ? undefined
           : `object ${oid} of class ${format.cls.name} is not in a container of its class`,
@@ -65,7 +65,7 @@ function probeToOne(
   }
   return {
     key: objectKey(partner),
-    verdict: (record) => {
+    evaluate: (record) => {
       if (record === undefined) return problem
       const partnerFormat = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
       const answer = decodeRecord(partnerFormat, record).values[partnerFormat.attribute(inverse).index]

@@ -5,25 +5,25 @@ import type { Bytes } from '../store/store.ts'
 export interface VerifyContext {
   readonly catalog: Catalog
   /** Numbers of dropped indexes whose entries are still being cleared. */
-  readonly garbage: ReadonlySet<number>
+  readonly droppedIndexes: ReadonlySet<number>
   /** Numbers of deleted attributes whose link entries are still being cleared. */
-  readonly linkGarbage: ReadonlySet<number>
+  readonly droppedLinkAttributes: ReadonlySet<number>
   readonly problems: string[]
 }
 
 export interface Probe {
   readonly key: Buffer
   /** A sentence for what is wrong with the value found (undefined where the key is not there), or undefined. */
-  readonly verdict: (value: Bytes | undefined) => string | undefined
+  readonly evaluate: (value: Bytes | undefined) => string | undefined
 }
 
 export function mustHold(key: Buffer, expected: Uint8Array, problem: string): Probe {
   return {
     key,
-    verdict: (value) => (value !== undefined && Buffer.compare(value, expected) === 0 ? undefined : problem),
+    evaluate: (value) => (value !== undefined && Buffer.compare(value, expected) === 0 ? undefined : problem),
   }
 }
 
 export function mustExist(key: Buffer, problem: string): Probe {
-  return { key, verdict: (value) => (value === undefined ? problem : undefined) }
+  return { key, evaluate: (value) => (value === undefined ? problem : undefined) }
 }

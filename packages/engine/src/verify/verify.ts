@@ -44,9 +44,9 @@ export async function verifyStore(
   { signal, onProgress }: VerifyOptions = {},
 ): Promise<VerifyReport> {
   const problems: string[] = []
-  const garbage = await numbersOf(snapshot, 'garbage', problems)
-  const linkGarbage = await numbersOf(snapshot, 'linkGarbage', problems)
-  const context: VerifyContext = { catalog, garbage, linkGarbage, problems }
+  const droppedIndexes = await numbersOf(snapshot, 'droppedIndexes', problems)
+  const droppedLinkAttributes = await numbersOf(snapshot, 'droppedLinkAttributes', problems)
+  const context: VerifyContext = { catalog, droppedIndexes, droppedLinkAttributes, problems }
   let seen = 0
   const step = (entries: number): void => {
     signal?.throwIfAborted()
@@ -145,7 +145,7 @@ function probesOf(
 
 function verdictOf(probe: Probe, value: Bytes | undefined): string | undefined {
   try {
-    return probe.verdict(value)
+    return probe.evaluate(value)
   } catch (error) {
     return `the entry under key ${Buffer.from(probe.key).toString('hex')} cannot be understood: ${String(error)}`
   }

@@ -236,13 +236,13 @@ describe('a dry run', () => {
         attributesToChange: [{ attributeName: 'note', logicalType: 'integer' }],
         attributesToAdd: [{ attributeName: 'since', logicalType: 'date' }],
       }
-      expect((await refusal(fd.planAlteration('Shop.Client', body))).type).toBe('AttributeInUse')
-      const lossy = await refusal(fd.planAlteration('Shop.Client', body, { isCascading: true }))
+      expect((await refusal(fd.previewAlteration('Shop.Client', body))).type).toBe('AttributeInUse')
+      const lossy = await refusal(fd.previewAlteration('Shop.Client', body, { isCascading: true }))
       expect(lossy).toMatchObject({
         type: 'ValuesWouldBeLost',
         extensions: { valuesLost: [{ className: 'Shop.Client', attributeName: 'note', values: 1 }] },
       })
-      expect(await fd.planAlteration('Shop.Client', body, { isCascading: true, isLossAllowed: true })).toEqual({
+      expect(await fd.previewAlteration('Shop.Client', body, { isCascading: true, isLossAllowed: true })).toEqual({
         classes: [
           {
             className: 'Shop.Client',
@@ -286,7 +286,7 @@ describe('a dry run', () => {
           },
         ],
       }
-      expect(await fd.planAlteration('Shop.Order', toSet, { isLossAllowed: true })).toMatchObject({
+      expect(await fd.previewAlteration('Shop.Order', toSet, { isLossAllowed: true })).toMatchObject({
         classes: [
           {
             className: 'Shop.Order',
@@ -298,13 +298,13 @@ describe('a dry run', () => {
         objects: 2,
         valuesLost: [{ className: 'Shop.Order', attributeName: 'items', values: 1 }],
       })
-      expect(await fd.planAlteration('Shop.Client', { classRename: 'Customer' })).toMatchObject({
+      expect(await fd.previewAlteration('Shop.Client', { classRename: 'Customer' })).toMatchObject({
         classes: [{ className: 'Shop.Client', change: 'rename', newName: 'Shop.Customer' }],
         objects: 0,
         valuesLost: [],
       })
       expect(
-        await fd.planClasses(
+        await fd.previewClasses(
           [{ className: 'Shop.Item', attributes: [{ attributeName: 'price', logicalType: 'real' }] }],
           'createOrExtend',
         ),
@@ -313,9 +313,9 @@ describe('a dry run', () => {
         objects: 2,
         valuesLost: [],
       })
-      expect((await refusal(fd.planDeletion('Shop.Book'))).type).toBe('ClassInUse')
+      expect((await refusal(fd.previewDeletion('Shop.Book'))).type).toBe('ClassInUse')
       await db.rows('UPDATE SCHEMA { CREATE CLASS Shop.Empty {a: Integer} }')
-      expect(await fd.planDeletion('Shop.Empty')).toMatchObject({
+      expect(await fd.previewDeletion('Shop.Empty')).toMatchObject({
         classes: [{ className: 'Shop.Empty', change: 'delete' }],
       })
       await fd.deleteClass('Shop.Empty')

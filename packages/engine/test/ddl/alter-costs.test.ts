@@ -129,7 +129,7 @@ describe('one plan', () => {
   it('of a step of a transaction, and of its dry run', async () => {
     const altered = await withNotes(async (fd, oid) => {
       await fd.transaction(async (step) => {
-        await step(1).planAlteration('Note', toWhole)
+        await step(1).previewAlteration('Note', toWhole)
         expect(costs.plans).toBe(1)
         await step(2).alterClass('Note', toWhole)
         expect(JSON.parse((await step(3).readObject(oid)).toString())).toMatchObject({ note: 7 })
@@ -139,7 +139,7 @@ describe('one plan', () => {
   })
 
   it('of a dry run', async () => {
-    const altered = await withNotes(async (fd) => void (await fd.planAlteration('Note', toWhole)))
+    const altered = await withNotes(async (fd) => void (await fd.previewAlteration('Note', toWhole)))
     expect(altered).toEqual({ plans: 1, snapshots: 1, commits: 0, catalogLoads: 0 })
   })
 })

@@ -254,7 +254,7 @@ describe('changes of types', () => {
     async ({ fd, ...db }) => {
       await db.rows("UPDATE Client WHERE name = 'Dunn' SET note TO ' 7' SET age TO 30")
       const body = { attributesToDelete: ['age'], ...toWhole('note') }
-      expect(await fd.planAlteration('Shop.Client', body, { isCascading: true })).toMatchObject({
+      expect(await fd.previewAlteration('Shop.Client', body, { isCascading: true })).toMatchObject({
         indexesDropped: ['byBoth'],
         indexesRebuilt: ['byNote'],
       })
@@ -269,13 +269,13 @@ describe('changes of types', () => {
     [...shop, 'CREATE UNIQUE INDEX byNote ON Client (note)'],
     async ({ fd, ...db }) => {
       await db.rows("UPDATE Client WHERE name = 'Dunn' SET note TO ' 7'")
-      for (const change of [fd.planAlteration.bind(fd), fd.alterClass.bind(fd)]) {
+      for (const change of [fd.previewAlteration.bind(fd), fd.alterClass.bind(fd)]) {
         const error = await refusal(change('Shop.Client', toWhole('note')))
         expect(error).toMatchObject({ type: 'UniqueViolation', message: expect.stringMatching(/note 7 .*'byNote'/) })
       }
       await fd.deleteIndex('byNote')
       await db.rows('CREATE UNIQUE INDEX byBoth ON Client (age, note)')
-      expect(await fd.planAlteration('Shop.Client', toWhole('note'))).toMatchObject({ indexesRebuilt: ['byBoth'] })
+      expect(await fd.previewAlteration('Shop.Client', toWhole('note'))).toMatchObject({ indexesRebuilt: ['byBoth'] })
       await fd.alterClass('Shop.Client', toWhole('note'))
       expect(await fd.readIndex('byBoth')).toMatchObject({ entryCount: 2 })
     },
@@ -296,8 +296,8 @@ describe('changes of types', () => {
     ]
     const error = await refusal(fd.alterClass('Shop.Row', body))
     expect(error).toMatchObject({ extensions: { valuesLost: expect.arrayContaining(valuesLost) } })
-    expect((await refusal(fd.planAlteration('Shop.Row', body))).message).toBe(error.message)
-    expect(await fd.planAlteration('Shop.Row', body, { isLossAllowed: true })).toMatchObject({ valuesLost })
+    expect((await refusal(fd.previewAlteration('Shop.Row', body))).message).toBe(error.message)
+    expect(await fd.previewAlteration('Shop.Row', body, { isLossAllowed: true })).toMatchObject({ valuesLost })
     await fd.alterClass('Shop.Row', body, { isLossAllowed: true })
     expect(await db.rows('FROM Row RETURN texts, reals')).toEqual([{ texts: [1, 3], reals: [false, true] }])
   })

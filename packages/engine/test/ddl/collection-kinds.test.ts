@@ -71,11 +71,11 @@ async function expectChange(fd: FederatedDatabase, name: string, { from, to, tar
   const { left, lost } = expected(held, from, to, target)
   const body = { attributesToChange: [{ attributeName: 'held', ...definition(to, target) }] }
   const refused = lost > 0 ? 'ValuesWouldBeLost' : 'ok'
-  expect([place, await outcome(fd.planAlteration(name, body))]).toEqual([place, refused])
+  expect([place, await outcome(fd.previewAlteration(name, body))]).toEqual([place, refused])
   expect([place, await outcome(fd.alterClass(name, body))]).toEqual([place, refused])
   if (lost > 0) {
     const settings = { isLossAllowed: true }
-    expect([place, valuesLost(await fd.planAlteration(name, body, settings))]).toEqual([place, lost])
+    expect([place, valuesLost(await fd.previewAlteration(name, body, settings))]).toEqual([place, lost])
     expect([place, await outcome(fd.alterClass(name, body, settings))]).toEqual([place, 'ok'])
   }
   const shown = (await read(fd, owner)).held as string[]

@@ -269,7 +269,7 @@ class World {
       return
     }
     const held = [...this.holders(owner)].map((values) => values.get(attribute)).filter((value) => value !== null)
-    const lost = held.filter((value) => !conversion.isKept(value)).length
+    const lost = held.filter((value) => !conversion.isExact(value)).length
     if (JSON.stringify(from) !== JSON.stringify(next) && lost > 0 && !isLossAllowed) {
       const error = await changing.then(
         () => undefined,

@@ -195,7 +195,7 @@ class World {
   ): Promise<void> {
     const settings = { isCascading, isLossAllowed }
     const told = JSON.stringify({ body, settings })
-    const planned = await result(this.act((database) => database.planAlteration('Owner', body, settings)))
+    const planned = await result(this.act((database) => database.previewAlteration('Owner', body, settings)))
     expect([told, planned.type]).toEqual([told, refusal])
     if (planned.value !== undefined) {
       expect([told, valuesLost(planned.value, body.attributesToDelete)]).toEqual([told, lost])
@@ -280,7 +280,7 @@ class World {
     if (conversion === undefined) return undefined
     return (value) => {
       if (value === null) return { value, lost: 0 }
-      return { value: conversion.convert(value), lost: conversion.misfits(value).length }
+      return { value: conversion.convert(value), lost: conversion.lossyValues(value).length }
     }
   }
 

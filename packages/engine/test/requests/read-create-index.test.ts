@@ -1,7 +1,7 @@
 /** The strict reading of what asks for an index. */
 import { expect, it } from 'vitest'
 import { asCreateIndex, readCreateIndex } from '../../src/requests/read-create-index.ts'
-import { fault } from '../../src/schema/command-error.ts'
+import { commandError } from '../../src/schema/command-error.ts'
 import { expectFault } from '../schema/schema-under-test.ts'
 
 const keys = [{ attributeName: 'a' }]
@@ -101,8 +101,10 @@ it.each([
   ['keyAttributes', base],
   ['keyedAttributes', { ...base, keyAttributes: undefined, keyedAttributes: keys }],
 ])('what is wrong with a key is told by the name that the body has for them: %s', async (field, body) => {
-  const refused = asCreateIndex(body, () => Promise.reject(fault('UnknownAttribute', 'none', ['keyAttributes', 0])))
+  const refused = asCreateIndex(body, () =>
+    Promise.reject(commandError('UnknownAttribute', 'none', ['keyAttributes', 0])),
+  )
   await expect(refused).rejects.toMatchObject({ type: 'UnknownAttribute', errors: [{ place: [field, 0] }] })
-  const other = asCreateIndex(body, () => Promise.reject(fault('IndexExists', 'there', ['name'])))
+  const other = asCreateIndex(body, () => Promise.reject(commandError('IndexExists', 'there', ['name'])))
   await expect(other).rejects.toMatchObject({ errors: [{ place: ['name'] }] })
 })

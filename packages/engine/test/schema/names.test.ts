@@ -4,9 +4,9 @@ import {
   checkAttributeName,
   checkClassName,
   checkIndexName,
-  hintFor,
+  didYouMean,
   namespaceOf,
-  nearNames,
+  similarNames,
   simpleNameOf,
 } from '../../src/schema/names.ts'
 import { expectFault } from './schema-under-test.ts'
@@ -76,15 +76,15 @@ describe('near names', () => {
     ['Boat', []],
     ['', []],
     ['V'.repeat(100_000), []],
-  ])('%s', (wanted, near) => expect(nearNames(wanted, known)).toEqual(near))
+  ])('%s', (wanted, near) => expect(similarNames(wanted, known)).toEqual(near))
 
   it('nearest first, at most three', () => {
     const many = ['abcdefghxyz', 'abcdefghijx', 'abcdefghixy', 'abcdefghijkl', 'abcdefghijk']
-    expect(nearNames('abcdefghijk', many)).toEqual(['abcdefghijk', 'abcdefghijx', 'abcdefghijkl'])
+    expect(similarNames('abcdefghijk', many)).toEqual(['abcdefghijk', 'abcdefghijx', 'abcdefghijkl'])
   })
 
   it('as a question, or nothing', () => {
-    expect(hintFor('Custmer', known)).toBe(' Did you mean Customer?')
-    expect(hintFor('Boat', known)).toBe('')
+    expect(didYouMean('Custmer', known)).toBe(' Did you mean Customer?')
+    expect(didYouMean('Boat', known)).toBe('')
   })
 })

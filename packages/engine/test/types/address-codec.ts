@@ -2,7 +2,7 @@
 import type { ByteWriter } from '../../src/bytes/byte-writer.ts'
 import type { JsonWriter } from '../../src/bytes/json-writer.ts'
 import { readUint32 } from '../../src/bytes/read-number.ts'
-import { type Codec, shownValue, ValueError } from '../../src/types/logical-type.ts'
+import { type Codec, formatForMessage, ValueError } from '../../src/types/logical-type.ts'
 
 export interface Address {
   readonly street: string
@@ -19,7 +19,7 @@ export const addressCodec: Codec = {
   parse(json) {
     const { street, number } = Object(json) as Partial<Address>
     if (typeof street === 'string' && Number.isInteger(number)) return { street, number }
-    throw new ValueError('MalformedValue', `${shownValue(json)} is not an address`)
+    throw new ValueError('MalformedValue', `${formatForMessage(json)} is not an address`)
   },
   accept: (given) => given,
   write(value: unknown, to: ByteWriter) {

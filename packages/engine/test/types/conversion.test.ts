@@ -165,16 +165,16 @@ describe.each([
       expect(
         JSON.parse(JSON.stringify(shown, (_name, part) => (typeof part === 'bigint' ? Number(part) : part))),
       ).toEqual(becomes)
-      expect(conversion?.isKept(given)).toBe(lost === undefined)
+      expect(conversion?.isExact(given)).toBe(lost === undefined)
     })
   }
 })
 
 it('what does not fit is told by element', () => {
   const list = (logicalType: string): TypeSpec => spec(t('list', { elementSpecification: t(logicalType) }))
-  expect(conversionFor(list('string'), list('integer'))?.misfits(['1', 'x', '+2', ' 3 '])).toEqual(['x', '+2'])
-  expect(conversionFor(spec(text()), spec(int('b8')))?.misfits('300')).toEqual(['300'])
-  expect(conversionFor(spec(text()), spec(int('b8')))?.misfits('100')).toEqual([])
+  expect(conversionFor(list('string'), list('integer'))?.lossyValues(['1', 'x', '+2', ' 3 '])).toEqual(['x', '+2'])
+  expect(conversionFor(spec(text()), spec(int('b8')))?.lossyValues('300')).toEqual(['300'])
+  expect(conversionFor(spec(text()), spec(int('b8')))?.lossyValues('100')).toEqual([])
 })
 
 describe('conversions of random types and values', () => {
@@ -199,12 +199,12 @@ describe('conversions of random types and values', () => {
         if (first !== null) expect(isSameValue(codec, codec.parse(codec.toJson(first)), first)).toBe(true)
         const lenient = conversionFor(spec(from), spec(to), 'lenient')
         // Where the rules are said to agree they do; what fits by the strict ones has been the same, offsets of datetimes aside.
-        const isSame = conversion.isKept(one) && to.logicalType !== 'datetime'
+        const isSame = conversion.isExact(one) && to.logicalType !== 'datetime'
         if (isSame || !dependsOnRules(spec(from), spec(to))) {
           expect(isSameOrNull(codec, lenient?.convert(one), first)).toBe(true)
         }
         if (!conversion.isLossless) return
-        expect(conversion.isKept(one)).toBe(true)
+        expect(conversion.isExact(one)).toBe(true)
         if (!isSameValue(codecOf(from), one, other)) expect(isSameValue(codec, first, second)).toBe(false)
       }),
       runs(3_000),

@@ -1,7 +1,7 @@
 /** Definitions as a whole: which type they are of, whatever else they say. */
 import { describe, expect, it } from 'vitest'
 import { logicalTypes } from '../../src/types/index.ts'
-import { shownValue } from '../../src/types/logical-type.ts'
+import { formatForMessage } from '../../src/types/logical-type.ts'
 import { described, expectDefinitionRefused } from './type-under-test.ts'
 
 describe('logicalType', () => {
@@ -50,13 +50,13 @@ describe('shownValue', () => {
     [[1n], '["1"]'],
     [{ a: true }, '{"a":true}'],
   ])('shows %s as %s', (value, text) => {
-    expect(shownValue(value)).toBe(text)
+    expect(formatForMessage(value)).toBe(text)
   })
 
   it.each([['x'.repeat(1_000)], [10n ** 500n], [Array.from({ length: 1_000 }, () => 1)]])(
     'cuts what is long',
     (value) => {
-      const text = shownValue(value)
+      const text = formatForMessage(value)
       expect(text.length).toBe(61)
       expect(text.endsWith('…')).toBe(true)
     },

@@ -1,7 +1,7 @@
 /** The configuration that the environment gives: ASHLAR_HOST and the like. */
 import { ConfigError, type ConfigSource } from './config.ts'
 import {
-  nearSetting,
+  didYouMean,
   readBoolean,
   readDialects,
   readFdOption,
@@ -41,7 +41,7 @@ export function configFromEnvironment(environment: NodeJS.ProcessEnv): ConfigSou
     if (!name.startsWith(prefix) || value === undefined || elsewhere.includes(name)) continue
     const read = Object.hasOwn(readers, name) ? readers[name] : undefined
     if (read === undefined) {
-      throw new ConfigError(`There is no setting ${name}.${nearSetting(name, [...Object.keys(readers), ...elsewhere])}`)
+      throw new ConfigError(`There is no setting ${name}.${didYouMean(name, [...Object.keys(readers), ...elsewhere])}`)
     }
     sources.push(read(value, name))
   }

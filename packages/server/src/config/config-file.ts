@@ -5,7 +5,7 @@ import { defaultServerLimits, type Limits } from '../limits.ts'
 import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
 import {
-  nearSetting,
+  didYouMean,
   readBoolean,
   readDialect,
   readHostNames,
@@ -71,7 +71,7 @@ export function configFromJson(text: string, file: string): ConfigSource {
 function readSetting(name: string, value: unknown, file: string): ConfigSource {
   const read = Object.hasOwn(readers, name) ? readers[name] : undefined
   if (read !== undefined) return read(value, `${name} in ${file}`)
-  throw new ConfigError(`${file}: there is no setting ${name}.${nearSetting(name, Object.keys(readers))}`)
+  throw new ConfigError(`${file}: there is no setting ${name}.${didYouMean(name, Object.keys(readers))}`)
 }
 
 const fdFields = ['alias', 'store', 'dialect']
@@ -82,7 +82,7 @@ function readFds(value: unknown, name: string): NonNullable<ConfigSource['federa
     const fd = objectOf(entry, `An entry of ${name}`)
     for (const field of Object.keys(fd)) {
       if (fdFields.includes(field)) continue
-      throw new ConfigError(`${name}: a federated database has no ${field}.${nearSetting(field, fdFields)}`)
+      throw new ConfigError(`${name}: a federated database has no ${field}.${didYouMean(field, fdFields)}`)
     }
     const alias = readText(fd.alias, `alias of ${name}`)
     return {
@@ -97,8 +97,7 @@ function readLimits(value: unknown, name: string): Partial<Limits> {
   const known = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
   const limits = objectOf(value, name)
   for (const [limit, bound] of Object.entries(limits)) {
-    if (!known.includes(limit))
-      throw new ConfigError(`${name}: there is no limit ${limit}.${nearSetting(limit, known)}`)
+    if (!known.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, known)}`)
     if (typeof bound === 'number' && Number.isInteger(bound) && bound > 0) continue
     throw new ConfigError(`${name}: ${limit} is a positive whole number, not ${JSON.stringify(bound)}.`)
   }

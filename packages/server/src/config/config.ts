@@ -122,7 +122,7 @@ function check(config: Config): void {
     if (aliases.has(alias)) throw new ConfigError(`The federated database ${alias} is configured twice.`)
     aliases.add(alias)
   }
-  checkPlaces(federatedDatabases)
+  checkDistinctStores(federatedDatabases)
   checkImportDir(config.importDir)
   if (config.default !== undefined && !aliases.has(config.default)) {
     throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
@@ -161,7 +161,7 @@ function isDirectory(path: string): boolean {
 }
 
 /** Two aliases for one place would not be two federated databases. */
-function checkPlaces(federatedDatabases: readonly FederatedDatabaseConfig[]): void {
+function checkDistinctStores(federatedDatabases: readonly FederatedDatabaseConfig[]): void {
   const aliasByPlace = new Map<string, string>()
   for (const { alias, store } of federatedDatabases) {
     if (!store.startsWith('lmdb:')) continue

@@ -93,7 +93,7 @@ export function readDialect(value: unknown, name: string): Dialect {
 }
 
 /** ` Did you mean x?` for a known name that differs by little. */
-export function nearSetting(name: string, known: readonly string[]): string {
+export function didYouMean(name: string, known: readonly string[]): string {
   const wanted = name.toLowerCase()
   const near = known.find((candidate) => isNear(wanted, candidate.toLowerCase()))
   return near === undefined ? '' : ` Did you mean ${near}?`

@@ -57,7 +57,7 @@ async function define(
   mode: Parameters<Database['defineClasses']>[1],
 ): Promise<OperationReply> {
   const { body } = request
-  if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.planClasses(body, mode) }
+  if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.previewClasses(body, mode) }
   return defined(await database.defineClasses(body, mode))
 }
 
@@ -195,7 +195,7 @@ export const schemaOperations: readonly FdOperation[] = [
       }
       const { body } = request
       if (booleanParam(request, 'dryRun')) {
-        return { status: 200, body: await database.planAlteration(name, body, settings) }
+        return { status: 200, body: await database.previewAlteration(name, body, settings) }
       }
       const toReply = (classNumber: string): OperationReply => defined([classNumber])
       return toReply(await database.alterClass(name, body, settings, onceOf(request, 201, toReply)))
@@ -217,7 +217,7 @@ export const schemaOperations: readonly FdOperation[] = [
     errors: ['ClassNotFound', 'ClassIsInternal', 'ClassInUse', 'TransactionContention'],
     async run(database, request) {
       const name = param(request, 'class')
-      if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.planDeletion(name) }
+      if (booleanParam(request, 'dryRun')) return { status: 200, body: await database.previewDeletion(name) }
       await database.deleteClass(name)
       return {}
     },

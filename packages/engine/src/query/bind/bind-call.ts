@@ -3,7 +3,7 @@ import { assert } from '../../errors.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
 import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'
 import type { CallExpression, Expression, Span } from '../language/ast.ts'
-import { shownPiece } from '../language/query-error.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import { compareFor } from '../values/compare.ts'
 import {
   aTypeName,
@@ -53,7 +53,7 @@ export function bindCall(expression: CallExpression, scope: Scope, binding: Bind
   if (definition === undefined) {
     const known = [...functions.keys(), ...aggregateNames, ...ownNames]
     const advice = name === 'NOW' ? ': the time is $$NOW' : hint(name, known)
-    throw binding.error(expression, `there is no function ${shownPiece(name)}${advice}`)
+    throw binding.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
   }
   return bindFunction(definition, expression, scope, binding)
 }

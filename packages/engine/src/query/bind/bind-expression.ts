@@ -1,6 +1,6 @@
 /** Expressions of the text to bound ones: names to the catalog's, types checked. Throws QueryError. */
 import type { Expression, LiteralExpression, Statement } from '../language/ast.ts'
-import { shownPiece } from '../language/query-error.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import { fractionType, nullType, type ValueType } from '../values/value-type.ts'
 import { bindCall } from './bind-call.ts'
 import { bindOperation } from './bind-operation.ts'
@@ -29,7 +29,7 @@ export function bindExpression(expression: Expression, scope: Scope, binding: Bi
         const known = [...binding.variables.keys()]
         throw binding.error(
           expression,
-          `there is no parameter or variable $${shownPiece(expression.name)}: parameters and LET last for one request${hint(expression.name, known)}`,
+          `there is no parameter or variable $${truncateForMessage(expression.name)}: parameters and LET last for one request${hint(expression.name, known)}`,
         )
       }
       return { kind: 'variable', name: expression.name, type, start, end }

@@ -4,7 +4,7 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'
 import type { EdgePattern, MatchStatement, PathMode, VertexPattern } from '../language/ast.ts'
 import type { Dialect } from '../language/dialect.ts'
-import { shownPiece } from '../language/query-error.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import { commonType, edgeType, type ReferenceType, type ValueType, walkType } from '../values/value-type.ts'
 import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
@@ -166,7 +166,10 @@ function bindEdge(edge: EdgePattern, binding: Binding, walkEdgesMax: number): Bo
   if (edge.attribute !== undefined && attributes.length === 0) {
     const names = [...new Set(all.map(({ attribute }) => attribute.name))]
     const { text } = edge.attribute
-    throw binding.error(edge.attribute, `no class has references called '${shownPiece(text)}'${hint(text, names)}`)
+    throw binding.error(
+      edge.attribute,
+      `no class has references called '${truncateForMessage(text)}'${hint(text, names)}`,
+    )
   }
   const min = length?.min ?? 1
   const max = length === undefined ? 1 : (length.max ?? Math.max(min, walkEdgesDefault))

@@ -9,7 +9,7 @@ import type {
   Span,
   SubscriptExpression,
 } from '../language/ast.ts'
-import { shownPiece } from '../language/query-error.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import { edgeFields } from '../values/edge.ts'
 import {
   aTypeName,
@@ -127,18 +127,18 @@ function unknownName(expression: NameExpression, scope: Scope, binding: Binding)
     if (type?.kind === 'reference' && cls === null) {
       return binding.error(
         expression,
-        `the class of the object is not known here, nor what its '${shownPiece(name)}' is: (v:Class {…}), or CAST(… AS Class), tells it`,
+        `the class of the object is not known here, nor what its '${truncateForMessage(name)}' is: (v:Class {…}), or CAST(… AS Class), tells it`,
       )
     }
     if (cls !== null) return unknownAttribute(binding, cls, name, expression, adviceOnName(name, binding))
     if (around.names.size > 0) {
       const known = [...around.names.keys()]
-      return binding.error(expression, `the pattern has no name '${shownPiece(name)}'${hint(name, known)}`)
+      return binding.error(expression, `the pattern has no name '${truncateForMessage(name)}'${hint(name, known)}`)
     }
   }
   return binding.error(
     expression,
-    `'${shownPiece(name)}' means nothing here: there is no object whose attribute it could be${adviceOnName(name, binding)}`,
+    `'${truncateForMessage(name)}' means nothing here: there is no object whose attribute it could be${adviceOnName(name, binding)}`,
   )
 }
 
@@ -191,7 +191,7 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binding: 
           type.fields.map((field) => field.name),
         )
       : ''
-  throw binding.error(nameSpan, `${aTypeName(type)} has no '${shownPiece(name)}'${known}`)
+  throw binding.error(nameSpan, `${aTypeName(type)} has no '${truncateForMessage(name)}'${known}`)
 }
 
 /** The member of every element: a list stays a list, anything else becomes a sequence. */

@@ -22,7 +22,7 @@ import type {
   Span,
   TypeExpression,
 } from '../language/ast.ts'
-import { placed, shownPiece } from '../language/query-error.ts'
+import { placed, truncateForMessage } from '../language/query-error.ts'
 import { wordOfType } from '../values/value-type.ts'
 import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binding } from './scope.ts'
@@ -174,14 +174,18 @@ function describeType(type: TypeExpression, classNamed: ClassNamed, binding: Bin
     const field = settingField(name)
     if (field === undefined) {
       const known = Object.values(settingWords).join(', ')
-      throw binding.error({ start, end }, `a type has no setting '${shownPiece(name)}'; there are ${known}`)
+      throw binding.error({ start, end }, `a type has no setting '${truncateForMessage(name)}'; there are ${known}`)
     }
     if (!fieldsOf(logicalType).includes(field)) {
       const known = Object.entries(settingWords).flatMap(([own, word]) =>
         fieldsOf(logicalType).includes(own) ? [word] : [],
       )
       const advice = known.length === 0 ? '' : `; it has ${known.join(', ')}`
-      throw invalidDefinition({ start, end }, `${type.name} has no setting '${shownPiece(name)}'${advice}`, binding)
+      throw invalidDefinition(
+        { start, end },
+        `${type.name} has no setting '${truncateForMessage(name)}'${advice}`,
+        binding,
+      )
     }
     if (field in definition) throw binding.error({ start, end }, `the setting ${name} is given twice`)
     definition[field] = settingValue(field, value, classNamed, binding)
@@ -201,7 +205,7 @@ function unknownType(type: TypeExpression, classNamed: ClassNamed, binding: Bind
   const advice = isClass(type, classNamed)
     ? `: a class is referred to by Reference{Referenced: ${type.name}}, embedded by Object{Class: ${type.name}}`
     : hint(type.name, words) || `; there are ${words.join(', ')}`
-  return invalidDefinition(type, `there is no type '${shownPiece(type.name)}'${advice}`, binding)
+  return invalidDefinition(type, `there is no type '${truncateForMessage(type.name)}'${advice}`, binding)
 }
 
 /** With the type that the interface has for it. */

@@ -12,7 +12,7 @@ import type {
   PairsExpression,
   StructureExpression,
 } from '../language/ast.ts'
-import { shownPiece } from '../language/query-error.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import {
   aTypeName,
   commonType,
@@ -182,7 +182,10 @@ export function bindCast(expression: CastExpression, scope: Scope, binding: Bind
         : resolveClass(binding, { text: expression.type.name, ...expression.type }))
     if (cls === undefined) {
       const { name } = expression.type
-      throw binding.error(expression.type, `there is no type or class '${shownPiece(name)}'${hint(name, castTypes)}`)
+      throw binding.error(
+        expression.type,
+        `there is no type or class '${truncateForMessage(name)}'${hint(name, castTypes)}`,
+      )
     }
     const reference = coerced(operand, { kind: 'reference', cls: null }, binding)
     if (!isReference(reference.type)) {

@@ -1,10 +1,10 @@
 /** Classes and attributes by the names that a text gives them (DO, section 2). */
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import { hintFor, simpleNameOf } from '../../schema/names.ts'
+import { didYouMean, simpleNameOf } from '../../schema/names.ts'
 import { isRootClass, rootClassName } from '../../schema/root-class.ts'
 import type { QualifiedName, Span } from '../language/ast.ts'
-import { shownPiece } from '../language/query-error.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import type { BoundAttribute } from './bound.ts'
 import type { Binding } from './scope.ts'
 
@@ -24,12 +24,12 @@ export function resolveClass(binding: Binding, name: QualifiedName, isPluralAllo
     const candidates = bySimpleName(binding, text)
     if (candidates.length > 1) {
       const names = candidates.map((cls) => cls.name).join(' and ')
-      throw binding.error(name, `'${shownPiece(text)}' may mean ${names}; write the namespace`)
+      throw binding.error(name, `'${truncateForMessage(text)}' may mean ${names}; write the namespace`)
     }
     if (candidates[0] !== undefined) return candidates[0]
   }
   if (name.text === rootClassName) return binding.catalog.root
-  throw binding.error(name, `there is no class '${shownPiece(name.text)}'${hintOfClasses(binding, name.text)}`)
+  throw binding.error(name, `there is no class '${truncateForMessage(name.text)}'${hintOfClasses(binding, name.text)}`)
 }
 
 /** Each class once: by its simple name where that is enough. */
@@ -101,11 +101,11 @@ export function unknownAttribute(
     subclass === undefined
       ? otherwise || hint(name, known)
       : `; its subclass ${subclass.name} has: CAST(… AS ${subclass.name})`
-  return binding.error(span, `class ${cls.name} has no attribute '${shownPiece(name)}'${advice}`)
+  return binding.error(span, `class ${cls.name} has no attribute '${truncateForMessage(name)}'${advice}`)
 }
 
 /** `. Did you mean a or b?` without its full stop at the end, or nothing. */
 export function hint(name: string, known: readonly string[]): string {
-  const text = hintFor(name, known)
+  const text = didYouMean(name, known)
   return text === '' ? '' : `.${text}`
 }

@@ -55,7 +55,7 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
 /** Of what is known before the rows. */
 function constantConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'string' && type.kind !== 'string' && canBeText(type)) {
-    return (value) => told(subject, () => valueOfText(type, value as string, subject.binding.textFormats))
+    return (value) => toClientError(subject, () => valueOfText(type, value as string, subject.binding.textFormats))
   }
   if (type.kind !== 'real' || !isNumeric(from)) return undefined
   if (type.isSingle === true) return (value) => Math.fround(Number(value))
@@ -72,7 +72,7 @@ function momentConversion(from: ValueType, type: ValueType, subject: Subject): C
     return (value) => ({ ticks: value as number, offsetMinutes: 0 })
   }
   if (from.kind === 'datetimeoffset' && type.kind === 'datetime') {
-    return (value) => told(subject, () => withoutOffset(value as OffsetDateTime))
+    return (value) => toClientError(subject, () => withoutOffset(value as OffsetDateTime))
   }
   return undefined
 }
@@ -83,7 +83,7 @@ function toDouble(value: unknown): unknown {
 }
 
 /** A value that is not possible is told with its place. */
-function told({ bound, binding, what }: Subject, convert: () => unknown): unknown {
+function toClientError({ bound, binding, what }: Subject, convert: () => unknown): unknown {
   try {
     return convert()
   } catch (error) {

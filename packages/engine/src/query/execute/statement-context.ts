@@ -54,21 +54,21 @@ export class StatementContext {
 
   /** The entries of ranges that were counted, by range. */
   private readonly counted = new Map<string, Oid[]>()
-  private readonly uncommittedContainers: readonly Container[]
+  private readonly newContainers: readonly Container[]
   private readonly containers = new Map<ReadonlySet<ClassNumber>, Promise<Container[]>>()
 
-  /** `uncommittedContainers`: those in which a transaction may have new objects. */
+  /** `newContainers`: those in which a transaction may have new objects. */
   constructor(
     texts: TextContext,
     snapshot: Snapshot,
     catalog: Catalog,
-    uncommittedContainers: readonly Container[] = [],
+    newContainers: readonly Container[] = [],
     probe?: StatementProbe,
   ) {
     this.texts = texts
     this.probe = probe
     probe?.reads(this)
-    this.uncommittedContainers = uncommittedContainers
+    this.newContainers = newContainers
     this.snapshot = snapshot
     this.catalog = catalog
     this.reader = new SnapshotReader(snapshot, catalog, !this.isFar, this.work, texts)
@@ -78,7 +78,7 @@ export class StatementContext {
   containersOf(classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
     let containers = this.containers.get(classes)
     if (containers === undefined) {
-      containers = listContainers(this.snapshot, classes, this.uncommittedContainers)
+      containers = listContainers(this.snapshot, classes, this.newContainers)
       this.containers.set(classes, containers)
     }
     return containers

@@ -1,6 +1,6 @@
 /** The plan of a statement as EXPLAIN replies it: operators, nested statements, and what was measured. */
 import type { SchemaChange, Span, Statement } from '../language/ast.ts'
-import { shownPiece } from '../language/query-error.ts'
+import { truncateForMessage } from '../language/query-error.ts'
 import type { AnalyzedStatement } from './analysis.ts'
 import { describeMeasures, describePlan, type Measures } from './operator-plan.ts'
 import type { StatementProbe } from './statement-probe.ts'
@@ -54,7 +54,7 @@ function measuresOf({ measured, parts }: StatementProbe): Measures {
 }
 
 function piece({ start, end }: Span, text: string): string {
-  return shownPiece(text.slice(start, end))
+  return truncateForMessage(text.slice(start, end))
 }
 
 /** What is seen from the statement alone. */

@@ -92,6 +92,6 @@ function positionOf(text: string, { start, end }: Span): Position {
 }
 
 /** A piece of the text as messages show it. */
-export function shownPiece(text: string): string {
+export function truncateForMessage(text: string): string {
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
 }

@@ -3,7 +3,7 @@
 import { AshlarError } from '../../errors.ts'
 import { parseOid } from '../../types/oid.ts'
 import type { LiteralValue } from '../language/ast.ts'
-import { placed, shownPiece, syntaxError } from '../language/query-error.ts'
+import { placed, syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { dateLiteral, datetimeLiteral, numberLiteral, timeLiteral } from './literals.ts'
 import { readString } from './string-literal.ts'
 import type { Token } from './token.ts'
@@ -117,7 +117,7 @@ class Lexer {
     if (found === undefined) return undefined
     const value = parseOid(found)
     if (value !== undefined) return { type: 'oid', value }
-    const message = `${shownPiece(found)} is not an OID: four numbers up to 65535, without leading zeros`
+    const message = `${truncateForMessage(found)} is not an OID: four numbers up to 65535, without leading zeros`
     throw syntaxError(this.text, { start, end: this.at }, message)
   }
 
@@ -132,7 +132,7 @@ class Lexer {
     if (literal !== undefined) return literal
     const span = { start, end: this.at }
     const piece = this.text.slice(start, this.at)
-    throw syntaxError(this.text, span, `${shownPiece(piece)} is not a date that there is`)
+    throw syntaxError(this.text, span, `${truncateForMessage(piece)} is not a date that there is`)
   }
 
   private time(start: number): LiteralValue | undefined {
@@ -140,18 +140,26 @@ class Lexer {
     if (found === undefined) return undefined
     const literal = timeLiteral(found)
     if (literal !== undefined) return literal
-    throw syntaxError(this.text, { start, end: this.at }, `${shownPiece(found)} is not a time of day`)
+    throw syntaxError(this.text, { start, end: this.at }, `${truncateForMessage(found)} is not a time of day`)
   }
 
   private plainNumber(start: number): LiteralValue {
     const found = this.match(number) as string
     const literal = numberLiteral(found)
     if (literal === undefined) {
-      throw syntaxError(this.text, { start, end: this.at }, `${shownPiece(found)} is beyond what a number can be`)
+      throw syntaxError(
+        this.text,
+        { start, end: this.at },
+        `${truncateForMessage(found)} is beyond what a number can be`,
+      )
     }
     if (this.match(name) === undefined) return literal
     const piece = this.text.slice(start, this.at)
-    throw syntaxError(this.text, { start, end: this.at }, `'${shownPiece(piece)}' is neither a number nor a name`)
+    throw syntaxError(
+      this.text,
+      { start, end: this.at },
+      `'${truncateForMessage(piece)}' is neither a number nor a name`,
+    )
   }
 
   private variable(start: number): Token {

@@ -1,7 +1,7 @@
 /** Where the parser is in its tokens, and what it may ask of the next ones. */
 import type { AshlarError } from '../../errors.ts'
 import type { QualifiedName, Span, Statement } from '../language/ast.ts'
-import { shownPiece, syntaxError } from '../language/query-error.ts'
+import { syntaxError, truncateForMessage } from '../language/query-error.ts'
 import { advice } from './advice.ts'
 import type { Token } from './token.ts'
 
@@ -167,7 +167,7 @@ export class TokenCursor {
   /** An error at the next token; `hint`: what its writer may have meant. */
   unexpected(expected: readonly string[], hint = advice(this)): AshlarError {
     const token = this.peek()
-    const shown = token.kind === 'end' ? token.text : `'${shownPiece(this.text.slice(token.start, token.end))}'`
+    const shown = token.kind === 'end' ? token.text : `'${truncateForMessage(this.text.slice(token.start, token.end))}'`
     const message = hint === undefined ? `${shown} does not fit here` : `${shown} does not fit here: ${hint}`
     return syntaxError(this.text, token, message, expected)
   }

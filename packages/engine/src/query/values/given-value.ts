@@ -1,7 +1,7 @@
 /** Values that come from outside of a text: JSON parameters, fields of a file. */
 import { AshlarError } from '../../errors.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
-import { shownValue } from '../../types/logical-type.ts'
+import { formatForMessage } from '../../types/logical-type.ts'
 import {
   booleanType,
   commonType,
@@ -78,7 +78,7 @@ function* givenList(name: string, json: readonly unknown[]): Generator<undefined
     if (common === undefined) {
       throw new AshlarError(
         'QueryError',
-        `Parameter ${name.slice(0, 60)}: the elements of a list are of one type; ${shownValue(one)} is not like those before it.`,
+        `Parameter ${name.slice(0, 60)}: the elements of a list are of one type; ${formatForMessage(one)} is not like those before it.`,
         [{ place: ['parameters'], message: 'has elements of several types' }],
       )
     }
