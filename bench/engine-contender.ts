@@ -52,7 +52,7 @@ export async function engineContender(store: Store, rangeRows: number): Promise<
   const rows = async (text: string, parameters: Record<string, unknown>): Promise<number> => {
     const { chunks } = await fd.query({ text, parameters })
     let bytes = 0
-    for await (const chunk of chunks) bytes += chunk.length
+    for await (const chunk of chunks) bytes += chunk.bytes.length
     return bytes
   }
   return {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type QueryRequest } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
 import { openServer } from '../../server/test/unit/open-server.ts'
-import { chunksOf, makeGate, stubQuery } from '../../server/test/unit/stub-query.ts'
+import { chunksOf, makeGate, rowChunk, stubQuery } from '../../server/test/unit/stub-query.ts'
 import { AshlarClient } from '../src/client.ts'
 import { AshlarRequestError } from '../src/errors.ts'
 import { readRows } from '../src/rows.ts'
@@ -25,11 +25,11 @@ const problem = { type: 'LimitExceeded', title: 't', status: 422, message: 'too 
 
 describe('query', () => {
   it('gives all rows, and sends parameters', async () => {
-    const { client, asked } = await connect(() => chunksOf('{"n":1}', ',{"n":2}'))
+    const { client, asked } = await connect(() => chunksOf('{"n":1}', '{"n":2}'))
     const rows = await client.query<{ n: number }>('FROM A RETURN n', { a: 2n ** 60n, b: [1] })
     expect(rows.map(({ n }) => n)).toEqual([1, 2])
     expect(asked[0]).toMatchObject({ text: 'FROM A RETURN n', parameters: { a: String(2n ** 60n), b: [1] } })
-    expect(asked[0]).toMatchObject({ explain: undefined, rowSeparator: ',' })
+    expect(asked[0]).toMatchObject({ explain: undefined })
   })
 
   it('may ask for a dialect', async () => {
@@ -51,7 +51,7 @@ describe('query', () => {
 
   it('throws where the reply breaks off', async () => {
     const { client } = await connect(async function* () {
-      yield Buffer.from('1')
+      yield rowChunk('1')
       await nextTurn()
       await nextTurn()
       throw new AshlarError('LimitExceeded', 'too long')
@@ -74,9 +74,9 @@ describe('queryStream', () => {
   it('gives rows while others are still to come', async () => {
     const gate = makeGate()
     const { client, asked } = await connect(async function* () {
-      yield Buffer.from('{"n":1}\n{"n":2}')
+      yield rowChunk('{"n":1}', '{"n":2}')
       await gate.opened
-      yield Buffer.from('\n{"n":3}')
+      yield rowChunk('{"n":3}')
     })
     const rows: number[] = []
     for await (const { n } of client.queryStream<{ n: number }>('FROM A RETURN n', { a: 1 })) {
@@ -84,7 +84,7 @@ describe('queryStream', () => {
       gate.open()
     }
     expect(rows).toEqual([1, 2, 3])
-    expect(asked[0]).toMatchObject({ rowSeparator: '\n', parameters: { a: 1 } })
+    expect(asked[0]).toMatchObject({ parameters: { a: 1 } })
   })
 
   it('gives nothing for no rows', async () => {
@@ -96,7 +96,7 @@ describe('queryStream', () => {
     const { client } = await connect(() => Promise.reject(new AshlarError('QueryError', 'no')))
     await expect(collect(client.queryStream('x'))).rejects.toMatchObject({ type: 'QueryError', status: 422 })
     const { client: other } = await connect(async function* () {
-      yield Buffer.from('1')
+      yield rowChunk('1')
       await nextTurn()
       await nextTurn()
       throw new AshlarError('LimitExceeded', 'too long')
@@ -114,8 +114,8 @@ describe('queryStream', () => {
       const ended = makeGate()
       const { client } = await connect(async function* ({ signal }: QueryRequest) {
         try {
-          for (let row = '1'; signal?.aborted !== true; row = '\n1') {
-            yield Buffer.from(row)
+          while (signal?.aborted !== true) {
+            yield rowChunk('1')
             await nextTurn()
           }
         } finally {

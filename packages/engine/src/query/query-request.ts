@@ -14,10 +14,8 @@ export interface QueryRequest {
   readonly explain?: ExplainRequest | undefined
   /** What the row of an index that is created has as its `uri`; without it, none. */
   readonly indexUri?: ((name: string) => string) | undefined
-  /** What stands between two rows of the reply. */
-  readonly rowSeparator?: ',' | '\n'
   /** Where the text changes something, it is carried out once, and its rows are kept. */
-  readonly once?: Once<readonly Buffer[]>
+  readonly once?: Once<readonly RowChunk[]>
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: AbortSignal
   /** Told at the beginning where to ask how far the query is. */
@@ -48,8 +46,15 @@ export interface ExplainRequest {
 
 export interface QueryReply {
   /**
-   * The rows as JSON texts in UTF-8, joined by the separator, as they come. Ending the iteration ends the query; a
-   * failure after the first rows is thrown by it.
+   * The rows as they come. Ending the iteration ends the query; a failure after the first rows is thrown by it.
    */
-  readonly chunks: AsyncIterable<Buffer>
+  readonly chunks: AsyncIterable<RowChunk>
+}
+
+/** Some rows: many at once, so that a row costs no more than its text. Whoever takes them owns them. */
+export interface RowChunk {
+  /** JSON texts in UTF-8, or those of plans for people. Before each is a newline, in whose place another separator may be written. */
+  readonly bytes: Buffer
+  /** Where in `bytes` each text starts. */
+  readonly starts: readonly number[]
 }

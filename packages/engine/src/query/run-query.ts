@@ -16,11 +16,12 @@ import { bindCreateIndex } from './bind/bind-schema.ts'
 import { placesOfIndex } from './bind/schema-places.ts'
 import { classify, type Effect, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
+import { jsonRow, textRow } from './execute/row-chunk.ts'
 import type { TextContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
-import type { ExplainRequest, QueryReply, QueryRequest } from './query-request.ts'
+import type { ExplainRequest, QueryReply, QueryRequest, RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { indexRow } from './schema-statement.ts'
 import { newBinding } from './statement-plans.ts'
@@ -47,9 +48,9 @@ async function answer(
   request: QueryRequest,
   resources: QueryResources,
   memory: RequestMemory,
-): Promise<AsyncIterable<Buffer>> {
+): Promise<AsyncIterable<RowChunk>> {
   const { statements, texts, state } = await prepare(request, resources, memory)
-  const { rowSeparator = ',', explain } = request
+  const { explain } = request
   if (explain !== undefined || isAnalyzedChange(statements)) {
     const rows = await explained({ statements, texts, state }, request, resources)
     return chunksOf(rows, memory)
@@ -59,11 +60,11 @@ async function answer(
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
   if (classify(statements) === 'read') {
     const options: SnapshotOptions = { isolation: 'readOnly', onEnded: request.onEnded }
-    return read(statements, texts, state, resources, rowSeparator, options)
+    return read(statements, texts, state, resources, options)
   }
   // Once it has committed something it is not refused any more.
   if (statements.some(isStepwise)) await request.mayGoOn?.()
-  return change(statements, texts, state, resources, rowSeparator, receipt)
+  return change(statements, texts, state, resources, receipt)
 }
 
 /** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded. */
@@ -149,11 +150,11 @@ export async function runQueryWithin(
   const run = new TextRun(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
   const rows =
     request.explain === undefined
-      ? await rowsOf(run, statements, texts, request.rowSeparator ?? ',')
+      ? await rowsOf(run, statements, texts)
       : await plansWithin(run, statements, texts, request.explain)
   // Its variables are gone; the reply stays until the commit.
   memory.holdAgain(held)
-  memory.keep(kept + bytesOf(rows) - memory.keptBytes)
+  memory.keep(kept + bytesOfAll(rows) - memory.keptBytes)
   return { chunks: chunksOf(rows) }
 }
 
@@ -163,14 +164,14 @@ async function plansWithin(
   statements: readonly Statement[],
   texts: TextContext,
   explain: ExplainRequest,
-): Promise<Buffer[]> {
+): Promise<RowChunk[]> {
   const { text } = texts
   const wanted = statements.map(withoutExplain)
   const changing = wanted.find((statement) => effectOf(statement) !== 'read')
   if (explain.isAnalyzed && changing !== undefined) {
     throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
   }
-  return plansRows(run, wanted, explain, ',', texts)
+  return plansRows(run, wanted, explain, texts)
 }
 
 interface PreparedText {
@@ -187,15 +188,15 @@ async function explained(
   { statements, texts, state }: PreparedText,
   request: QueryRequest,
   resources: QueryResources,
-): Promise<Buffer[]> {
-  const { explain, onEnded, rowSeparator = ',' } = request
+): Promise<RowChunk[]> {
+  const { explain, onEnded } = request
   const wanted = explain === undefined ? statements : statements.map(withoutExplain)
-  const rowsOfRun = async (run: TextRun): Promise<Buffer[]> => {
-    if (explain === undefined) return rowsOf(run, wanted, texts, ',')
-    return plansRows(run, wanted, explain, rowSeparator, texts)
+  const rowsOfRun = async (run: TextRun): Promise<RowChunk[]> => {
+    if (explain === undefined) return rowsOf(run, wanted, texts)
+    return plansRows(run, wanted, explain, texts)
   }
   if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
-    const use = async (snapshot: Snapshot): Promise<Buffer[]> => {
+    const use = async (snapshot: Snapshot): Promise<RowChunk[]> => {
       const catalog = await resources.catalogs.at(snapshot)
       const own = { ...state, variables: new Map(state.variables) }
       return rowsOfRun(new TextRun(resources, texts, snapshot, catalog, own, undefined))
@@ -203,7 +204,7 @@ async function explained(
     return withSnapshot(resources.store, use, { isolation: 'readOnly', onEnded })
   }
   checkCanBeUndone(wanted.map(withoutAnalyze), texts)
-  const attempt = (transaction: Transaction, catalog: Catalog): Promise<Buffer[]> => {
+  const attempt = (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
     const undone = transaction.rehearsal()
     // Not one of `runInWriteSession`: it is never committed, and so leaves nothing to be done afterwards.
     const scope = new WriteSession(undone, catalog, resources)
@@ -251,15 +252,13 @@ async function plansRows(
   run: TextRun,
   statements: readonly Statement[],
   { isAnalyzed, format }: ExplainRequest,
-  separator: string,
   { memory }: TextContext,
-): Promise<Buffer[]> {
-  const rows: Buffer[] = []
+): Promise<RowChunk[]> {
+  const rows: RowChunk[] = []
   for await (const plan of run.explainAll(statements, isAnalyzed)) {
     const shown = format === 'json' ? JSON.stringify(plan) : planText(plan, statements.length > 1)
-    const between = rows.length === 0 ? '' : format === 'json' ? separator : '\n'
-    const row = Buffer.from(`${between}${shown}`)
-    memory.keep(row.length)
+    const row = textRow(shown)
+    memory.keep(bytesOf(row))
     rows.push(row)
   }
   return rows
@@ -277,17 +276,16 @@ function read(
   texts: TextContext,
   state: TextState,
   resources: QueryResources,
-  separator: string,
   options: SnapshotOptions,
-): Promise<AsyncIterable<Buffer>> {
+): Promise<AsyncIterable<RowChunk>> {
   const { memory } = texts
   const kept = memory.keptBytes
-  const use = async (snapshot: Snapshot, late: LateReadError): Promise<AsyncIterable<Buffer>> => {
+  const use = async (snapshot: Snapshot, late: LateReadError): Promise<AsyncIterable<RowChunk>> => {
     memory.keepAgain(kept)
     const catalog = await resources.catalogs.at(snapshot)
     const attempt = { ...state, variables: new Map(state.variables) }
     const answer = await new TextRun(resources, texts, snapshot, catalog, attempt, undefined).runAll(statements)
-    const chunks = answer(separator)[Symbol.asyncIterator]()
+    const chunks = answer[Symbol.asyncIterator]()
     const first = await chunks.next()
     const end = (): void => {
       snapshot.release()
@@ -302,13 +300,13 @@ function read(
 
 /** Nobody has to go on with it: `end` is called when the rows are through, and when nobody wants any more. */
 async function* streamed(
-  first: Buffer,
-  rest: AsyncIterator<Buffer>,
+  first: RowChunk,
+  rest: AsyncIterator<RowChunk>,
   clock: WorkClock,
   late: LateReadError,
   end: () => void,
-): AsyncGenerator<Buffer> {
-  let chunk: IteratorResult<Buffer> = { value: first }
+): AsyncGenerator<RowChunk> {
+  let chunk: IteratorResult<RowChunk> = { value: first }
   try {
     while (chunk.done !== true) {
       clock.stop()
@@ -324,16 +322,21 @@ async function* streamed(
   }
 }
 
-async function* chunksOf(buffers: readonly Buffer[], memory?: RequestMemory): AsyncGenerator<Buffer> {
+async function* chunksOf(chunks: readonly RowChunk[], memory?: RequestMemory): AsyncGenerator<RowChunk> {
   try {
-    yield* buffers
+    yield* chunks
   } finally {
     memory?.release()
   }
 }
 
-function bytesOf(buffers: readonly Buffer[]): number {
-  return buffers.reduce((sum, { length }) => sum + length, 0)
+/** What it takes in memory. */
+function bytesOf({ bytes, starts }: RowChunk): number {
+  return bytes.length + 8 * starts.length
+}
+
+function bytesOfAll(chunks: readonly RowChunk[]): number {
+  return chunks.reduce((sum, chunk) => sum + bytesOf(chunk), 0)
 }
 
 /** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
@@ -342,10 +345,9 @@ async function change(
   texts: TextContext,
   state: TextState,
   resources: QueryResources,
-  separator: string,
   receipt: RowsReceipt | undefined,
-): Promise<AsyncIterable<Buffer>> {
-  let reply: Buffer[] = []
+): Promise<AsyncIterable<RowChunk>> {
+  let reply: RowChunk[] = []
   let current = state
   const parts = inTransactions(statements)
   const commits = new TextCommits(resources, receipt, parts.length > 1 || parts.some(isStepwise))
@@ -358,7 +360,7 @@ async function change(
         continue
       }
       const outcome = await inTransaction(withFreshTime(texts), current, resources, commits.hooks(0), (run) => {
-        return rowsOf(run, part, texts, separator)
+        return rowsOf(run, part, texts)
       })
       commits.made(0)
       current = outcome.state
@@ -368,7 +370,7 @@ async function change(
   } catch (error) {
     throw commits.explained(error)
   }
-  texts.memory.keepAgain(bytesOf(reply))
+  texts.memory.keepAgain(bytesOfAll(reply))
   return chunksOf(reply, texts.memory)
 }
 
@@ -377,12 +379,11 @@ function rowsOf(
   run: TextRun,
   statements: readonly Statement[],
   { text, limits, memory }: TextContext,
-  separator: string,
-): Promise<Buffer[]> {
+): Promise<RowChunk[]> {
   return atPlace(
     text,
     () => spanOfAll(statements),
-    async () => collect((await run.runAll(statements))(separator), limits.changeReplyBytesMax, memory),
+    async () => collect(await run.runAll(statements), limits.changeReplyBytesMax, memory),
   )
 }
 
@@ -464,18 +465,18 @@ async function inTransaction<T>(
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */
-async function collect(chunks: AsyncIterable<Buffer>, bytesMax: number, memory: RequestMemory): Promise<Buffer[]> {
-  const collected: Buffer[] = []
+async function collect(chunks: AsyncIterable<RowChunk>, bytesMax: number, memory: RequestMemory): Promise<RowChunk[]> {
+  const collected: RowChunk[] = []
   let bytes = 0
   for await (const chunk of chunks) {
-    bytes += chunk.length
+    bytes += chunk.bytes.length
     if (bytes > bytesMax) {
       throw new AshlarError(
         'LimitExceeded',
         `The reply to a change is held until the commit and has at most ${bytesMax} bytes (changeReplyBytesMax); RETURN COUNT() asks for less.`,
       )
     }
-    memory.keep(chunk.length)
+    memory.keep(bytesOf(chunk))
     collected.push(chunk)
   }
   return collected
@@ -487,7 +488,7 @@ async function createIndex(
   texts: TextContext,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
-): Promise<AsyncIterable<Buffer>> {
+): Promise<AsyncIterable<RowChunk>> {
   const { text, limits, dialect } = texts
   const catalog = await withSnapshot(resources.store, async (snapshot) => {
     // Before names are resolved: of a request that was carried out, the class may be gone by now.
@@ -498,7 +499,7 @@ async function createIndex(
   const { walkEdgesMax } = limits
   const variables = new Map()
   const binding = newBinding({ text, dialect, catalog, formats, variables, walkEdgesMax, textFormats: noTextFormats })
-  const rowOf = ({ name }: { readonly name: string }): Buffer[] => [Buffer.from(JSON.stringify(indexRow(name, texts)))]
+  const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
   const command = bindCreateIndex(statement, binding)
   const index = await atPlace(text, placesOfIndex(statement), () => {
     return resources.ddl.createIndex(command, false, texts.signal, receipt?.from(rowOf))

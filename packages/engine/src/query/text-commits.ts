@@ -1,14 +1,16 @@
 /** The commits of one text of statements: what is told of them when a later one fails, and the receipt that goes with the last. */
+
 import { AshlarError } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 
 /** The reply that is kept: the rows as they are sent. */
-export type RowsReceipt = Receipt<readonly Buffer[]>
+export type RowsReceipt = Receipt<readonly RowChunk[]>
 
 /** What a transaction does beside its statements. */
 export interface CommitHooks {
@@ -49,7 +51,7 @@ export class TextCommits {
     if (!this.areSeveral) {
       return {
         before: (transaction) => receipt.check(transaction),
-        after: (transaction, result) => receipt.put(transaction, result as readonly Buffer[]),
+        after: (transaction, result) => receipt.put(transaction, result as readonly RowChunk[]),
       }
     }
     return {
@@ -66,7 +68,7 @@ export class TextCommits {
     if (this.progress !== undefined) this.receipt?.isAt(this.progress)
   }
 
-  async end(reply: readonly Buffer[]): Promise<void> {
+  async end(reply: readonly RowChunk[]): Promise<void> {
     const { receipt } = this
     if (receipt === undefined || !this.areSeveral) return
     const { store, limits } = this.resources

@@ -20,6 +20,7 @@ import { elementBytes, valueBytes } from './evaluate/value-bytes.ts'
 import { constantOf } from './execute/evaluate-rows.ts'
 import { importRows } from './execute/import-csv.ts'
 import { type Inputs, newRun } from './execute/new-run.ts'
+import { jsonRow } from './execute/row-chunk.ts'
 import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
 import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
@@ -38,6 +39,7 @@ import type {
   UpdateStatement,
 } from './language/ast.ts'
 import { placed, queryError } from './language/query-error.ts'
+import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { changeSchema } from './schema-statement.ts'
 import { type PlannedText, StatementPlanner } from './statement-planner.ts'
@@ -49,14 +51,12 @@ import type { TypedValue } from './values/given-value.ts'
 import { noTextFormats, type TextFormats, textFormat } from './values/text-format.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
 
-/** Rows joined by a separator. */
-export type Answer = (separator: string) => AsyncIterable<Buffer>
+/** The rows of a statement, which is carried out while they are taken where it only reads. They are taken once. */
+export type Answer = AsyncIterable<RowChunk>
 
-const noRows: Answer = () => none()
+const noRows: Answer = { async *[Symbol.asyncIterator]() {} }
 
-async function* none(): AsyncGenerator<Buffer> {}
-
-async function* placedRows(rows: AsyncIterable<Buffer>, text: string, statement: Statement): AsyncGenerator<Buffer> {
+async function* placedRows(rows: Answer, text: string, statement: Statement): AsyncGenerator<RowChunk> {
   try {
     yield* rows
   } catch (error) {
@@ -64,10 +64,8 @@ async function* placedRows(rows: AsyncIterable<Buffer>, text: string, statement:
   }
 }
 
-function oneRow(row: Buffer): Answer {
-  return async function* () {
-    yield row
-  }
+async function* rowsAtHand(rows: readonly RowChunk[]): AsyncGenerator<RowChunk> {
+  yield* rows
 }
 
 /** What the variables and formats are as the text goes on; copied for each attempt of a transaction. */
@@ -131,7 +129,7 @@ export class TextRun {
   /** The rows are made as for a reply, and let go of. */
   private async runWhole(statement: Statement): Promise<Answer> {
     const answer = await this.placedRun(statement, true)
-    for await (const _chunk of answer(',')) checkText(this.texts)
+    for await (const _chunk of answer) checkText(this.texts)
     return noRows
   }
 
@@ -139,7 +137,7 @@ export class TextRun {
     const { text } = this.texts
     try {
       const answer = await this.carryOut(statement, isAnswer)
-      return answer === noRows ? noRows : (separator) => placedRows(answer(separator), text, statement)
+      return answer === noRows ? noRows : placedRows(answer, text, statement)
     } catch (error) {
       throw placed(text, statement, error)
     }
@@ -152,13 +150,13 @@ export class TextRun {
         const planned = this.resources.plans.select(statement, this.planning())
         const context = this.context()
         const inputs = await this.inputs(planned)
-        return (separator) => selectChunks(planned.plan, inputs, context, separator)
+        return selectChunks(planned.plan, inputs, context)
       }
       case 'match': {
         const planned = this.resources.plans.match(statement, this.planning())
         const context = this.context()
         const inputs = await this.inputs(planned)
-        return (separator) => matchChunks(planned.plan, inputs, context, separator)
+        return matchChunks(planned.plan, inputs, context)
       }
       case 'update':
       case 'delete':
@@ -167,8 +165,8 @@ export class TextRun {
       case 'create':
       case 'upsert': {
         const value = await this.valueOf(statement)
-        if (statement.kind === 'lookup') return oneRow(valueRow(value.type, value.value, this.context()))
-        return oneRow(identifierRow(this.classNameOf(value), value.value as Oid))
+        if (statement.kind === 'lookup') return rowsAtHand([valueRow(value.type, value.value, this.context())])
+        return rowsAtHand([identifierRow(this.classNameOf(value), value.value as Oid)])
       }
       case 'let':
         this.setVariable(statement, await this.letValue(statement))
@@ -192,7 +190,7 @@ export class TextRun {
         this.useFormat(statement)
         return noRows
       case 'explain':
-        return oneRow(Buffer.from(JSON.stringify(await this.explain(statement))))
+        return rowsAtHand([jsonRow(await this.explain(statement))])
     }
   }
 
@@ -265,22 +263,15 @@ export class TextRun {
     const { plan } = planned
     if (statement.kind === 'update') {
       const oids = await runUpdate(plan, inputs, before, this.changing())
-      const answer: Answer = (separator) => this.changed(plan, oids, inputs, separator)
-      return { answer, oids }
+      return { answer: this.changed(plan, oids, inputs), oids }
     }
     const oids = await runDelete(plan, inputs, before, this.changing())
-    const answer: Answer = (separator) => changedChunks(plan, oids, inputs, before, separator)
-    return { answer: isAnswer ? answer : noRows, oids }
+    return { answer: isAnswer ? changedChunks(plan, oids, inputs, before) : noRows, oids }
   }
 
-  private async *changed(
-    plan: ChangePlan,
-    oids: readonly Oid[],
-    inputs: Inputs,
-    separator: string,
-  ): AsyncGenerator<Buffer> {
+  private async *changed(plan: ChangePlan, oids: readonly Oid[], inputs: Inputs): AsyncGenerator<RowChunk> {
     await this.scope?.transaction.sortWrites()
-    yield* changedChunks(plan, oids, inputs, this.context(), separator)
+    yield* changedChunks(plan, oids, inputs, this.context())
   }
 
   private changing(): Changing {
@@ -384,26 +375,27 @@ export class TextRun {
     switch (statement.what) {
       case 'value': {
         const { type, value } = await this.value(statement.value as Expression)
-        return oneRow(await rowOf(type, value, this.context()))
+        return rowsAtHand([await rowOf(type, value, this.context())])
       }
       case 'parameters': {
         const context = this.context()
-        const rows: Buffer[] = []
+        const rows: RowChunk[] = []
         for (const [name, { type, value }] of this.state.variables) {
-          const shown = await rowOf(type, value, context)
-          context.hold(0, 2 * shown.length)
-          rows.push(Buffer.concat([Buffer.from(`{"name":${JSON.stringify(name)},"value":`), shown, Buffer.from('}')]))
+          const { bytes } = await rowOf(type, value, context)
+          context.hold(0, 2 * bytes.length)
+          const start = Buffer.from(`\n{"name":${JSON.stringify(name)},"value":`)
+          rows.push({ bytes: Buffer.concat([start, bytes.subarray(1), Buffer.from('}')]), starts: [1] })
         }
-        return manyRows(rows)
+        return rowsAtHand(rows)
       }
       case 'class': {
         const name = statement.className
         if (name === undefined) return noRows
         const cls = resolveClass(newBinding(this.planning()), name)
-        return manyRows([Buffer.from(JSON.stringify(representClass(cls, catalog)))])
+        return rowsAtHand([jsonRow(representClass(cls, catalog))])
       }
       case 'classes':
-        return manyRows(catalog.classes.map((cls) => Buffer.from(JSON.stringify(representClass(cls, catalog)))))
+        return rowsAtHand(catalog.classes.map((cls) => jsonRow(representClass(cls, catalog))))
     }
   }
 
@@ -411,7 +403,7 @@ export class TextRun {
     statement: Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>,
   ): Promise<Answer> {
     const rows = await changeSchema(statement, () => newBinding(this.planning()), this.changeScope(), this.texts)
-    return manyRows(rows.map((row) => Buffer.from(JSON.stringify(row))))
+    return rowsAtHand(rows.map(jsonRow))
   }
 
   /** The variable holds one element after the other, and is afterwards what it was before. */
@@ -531,12 +523,6 @@ async function* inBatches(
     batch = []
   }
   if (batch.length > 0) yield batch
-}
-
-function manyRows(rows: readonly Buffer[]): Answer {
-  return async function* (separator) {
-    for (const [i, row] of rows.entries()) yield i === 0 ? row : Buffer.concat([Buffer.from(separator), row])
-  }
 }
 
 function rowsValue({ rowType, isSingle }: { rowType: ValueType; isSingle: boolean }, values: unknown[]): TypedValue {

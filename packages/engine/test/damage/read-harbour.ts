@@ -1,6 +1,8 @@
 /** Reads everything from a store as clients do, and tells how each reply compares with what it should be. */
+
 import { AshlarError } from '../../src/errors.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
+import { rowTexts } from '../row-texts.ts'
 import { queries } from './harbour-store.ts'
 
 /** Replies of the sound store: by OID, and rows by query. */
@@ -67,9 +69,7 @@ async function readOne(fd: FederatedDatabase, oid: string): Promise<string> {
 }
 
 async function readRows(fd: FederatedDatabase, text: string): Promise<string[]> {
-  const parts: Buffer[] = []
-  for await (const chunk of (await fd.query({ text, rowSeparator: '\n' })).chunks) parts.push(chunk)
-  return Buffer.concat(parts).toString().split('\n')
+  return rowTexts(await fd.query({ text }))
 }
 
 /** An object that lacks elements of its collections, which are entries of their own, and is otherwise as it was. */

@@ -1,8 +1,10 @@
 /** Every kind of collection of references becomes every other one, and refers to another class at once. */
+
 import { expect, it } from 'vitest'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
 import type { SchemaReport } from '../../src/index.ts'
 import { classOf, outcome, read, withFd } from '../engine/open-fd.ts'
+import { rowTexts } from '../row-texts.ts'
 
 const kinds = {
   'plain list': { logicalType: 'list' },
@@ -81,8 +83,8 @@ async function expectChange(fd: FederatedDatabase, name: string, { from, to, tar
   const shown = (await read(fd, owner)).held as string[]
   const inOrder = kinds[to].logicalType === 'set' ? [new Set(shown), new Set(left)] : [shown, left]
   expect([place, inOrder[0]]).toEqual([place, inOrder[1]])
-  const { chunks } = await fd.query({ text: `FROM ${name} RETURN held.v AS v` })
-  for await (const chunk of chunks) expect(chunk.toString()).toContain('"v"')
+  const rows = await rowTexts(await fd.query({ text: `FROM ${name} RETURN held.v AS v` }))
+  for (const row of rows) expect(row).toContain('"v"')
 }
 
 const classes = [

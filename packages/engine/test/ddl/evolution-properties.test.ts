@@ -2,6 +2,7 @@
  * Random changes of a schema under random objects, compared with a model that converts everything at once: what is read
  * lazily, through any number of shapes, is the same. On the database that made the changes, and on one opened afterwards.
  */
+
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
@@ -11,6 +12,7 @@ import { conversionFor } from '../../src/types/conversion.ts'
 import { codecFor, defineType } from '../../src/types/index.ts'
 import type { Codec, TypeDefinition } from '../../src/types/logical-type.ts'
 import { storeKinds } from '../query/query-database.ts'
+import { rowTexts } from '../row-texts.ts'
 import { leftOpen } from '../store/left-open.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 import { typeSamples } from '../types/type-samples.ts'
@@ -192,13 +194,11 @@ class World {
       for (const object of this.covered(owner)) {
         const value = this.valueOf(object, owner, attribute)
         if (value === null || Number.isNaN(value)) continue
-        const { chunks } = await fd.query({
+        const reply = await fd.query({
           text: `FROM ${source} WHERE ${path} = $value RETURN $$ID`,
           parameters: { value: codecOf(attribute.definition).toJson(value) },
         })
-        let rows = ''
-        for await (const chunk of chunks) rows += chunk.toString()
-        expect(rows).toContain(`"${object.oid}"`)
+        expect((await rowTexts(reply)).join(',')).toContain(`"${object.oid}"`)
       }
     }
     expect((await fd.verify()).problems).toEqual([])

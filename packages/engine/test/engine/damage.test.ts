@@ -1,4 +1,5 @@
 /** A damaged file: requests that meet the damage fail and name what is damaged, others go on, and Verify reports it. */
+
 import { describe, expect, it } from 'vitest'
 import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
@@ -7,6 +8,7 @@ import { shapeNumberOf } from '../../src/records/record-format.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import type { Oid } from '../../src/types/oid.ts'
 import { checkStore } from '../../src/verify/check-store.ts'
+import { rowTexts } from '../row-texts.ts'
 import { flipBit } from '../store/damage.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 import { temporaryDirectory } from '../store/temporary-stores.ts'
@@ -42,9 +44,7 @@ async function damagedFleet(harm: (directory: string, made: Fleet) => void): Pro
 }
 
 async function rows(fd: FederatedDatabase, text: string): Promise<string> {
-  const parts: Buffer[] = []
-  for await (const chunk of (await fd.query({ text })).chunks) parts.push(chunk)
-  return Buffer.concat(parts).toString()
+  return (await rowTexts(await fd.query({ text }))).join(',')
 }
 
 describe('a damaged record', () => {

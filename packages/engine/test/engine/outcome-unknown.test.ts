@@ -1,4 +1,5 @@
 /** What a request is told when the outcome of one of its commits is not known: never more, and never less, than is known. */
+
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { keySpace } from '../../src/bytes/key-space.ts'
 import { AshlarError, type ErrorType } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
+import { rowValues } from '../row-texts.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 import { classOf, index } from './open-fd.ts'
 
@@ -200,7 +202,5 @@ describe('COMMIT EVERY that fails after its first commit', () => {
 })
 
 async function rows(fd: FederatedDatabase, text: string): Promise<unknown> {
-  const chunks: Buffer[] = []
-  for await (const chunk of (await fd.query({ text })).chunks) chunks.push(chunk)
-  return JSON.parse(`[${Buffer.concat(chunks)}]`)
+  return rowValues(await fd.query({ text }))
 }

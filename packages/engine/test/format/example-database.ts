@@ -2,7 +2,9 @@
  * A small federated database with something of everything that is stored: each type, each kind of link, indexes, embedded objects,
  * classes that have changed since their objects were written. It is made by operations alone, so that an earlier build can make it too.
  */
+
 import type { FederatedDatabase } from '../../src/federated-database.ts'
+import { rowTexts } from '../row-texts.ts'
 
 /** What an earlier build has of these operations as well. */
 export type ExampleDatabase = Pick<
@@ -302,11 +304,7 @@ export async function readExample(
   const objects: Record<string, unknown> = {}
   for (const oid of oids) objects[oid] = textOf(await fd.readObject(oid))
   const queries: Record<string, unknown> = {}
-  for (const text of asked) {
-    const chunks: Buffer[] = []
-    for await (const chunk of (await fd.query({ text })).chunks) chunks.push(chunk)
-    queries[text] = textOf(Buffer.concat(chunks))
-  }
+  for (const text of asked) queries[text] = (await rowTexts(await fd.query({ text }))).join(',')
   // As replies show them, and with them the examples.
   const indexes = (await fd.listIndexes()).map((index) => ({ ...index, uri: `/v1/index/${index.name}` }))
   const content = { classes: await fd.listClasses(), indexes, objects, queries }

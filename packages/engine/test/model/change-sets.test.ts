@@ -1,4 +1,5 @@
 /** What a federated database tells of its commits: replayed, it leads to the same objects. */
+
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
@@ -6,6 +7,7 @@ import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ChangeSet } from '../../src/write/change-set.ts'
 import { classOf, index, toMany, toOne } from '../engine/open-fd.ts'
+import { rowValues } from '../row-texts.ts'
 import { isOnPostgres } from '../store/store-of-run.ts'
 import { Driver, expectSameObjects, inSequence, outcomeOf, runs, seed, sequences, withModelFd } from './model-run.ts'
 import { operation } from './operations.ts'
@@ -19,10 +21,9 @@ async function follows(store: Store, use: (fd: FederatedDatabase) => Promise<voi
     async (fd) => {
       await use(fd)
       await expectSameObjects(fd, replica.model)
-      const { chunks } = await fd.query({ text: 'FROM ooObj RETURN COUNT()' })
-      let text = ''
-      for await (const chunk of chunks) text += chunk.toString()
-      expect(JSON.parse(`[${text}]`)).toEqual([{ 'COUNT()': replica.model.objects.size }])
+      expect(await rowValues(await fd.query({ text: 'FROM ooObj RETURN COUNT()' }))).toEqual([
+        { 'COUNT()': replica.model.objects.size },
+      ])
     },
     (changes) => replica.apply(changes),
   )

@@ -1,10 +1,12 @@
 /** Statements of DO against a federated database, on a store that answers at once and on one that sometimes answers later. */
+
 import { expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase, type OpenOptions } from '../../src/federated-database.ts'
 import type { EngineLimits } from '../../src/limits.ts'
 import type { Dialect } from '../../src/query/language/dialect.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
+import { rowValues } from '../row-texts.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 
@@ -94,10 +96,7 @@ export async function openQueryDatabase(
 
 function queryDatabase(fd: FederatedDatabase): QueryDatabase {
   const rows = async (text: string, parameters: Row = {}): Promise<Row[]> => {
-    const { chunks } = await fd.query({ text, parameters, indexUri })
-    let json = ''
-    for await (const chunk of chunks) json += chunk.toString()
-    return JSON.parse(`[${json}]`) as Row[]
+    return (await rowValues(await fd.query({ text, parameters, indexUri }))) as Row[]
   }
   return {
     fd,

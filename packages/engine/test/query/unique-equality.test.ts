@@ -1,16 +1,16 @@
 /** Equality on all attributes of a unique index reads the entries with those very keys; where keys do not tell objects apart, a range. */
+
 import { expect, it } from 'vitest'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { classOf, index, toOne, withFd } from '../engine/open-fd.ts'
+import { rowValues } from '../row-texts.ts'
 
 const classes = [classOf('Hub', {}), classOf('Car', { license: 'string', n: 'integer', hub: toOne('Hub') })]
 const longText = 'x'.repeat(3_000)
 
 async function numbersOf(fd: FederatedDatabase, where: string, parameters: Record<string, unknown> = {}) {
-  const { chunks } = await fd.query({ text: `FROM Car WHERE ${where} ORDER BY n RETURN n`, parameters })
-  let json = ''
-  for await (const chunk of chunks) json += chunk.toString()
-  return (JSON.parse(`[${json}]`) as { n: number }[]).map(({ n }) => n)
+  const reply = await fd.query({ text: `FROM Car WHERE ${where} ORDER BY n RETURN n`, parameters })
+  return ((await rowValues(reply)) as { n: number }[]).map(({ n }) => n)
 }
 
 it('finds one object a key, in lists of any length', async () => {

@@ -37,7 +37,10 @@ const works: readonly [string, (fd: FederatedDatabase) => Promise<unknown>][] = 
     'CREATE INDEX',
     (fd) => {
       const query = 'CREATE INDEX byCode ON Part (code)'
-      return fd.query({ text: query, once: { request, replyOf: (rows) => Buffer.concat(rows) } })
+      return fd.query({
+        text: query,
+        once: { request, replyOf: (rows) => Buffer.concat(rows.map(({ bytes }) => bytes)) },
+      })
     },
   ],
 ]

@@ -1,9 +1,11 @@
 /** Several processes on one store, some killed and PostgreSQL crashed meanwhile: nothing lost, nothing doubled. */
+
 import { expect, it, TestRunner } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { startPostgres } from '../../../../tools/temporary-postgres.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/storage/open-store.ts'
+import { rowValues } from '../row-texts.ts'
 import { type Child, startChild } from './children/child.ts'
 import { canKillCitusNodes, citusNodes } from './citus-nodes.ts'
 import { temporaryDirectory } from './temporary-stores.ts'
@@ -70,10 +72,7 @@ function count(counts: Map<string, number>, key: string): void {
 }
 
 async function rows(fd: FederatedDatabase, text: string): Promise<Record<string, unknown>[]> {
-  const { chunks } = await fd.query({ text })
-  let json = ''
-  for await (const chunk of chunks) json += chunk.toString()
-  return JSON.parse(`[${json}]`)
+  return (await rowValues(await fd.query({ text }))) as Record<string, unknown>[]
 }
 
 async function expectAsTold(fd: FederatedDatabase, told: Told, hubs: readonly string[]): Promise<void> {

@@ -79,7 +79,7 @@ it('an index build, a check, an upgrade, queries and changes hold some large obj
   for (let n = 0; n < count; n++) await fd.createObject('Text', { n, body })
   const query = async (text: string): Promise<number> => {
     let bytes = 0
-    for await (const chunk of (await fd.query({ text })).chunks) bytes += chunk.length
+    for await (const chunk of (await fd.query({ text })).chunks) bytes += chunk.bytes.length
     return bytes
   }
   const works: Record<string, () => Promise<unknown>> = {

@@ -1,18 +1,17 @@
 /** Nothing that a statement holds of very many objects is copied or sorted in one piece: others would wait for that. */
+
 import { expect, it } from 'vitest'
 import { entriesOfOneMap } from '../../src/budget/steady-map.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { classOf, index, withFd } from '../engine/open-fd.ts'
+import { rowValues } from '../row-texts.ts'
 import { largestDuring } from './count-work.ts'
 
 const many = entriesOfOneMap + 1_000
 const created = 6_000
 
 async function rowsOf(fd: FederatedDatabase, text: string): Promise<unknown[]> {
-  const { chunks } = await fd.query({ text })
-  let json = ''
-  for await (const chunk of chunks) json += chunk.toString()
-  return JSON.parse(`[${json}]`) as unknown[]
+  return rowValues(await fd.query({ text }))
 }
 
 it('objects, their entries, groups and sorted rows', () =>

@@ -1,5 +1,12 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
-import { AshlarError, type Database, type FederatedDatabase, type QueryProgress, type RequestId } from '@ashlar/engine'
+import {
+  AshlarError,
+  type Database,
+  type FederatedDatabase,
+  type QueryProgress,
+  type RequestId,
+  type RowChunk,
+} from '@ashlar/engine'
 import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import type { Limits } from '../limits.ts'
@@ -79,8 +86,8 @@ export interface OperationReply {
   readonly status?: number
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
-  /** Instead of a body, where the operation writes rows: JSON texts, joined as the reply's type has it. */
-  readonly rows?: AsyncIterable<Buffer>
+  /** Instead of a body, where the operation writes rows. */
+  readonly rows?: AsyncIterable<RowChunk>
   readonly headers?: Readonly<Record<string, string>>
   /** The type of the body, where it is not JSON. */
   readonly type?: ReplyType

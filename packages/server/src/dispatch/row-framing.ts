@@ -1,12 +1,41 @@
-/** What stands around the rows of a reply: the brackets of a JSON array, or the end of the last line. */
+/** How rows stand in a reply: as a JSON array, as lines, or as text. */
+import type { RowChunk } from '@ashlar/engine'
 import type { ReplyType } from './operation.ts'
 
-export const opening: Record<ReplyType, string> = { json: '[', ndjson: '', text: '' }
-export const closing: Record<ReplyType, string> = { json: ']', ndjson: '\n', text: '' }
+interface Framing {
+  /** In the byte before the first row; without it, the reply begins with the row. */
+  readonly opening?: number
+  /** In the byte before each other row. */
+  readonly separator: number
+  readonly closing: string
+  readonly ofNoRows: string
+}
+
+const newline = 0x0a
+const framings: Record<ReplyType, Framing> = {
+  json: { opening: 0x5b, separator: 0x2c, closing: ']', ofNoRows: '[]' },
+  ndjson: { separator: newline, closing: '\n', ofNoRows: '' },
+  text: { separator: newline, closing: '', ofNoRows: '' },
+}
+
+/** The bytes of the rows as they stand in the reply, written over what is between them. `isFirst`: the reply begins with them. */
+export function framed({ bytes, starts }: RowChunk, type: ReplyType, isFirst: boolean): Buffer {
+  const { opening, separator } = framings[type]
+  if (separator !== newline) for (const start of starts) bytes[start - 1] = separator
+  if (!isFirst) return bytes
+  if (opening === undefined) return bytes.subarray(1)
+  bytes[0] = opening
+  return bytes
+}
+
+/** What follows the last row. */
+export function closingOf(type: ReplyType): string {
+  return framings[type].closing
+}
 
 /** The reply at once, where all of its rows are there. */
-export function wholeReply(chunks: readonly Buffer[], type: ReplyType): Buffer {
-  const rows = Buffer.concat(chunks)
-  if (rows.length === 0) return Buffer.from(type === 'json' ? '[]' : '')
-  return Buffer.concat([Buffer.from(opening[type]), rows, Buffer.from(closing[type])])
+export function wholeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer {
+  const { closing, ofNoRows } = framings[type]
+  if (chunks.length === 0) return Buffer.from(ofNoRows)
+  return Buffer.concat([...chunks.map((chunk, i) => framed(chunk, type, i === 0)), Buffer.from(closing)])
 }

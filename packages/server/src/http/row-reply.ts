@@ -1,14 +1,15 @@
 /** Replies of rows as they come: never held whole, no faster than the client reads, ended when it goes away. */
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RowChunk } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ReplyType } from '../dispatch/operation.ts'
-import { closing, opening } from '../dispatch/row-framing.ts'
+import { closingOf, framed, wholeReply } from '../dispatch/row-framing.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
 
-type Chunk = IteratorResult<Buffer, unknown>
+type Chunk = IteratorResult<RowChunk, unknown>
 
 /** The statement whose rows are sent. */
 export interface Replying {
@@ -18,14 +19,11 @@ export interface Replying {
   sent(bytes: number): void
 }
 
-const newline = 0x0a
-
 /**
- * `rows`: JSON texts in UTF-8, joined by commas or, for NDJSON, newlines, or text as it is; chunks end where rows end. What fails before
- * anything is sent is thrown, and answered as any failure. `statement`: ends the reply where it is stopped.
+ * What fails before anything is sent is thrown, and answered as any failure. `statement`: ends the reply where it is stopped.
  */
 export async function sendRows(
-  rows: AsyncIterable<Buffer>,
+  rows: AsyncIterable<RowChunk>,
   type: ReplyType,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -34,14 +32,14 @@ export async function sendRows(
   const iterator = rows[Symbol.asyncIterator]()
   const first = await nextChunk(iterator)
   reply.header('content-type', contentTypeOf[type])
-  if (first.done === true) return reply.send(type === 'json' ? '[]' : '')
+  if (first.done === true) return reply.send(wholeReply([], type))
   const second = nextChunk(iterator)
   // Where the rows end with the first chunk, or fail next, that is known within this turn: no stream is needed then.
   second.catch(() => undefined)
   const known = await Promise.race([second, nextTurn()])
   if (known?.done === true) {
-    statement?.sent(first.value.length)
-    return reply.send(Buffer.concat([Buffer.from(opening[type]), first.value, Buffer.from(closing[type])]))
+    statement?.sent(first.value.bytes.length)
+    return reply.send(wholeReply([first.value], type))
   }
   try {
     // It is refused before the reply begins, or not at all.
@@ -77,19 +75,16 @@ export async function sendRows(
  * the reply is to break off. Destroying the stream ends the iteration, and so does the statement's signal, whose reason is the failure.
  */
 export function rowStream(
-  iterator: AsyncIterator<Buffer>,
+  iterator: AsyncIterator<RowChunk>,
   ahead: Promise<Chunk>[],
   type: ReplyType,
   onFailure: (error: unknown) => string | undefined,
   statement?: Replying,
 ): Readable {
-  let prefix = opening[type]
-  let isLineOpen = false
-  const push = (chunk: Buffer): void => {
-    isLineOpen = chunk.at(-1) !== newline
-    statement?.sent(chunk.length)
-    stream.push(prefix === '' ? chunk : Buffer.concat([Buffer.from(prefix), chunk]))
-    prefix = ''
+  let isFirst = true
+  const push = (bytes: Buffer): void => {
+    statement?.sent(bytes.length)
+    stream.push(bytes)
   }
   let isEnded = false
   const fail = (error: unknown): void => {
@@ -99,7 +94,7 @@ export function rowStream(
     const line = onFailure(error)
     if (line === undefined) stream.destroy()
     else {
-      push(Buffer.from(`${isLineOpen ? '\n' : ''}${line}\n`))
+      push(Buffer.from(`${isFirst ? '' : '\n'}${line}\n`))
       stream.push(null)
     }
   }
@@ -107,9 +102,13 @@ export function rowStream(
     try {
       const chunk = await (ahead.shift() ?? nextChunk(iterator))
       if (stream.destroyed || isEnded) return
-      if (chunk.done !== true) return push(chunk.value)
+      if (chunk.done !== true) {
+        push(framed(chunk.value, type, isFirst))
+        isFirst = false
+        return
+      }
       isEnded = true
-      push(Buffer.from(closing[type]))
+      push(isFirst ? wholeReply([], type) : Buffer.from(closingOf(type)))
       stream.push(null)
     } catch (error) {
       if (!stream.destroyed) fail(error)
@@ -132,14 +131,14 @@ export function rowStream(
 }
 
 /** Empty chunks would end no wait of the stream. */
-async function nextChunk(iterator: AsyncIterator<Buffer>): Promise<Chunk> {
+async function nextChunk(iterator: AsyncIterator<RowChunk>): Promise<Chunk> {
   for (;;) {
     const chunk = await iterator.next()
-    if (chunk.done === true || chunk.value.length > 0) return chunk
+    if (chunk.done === true || chunk.value.bytes.length > 0) return chunk
   }
 }
 
 /** Not waited for: a step that is under way ends by the request's signal, and nobody needs its outcome. */
-function cancelRows(iterator: AsyncIterator<Buffer>): void {
+function cancelRows(iterator: AsyncIterator<RowChunk>): void {
   void iterator.return?.().catch(() => undefined)
 }

@@ -1,5 +1,5 @@
 /** The operation of the query language (REST interface, section 2). */
-import { AshlarError, type Dialect, type ExplainRequest, type QueryRequest } from '@ashlar/engine'
+import { AshlarError, type Dialect, type ExplainRequest, type QueryRequest, type RowChunk } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
 import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/operation.ts'
 import { wholeReply } from '../dispatch/row-framing.ts'
@@ -82,15 +82,14 @@ export const queryOperations: readonly FdOperation[] = [
       checkLanguage(language)
       const dialect = dialectOf(request)
       const explain = explainOf(request)
-      const rowSeparator = replyType === 'ndjson' ? '\n' : ','
       const given = parameters === undefined ? {} : { parameters }
-      const toReply = (rows: readonly Buffer[]): OperationReply => ({
+      const toReply = (rows: readonly RowChunk[]): OperationReply => ({
         body: wholeReply(rows, replyType),
         type: replyType,
       })
       const once = onceOf(request, 200, toReply)
       const keyed = once === undefined ? {} : { once }
-      const asked: QueryRequest = { text, explain, rowSeparator, indexUri, signal, mayGoOn, onEnded, onBegun }
+      const asked: QueryRequest = { text, explain, indexUri, signal, mayGoOn, onEnded, onBegun }
       const { chunks } = await database.query({ ...asked, ...dialect, ...given, ...keyed })
       return { rows: chunks }
     },

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { beforeEach, expect, it } from 'vitest'
 import { type OpenServer, openServer } from './open-server.ts'
-import { type Gate, makeGate, stubQuery } from './stub-query.ts'
+import { type Gate, makeGate, rowChunk, stubQuery } from './stub-query.ts'
 
 const query =
   'POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ncontent-length: 6\r\n\r\nSHOW 1'
@@ -27,7 +27,7 @@ beforeEach(async () => {
     if (signal !== undefined) signals.push(signal)
     await gate.opened
     return (async function* () {
-      yield Buffer.from('1')
+      yield rowChunk('1')
     })()
   })
 })

@@ -1,4 +1,5 @@
 /** The operations of a transaction, one after the other: the signal of the client, and turns between them. */
+
 import { type Database, defaultEngineLimits, type FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
 import { allowAll } from '../../src/dispatch/authorize.ts'
@@ -7,6 +8,7 @@ import { Router } from '../../src/dispatch/router.ts'
 import { runOperations } from '../../src/dispatch/transaction/run-operations.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
 import { operations } from '../../src/operations/table.ts'
+import { rowChunk } from './stub-query.ts'
 
 /** A request of these operations on the database, whose transaction is run once. */
 function requestOf(
@@ -70,7 +72,7 @@ it('rows that are more than a reply may hold are not collected first', async () 
       return {
         chunks: (async function* () {
           try {
-            for (; given < 1_000; given++) yield Buffer.alloc(100, 0x31)
+            for (; given < 1_000; given++) yield rowChunk('1'.repeat(99))
           } finally {
             isEnded = true
           }

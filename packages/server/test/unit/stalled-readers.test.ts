@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { rule } from '../contract/rule.ts'
 import { open, type Running } from './endless-statements.ts'
-import { stubQuery } from './stub-query.ts'
+import { rowChunk, stubQuery } from './stub-query.ts'
 
 /** Rows so long that what the operating system takes without a reader is soon full. */
 const long = `MATCH (p:Place)-[:roads*1..30]->(q) RETURN '${'x'.repeat(20_000)}' AS text`
@@ -71,9 +71,9 @@ rule('1.5.16', 'a reply for which there is nothing to send yet is not broken off
   const [fd] = running.federatedDatabases
   const query = fd?.query
   stubQuery(fd, async function* () {
-    yield Buffer.from('1')
+    yield rowChunk('1')
     await wait
-    yield Buffer.from(',2')
+    yield rowChunk('2')
   })
   const slow = running.start('SHOW 1')
   await new Promise((resolve) => slow.sent.once('response', resolve))

@@ -8,7 +8,7 @@ import { expect, it, vi } from 'vitest'
 import { mergeConfig } from '../../src/config/config.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
 import { startServer } from '../../src/start-server.ts'
-import { makeGate, stubQuery } from './stub-query.ts'
+import { makeGate, rowChunk, stubQuery } from './stub-query.ts'
 
 /** A query whose first rows have arrived, and whose others come with the gate. */
 async function openReply(stopMsMax: number) {
@@ -20,9 +20,9 @@ async function openReply(stopMsMax: number) {
   stubQuery(server.federatedDatabases[0], async function* ({ signal }) {
     const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve()))
     try {
-      yield Buffer.from('1')
+      yield rowChunk('1')
       await Promise.race([gate.opened, aborted])
-      yield Buffer.from(',2')
+      yield rowChunk('2')
     } finally {
       ended.open()
     }

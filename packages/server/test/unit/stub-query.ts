@@ -1,10 +1,10 @@
 /** Rows of our own making in place of the engine's, so that a test holds the pace and the failures in its hands. */
-import type { FederatedDatabase, QueryReply, QueryRequest } from '@ashlar/engine'
+import type { FederatedDatabase, QueryReply, QueryRequest, RowChunk } from '@ashlar/engine'
 
 /** Returns what was asked, request by request. */
 export function stubQuery(
   fd: FederatedDatabase | undefined,
-  rows: (request: QueryRequest) => AsyncIterable<Buffer> | Promise<AsyncIterable<Buffer>>,
+  rows: (request: QueryRequest) => AsyncIterable<RowChunk> | Promise<AsyncIterable<RowChunk>>,
 ): QueryRequest[] {
   const asked: QueryRequest[] = []
   const query = async (request: QueryRequest): Promise<QueryReply> => {
@@ -15,8 +15,20 @@ export function stubQuery(
   return asked
 }
 
-export async function* chunksOf(...texts: string[]): AsyncGenerator<Buffer> {
-  for (const text of texts) yield Buffer.from(text)
+export function rowChunk(...rows: string[]): RowChunk {
+  const starts: number[] = []
+  let text = ''
+  for (const row of rows) {
+    text += '\n'
+    starts.push(Buffer.byteLength(text))
+    text += row
+  }
+  return { bytes: Buffer.from(text), starts }
+}
+
+/** Each with its rows. */
+export async function* chunksOf(...chunks: (string | readonly string[])[]): AsyncGenerator<RowChunk> {
+  for (const rows of chunks) yield rowChunk(...[rows].flat())
 }
 
 /** A promise, and what fulfils it. */

@@ -1,4 +1,5 @@
 /** Rows as JSON text, in chunks: the first one soon, later ones large enough to be worth sending. */
+
 import { JsonWriter } from '../../bytes/json-writer.ts'
 import { type LinkEntries, writeObjectJson } from '../../objects/representation.ts'
 import type { Entry } from '../../store/store.ts'
@@ -10,8 +11,10 @@ import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { turnDue } from '../functions/work.ts'
+import type { RowChunk } from '../query-request.ts'
 import { writeValue } from '../values/value-json.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { newline, rowBy } from './row-chunk.ts'
 
 const chunkBytesMin = 32_768
 const noLinks: LinkEntries = new Map()
@@ -55,26 +58,24 @@ export function writeResult(json: JsonWriter, type: ValueType, value: unknown, c
   writeValue(json, type, value, context.catalog)
 }
 
-/** UTF-8 chunks of rows joined by the separator. */
+/** Chunks of rows. */
 export async function* writeRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   write: WriteRow<R>,
-  separator: string,
   context: StatementContext,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<RowChunk> {
   const writer = new ChargedWriter(context)
-  let isFirst = true
   let isSent = false
   for await (const rows of batches) {
     let written = 0
     while (written < rows.length) {
       const { json } = writer
       const rowStart = json.to.length
-      if (!isFirst) json.ascii(separator)
+      json.byte(newline)
       try {
         const later = write(json, rows[written] as OutputRow<R>)
         if (later !== undefined) await later
-        isFirst = false
+        writer.starts.push(rowStart + 1)
         written++
         context.endRow()
       } catch (error) {
@@ -105,6 +106,8 @@ const usualBytes = 1_048_576
 /** Its buffer is held by the statement, until it is given away. */
 class ChargedWriter {
   json: JsonWriter
+  /** Of the rows that are written whole. */
+  starts: number[] = []
   private bytes = 0
   private readonly context: StatementContext
 
@@ -114,17 +117,19 @@ class ChargedWriter {
   }
 
   /** What was written so far. */
-  take(): Buffer {
+  take(): RowChunk {
+    const { starts } = this
     const { to } = this.json
+    this.starts = []
     if (to.length < usualBytes) {
-      const chunk = to.copy()
+      const bytes = to.copy()
       to.reset()
-      return chunk
+      return { bytes, starts }
     }
     this.json = this.fresh()
     this.context.hold(0, -this.bytes)
     this.bytes = 0
-    return to.bytes.subarray(0, to.length)
+    return { bytes: to.bytes.subarray(0, to.length), starts }
   }
 
   private fresh(): JsonWriter {
@@ -156,30 +161,24 @@ async function fetchFor<R>(
 }
 
 /** One value as a row; what it refers to is fetched first. */
-export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<Buffer> {
+export async function rowOf(type: ValueType, value: unknown, context: StatementContext): Promise<RowChunk> {
   if (!isLarge(value)) {
-    const rows = evaluateRows(context, [value], () => {
-      const json = new JsonWriter()
-      writeResult(json, type, value, context)
-      return json.to.copy()
-    })
-    return (rows instanceof Promise ? await rows : rows)[0] as Buffer
+    const rows = evaluateRows(context, [value], () => rowBy((json) => writeResult(json, type, value, context)))
+    return (rows instanceof Promise ? await rows : rows)[0] as RowChunk
   }
   const row = { row: undefined, aggregates: [] }
   const write = (json: JsonWriter): Promise<void> => writeLarge(json, type, value, context)
   async function* one(): AsyncGenerator<readonly OutputRow<undefined>[]> {
     yield [row]
   }
-  const chunks: Buffer[] = []
-  for await (const chunk of writeRows(one(), write, ',', context)) chunks.push(chunk)
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  const chunks: RowChunk[] = []
+  for await (const chunk of writeRows(one(), write, context)) chunks.push(chunk)
+  return chunks[0] as RowChunk
 }
 
 /** One value that refers to nothing that would have to be read. */
-export function valueRow(type: ValueType, value: unknown, context: StatementContext): Buffer {
-  const json = new JsonWriter()
-  writeValue(json, type, value, context.catalog)
-  return json.to.copy()
+export function valueRow(type: ValueType, value: unknown, context: StatementContext): RowChunk {
+  return rowBy((json) => writeValue(json, type, value, context.catalog))
 }
 
 const largeBytes = 131_072

@@ -1,5 +1,5 @@
 /** UPDATE, DELETE, CREATE and UPSERT carried out, all of a statement before the next one begins. */
-import { JsonWriter } from '../../bytes/json-writer.ts'
+
 import { AshlarError, assert } from '../../errors.ts'
 import { indexKeyFormat, keyConditionRange } from '../../indexes/index-key.ts'
 import { readIndexOids } from '../../indexes/lookup.ts'
@@ -28,6 +28,7 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { type Inputs, newRun } from '../execute/new-run.ts'
 import { objectRowKind } from '../execute/row.ts'
+import { rowBy } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import { operatorPlan, rowOperatorPlan } from '../explain/operator-plan.ts'
@@ -35,6 +36,7 @@ import { queryError } from '../language/query-error.ts'
 import { runClauses } from '../operators/clauses.ts'
 import { objectWriter } from '../operators/project.ts'
 import { counted, type Pipeline } from '../operators/row-operator.ts'
+import type { RowChunk } from '../query-request.ts'
 import { isNullOf } from '../values/compare.ts'
 
 /** `before`: what the statement sees, to its end. Returns the objects that were changed. Throws what an update throws. */
@@ -166,20 +168,17 @@ export async function* changedChunks(
   oids: readonly Oid[],
   inputs: Inputs,
   context: StatementContext,
-  separator: string,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<RowChunk> {
   const run = newRun(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(plan.objects.filter.slot)
   const { rows } = await returning(plan, oids, run, context)
   const write = objectWriter(plan.clauses.projections, kind, run, context)
-  yield* writeRows(rows, write, separator, context)
+  yield* writeRows(rows, write, context)
 }
 
 /** `[{"__class__", "__identifier__"}]` of what CREATE and UPSERT made or found. */
-export function identifierRow(className: string, oid: Oid): Buffer {
-  const json = new JsonWriter()
-  json.ascii(`{"__class__":${JSON.stringify(className)},"__identifier__":"${oid}"}`)
-  return json.to.copy()
+export function identifierRow(className: string, oid: Oid): RowChunk {
+  return rowBy((json) => json.ascii(`{"__class__":${JSON.stringify(className)},"__identifier__":"${oid}"}`))
 }
 
 /** The object that the unique index has under the key is updated, or there is a new one. */

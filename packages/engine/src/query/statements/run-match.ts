@@ -1,4 +1,5 @@
 /** MATCH … RETURN: as JSON text for a reply, or as values for a statement around it. */
+
 import type { Run } from '../evaluate/run.ts'
 import { type Inputs, newRun } from '../execute/new-run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -9,6 +10,7 @@ import type { MatchPlan } from '../match/plan-match.ts'
 import { runClauses } from '../operators/clauses.ts'
 import { projectionWriter, rowValues } from '../operators/project.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
+import type { RowChunk } from '../query-request.ts'
 
 async function startMatch(
   plan: MatchPlan,
@@ -25,11 +27,10 @@ export async function* matchChunks(
   plan: MatchPlan,
   inputs: Inputs,
   context: StatementContext,
-  separator: string,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<RowChunk> {
   const { run, pipeline } = await startMatch(plan, inputs, context)
   const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, run, context)
-  yield* writeRows(pipeline.rows, write, separator, context)
+  yield* writeRows(pipeline.rows, write, context)
 }
 
 /** One value a row, or the values of a record's fields. */

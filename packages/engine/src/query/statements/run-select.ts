@@ -1,4 +1,5 @@
 /** FROM … RETURN and LOOKUP carried out: as JSON text for a reply, or as values for a statement around it. */
+
 import { compareOids, type Oid } from '../../types/oid.ts'
 import { chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
@@ -12,6 +13,7 @@ import { runClauses } from '../operators/clauses.ts'
 import { objectWriter, returned, rowValues } from '../operators/project.ts'
 import { rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
+import type { RowChunk } from '../query-request.ts'
 import type { SelectPlan } from './plan-select.ts'
 
 interface StartedSelect {
@@ -44,10 +46,9 @@ export async function* selectChunks(
   plan: SelectPlan,
   inputs: Inputs,
   context: StatementContext,
-  separator: string,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<RowChunk> {
   const { run, kind, pipeline } = await startSelect(plan, inputs, context)
-  yield* writeRows(pipeline.rows, objectWriter(plan.clauses.projections, kind, run, context), separator, context)
+  yield* writeRows(pipeline.rows, objectWriter(plan.clauses.projections, kind, run, context), context)
 }
 
 /** The value of each row: a reference, a value, or the values of a record's fields. */

@@ -1,19 +1,19 @@
 /** EXPLAIN ANALYZE: what statements take, operator by operator; and that nothing of what they change stays. */
+
 import { describe, expect, it } from 'vitest'
 import { keySpace } from '../../../src/bytes/key-space.ts'
 import type { ExplainRequest } from '../../../src/query/query-request.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { rowTexts, rowValues } from '../../row-texts.ts'
 import { openQueryDatabase, type QueryDatabase, queryTest, type Row } from '../query-database.ts'
 import { shop } from './shop.ts'
 
 const analyzed: ExplainRequest = { isAnalyzed: true, format: 'json' }
 
 async function plansOf(db: QueryDatabase, text: string, explain = analyzed): Promise<Row[]> {
-  const { chunks } = await db.fd.query({ text, explain })
-  const all: Buffer[] = []
-  for await (const chunk of chunks) all.push(chunk)
-  const whole = Buffer.concat(all).toString()
-  return explain.format === 'text' ? [{ text: whole }] : (JSON.parse(`[${whole}]`) as Row[])
+  const reply = await db.fd.query({ text, explain })
+  if (explain.format === 'text') return [{ text: (await rowTexts(reply)).join('\n') }]
+  return (await rowValues(reply)) as Row[]
 }
 
 /** Everything that is stored, but the pages from which OIDs are given out: those given out are not taken back. */

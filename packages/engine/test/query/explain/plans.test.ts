@@ -1,6 +1,8 @@
 /** EXPLAIN of statements that are not carried out: the plan of each kind, in both formats, and nothing read but estimates. */
+
 import { describe, expect } from 'vitest'
 import type { ExplainRequest } from '../../../src/query/query-request.ts'
+import { rowTexts } from '../../row-texts.ts'
 import { type QueryDatabase, queryTest, type Row } from '../query-database.ts'
 import { shop } from './shop.ts'
 
@@ -10,10 +12,8 @@ async function explained(
   explain: ExplainRequest = { isAnalyzed: false, format: 'text' },
   parameters: Row = {},
 ): Promise<string> {
-  const { chunks } = await db.fd.query({ text, parameters, explain })
-  const all: Buffer[] = []
-  for await (const chunk of chunks) all.push(chunk)
-  return Buffer.concat(all).toString()
+  const rows = await rowTexts(await db.fd.query({ text, parameters, explain }))
+  return rows.join(explain.format === 'text' ? '\n' : ',')
 }
 
 /** Without the line breaks at its ends. */

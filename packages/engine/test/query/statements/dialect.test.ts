@@ -1,6 +1,8 @@
 /** The original's dialect: its rows have a class, and MATCH without a mode walks (DO, section 5). */
+
 import { describe, expect } from 'vitest'
 import type { Dialect } from '../../../src/query/language/dialect.ts'
+import { rowTexts } from '../../row-texts.ts'
 import { type QueryDatabase, queryTest } from '../query-database.ts'
 
 const setUp = [
@@ -12,10 +14,8 @@ const setUp = [
 ]
 
 async function textOf(db: QueryDatabase, text: string, dialect?: Dialect): Promise<string> {
-  const { chunks } = await db.fd.query({ text, ...(dialect === undefined ? {} : { dialect }) })
-  let json = ''
-  for await (const chunk of chunks) json += chunk.toString()
-  return json
+  const reply = await db.fd.query({ text, ...(dialect === undefined ? {} : { dialect }) })
+  return (await rowTexts(reply)).join(',')
 }
 
 /** Rows that begin with a class of their own in the original's dialect; the others are the same in both. */

@@ -1,7 +1,9 @@
 /** What statements hold in memory, and its bounds (docs/contract.md, 1.5.14). */
+
 import { describe, expect, it } from 'vitest'
 import { MemoryPool } from '../../../src/budget/memory-pool.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
+import { rowTexts } from '../../row-texts.ts'
 import { openStoreOfRun } from '../../store/store-of-run.ts'
 import { queryTest } from '../query-database.ts'
 
@@ -147,10 +149,10 @@ describe('the memory of all requests', () => {
       isRepeatable: true,
       message: expect.stringContaining('16777216 bytes (statementsBytesMax)'),
     })
-    for await (const chunk of (await fd.query({ text: "SHOW UPPER('a')" })).chunks) expect(chunk.toString()).toBe('"A"')
+    expect(await rowTexts(await fd.query({ text: "SHOW UPPER('a')" }))).toEqual(['"A"'])
     await chunks.return?.()
     expect(memory.bytes).toBe(0)
-    for await (const chunk of (await fd.query({ text: large })).chunks) expect(chunk.length).toBe(2 ** 21 + 2)
+    expect((await rowTexts(await fd.query({ text: large }))).map(({ length }) => length)).toEqual([2 ** 21 + 2])
     expect(memory.bytes).toBe(0)
     await fd.close()
   })

@@ -1,9 +1,11 @@
 /** ooObj in the query language: a source and a vertex of all objects, referenced and inherited from, and never changed (DO, section 5). */
+
 import { describe, expect, it } from 'vitest'
 import { catalogVersionKey } from '../../../src/bytes/key-space.ts'
 import { catalogKey } from '../../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../../src/federated-database.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { rowValues } from '../../row-texts.ts'
 import { openStoreOfRun } from '../../store/store-of-run.ts'
 import { type QueryDatabase, queryTest } from '../query-database.ts'
 
@@ -168,11 +170,7 @@ describe('a class called ooObj that a store has from before', () => {
     await fd.defineClasses([{ className: 'Before', isReferenceable: true, attributes: [] }], 'create')
     await fd.createObject('Before', {})
     await renameFirstClass(store)
-    const rows = async (text: string): Promise<unknown[]> => {
-      let json = ''
-      for await (const chunk of (await fd.query({ text })).chunks) json += chunk.toString()
-      return JSON.parse(`[${json}]`) as unknown[]
-    }
+    const rows = async (text: string): Promise<unknown[]> => rowValues(await fd.query({ text }))
     expect(await rows('SHOW CLASS ooObj')).toMatchObject([
       { className: 'ooObj', classNumber: '1000000', isInternal: false },
     ])

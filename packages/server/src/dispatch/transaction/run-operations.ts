@@ -1,5 +1,5 @@
 /** POST /v1/transaction: operations of the interface, one after the other, as one commit (contract 7.1). */
-import { AshlarError, type Database, type FederatedDatabase, type Once } from '@ashlar/engine'
+import { AshlarError, type Database, type FederatedDatabase, type Once, type RowChunk } from '@ashlar/engine'
 import { makeProblem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
@@ -7,6 +7,7 @@ import { hasMoreValuesThan } from '../../json/count-values.ts'
 import { tooManyValues } from '../../json/json-layout.ts'
 import { dispatch, type Execution } from '../dispatch.ts'
 import type { FdRequest, Operation, OperationReply } from '../operation.ts'
+import { wholeReply } from '../row-framing.ts'
 import { type RequestedOperation, readOperations } from './read-operations.ts'
 import { substituteInBody, substituteInUri } from './substitute-ids.ts'
 
@@ -93,15 +94,15 @@ class BatchRun {
   /** Rows as an array, no more than may be kept; a query that is disposed of leaves its rows out. Throws LimitExceeded. */
   private async resultOf({ body, rows }: OperationReply, isKept: boolean): Promise<Buffer> {
     if (rows !== undefined) {
-      const chunks: Buffer[] = []
+      const chunks: RowChunk[] = []
       let bytes = this.bytes
       for await (const chunk of rows) {
         if (!isKept) continue
-        bytes += chunk.length
+        bytes += chunk.bytes.length
         this.checkBytes(bytes)
         chunks.push(chunk)
       }
-      return Buffer.concat([Buffer.from('['), ...chunks, Buffer.from(']')])
+      return wholeReply(chunks, 'json')
     }
     if (Buffer.isBuffer(body)) return body
     return Buffer.from(body === undefined ? '{}' : JSON.stringify(body))
