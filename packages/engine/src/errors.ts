@@ -116,7 +116,7 @@ export class AshlarError extends Error {
   readonly type: ErrorType
   readonly errors: readonly ErrorDetail[]
   /** Waiting does not help, since somebody has to mend something first: then nobody is told to send the request again. */
-  readonly isLasting: boolean
+  readonly isFatal: boolean
   /** What else the error tells beside its message, such as the line and column in a query; RFC 9457, section 3.2. */
   readonly extensions: Readonly<Record<string, unknown>>
 
@@ -132,7 +132,7 @@ export class AshlarError extends Error {
     this.type = type
     this.errors = errors
     this.extensions = extensions
-    this.isLasting = isLasting
+    this.isFatal = isLasting
   }
 
   get kind(): ErrorKind {

@@ -23,10 +23,10 @@ import { type Dialect, dialectDefault } from './query/language/dialect.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { QueryResources } from './query/query-resources.ts'
 import { effectOfQuery, runQuery } from './query/run-query.ts'
-import { StatementPlans } from './query/statement-plans.ts'
+import { PlanCache } from './query/statement-plans.ts'
 import { type Once, Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
-import { Containers } from './records/containers.ts'
+import { ContainerRegistry } from './records/containers.ts'
 import { objectKey } from './records/object-key.ts'
 import { type Attributes, readCreateObject } from './requests/read-object-command.ts'
 import type { Catalog } from './schema/catalog.ts'
@@ -98,7 +98,7 @@ export class FederatedDatabase extends DatabaseOperations {
   readonly dialect: Dialect
   private readonly session: StoreSession
   private readonly catalogs: CatalogCache
-  private readonly containers: Containers
+  private readonly containers: ContainerRegistry
   private readonly catalogWriter: CatalogWriter
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
@@ -106,7 +106,7 @@ export class FederatedDatabase extends DatabaseOperations {
   private readonly receipts: Receipts
   private readonly receiptRemoval: ReceiptRemoval
   private readonly ddl: DdlExecutor
-  private readonly plans = new StatementPlans()
+  private readonly plans = new PlanCache()
   private readonly importDirectory: string | undefined
   private readonly memory: MemoryPool
   private readonly snapshotAges: NodeJS.Timeout
@@ -120,7 +120,7 @@ export class FederatedDatabase extends DatabaseOperations {
     this.dialect = options.dialect ?? dialectDefault
     this.session = session
     this.catalogs = new CatalogCache(formatCheck(options))
-    this.containers = new Containers(options.store, session.number)
+    this.containers = new ContainerRegistry(options.store, session.number)
     this.catalogWriter = new CatalogWriter(
       options.store,
       session,

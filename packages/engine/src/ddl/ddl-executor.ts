@@ -1,7 +1,7 @@
 /** Schema and index changes as single requests: each is planned once and carried out while other requests go on. */
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import type { Containers } from '../records/containers.ts'
+import type { ContainerRegistry } from '../records/containers.ts'
 import type { OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
@@ -21,11 +21,11 @@ import { type OpenWriteSession, runInWriteSession, type WriteSession } from './w
 
 export class DdlExecutor {
   private readonly writer: CatalogWriter
-  private readonly containers: Containers
+  private readonly containers: ContainerRegistry
   private readonly builds: IndexBuilds
   private readonly heartbeat: Heartbeat
 
-  constructor(writer: CatalogWriter, containers: Containers, builds: IndexBuilds, heartbeat: Heartbeat) {
+  constructor(writer: CatalogWriter, containers: ContainerRegistry, builds: IndexBuilds, heartbeat: Heartbeat) {
     this.writer = writer
     this.builds = builds
     this.containers = containers

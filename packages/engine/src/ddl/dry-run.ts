@@ -1,6 +1,6 @@
 /** Dry runs (contract 5.3.3): what a schema change would touch and lose, counted on one snapshot, without changing anything. */
 import type { EngineLimits } from '../limits.ts'
-import { type Container, type Containers, listContainers } from '../records/containers.ts'
+import { type Container, type ContainerRegistry, listContainers } from '../records/containers.ts'
 import { attributeOfKey, containerLinksRange, kindOfKey, linkKind } from '../records/link-keys.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
@@ -30,7 +30,7 @@ export interface DryRunContext {
   readonly snapshot: Snapshot
   readonly catalog: Catalog
   readonly limits: EngineLimits
-  readonly containers: Containers
+  readonly containers: ContainerRegistry
   readonly session: StoreSession
   /** The change would be a step of a larger transaction. */
   readonly isStep: boolean

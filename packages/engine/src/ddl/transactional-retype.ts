@@ -11,7 +11,7 @@ import { changeElements } from '../links/collections.ts'
 import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
 import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import type { Containers } from '../records/containers.ts'
+import type { ContainerRegistry } from '../records/containers.ts'
 import { readAndRequireObjects } from '../records/expect-objects.ts'
 import { targetOfKey } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
@@ -34,7 +34,7 @@ import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
 export interface RetypeContext {
   readonly transaction: Transaction
   readonly catalog: Catalog
-  readonly containers: Containers
+  readonly containers: ContainerRegistry
   readonly limits: Pick<EngineLimits, 'transactionIndexObjectsMax'>
   /** A working set under the present catalog. */
   objects(): UnitOfWork

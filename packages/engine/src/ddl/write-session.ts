@@ -4,7 +4,7 @@ import { changeCatalog } from '../catalog/change-catalog.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { buildIndexInTransaction } from '../indexes/build-within.ts'
 import type { EngineLimits } from '../limits.ts'
-import type { Containers } from '../records/containers.ts'
+import type { ContainerRegistry } from '../records/containers.ts'
 import { hasObjects } from '../records/expect-objects.ts'
 import { changedClass } from '../schema/alter-class.ts'
 import { type AlterPlan, type ImmediateAlter, planAlter, type TransactionalAlter } from '../schema/alter-plan.ts'
@@ -29,7 +29,7 @@ import { alterInTransaction } from './transactional-alter.ts'
 
 export interface WriteSessionResources {
   readonly catalogWriter: CatalogWriter
-  readonly containers: Containers
+  readonly containers: ContainerRegistry
 }
 
 /**
@@ -75,7 +75,7 @@ export interface SessionOptions {
 
 export class WriteSession {
   readonly transaction: Transaction
-  readonly containers: Containers
+  readonly containers: ContainerRegistry
   readonly limits: EngineLimits
   private readonly writer: CatalogWriter
   private readonly numbering: Numbering | undefined

@@ -5,24 +5,24 @@ import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import type { DdlExecutor } from '../ddl/ddl-executor.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
-import type { Containers } from '../records/containers.ts'
+import type { ContainerRegistry } from '../records/containers.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreSession } from '../transaction/session.ts'
 import type { ChangeListener } from '../write/change-set.ts'
 import type { Dialect } from './language/dialect.ts'
-import type { StatementPlans } from './statement-plans.ts'
+import type { PlanCache } from './statement-plans.ts'
 
 export interface QueryResources {
   readonly store: Store
   readonly limits: EngineLimits
   readonly catalogs: CatalogCache
   readonly onChanges: ChangeListener | undefined
-  readonly containers: Containers
+  readonly containers: ContainerRegistry
   readonly session: StoreSession
   readonly ddl: DdlExecutor
   readonly catalogWriter: CatalogWriter
   readonly receipts: Receipts
-  readonly plans: StatementPlans
+  readonly plans: PlanCache
   /** Of statements that ask for none. */
   readonly dialect: Dialect
   /** Of the process. */

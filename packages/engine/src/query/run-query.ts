@@ -17,16 +17,16 @@ import { placesOfIndex } from './bind/schema-places.ts'
 import { classify, type Effect, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import { jsonRow, textRow } from './execute/row-chunk.ts'
-import type { TextContext } from './execute/statement-context.ts'
+import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
 import type { ExplainRequest, QueryReply, QueryRequest, RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { indexRow } from './schema-statement.ts'
-import { newBinding } from './statement-plans.ts'
+import { createBinder } from './statement-plans.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './text-commits.ts'
-import { importedElements, newTextState, TextRun, type TextState } from './text-run.ts'
+import { importedElements, newScriptState, ScriptExecutor, type ScriptState } from './text-run.ts'
 import { givenScalar, givenValue, type TypedValue } from './values/given-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 
@@ -120,7 +120,7 @@ async function prepare(
       text,
       dialect: request.dialect ?? dialect,
       limits,
-      facts: store.capabilities,
+      capabilities: store.capabilities,
       signal: request.signal,
       indexUri: request.indexUri,
       slice,
@@ -129,7 +129,7 @@ async function prepare(
       written,
       now: ticksNow(),
     },
-    state: newTextState(given),
+    state: newScriptState(given),
   }
 }
 
@@ -147,7 +147,7 @@ export async function runQueryWithin(
   if (stepwise !== undefined) {
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
   }
-  const run = new TextRun(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
+  const run = new ScriptExecutor(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
   const rows =
     request.explain === undefined
       ? await rowsOf(run, statements, texts)
@@ -160,9 +160,9 @@ export async function runQueryWithin(
 
 /** Throws QueryError for what is analyzed and changes something: the transaction has other changes, which stay. */
 async function plansWithin(
-  run: TextRun,
+  run: ScriptExecutor,
   statements: readonly Statement[],
-  texts: TextContext,
+  texts: ScriptContext,
   explain: ExplainRequest,
 ): Promise<RowChunk[]> {
   const { text } = texts
@@ -176,8 +176,8 @@ async function plansWithin(
 
 interface PreparedText {
   readonly statements: readonly Statement[]
-  readonly texts: TextContext
-  readonly state: TextState
+  readonly texts: ScriptContext
+  readonly state: ScriptState
 }
 
 /**
@@ -191,7 +191,7 @@ async function explained(
 ): Promise<RowChunk[]> {
   const { explain, onEnded } = request
   const wanted = explain === undefined ? statements : statements.map(withoutExplain)
-  const rowsOfRun = async (run: TextRun): Promise<RowChunk[]> => {
+  const rowsOfRun = async (run: ScriptExecutor): Promise<RowChunk[]> => {
     if (explain === undefined) return rowsOf(run, wanted, texts)
     return plansRows(run, wanted, explain, texts)
   }
@@ -199,7 +199,7 @@ async function explained(
     const use = async (snapshot: Snapshot): Promise<RowChunk[]> => {
       const catalog = await resources.catalogs.at(snapshot)
       const own = { ...state, variables: new Map(state.variables) }
-      return rowsOfRun(new TextRun(resources, texts, snapshot, catalog, own, undefined))
+      return rowsOfRun(new ScriptExecutor(resources, texts, snapshot, catalog, own, undefined))
     }
     return withSnapshot(resources.store, use, { isolation: 'readOnly', onEnded })
   }
@@ -209,14 +209,14 @@ async function explained(
     // Not one of `runInWriteSession`: it is never committed, and so leaves nothing to be done afterwards.
     const scope = new WriteSession(undone, catalog, resources)
     const own = { ...state, variables: new Map(state.variables) }
-    return rowsOfRun(new TextRun(resources, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
+    return rowsOfRun(new ScriptExecutor(resources, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
   }
   const { signal, memory } = texts
   return transactWithCatalog(resources, attempt, { signal, memory })
 }
 
 /** Throws QueryError. */
-function checkCanBeUndone(statements: readonly Statement[], { text }: TextContext): void {
+function checkCanBeUndone(statements: readonly Statement[], { text }: ScriptContext): void {
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) {
     throw queryError(
@@ -249,10 +249,10 @@ function withoutExplain(statement: Statement): Statement {
 
 /** Charged with what they take, until the request ends. */
 async function plansRows(
-  run: TextRun,
+  run: ScriptExecutor,
   statements: readonly Statement[],
   { isAnalyzed, format }: ExplainRequest,
-  { memory }: TextContext,
+  { memory }: ScriptContext,
 ): Promise<RowChunk[]> {
   const rows: RowChunk[] = []
   for await (const plan of run.explainAll(statements, isAnalyzed)) {
@@ -273,8 +273,8 @@ function ticksNow(): number {
 /** The snapshot lives as long as somebody takes rows from it. */
 function read(
   statements: readonly Statement[],
-  texts: TextContext,
-  state: TextState,
+  texts: ScriptContext,
+  state: ScriptState,
   resources: QueryResources,
   options: SnapshotOptions,
 ): Promise<AsyncIterable<RowChunk>> {
@@ -284,7 +284,7 @@ function read(
     memory.keepAgain(kept)
     const catalog = await resources.catalogs.at(snapshot)
     const attempt = { ...state, variables: new Map(state.variables) }
-    const answer = await new TextRun(resources, texts, snapshot, catalog, attempt, undefined).runAll(statements)
+    const answer = await new ScriptExecutor(resources, texts, snapshot, catalog, attempt, undefined).runAll(statements)
     const chunks = answer[Symbol.asyncIterator]()
     const first = await chunks.next()
     const end = (): void => {
@@ -342,8 +342,8 @@ function bytesOfAll(chunks: readonly RowChunk[]): number {
 /** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
 async function change(
   statements: readonly Statement[],
-  texts: TextContext,
-  state: TextState,
+  texts: ScriptContext,
+  state: ScriptState,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
 ): Promise<AsyncIterable<RowChunk>> {
@@ -376,9 +376,9 @@ async function change(
 
 /** The reply of the last of the statements, held until the commit. */
 function rowsOf(
-  run: TextRun,
+  run: ScriptExecutor,
   statements: readonly Statement[],
-  { text, limits, memory }: TextContext,
+  { text, limits, memory }: ScriptContext,
 ): Promise<RowChunk[]> {
   return atPlace(
     text,
@@ -421,8 +421,8 @@ function isStepwise(part: Statement | readonly Statement[]): part is ForEachStat
 
 async function runSteps(
   statement: ForEachStatement,
-  texts: TextContext,
-  state: TextState,
+  texts: ScriptContext,
+  state: ScriptState,
   resources: QueryResources,
   commits: TextCommits,
 ): Promise<void> {
@@ -441,21 +441,21 @@ async function runSteps(
 }
 
 /** The time limit is for each transaction: a file that is read in steps may take as long as it takes. */
-function withFreshTime(texts: TextContext): TextContext {
+function withFreshTime(texts: ScriptContext): ScriptContext {
   return { ...texts, clock: texts.clock.restarted() }
 }
 
 async function inTransaction<T>(
-  texts: TextContext,
-  state: TextState,
+  texts: ScriptContext,
+  state: ScriptState,
   resources: QueryResources,
   hooks: CommitHooks,
-  body: (run: TextRun) => Promise<T>,
-): Promise<{ readonly result: T; readonly state: TextState }> {
+  body: (run: ScriptExecutor) => Promise<T>,
+): Promise<{ readonly result: T; readonly state: ScriptState }> {
   const attempt = async (open: OpenWriteSession, transaction: Transaction, catalog: Catalog) => {
     await hooks.before?.(transaction)
-    const ownState: TextState = { ...state, variables: new Map(state.variables) }
-    const run = new TextRun(resources, texts, transaction.snapshot, catalog, ownState, open(transaction))
+    const ownState: ScriptState = { ...state, variables: new Map(state.variables) }
+    const run = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, ownState, open(transaction))
     const result = await body(run)
     await hooks.after?.(transaction, result)
     return { result, state: ownState }
@@ -485,7 +485,7 @@ async function collect(chunks: AsyncIterable<RowChunk>, bytesMax: number, memory
 /** Alone in its text: built while others go on writing. */
 async function createIndex(
   statement: CreateIndexStatement,
-  texts: TextContext,
+  texts: ScriptContext,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
 ): Promise<AsyncIterable<RowChunk>> {
@@ -498,9 +498,9 @@ async function createIndex(
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
   const variables = new Map()
-  const binding = newBinding({ text, dialect, catalog, formats, variables, walkEdgesMax, textFormats: noTextFormats })
+  const binder = createBinder({ text, dialect, catalog, formats, variables, walkEdgesMax, textFormats: noTextFormats })
   const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
-  const command = bindCreateIndex(statement, binding)
+  const command = bindCreateIndex(statement, binder)
   const index = await atPlace(text, placesOfIndex(statement), () => {
     return resources.ddl.createIndex(command, false, texts.signal, receipt?.from(rowOf))
   })

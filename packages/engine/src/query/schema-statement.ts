@@ -12,7 +12,7 @@ import {
 } from './bind/bind-schema.ts'
 import { refuseRoot, resolveClass } from './bind/class-names.ts'
 import { placesOfAdding, placesOfChange, placesOfIndex } from './bind/schema-places.ts'
-import type { Binding } from './bind/scope.ts'
+import type { Binder } from './bind/scope.ts'
 import type { SchemaChange, SchemaStatement, Statement } from './language/ast.ts'
 import { atPlace, placed } from './language/query-error.ts'
 import type { QueryRequest } from './query-request.ts'
@@ -24,7 +24,7 @@ type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropInd
 /** The rows of the reply. Throws what the commands throw, and QueryError. */
 export async function changeSchema(
   statement: Alteration,
-  newBinding: () => Binding,
+  newBinding: () => Binder,
   scope: WriteSession,
   texts: AskedText,
 ): Promise<readonly unknown[]> {
@@ -49,7 +49,7 @@ export function indexRow(name: string, { indexUri }: AskedText): { readonly name
 /** In the order in which they stand; classes and attributes that are added one after the other may refer to each other. */
 async function changeClasses(
   { changes }: SchemaStatement,
-  newBinding: () => Binding,
+  newBinding: () => Binder,
   scope: WriteSession,
   text: string,
 ): Promise<readonly unknown[]> {
@@ -97,8 +97,8 @@ function isAdding(change: SchemaChange): change is AddingChange {
 }
 
 /** A class that is dropped has no row but its number and name. */
-async function changeOne(change: OtherChange, binding: Binding, scope: WriteSession): Promise<unknown> {
-  const cls = refuseRoot(binding, change.className, resolveClass(binding, change.className))
+async function changeOne(change: OtherChange, binder: Binder, scope: WriteSession): Promise<unknown> {
+  const cls = refuseRoot(binder, change.className, resolveClass(binder, change.className))
   const { number, name } = cls
   const className = String(number)
   switch (change.kind) {
@@ -106,7 +106,7 @@ async function changeOne(change: OtherChange, binding: Binding, scope: WriteSess
       await scope.alterClass({ kind: 'renameClass', className, classRename: change.newName.text })
       return classRow(scope, number)
     case 'alterClass':
-      await scope.alterClass(bindAlterClass(change, cls, binding))
+      await scope.alterClass(bindAlterClass(change, cls, binder))
       return classRow(scope, number)
     case 'dropClass':
       await scope.deleteClass({ className })
@@ -119,7 +119,7 @@ function classRow(scope: WriteSession, number: ClassNumber): object {
 }
 
 /** Throws ClassExists for a class that CREATE CLASS would find there already. */
-function refuseExisting(adding: readonly AddingChange[], { catalog, text }: Binding): void {
+function refuseExisting(adding: readonly AddingChange[], { catalog, text }: Binder): void {
   for (const change of adding) {
     if (change.kind !== 'createClass' || catalog.classByName(change.className.text) === undefined) continue
     const error = new AshlarError('ClassExists', `There is a class ${change.className.text} already.`)

@@ -6,11 +6,11 @@ import { resolveClass } from './bind/class-names.ts'
 import type { NestedValue } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
 import { unknownValue } from './evaluate/run.ts'
-import { constantOf } from './execute/evaluate-rows.ts'
+import { evaluateConstant } from './execute/evaluate-rows.ts'
 import { importRows } from './execute/import-csv.ts'
-import { type Inputs, newRun } from './execute/new-run.ts'
+import { type Inputs, newEvaluationContext } from './execute/new-run.ts'
 import type { StatementContext } from './execute/statement-context.ts'
-import { operatorPlan } from './explain/operator-plan.ts'
+import { explainNode } from './explain/operator-plan.ts'
 import { StatementProbe } from './explain/statement-probe.ts'
 import type {
   CreateIndexStatement,
@@ -21,7 +21,7 @@ import type {
   Statement,
 } from './language/ast.ts'
 import { placed, queryError } from './language/query-error.ts'
-import { createExpression, newBinding, type PlanningContext, type StatementPlans } from './statement-plans.ts'
+import { createBinder, createExpression, type PlanCache, type PlanningContext } from './statement-plans.ts'
 import { planChangeRun } from './statements/run-change.ts'
 import { planMatchRun } from './statements/run-match.ts'
 import { planSelectRun } from './statements/run-select.ts'
@@ -29,9 +29,9 @@ import type { TypedValue } from './values/given-value.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
 
 /** The text's run, as planning needs it. */
-export interface PlannedText {
+export interface PlannedScript {
   readonly text: string
-  readonly plans: StatementPlans
+  readonly plans: PlanCache
   readonly importDirectory: string | undefined
   /** The planner sets those that LET and FOR EACH would set. */
   readonly variables: Map<string, TypedValue>
@@ -45,11 +45,11 @@ export interface PlannedText {
 const anyValue: ValueType = { kind: 'null' }
 
 export class StatementPlanner {
-  private readonly of: PlannedText
+  private readonly of: PlannedScript
   /** What an earlier statement of the text would do to the schema is not known. */
   private isSchemaChanged = false
 
-  constructor(of: PlannedText) {
+  constructor(of: PlannedScript) {
     this.of = of
   }
 
@@ -99,7 +99,7 @@ export class StatementPlanner {
         const { plan, nested } = this.of.plans.upsert(statement, this.of.planning())
         await this.inputs(nested, probe)
         const { cls, index } = plan.bound
-        probe.root = operatorPlan('upsert', { class: cls.name, index: index.name })
+        probe.root = explainNode('upsert', { class: cls.name, index: index.name })
         return { kind: 'reference', cls }
       }
       case 'create':
@@ -117,7 +117,7 @@ export class StatementPlanner {
         return anyValue
       case 'show':
         if (statement.value !== undefined) await this.value(statement.value, probe)
-        if (statement.className !== undefined) resolveClass(newBinding(this.of.planning()), statement.className)
+        if (statement.className !== undefined) resolveClass(createBinder(this.of.planning()), statement.className)
         return anyValue
       case 'format':
         this.of.useFormat(statement)
@@ -159,8 +159,8 @@ export class StatementPlanner {
     if (nested.length > 0 || effectOf(expression) !== 'read') return { type, value: unknownValue }
     const context = this.of.context(probe)
     try {
-      const run = newRun(plan.slots, plan.constants, inputs, context)
-      return { type, value: await constantOf(plan.evaluate, run, context) }
+      const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+      return { type, value: await evaluateConstant(plan.evaluate, run, context) }
     } catch (error) {
       if (error !== unknownValue) throw error
       return { type, value: unknownValue }
@@ -207,13 +207,13 @@ export class StatementPlanner {
   }
 
   private async createIndex(statement: CreateIndexStatement, probe: StatementProbe): Promise<void> {
-    const binding = newBinding(this.of.planning())
-    bindCreateIndex(statement, binding)
-    const cls = resolveClass(binding, statement.className)
+    const binder = createBinder(this.of.planning())
+    bindCreateIndex(statement, binder)
+    const cls = resolveClass(binder, statement.className)
     const extent = new ExtentScan([cls, ...cls.subclasses])
     const scan = extent.describe(cls.name)
     scan.estimated = await extent.estimate(this.of.context(probe))
-    probe.root = operatorPlan('createIndex', {}, [scan])
+    probe.root = explainNode('createIndex', {}, [scan])
   }
 
   /** Nested statements are planned; their values are unknown, as are those of variables that earlier statements would set. */

@@ -9,7 +9,7 @@ import { bindMatch } from './bind/bind-match.ts'
 import { bindLookup, bindSelect } from './bind/bind-select.ts'
 import { refuseRoot, resolveReferenceable } from './bind/class-names.ts'
 import { assignable } from './bind/coercion.ts'
-import { Binding, emptyScope, type NestedValue } from './bind/scope.ts'
+import { Binder, emptyScope, type NestedValue } from './bind/scope.ts'
 import { type ChangePlan, planChange } from './change/plan-change.ts'
 import { effectOf } from './classify.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
@@ -76,7 +76,7 @@ const textsKeptMax = 500
 /** Longer texts hold data rather than questions, and do not come again. */
 const textCharactersKept = 20_000
 
-export class StatementPlans {
+export class PlanCache {
   private readonly texts = new Map<string, readonly Statement[]>()
   private readonly plans = new WeakMap<Statement | Expression, KeptPlan>()
 
@@ -104,45 +104,45 @@ export class StatementPlans {
   }
 
   select(statement: SelectStatement | LookupStatement, context: PlanningContext): Planned<SelectPlan> {
-    return this.planned(statement, context, (binding) => {
-      const bound = statement.kind === 'select' ? bindSelect(statement, binding) : bindLookup(statement, binding)
-      return planSelect(bound, binding.slots, context.formats, context.text)
+    return this.planned(statement, context, (binder) => {
+      const bound = statement.kind === 'select' ? bindSelect(statement, binder) : bindLookup(statement, binder)
+      return planSelect(bound, binder.slots, context.formats, context.text)
     })
   }
 
   match(statement: MatchStatement, context: PlanningContext): Planned<MatchPlan> {
-    return this.planned(statement, context, (binding) => {
-      const bound = bindMatch(statement, binding, context.walkEdgesMax)
-      return planMatch(bound, binding.slots, context.formats, context.text)
+    return this.planned(statement, context, (binder) => {
+      const bound = bindMatch(statement, binder, context.walkEdgesMax)
+      return planMatch(bound, binder.slots, context.formats, context.text)
     })
   }
 
   change(statement: UpdateStatement | DeleteStatement, context: PlanningContext): Planned<ChangePlan> {
-    return this.planned(statement, context, (binding) => {
-      const bound = statement.kind === 'update' ? bindUpdate(statement, binding) : bindDelete(statement, binding)
-      return planChange(bound, binding.slots, context.formats, context.text)
+    return this.planned(statement, context, (binder) => {
+      const bound = statement.kind === 'update' ? bindUpdate(statement, binder) : bindDelete(statement, binder)
+      return planChange(bound, binder.slots, context.formats, context.text)
     })
   }
 
   upsert(statement: Extract<Statement, { kind: 'upsert' }>, context: PlanningContext): Planned<UpsertPlan> {
-    return this.planned(statement, context, (binding) => {
-      const bound = bindUpsert(statement, binding)
+    return this.planned(statement, context, (binder) => {
+      const bound = bindUpsert(statement, binder)
       const compiler = new Compiler(context.formats)
       const values = compiler.compileAll(bound.assignments.map(({ value }) => value))
-      return { bound, values, slots: binding.slots, constants: compiler.constants }
+      return { bound, values, slots: binder.slots, constants: compiler.constants }
     })
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
   value(expression: Expression, context: PlanningContext, wanted?: ValueType): Planned<ValuePlan> {
-    return this.planned(expression, context, (binding) => {
-      const given = binding.bind(expression, emptyScope)
-      const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binding)
+    return this.planned(expression, context, (binder) => {
+      const given = binder.bind(expression, emptyScope)
+      const bound = wanted === undefined ? given : assignable(given, wanted, 'what stands here', binder)
       const compiler = new Compiler(context.formats)
       return {
         evaluate: compiler.compile(bound),
         type: bound.type,
-        slots: binding.slots,
+        slots: binder.slots,
         constants: compiler.constants,
       }
     })
@@ -151,15 +151,15 @@ export class StatementPlans {
   private planned<P>(
     statement: Statement | Expression,
     context: PlanningContext,
-    make: (binding: Binding) => P,
+    make: (binder: Binder) => P,
   ): Planned<P> {
     const { catalog } = context
     const variables = `${context.dialect}|${signatureOf(context.variables)}|${formatsSignature(context.textFormats)}`
     const kept = this.plans.get(statement)
     if (kept !== undefined && kept.catalog === catalog && kept.variables === variables)
       return kept.planned as Planned<P>
-    const binding = newBinding(context)
-    const planned = { plan: make(binding), nested: binding.nested }
+    const binder = createBinder(context)
+    const planned = { plan: make(binder), nested: binder.nested }
     this.plans.set(statement, { catalog, variables, planned })
     return planned
   }
@@ -192,33 +192,33 @@ export function createExpression(statement: CreateStatement): Expression {
   return expression
 }
 
-export function newBinding(context: PlanningContext): Binding {
+export function createBinder(context: PlanningContext): Binder {
   const { text, dialect, catalog, variables, walkEdgesMax, textFormats } = context
   const types = new Map([...variables].map(([name, { type }]) => [name, type]))
-  return new Binding(text, dialect, catalog, types, textFormats, bindExpression, (statement) => {
-    return typeOfStatement(statement, newBinding(context), walkEdgesMax)
+  return new Binder(text, dialect, catalog, types, textFormats, bindExpression, (statement) => {
+    return typeOfStatement(statement, createBinder(context), walkEdgesMax)
   })
 }
 
 /** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
-function typeOfStatement(statement: Statement, binding: Binding, walkEdgesMax: number): ValueType {
+function typeOfStatement(statement: Statement, binder: Binder, walkEdgesMax: number): ValueType {
   switch (statement.kind) {
     case 'select':
     case 'lookup': {
       const { rowType, isSingle } =
-        statement.kind === 'select' ? bindSelect(statement, binding) : bindLookup(statement, binding)
+        statement.kind === 'select' ? bindSelect(statement, binder) : bindLookup(statement, binder)
       return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
     }
     case 'match': {
-      const { rowType, isSingle } = bindMatch(statement, binding, walkEdgesMax)
+      const { rowType, isSingle } = bindMatch(statement, binder, walkEdgesMax)
       return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
     }
     case 'create':
     case 'upsert': {
-      const cls = resolveReferenceable(binding, statement.className)
-      return { kind: 'reference', cls: refuseRoot(binding, statement.className, cls) }
+      const cls = resolveReferenceable(binder, statement.className)
+      return { kind: 'reference', cls: refuseRoot(binder, statement.className, cls) }
     }
     default:
-      throw queryError(binding.text, statement, 'this statement has no value that could stand here')
+      throw queryError(binder.text, statement, 'this statement has no value that could stand here')
   }
 }

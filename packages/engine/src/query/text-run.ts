@@ -12,16 +12,16 @@ import type { Oid } from '../types/oid.ts'
 import { flushObjects } from '../write/flush.ts'
 import { resolveClass } from './bind/class-names.ts'
 import type { NestedValue } from './bind/scope.ts'
-import { type Changing, createFrom, withoutNewObjects } from './change/change-values.ts'
+import { type ChangeContext, createFrom, materializeNewObjects } from './change/change-values.ts'
 import type { ChangePlan } from './change/plan-change.ts'
 import { effectOf } from './classify.ts'
 import { NewObject } from './evaluate/new-object.ts'
 import { elementBytes, valueBytes } from './evaluate/value-bytes.ts'
-import { constantOf } from './execute/evaluate-rows.ts'
+import { evaluateConstant } from './execute/evaluate-rows.ts'
 import { importRows } from './execute/import-csv.ts'
-import { type Inputs, newRun } from './execute/new-run.ts'
+import { type Inputs, newEvaluationContext } from './execute/new-run.ts'
 import { jsonRow } from './execute/row-chunk.ts'
-import { checkText, StatementContext, type TextContext } from './execute/statement-context.ts'
+import { checkRunning, type ScriptContext, StatementContext } from './execute/statement-context.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
 import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
 import { type DescribedPlan, describeAnalyzed, describePlanned } from './explain/describe-statement.ts'
@@ -42,8 +42,14 @@ import { placed, queryError } from './language/query-error.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { changeSchema } from './schema-statement.ts'
-import { type PlannedText, StatementPlanner } from './statement-planner.ts'
-import { createExpression, newBinding, type Planned, type PlanningContext, type ValuePlan } from './statement-plans.ts'
+import { type PlannedScript, StatementPlanner } from './statement-planner.ts'
+import {
+  createBinder,
+  createExpression,
+  type Planned,
+  type PlanningContext,
+  type ValuePlan,
+} from './statement-plans.ts'
 import { changedChunks, identifierRow, runDelete, runUpdate, runUpsert } from './statements/run-change.ts'
 import { matchChunks, matchValues } from './statements/run-match.ts'
 import { lookUp, selectChunks, selectValues } from './statements/run-select.ts'
@@ -69,50 +75,50 @@ async function* rowsAtHand(rows: readonly RowChunk[]): AsyncGenerator<RowChunk> 
 }
 
 /** What the variables and formats are as the text goes on; copied for each attempt of a transaction. */
-export interface TextState {
+export interface ScriptState {
   readonly variables: Map<string, TypedValue>
   textFormats: TextFormats
 }
 
-export class TextRun {
+export class ScriptExecutor {
   private readonly resources: QueryResources
-  private readonly texts: TextContext
+  private readonly script: ScriptContext
   private readonly snapshot: Snapshot
   private readonly readCatalog: Catalog
-  private readonly scope: WriteSession | undefined
-  private readonly state: TextState
+  private readonly writeSession: WriteSession | undefined
+  private readonly state: ScriptState
   /** Where the text is analyzed: what its statements take is noted. */
   private readonly analysis: Analysis | undefined
 
   constructor(
     resources: QueryResources,
-    texts: TextContext,
+    script: ScriptContext,
     snapshot: Snapshot,
     catalog: Catalog,
-    state: TextState,
-    scope: WriteSession | undefined,
+    state: ScriptState,
+    writeSession: WriteSession | undefined,
     analysis?: Analysis,
   ) {
     this.analysis = analysis
     this.resources = resources
-    this.texts = texts
+    this.script = script
     this.snapshot = snapshot
     this.readCatalog = catalog
     this.state = state
-    this.scope = scope
+    this.writeSession = writeSession
   }
 
   /** The reply of the last statement. */
   async runAll(statements: readonly Statement[]): Promise<Answer> {
     let answer = noRows
-    const { memory } = this.texts
+    const { memory } = this.script
     const held = memory.heldBytes
     for (const [i, statement] of statements.entries()) {
       memory.holdAgain(held)
-      checkText(this.texts)
-      const pause = this.texts.slice.yieldIfDue()
+      checkRunning(this.script)
+      const pause = this.script.slice.yieldIfDue()
       if (pause !== undefined) await pause
-      await this.scope?.transaction.sortWrites()
+      await this.writeSession?.transaction.sortWrites()
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
@@ -129,14 +135,14 @@ export class TextRun {
   /** The rows are made as for a reply, and let go of. */
   private async runWhole(statement: Statement): Promise<Answer> {
     const answer = await this.placedRun(statement, true)
-    for await (const _chunk of answer) checkText(this.texts)
+    for await (const _chunk of answer) checkRunning(this.script)
     return noRows
   }
 
   private async placedRun(statement: Statement, isAnswer: boolean): Promise<Answer> {
-    const { text } = this.texts
+    const { text } = this.script
     try {
-      const answer = await this.carryOut(statement, isAnswer)
+      const answer = await this.executeStatement(statement, isAnswer)
       return answer === noRows ? noRows : placedRows(answer, text, statement)
     } catch (error) {
       throw placed(text, statement, error)
@@ -144,7 +150,7 @@ export class TextRun {
   }
 
   /** `isAnswer`: its reply is wanted; a statement that changes something does so now, one that reads when it is asked. */
-  private async carryOut(statement: Statement, isAnswer: boolean): Promise<Answer> {
+  private async executeStatement(statement: Statement, isAnswer: boolean): Promise<Answer> {
     switch (statement.kind) {
       case 'select': {
         const planned = this.resources.plans.select(statement, this.planning())
@@ -185,7 +191,7 @@ export class TextRun {
         return this.runAll(condition.value === true ? statement.whenTrue : statement.whenFalse)
       }
       case 'import':
-        throw queryError(this.texts.text, statement, 'IMPORT is the source of LET or FOR EACH')
+        throw queryError(this.script.text, statement, 'IMPORT is the source of LET or FOR EACH')
       case 'format':
         this.useFormat(statement)
         return noRows
@@ -199,7 +205,7 @@ export class TextRun {
       this.state.textFormats = { ...this.state.textFormats, [type]: textFormat(type, format) }
     } catch (error) {
       if (!(error instanceof ValueError)) throw error
-      throw queryError(this.texts.text, { start, end }, error.message)
+      throw queryError(this.script.text, { start, end }, error.message)
     }
   }
 
@@ -212,18 +218,18 @@ export class TextRun {
       )
     }
     const { variables } = this.state
-    this.texts.memory.keep(valueBytes(value.value) - valueBytes(variables.get(statement.name)?.value))
+    this.script.memory.keep(valueBytes(value.value) - valueBytes(variables.get(statement.name)?.value))
     variables.set(statement.name, value)
   }
 
   private get catalog(): Catalog {
-    return this.scope?.catalog ?? this.readCatalog
+    return this.writeSession?.catalog ?? this.readCatalog
   }
 
   private planning(): PlanningContext {
     return {
-      text: this.texts.text,
-      dialect: this.texts.dialect,
+      text: this.script.text,
+      dialect: this.script.dialect,
       catalog: this.catalog,
       formats: recordFormats(this.catalog),
       variables: this.state.variables,
@@ -234,9 +240,10 @@ export class TextRun {
 
   /** What the statements so far have left: what a statement changes itself, it does not see. */
   private context(probe = this.analysis?.current): StatementContext {
-    if (this.scope === undefined) return new StatementContext(this.texts, this.snapshot, this.catalog, [], probe)
-    const snapshot = this.scope.transaction.overlay()
-    return new StatementContext(this.texts, snapshot, this.catalog, this.resources.containers.cached(), probe)
+    if (this.writeSession === undefined)
+      return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
+    const snapshot = this.writeSession.transaction.overlay()
+    return new StatementContext(this.script, snapshot, this.catalog, this.resources.containers.cached(), probe)
   }
 
   /** The values of nested statements come before the statement's own rows. */
@@ -262,26 +269,26 @@ export class TextRun {
     const before = this.context()
     const { plan } = planned
     if (statement.kind === 'update') {
-      const oids = await runUpdate(plan, inputs, before, this.changing())
+      const oids = await runUpdate(plan, inputs, before, this.changeContext())
       return { answer: this.changed(plan, oids, inputs), oids }
     }
-    const oids = await runDelete(plan, inputs, before, this.changing())
+    const oids = await runDelete(plan, inputs, before, this.changeContext())
     return { answer: isAnswer ? changedChunks(plan, oids, inputs, before) : noRows, oids }
   }
 
   private async *changed(plan: ChangePlan, oids: readonly Oid[], inputs: Inputs): AsyncGenerator<RowChunk> {
-    await this.scope?.transaction.sortWrites()
+    await this.writeSession?.transaction.sortWrites()
     yield* changedChunks(plan, oids, inputs, this.context())
   }
 
-  private changing(): Changing {
-    const scope = this.changeScope()
-    return { text: this.texts.text, unit: scope.objects(), count: (objects) => scope.count(objects) }
+  private changeContext(): ChangeContext {
+    const writeSession = this.requireWriteSession()
+    return { text: this.script.text, unit: writeSession.objects(), count: (objects) => writeSession.count(objects) }
   }
 
-  private changeScope(): WriteSession {
-    assert(this.scope !== undefined, 'a text that changes something has a transaction')
-    return this.scope
+  private requireWriteSession(): WriteSession {
+    assert(this.writeSession !== undefined, 'a text that changes something has a transaction')
+    return this.writeSession
   }
 
   /** The value that a statement has where a value stands. */
@@ -309,10 +316,10 @@ export class TextRun {
         const planned = plans.upsert(statement, this.planning())
         const { bound, values, slots, constants } = planned.plan
         const context = this.context()
-        const run = newRun(slots, constants, await this.inputs(planned), context)
+        const run = newEvaluationContext(slots, constants, await this.inputs(planned), context)
         const given: unknown[] = []
-        for (const value of values) given.push(await constantOf(value, run, context))
-        const { oid } = await runUpsert(bound, given, context, this.changing())
+        for (const value of values) given.push(await evaluateConstant(value, run, context))
+        const { oid } = await runUpsert(bound, given, context, this.changeContext())
         return { type: { kind: 'reference', cls: bound.cls }, value: oid }
       }
       case 'update':
@@ -322,7 +329,7 @@ export class TextRun {
         return { type: { kind: 'collection', form: 'list', element: { kind: 'reference', cls } }, value: oids }
       }
       default:
-        throw queryError(this.texts.text, statement, 'this statement has no value that could stand here')
+        throw queryError(this.script.text, statement, 'this statement has no value that could stand here')
     }
   }
 
@@ -335,18 +342,20 @@ export class TextRun {
     const planned = this.resources.plans.value(expression, this.planning(), wanted)
     const { evaluate, type } = planned.plan
     const context = this.context()
-    const value = await constantOf(evaluate, await this.valueRun(planned, context), context)
-    this.texts.memory.hold(valueBytes(value))
-    if (this.scope === undefined || effectOf(expression) === 'read') return { type, value }
-    const changing = this.changing()
+    const value = await evaluateConstant(evaluate, await this.valueRun(planned, context), context)
+    this.script.memory.hold(valueBytes(value))
+    if (this.writeSession === undefined || effectOf(expression) === 'read') return { type, value }
+    const changeContext = this.changeContext()
     const made =
-      value instanceof NewObject ? await createFrom(changing, value) : await withoutNewObjects(changing, value)
-    await flushObjects(changing.unit)
+      value instanceof NewObject
+        ? await createFrom(changeContext, value)
+        : await materializeNewObjects(changeContext, value)
+    await flushObjects(changeContext.unit)
     return { type, value: made }
   }
 
   private async valueRun(planned: Planned<ValuePlan>, context: StatementContext) {
-    return newRun(planned.plan.slots, planned.plan.constants, await this.inputs(planned), context)
+    return newEvaluationContext(planned.plan.slots, planned.plan.constants, await this.inputs(planned), context)
   }
 
   private classNameOf({ type }: TypedValue): string {
@@ -357,8 +366,8 @@ export class TextRun {
     const { value, isStatement } = statement
     if (!isStatement) return this.value(value as Expression)
     if (value.kind !== 'import') return this.partValue(value as Statement)
-    if (value.commitEvery !== undefined) throw queryError(this.texts.text, value, 'COMMIT EVERY belongs to FOR EACH')
-    const { type, rows } = await importRows(value, this.texts.text, this.resources.importDirectory)
+    if (value.commitEvery !== undefined) throw queryError(this.script.text, value, 'COMMIT EVERY belongs to FOR EACH')
+    const { type, rows } = await importRows(value, this.script.text, this.resources.importDirectory)
     const context = this.context()
     const values: unknown[] = []
     for await (const row of rows) {
@@ -391,7 +400,7 @@ export class TextRun {
       case 'class': {
         const name = statement.className
         if (name === undefined) return noRows
-        const cls = resolveClass(newBinding(this.planning()), name)
+        const cls = resolveClass(createBinder(this.planning()), name)
         return rowsAtHand([jsonRow(representClass(cls, catalog))])
       }
       case 'classes':
@@ -402,7 +411,12 @@ export class TextRun {
   private async alterSchema(
     statement: Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>,
   ): Promise<Answer> {
-    const rows = await changeSchema(statement, () => newBinding(this.planning()), this.changeScope(), this.texts)
+    const rows = await changeSchema(
+      statement,
+      () => createBinder(this.planning()),
+      this.requireWriteSession(),
+      this.script,
+    )
     return rowsAtHand(rows.map(jsonRow))
   }
 
@@ -410,14 +424,14 @@ export class TextRun {
   async forEach(statement: ForEachStatement): Promise<void> {
     const { variables } = this.state
     const before = variables.get(statement.name)
-    const { memory } = this.texts
+    const { memory } = this.script
     for await (const rows of this.elementsOf(statement)) {
       const held = memory.heldBytes
       for (const row of rows) {
         await this.runBody(statement, row)
         memory.holdAgain(held)
-        checkText(this.texts)
-        const pause = this.texts.slice.yieldIfDue()
+        checkRunning(this.script)
+        const pause = this.script.slice.yieldIfDue()
         if (pause !== undefined) await pause
       }
     }
@@ -428,14 +442,14 @@ export class TextRun {
 
   async runBody({ name, body }: ForEachStatement, element: TypedValue): Promise<void> {
     const { variables } = this.state
-    this.texts.memory.keep(valueBytes(element.value) - valueBytes(variables.get(name)?.value))
+    this.script.memory.keep(valueBytes(element.value) - valueBytes(variables.get(name)?.value))
     variables.set(name, element)
     await this.runAll(body)
   }
 
   /** In batches of COMMIT EVERY, or of some. */
   async *elementsOf({ elements }: ForEachStatement): AsyncGenerator<TypedValue[]> {
-    const { text } = this.texts
+    const { text } = this.script
     if (elements.kind === 'import') {
       yield* importedElements(elements, text, this.resources.importDirectory)
       return
@@ -449,17 +463,27 @@ export class TextRun {
 
   /** The plan of each statement; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
   async *explainAll(statements: readonly Statement[], isAnalyzed: boolean): AsyncGenerator<DescribedPlan> {
-    const { resources, texts, snapshot, readCatalog, scope } = this
-    const state: TextState = { ...this.state, variables: new Map(this.state.variables) }
-    const { text, memory } = texts
+    const { resources, script, snapshot, readCatalog, writeSession } = this
+    const state: ScriptState = { ...this.state, variables: new Map(this.state.variables) }
+    const { text, memory } = script
     if (!isAnalyzed) {
-      const planner = new StatementPlanner(new TextRun(resources, texts, snapshot, readCatalog, state, scope).planned())
+      const planner = new StatementPlanner(
+        new ScriptExecutor(resources, script, snapshot, readCatalog, state, writeSession).planned(),
+      )
       for (const statement of statements) yield describePlanned(await planner.planned(statement), text)
       return
     }
-    const slice = new MeasuredSlice(texts.slice)
+    const slice = new MeasuredSlice(script.slice)
     const analysis = new Analysis(slice, memory)
-    await new TextRun(resources, { ...texts, slice }, snapshot, readCatalog, state, scope, analysis).runAll(statements)
+    await new ScriptExecutor(
+      resources,
+      { ...script, slice },
+      snapshot,
+      readCatalog,
+      state,
+      writeSession,
+      analysis,
+    ).runAll(statements)
     for (const analyzed of analysis.statements) {
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
@@ -467,10 +491,10 @@ export class TextRun {
     }
   }
 
-  private planned(): PlannedText {
-    const { resources, texts, state } = this
+  private planned(): PlannedScript {
+    const { resources, script, state } = this
     return {
-      text: texts.text,
+      text: script.text,
       plans: resources.plans,
       importDirectory: resources.importDirectory,
       variables: state.variables,
@@ -478,17 +502,17 @@ export class TextRun {
       context: (probe) => this.context(probe),
       useFormat: (statement) => this.useFormat(statement),
       turn: () => {
-        checkText(texts)
-        texts.memory.keep(probeBytes)
-        return texts.slice.yieldIfDue()
+        checkRunning(script)
+        script.memory.keep(probeBytes)
+        return script.slice.yieldIfDue()
       },
     }
   }
 
   private async explain({ statement, isAnalyze }: ExplainStatement): Promise<DescribedPlan | undefined> {
-    if (isAnalyze && effectOf(statement) !== 'read' && this.texts.isUndone !== true) {
+    if (isAnalyze && effectOf(statement) !== 'read' && this.script.isUndone !== true) {
       throw queryError(
-        this.texts.text,
+        this.script.text,
         statement,
         'what ANALYZE changes is undone, and so it ends a text that changes nothing else; or the request has the whole text analyzed',
       )
@@ -536,6 +560,6 @@ function depthOf(type: ValueType): number {
   return type.kind === 'record' ? 1 + Math.max(0, ...type.fields.map((field) => depthOf(field.type))) : 0
 }
 
-export function newTextState(variables: ReadonlyMap<string, TypedValue>): TextState {
+export function newScriptState(variables: ReadonlyMap<string, TypedValue>): ScriptState {
   return { variables: new Map(variables), textFormats: noTextFormats }
 }

@@ -61,7 +61,7 @@ const objectsTogetherMax = 1_000
  * Gives out OIDs: a page is leased by one small commit, then its slots come from memory, so that creating objects
  * never contends. What a process left unused of its pages stays unused: OIDs are never reused.
  */
-export class Containers {
+export class ContainerRegistry {
   private readonly store: Store
   /** The stripes that this process writes to. */
   private readonly stripes: readonly number[]

@@ -24,12 +24,12 @@ export async function asCreateIndex<T>(body: unknown, carryOut: (command: Create
 
 function underEarlierName(error: unknown): unknown {
   if (!(error instanceof AshlarError)) return error
-  const { type, message, errors, extensions, isLasting } = error
+  const { type, message, errors, extensions, isFatal } = error
   const renamed = errors.map((detail) => {
     const [field, ...steps] = detail.place
     return field === 'keyAttributes' ? { ...detail, place: ['keyedAttributes', ...steps] } : detail
   })
-  return new AshlarError(type, message, renamed, extensions, isLasting)
+  return new AshlarError(type, message, renamed, extensions, isFatal)
 }
 
 function keysField({ keyAttributes }: JsonObject): 'keyAttributes' | 'keyedAttributes' {

@@ -13,8 +13,8 @@ import { queueTurnMsMax, reservationAttemptsMax, reservationMsMax } from '../lim
 import type { Store } from '../store/store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** A place in a queue. It may be left at any time, also before its turn: the next one then waits for those before it all the same. */
-export class Place {
+/** A ticket in a queue. It may be left at any time, also before its turn: the next one then waits for those before it all the same. */
+export class QueueTicket {
   /** Resolves when it is one's turn. */
   readonly turn: Promise<void>
   /** Resolves when the turn has ended, and that of the next one begins. */
@@ -50,7 +50,7 @@ export class Place {
   }
 }
 
-export class Reservation extends Place {
+export class Reservation extends QueueTicket {
   /** The last attempt of its holder: what it required, the next one will. */
   attempt: Transaction
   private attempts = 0
@@ -68,7 +68,7 @@ export class Reservation extends Place {
 }
 
 export class ContentionQueue {
-  private readonly lasts = new Map<string, Place>()
+  private readonly lasts = new Map<string, QueueTicket>()
   private last: Reservation | undefined
   private current: Reservation | undefined
 
@@ -76,14 +76,14 @@ export class ContentionQueue {
     return this.lasts.has(key)
   }
 
-  /** A place in the queue for the key. */
-  enter(key: string): Place {
-    const place = new Place(this.lasts.get(key)?.over ?? Promise.resolve(), queueTurnMsMax)
-    this.lasts.set(key, place)
-    void place.over.then(() => {
-      if (this.lasts.get(key) === place) this.lasts.delete(key)
+  /** A ticket in the queue for the key. */
+  enter(key: string): QueueTicket {
+    const ticket = new QueueTicket(this.lasts.get(key)?.over ?? Promise.resolve(), queueTurnMsMax)
+    this.lasts.set(key, ticket)
+    void ticket.over.then(() => {
+      if (this.lasts.get(key) === ticket) this.lasts.delete(key)
     })
-    return place
+    return ticket
   }
 
   /** Holds when nobody else has a reservation any more. */

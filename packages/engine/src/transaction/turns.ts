@@ -1,7 +1,7 @@
 /** The turns that one transaction takes among those that want the same keys; see `contention-queue.ts`. */
 import { attemptPauseMsMax, heldBackMsMax, queueMsMax } from '../limits.ts'
 import type { Precondition, Store } from '../store/store.ts'
-import { type ContentionQueue, contentionQueueOf, type Place, type Reservation } from './contention-queue.ts'
+import { type ContentionQueue, contentionQueueOf, type QueueTicket, type Reservation } from './contention-queue.ts'
 import { keyText, type Transaction } from './transaction.ts'
 
 /** Failures after which a transaction tries again at once, before it queues, reserves, or waits a little for other processes. */
@@ -13,7 +13,7 @@ export class Turns {
   private failures = 0
   private conflict: string | undefined
   private failed: Transaction | undefined
-  private place: Place | undefined
+  private ticket: QueueTicket | undefined
   private reservation: Reservation | undefined
   private failuresSinceReserved = 0
   /** What is left of the time that it waits for others; it goes ahead then. */
@@ -59,10 +59,10 @@ export class Turns {
 
   /** After the first conflicts at once, then in the queue for the key, then with a reservation. */
   private async takeAfter(conflict: string, failed: Transaction): Promise<void> {
-    if (this.place === undefined) {
+    if (this.ticket === undefined) {
       if (this.failures <= failuresAtOnce && !this.queue.isBusy(conflict)) return
-      this.place = this.queue.enter(conflict)
-      return this.waitInQueue(this.place)
+      this.ticket = this.queue.enter(conflict)
+      return this.waitInQueue(this.ticket)
     }
     if (this.reservation === undefined) {
       this.reservation = this.queue.reserve(failed)
@@ -76,10 +76,10 @@ export class Turns {
 
   leave(): void {
     this.reservation?.leave()
-    this.place?.leave()
+    this.ticket?.leave()
   }
 
-  private async waitInQueue({ turn }: Place): Promise<void> {
+  private async waitInQueue({ turn }: QueueTicket): Promise<void> {
     this.queueMsLeft -= await waitedMs(turn, this.queueMsLeft, this.signal)
   }
 

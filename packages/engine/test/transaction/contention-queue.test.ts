@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { queueTurnMsMax, reservationMsMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
-import { ContentionQueue, type Place } from '../../src/transaction/contention-queue.ts'
+import { ContentionQueue, type QueueTicket } from '../../src/transaction/contention-queue.ts'
 import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
 
 beforeEach(() => {
@@ -41,7 +41,7 @@ const visits = fc.array(
 
 interface Guest {
   readonly visit: Visit
-  readonly place: Place
+  readonly ticket: QueueTicket
   hasHadTurn: boolean
   hasLeft: boolean
 }
@@ -59,14 +59,14 @@ class Scene {
 
   arrive(visit: Visit): void {
     const { line } = visit
-    const place = line === reserved ? this.queue.reserve(this.attempt) : this.queue.enter(line)
-    const guest: Guest = { visit, place, hasHadTurn: false, hasLeft: false }
+    const ticket = line === reserved ? this.queue.reserve(this.attempt) : this.queue.enter(line)
+    const guest: Guest = { visit, ticket, hasHadTurn: false, hasLeft: false }
     this.guests.push(guest)
     const leave = (): void => {
       guest.hasLeft = true
-      place.leave()
+      ticket.leave()
     }
-    void place.turn.then(() => {
+    void ticket.turn.then(() => {
       guest.hasHadTurn = true
       this.served.set(line, [...(this.served.get(line) ?? []), guest])
       if (visit.needsMs !== undefined) setTimeout(leave, visit.needsMs)
@@ -81,7 +81,7 @@ class Scene {
   /** At most one has a turn; where anybody waits, somebody has one. */
   check(line: string): void {
     const guests = this.inLine(line)
-    const held = guests.filter(({ place }) => place.isHeld).length
+    const held = guests.filter(({ ticket }) => ticket.isHeld).length
     const waiting = guests.filter(({ hasHadTurn, hasLeft }) => !hasHadTurn && !hasLeft).length
     expect(held).toBeLessThanOrEqual(1)
     if (waiting > 0) expect(held).toBe(1)
@@ -126,7 +126,7 @@ it('each waits for those before it alone, and for each of them no longer than a 
     const begunAt: number[] = []
     for (const needsMs of needs) {
       scene.arrive({ atMs: 0, line, needsMs, goesAfterMs: undefined })
-      void scene.guests.at(-1)?.place.turn.then(() => begunAt.push(performance.now() - startedAt))
+      void scene.guests.at(-1)?.ticket.turn.then(() => begunAt.push(performance.now() - startedAt))
     }
     await untilQuiet(() => scene.check(line))
     const expected = needs.map((_, i) => {

@@ -6,9 +6,9 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Evaluate, Run } from '../evaluate/run.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { OperatorPlan } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/operator-plan.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { Condition } from './conditions.ts'
 import type { ObjectScan } from './object-scan.ts'
@@ -24,16 +24,16 @@ export interface OidAccess {
   /** The same OID may come more than once. */
   readonly mayRepeat: boolean
   /** `className`: of the source. */
-  describe(className: string): OperatorPlan
+  describe(className: string): ExplainNode
   /** How many OIDs it gives, counted up to `max`; beyond the answer is `max`. */
-  estimate(run: Run, context: StatementContext, max: number): Promise<number>
+  estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number>
   /** In batches. `plan` counts, and is as `describe` has made it; `batch`: so many entries of an index are read at once. */
-  oids(run: Run, context: StatementContext, plan: OperatorPlan, batch?: number): AsyncGenerator<Oid[]>
+  oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode, batch?: number): AsyncGenerator<Oid[]>
 }
 
 /** It goes through objects by itself, instead of looking up those of given OIDs. */
 export interface ObjectAccess {
-  describe(className: string): OperatorPlan
+  describe(className: string): ExplainNode
   /** Those that qualify, in batches; `wanted`: see `objectRows`. */
   objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]>
 }

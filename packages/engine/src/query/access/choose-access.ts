@@ -1,9 +1,9 @@
 /** Which access path is taken: the one that is cheapest for the data that there is, told by counting entries up to a limit. */
-import { type Run, unknownValue } from '../evaluate/run.ts'
+import { type EvaluationContext, unknownValue } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Candidate } from '../explain/operator-plan.ts'
 import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
-import type { ObjectsPlan } from './objects-plan.ts'
+import type { SourcePlan } from './objects-plan.ts'
 
 /** Below so many candidates an access is taken without looking at the others any closer. */
 const fewCandidates = 64
@@ -13,7 +13,7 @@ const fewCandidatesAfar = 256
 const extentShare = 8
 const candidatesMin = 1_000
 
-export interface ChosenAccess {
+export interface ChosenAccessPath {
   readonly access: AccessPath
   readonly estimated: number
   /** Where the statement is explained: what was considered. */
@@ -30,7 +30,7 @@ class Considered {
     this.estimates.set(access, { estimated, isAtLeast: estimated >= max })
   }
 
-  candidates(plan: ObjectsPlan, chosen: AccessPath): Candidate[] {
+  candidates(plan: SourcePlan, chosen: AccessPath): Candidate[] {
     const ordered = plan.ordered === undefined ? [] : [plan.ordered]
     const known = [...plan.accesses, ...ordered, ...this.estimates.keys(), chosen]
     return [...new Set(known)].map((access) => {
@@ -43,11 +43,11 @@ class Considered {
 
 /** `wanted`: how many rows are taken in the order asked for; undefined = all of them. */
 export async function chooseAccess(
-  plan: ObjectsPlan,
-  run: Run,
+  plan: SourcePlan,
+  run: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
-): Promise<ChosenAccess> {
+): Promise<ChosenAccessPath> {
   if (context.probe === undefined) return choose(plan, run, context, wanted, undefined)
   const considered = new Considered()
   try {
@@ -60,17 +60,17 @@ export async function chooseAccess(
 }
 
 /** Where values are not known yet. */
-function likelyAccess({ references, accesses, ordered, extent }: ObjectsPlan): AccessPath {
+function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): AccessPath {
   return references ?? bestOf(accesses) ?? ordered ?? extent
 }
 
 async function choose(
-  plan: ObjectsPlan,
-  run: Run,
+  plan: SourcePlan,
+  run: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
   considered: Considered | undefined,
-): Promise<ChosenAccess> {
+): Promise<ChosenAccessPath> {
   const { accesses, ordered, references } = plan
   if (references !== undefined) {
     const estimated = await references.estimate(run, context)
@@ -82,7 +82,7 @@ async function choose(
     considered?.note(exact, 1, Number.POSITIVE_INFINITY)
     return { access: exact, estimated: 1 }
   }
-  const fewMax = context.isFar && ordered === undefined ? fewCandidatesAfar : fewCandidates
+  const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
   const few = await cheapest(accesses, run, context, fewMax, considered)
   if (few !== undefined && few.estimated < fewMax) return few
   const extent = await plan.extent.estimate(context)
@@ -101,12 +101,12 @@ async function choose(
 /** The access with the fewest candidates, counted up to `max`; the first of equal ones. */
 async function cheapest(
   accesses: readonly OidAccess[],
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
   max: number,
   considered: Considered | undefined,
-): Promise<ChosenAccess | undefined> {
-  let best: ChosenAccess | undefined
+): Promise<ChosenAccessPath | undefined> {
+  let best: ChosenAccessPath | undefined
   for (const access of accesses) {
     const limit = best === undefined ? max : best.estimated
     const estimated = limit === 0 ? 0 : await access.estimate(run, context, limit)

@@ -39,7 +39,7 @@ export function isSamePath(attributes: readonly BoundAttribute[], path: readonly
 }
 
 /** Those of the conjuncts that an access path could answer; `slot`: of the source's object. */
-export function conditionsOf(where: Bound | undefined, slot: number): Condition[] {
+export function sargablePredicates(where: Bound | undefined, slot: number): Condition[] {
   return conjunctsOf(where).flatMap((conjunct) => conditionsIn(conjunct, slot))
 }
 
@@ -79,7 +79,7 @@ function logicalConditions(bound: Extract<Bound, { kind: 'logical' }>, slot: num
     return operand === undefined ? [] : booleanCondition(operand, false, slot)
   }
   if (bound.operator !== 'or') return []
-  const parts = bound.operands.map((operand) => conditionsOf(operand, slot))
+  const parts = bound.operands.map((operand) => sargablePredicates(operand, slot))
   return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
 }
 

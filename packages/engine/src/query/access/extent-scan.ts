@@ -5,10 +5,10 @@ import type { KeyRange } from '../../store/store.ts'
 import { oidFromBytes } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
 import { Work } from '../functions/work.ts'
 import { decideAtOnce, qualified } from '../operators/filter.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
@@ -26,8 +26,8 @@ export class ExtentScan implements ObjectAccess {
     this.classNumbers = classNumbers
   }
 
-  describe(className: string): OperatorPlan {
-    return operatorPlan('extentScan', { class: className, classes: this.classes.map(({ name }) => name) })
+  describe(className: string): ExplainNode {
+    return explainNode('extentScan', { class: className, classes: this.classes.map(({ name }) => name) })
   }
 
   /** From where the last objects of the containers stand: deleted ones count, none is read. */
@@ -55,7 +55,7 @@ export class ExtentScan implements ObjectAccess {
     const { filter, run, context, source } = scan
     const { ofRecord, slot } = filter
     // Several scans may be under way while a row further on is interrupted: what that one keeps is none of theirs.
-    const ofRecords: Run = { ...run, slots: [...run.slots], work: new Work() }
+    const ofRecords: EvaluationContext = { ...run, slots: [...run.slots], work: new Work() }
     let undecided = new Set<ObjectView>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
       source.examined++
@@ -88,13 +88,13 @@ export class ExtentScan implements ObjectAccess {
 
   /** One row that says it so many times: the keys of the objects tell. */
   count(className: string, times: number, context: StatementContext): Pipeline<never> {
-    const operator = operatorPlan('extentCount', { class: className })
+    const operator = explainNode('extentCount', { class: className })
     const rows = context.measured(this.counted(operator, times, context), operator)
     return { rows, operator, source: none(), isOrdered: false }
   }
 
   private async *counted(
-    operator: OperatorPlan,
+    operator: ExplainNode,
     times: number,
     context: StatementContext,
   ): AsyncGenerator<OutputRow<never>[]> {

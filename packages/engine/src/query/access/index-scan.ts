@@ -12,11 +12,11 @@ import type { IndexDefinition } from '../../schema/class-definition.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { Run } from '../evaluate/run.ts'
-import { constantOf } from '../execute/evaluate-rows.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
+import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { KeyValue, OidAccess, PlanAccess } from './access-path.ts'
 import { isSamePath, ownConditions, type PathCondition } from './conditions.ts'
@@ -54,15 +54,15 @@ function planIndexScan(
   if (index.state !== 'ready') return undefined
   const equal: KeyEquality[] = []
   let range: Omit<KeyConditions, 'equal'> = { lower: undefined, upper: undefined }
-  let isSpread = false
+  let hasInList = false
   for (const { path } of index.keyAttributes) {
     const asked = conditions.filter((condition) => isSamePath(condition.path.key, path))
-    const equality = equalityOf(asked, isSpread, planning)
+    const equality = equalityOf(asked, hasInList, planning)
     if (equality === undefined) {
       range = rangeOf(asked, planning)
       break
     }
-    isSpread ||= equality.kind === 'anyOf'
+    hasInList ||= equality.kind === 'anyOf'
     equal.push(equality)
   }
   if (equal.length === 0 && range.lower === undefined && range.upper === undefined) return undefined
@@ -72,7 +72,7 @@ function planIndexScan(
 /** `isSpread`: an IN came before; a second one would multiply the ranges. */
 function equalityOf(
   conditions: readonly PathCondition[],
-  isSpread: boolean,
+  hasInList: boolean,
   planning: Planning,
 ): KeyEquality | undefined {
   for (const condition of conditions) {
@@ -81,7 +81,7 @@ function equalityOf(
     }
   }
   for (const condition of conditions) {
-    if (condition.kind === 'anyOf' && !isSpread) {
+    if (condition.kind === 'anyOf' && !hasInList) {
       return { kind: 'anyOf', values: keyValueOf(condition.values, condition.path.key, 'equal', planning) }
     }
     if (condition.kind === 'null') return { kind: 'null' }
@@ -125,8 +125,8 @@ export class IndexScan implements OidAccess {
     this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
   }
 
-  describe(className: string): OperatorPlan {
-    return operatorPlan('indexScan', { class: className, ...this.details() })
+  describe(className: string): ExplainNode {
+    return explainNode('indexScan', { class: className, ...this.details() })
   }
 
   details(): Record<string, unknown> {
@@ -149,7 +149,7 @@ export class IndexScan implements OidAccess {
     }
   }
 
-  async estimate(run: Run, context: StatementContext, max: number): Promise<number> {
+  async estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     let count = 0
     for (const [i, range] of (await this.ranges(run, context)).entries()) {
       if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
@@ -161,7 +161,12 @@ export class IndexScan implements OidAccess {
     return count
   }
 
-  async *oids(run: Run, context: StatementContext, plan: OperatorPlan, batch?: number): AsyncGenerator<Oid[]> {
+  async *oids(
+    run: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode,
+    batch?: number,
+  ): AsyncGenerator<Oid[]> {
     const ranges = await this.ranges(run, context)
     if (!ranges.every(({ isOneKey }) => isOneKey)) {
       for (const [i, range] of ranges.entries()) {
@@ -182,7 +187,7 @@ export class IndexScan implements OidAccess {
   }
 
   /** None where nothing can be found. An IN gives one range a value, in order. */
-  async ranges(run: Run, context: StatementContext): Promise<KeyConditionRange[]> {
+  async ranges(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const { format, conditions } = this
     let prefixes: unknown[][] = [[]]
     for (const equality of conditions.equal) {
@@ -191,7 +196,7 @@ export class IndexScan implements OidAccess {
         continue
       }
       const { evaluate } = equality.kind === 'value' ? equality.value : equality.values
-      const value = await constantOf(evaluate, run, context)
+      const value = await evaluateConstant(evaluate, run, context)
       const usable = await keyValues(equality.kind === 'value' ? [value] : ((value ?? []) as unknown[]), context)
       const longer: unknown[][] = []
       for (const prefix of prefixes) await eachInTurns(usable, context, (one) => longer.push([...prefix, one]))
@@ -205,7 +210,7 @@ export class IndexScan implements OidAccess {
       const range = keyConditionRange(format, { equal, lower, upper })
       if (Buffer.compare(range.from, range.to) < 0) sound.push(range)
     })
-    const sorted = await sortInTurns(sound, byBeginning, () => context.texts.slice.yieldIfDue())
+    const sorted = await sortInTurns(sound, byBeginning, () => context.script.slice.yieldIfDue())
     const ranges: KeyConditionRange[] = []
     await eachInTurns(sorted, context, (range) => {
       // Long texts that are cut to the same key give the same range.
@@ -233,7 +238,11 @@ async function keyValues(values: readonly unknown[], context: StatementContext):
 }
 
 /** Lists of values may be long: others have their turn in between. */
-async function eachInTurns<T>(all: readonly T[], { texts }: StatementContext, use: (one: T) => unknown): Promise<void> {
+async function eachInTurns<T>(
+  all: readonly T[],
+  { script }: StatementContext,
+  use: (one: T) => unknown,
+): Promise<void> {
   if (all.length <= atOnce) for (const one of all) use(one)
   else
     await inSlices(
@@ -241,7 +250,7 @@ async function eachInTurns<T>(all: readonly T[], { texts }: StatementContext, us
       (one) => {
         use(one)
       },
-      texts.slice,
+      script.slice,
     )
 }
 
@@ -250,11 +259,11 @@ const atOnce = 256
 /** Undefined: no bound. Null: compared with null, nothing is true. */
 async function boundOf(
   end: KeyRangeEnd | undefined,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<{ value: unknown; isInclusive: boolean } | undefined | null> {
   if (end === undefined) return undefined
-  const value = await constantOf(end.evaluate, run, context)
+  const value = await evaluateConstant(end.evaluate, run, context)
   if (value === null) return null
   return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
 }
@@ -267,7 +276,7 @@ const rangesBetweenLooks = 64
 export async function* entriesOf(
   range: KeyRange,
   context: StatementContext,
-  plan: OperatorPlan,
+  plan: ExplainNode,
   batch?: number,
 ): AsyncGenerator<Oid[]> {
   for await (const oids of context.entries(range, false, batch)) {

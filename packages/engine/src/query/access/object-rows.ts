@@ -1,22 +1,22 @@
 /** The objects of a source that qualify, by the access path that was chosen. */
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { OperatorPlan } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/operator-plan.ts'
 import { filterOperator } from '../operators/filter.ts'
 import type { OidAccess } from './access-path.ts'
-import type { ChosenAccess } from './choose-access.ts'
+import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
-import type { ObjectsPlan } from './objects-plan.ts'
+import type { SourcePlan } from './objects-plan.ts'
 
 /** Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. */
 export function objectRows(
-  plan: ObjectsPlan,
-  chosen: ChosenAccess,
-  run: Run,
+  plan: SourcePlan,
+  chosen: ChosenAccessPath,
+  run: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
-): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: OperatorPlan } {
+): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: ExplainNode } {
   const { access, considered } = chosen
   const { filter, classNumbers } = plan
   const source = access.describe(plan.className)
@@ -32,6 +32,6 @@ export function objectRows(
 function objectsOf(access: OidAccess, scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
   const { run, context, source } = scan
   // Where each batch is a trip, a few entries too many cost less than one too few.
-  const batch = context.isFar ? undefined : entriesAtOnce(scan, wanted)
+  const batch = context.isRemote ? undefined : entriesAtOnce(scan, wanted)
   return fetchObjects(scan, access.oids(run, context, source, batch), access.mayRepeat)
 }

@@ -3,19 +3,19 @@ import { SteadySet } from '../../budget/steady-map.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { OperatorPlan } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/operator-plan.ts'
 import { type FilterPlan, qualified } from '../operators/filter.ts'
 
 export interface ObjectScan {
   readonly classNumbers: ReadonlySet<ClassNumber>
   readonly filter: FilterPlan
-  readonly run: Run
+  readonly run: EvaluationContext
   readonly context: StatementContext
   /** The access path, and the filter if there is one. */
-  readonly source: OperatorPlan
-  readonly filterOperator: OperatorPlan | undefined
+  readonly source: ExplainNode
+  readonly filterOperator: ExplainNode | undefined
 }
 
 /** The objects of OIDs that an access path gives; `mayRepeat`: some of them may come again. */

@@ -5,12 +5,12 @@ import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { accessesFor } from './access-kinds.ts'
 import { constantKey, type OidAccess } from './access-path.ts'
-import { conditionsOf } from './conditions.ts'
+import { sargablePredicates } from './conditions.ts'
 import { ExtentScan } from './extent-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
 
-export interface ObjectsPlan {
+export interface SourcePlan {
   /** As plans name it. */
   readonly className: string
   readonly classNumbers: ReadonlySet<ClassNumber>
@@ -23,13 +23,13 @@ export interface ObjectsPlan {
 }
 
 /** `slot`: of the objects. */
-export function planObjects(source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning): ObjectsPlan {
+export function planObjects(source: BoundSource, slot: number, clauses: BoundClauses, planning: Planning): SourcePlan {
   const { where, orderBy, groupBy } = clauses
   const { cls } = source
   const isClass = source.kind === 'class'
   const classes = isClass ? source.classes : [cls, ...cls.subclasses]
   const classNumbers = new Set(classes.map(({ number }) => number))
-  const conditions = conditionsOf(where, slot)
+  const conditions = sargablePredicates(where, slot)
   const isOrdered = isClass && groupBy === undefined
   return {
     className: cls.name,

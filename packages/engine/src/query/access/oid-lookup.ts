@@ -1,9 +1,9 @@
 /** OIDs that are known before the rows: `$$ID = …`, `$$ID IN …`, or a source of references. */
 import { noOid, type Oid } from '../../types/oid.ts'
-import type { Run } from '../evaluate/run.ts'
-import { constantOf } from '../execute/evaluate-rows.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
+import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
 import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
 import { ownConditions } from './conditions.ts'
 
@@ -26,17 +26,17 @@ export class OidLookup implements OidAccess {
     this.references = references
   }
 
-  describe(className: string): OperatorPlan {
-    return operatorPlan('oidLookup', { class: className, oids: this.references.text })
+  describe(className: string): ExplainNode {
+    return explainNode('oidLookup', { class: className, oids: this.references.text })
   }
 
-  async estimate(run: Run, context: StatementContext): Promise<number> {
-    const value = await constantOf(this.references.evaluate, run, context)
+  async estimate(run: EvaluationContext, context: StatementContext): Promise<number> {
+    const value = await evaluateConstant(this.references.evaluate, run, context)
     return Array.isArray(value) ? value.length : 1
   }
 
-  async *oids(run: Run, context: StatementContext, plan: OperatorPlan): AsyncGenerator<Oid[]> {
-    const value = await constantOf(this.references.evaluate, run, context)
+  async *oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+    const value = await evaluateConstant(this.references.evaluate, run, context)
     const oids = (Array.isArray(value) ? value : [value]).filter((oid): oid is Oid => oid !== null && oid !== noOid)
     const unique = [...new Set(oids)]
     plan.examined += unique.length

@@ -8,7 +8,7 @@ import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
-import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
 import type { Planning } from '../operators/planning.ts'
 import { type OrderPlan, planOrder, sortKey } from '../operators/sort-key.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
@@ -76,9 +76,9 @@ export class OrderedIndexScan implements ObjectAccess {
     this.isReverse = isReverse
   }
 
-  describe(className: string): OperatorPlan {
+  describe(className: string): ExplainNode {
     const direction = this.isReverse ? 'descending' : 'ascending'
-    return operatorPlan('orderedIndexScan', { class: className, ...this.index.details(), direction })
+    return explainNode('orderedIndexScan', { class: className, ...this.index.details(), direction })
   }
 
   /** The other access reads the same range of the same index: in its order, fewer entries can be enough. */

@@ -7,9 +7,9 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
 import type { Planning } from '../operators/planning.ts'
 import { typeOfSpec } from '../values/value-type.ts'
 import { type Asked, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
@@ -106,14 +106,14 @@ class ReverseNavigation implements OidAccess {
     this.way = way
   }
 
-  describe(className: string): OperatorPlan {
+  describe(className: string): ExplainNode {
     const { way, attribute } = this
     const over = way.kind === 'inverse' ? { inverse: way.inverse.name } : { index: way.format.index.name }
     const details = { class: className, attribute: attribute.name, ...over }
-    return operatorPlan('reverseNavigation', details, [this.inner.describe(this.cls.name)])
+    return explainNode('reverseNavigation', details, [this.inner.describe(this.cls.name)])
   }
 
-  async estimate(run: Run, context: StatementContext, max: number): Promise<number> {
+  async estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     const { inner, cls } = this
     let objects = 0
     let count = 0
@@ -133,8 +133,8 @@ class ReverseNavigation implements OidAccess {
     return Math.min(max, Math.ceil(count * scale))
   }
 
-  async *oids(run: Run, context: StatementContext, plan: OperatorPlan): AsyncGenerator<Oid[]> {
-    const found = plan.inputs[0] as OperatorPlan
+  async *oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+    const found = plan.inputs[0] as ExplainNode
     for await (const far of context.measured(this.inner.oids(run, context, found), found)) {
       found.returned += far.length
       for (const oid of far) yield* this.owners(oid, context, plan)
@@ -142,7 +142,7 @@ class ReverseNavigation implements OidAccess {
   }
 
   /** Who refers to one object by the attribute. */
-  private async *owners(far: Oid, context: StatementContext, plan: OperatorPlan): AsyncGenerator<Oid[]> {
+  private async *owners(far: Oid, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const { way } = this
     const range = this.rangeOf(far)
     if (way.kind === 'index') {

@@ -1,8 +1,8 @@
 /** OR: all objects that any of several accesses gives, one for each of the predicates. */
 import type { Oid } from '../../types/oid.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
 import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 
 export const planUnions: PlanAccess = ({ cls, conditions, planning, accessesFor }) => {
@@ -24,20 +24,20 @@ class Union implements OidAccess {
     this.rank = Math.min(...parts.map(({ rank }) => rank)) - 1
   }
 
-  describe(className: string): OperatorPlan {
+  describe(className: string): ExplainNode {
     const inputs = this.parts.map((part) => part.describe(className))
-    return operatorPlan('union', { class: className }, inputs)
+    return explainNode('union', { class: className }, inputs)
   }
 
-  async estimate(run: Run, context: StatementContext, max: number): Promise<number> {
+  async estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     let count = 0
     for (const part of this.parts) count += await part.estimate(run, context, max)
     return Math.min(count, max)
   }
 
-  async *oids(run: Run, context: StatementContext, plan: OperatorPlan): AsyncGenerator<Oid[]> {
+  async *oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     for (const [i, part] of this.parts.entries()) {
-      const input = plan.inputs[i] as OperatorPlan
+      const input = plan.inputs[i] as ExplainNode
       for await (const oids of context.measured(part.oids(run, context, input), input)) {
         input.returned += oids.length
         plan.examined += oids.length

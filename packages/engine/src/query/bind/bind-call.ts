@@ -20,31 +20,31 @@ import { equalQuantifier, predicateQuantifier } from './bind-operation.ts'
 import type { AggregateName, Bound } from './bound.ts'
 import { hint } from './class-names.ts'
 import { alikeMoments, coerced } from './coercion.ts'
-import type { Binding, Scope } from './scope.ts'
+import type { Binder, Scope } from './scope.ts'
 
 const aggregateNames: readonly AggregateName[] = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'COLLECT']
 const ownNames = ['IS_NULL', 'IS_VALID', 'IS_EMPTY', 'OBJECT', 'COALESCE', 'OF', 'SOME', 'OF_EQUAL', 'SOME_EQUAL']
 
-export function bindCall(expression: CallExpression, scope: Scope, binding: Binding): Bound {
+export function bindCall(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { name, operands } = expression
   const aggregate = aggregateNames.find((known) => known === name)
-  if (aggregate !== undefined) return bindAggregate(aggregate, expression, scope, binding)
+  if (aggregate !== undefined) return bindAggregate(aggregate, expression, scope, binder)
   switch (name) {
     case 'IS_NULL':
     case 'IS_EMPTY':
     case 'IS_VALID':
     case 'OBJECT':
-      return bindTest(name, expression, scope, binding)
+      return bindTest(name, expression, scope, binder)
     case 'COALESCE':
-      return bindCoalesce(expression, scope, binding)
+      return bindCoalesce(expression, scope, binder)
     case 'OF':
     case 'SOME':
     case 'OF_EQUAL':
     case 'SOME_EQUAL':
-      return bindAtLeast(expression, scope, binding)
+      return bindAtLeast(expression, scope, binder)
     case 'LENGTH': {
-      const only = operands.length === 1 ? binding.bind(operands[0] as Expression, scope) : undefined
-      if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binding, isItself(only))
+      const only = operands.length === 1 ? binder.bind(operands[0] as Expression, scope) : undefined
+      if (only !== undefined && isMany(only.type)) return fold('COUNT', only, expression, binder, isItself(only))
       break
     }
     default:
@@ -53,26 +53,21 @@ export function bindCall(expression: CallExpression, scope: Scope, binding: Bind
   if (definition === undefined) {
     const known = [...functions.keys(), ...aggregateNames, ...ownNames]
     const advice = name === 'NOW' ? ': the time is $$NOW' : hint(name, known)
-    throw binding.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
+    throw binder.error(expression, `there is no function ${truncateForMessage(name)}${advice}`)
   }
-  return bindFunction(definition, expression, scope, binding)
+  return bindFunction(definition, expression, scope, binder)
 }
 
-function bindFunction(
-  definition: FunctionDefinition,
-  expression: CallExpression,
-  scope: Scope,
-  binding: Binding,
-): Bound {
+function bindFunction(definition: FunctionDefinition, expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { name, start, end } = expression
   const { operands: kinds, optional = 0 } = definition
   const given = expression.operands.length
   if (given > kinds.length || given < kinds.length - optional) {
     const counts = optional === 0 ? `${kinds.length}` : `${kinds.length - optional} to ${kinds.length}`
-    throw binding.error(expression, `${name} takes ${counts} operands, not ${given}`)
+    throw binder.error(expression, `${name} takes ${counts} operands, not ${given}`)
   }
   const operands = expression.operands.map((operand, i) => {
-    return checkedOperand(binding.bind(operand, scope), kinds[i] as OperandKind, name, binding)
+    return checkedOperand(binder.bind(operand, scope), kinds[i] as OperandKind, name, binder)
   })
   const readers = operands.map((operand, i) => operandReader(kinds[i] as OperandKind, operand.type))
   const { result } = definition
@@ -81,53 +76,53 @@ function bindFunction(
   return { kind: 'call', name, operands, readers, calculate: definition.calculate, isVolatile, type, start, end }
 }
 
-function checkedOperand(operand: Bound, kind: OperandKind, name: string, binding: Binding): Bound {
+function checkedOperand(operand: Bound, kind: OperandKind, name: string, binder: Binder): Bound {
   if (operand.type.kind === 'null' || fitsOperand(kind, operand.type)) return operand
   const wanted = { number: 'a number', integer: 'a whole number', text: 'a text', day: 'a date', clock: 'a time' }[kind]
-  throw binding.error(operand, `${name} takes ${wanted}, not ${aTypeName(operand.type)}`)
+  throw binder.error(operand, `${name} takes ${wanted}, not ${aTypeName(operand.type)}`)
 }
 
-function onlyOperand(expression: CallExpression, scope: Scope, binding: Binding): Bound {
+function onlyOperand(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [operand] = expression.operands
-  if (operand !== undefined && expression.operands.length === 1) return binding.bind(operand, scope)
-  throw binding.error(expression, `${expression.name} takes 1 operand, not ${expression.operands.length}`)
+  if (operand !== undefined && expression.operands.length === 1) return binder.bind(operand, scope)
+  throw binder.error(expression, `${expression.name} takes 1 operand, not ${expression.operands.length}`)
 }
 
 function bindTest(
   name: 'IS_NULL' | 'IS_EMPTY' | 'IS_VALID' | 'OBJECT',
   expression: CallExpression,
   scope: Scope,
-  binding: Binding,
+  binder: Binder,
 ): Bound {
-  const operand = onlyOperand(expression, scope, binding)
+  const operand = onlyOperand(expression, scope, binder)
   const { start, end } = expression
   if (name === 'IS_NULL') return { kind: 'isNull', operand, type: booleanType, start, end }
   if (name === 'IS_EMPTY') {
     if (!isMany(operand.type))
-      throw binding.error(operand, `IS_EMPTY takes a collection, not ${aTypeName(operand.type)}`)
+      throw binder.error(operand, `IS_EMPTY takes a collection, not ${aTypeName(operand.type)}`)
     return { kind: 'isEmpty', operand, type: booleanType, start, end }
   }
-  const reference = coerced(operand, { kind: 'reference', cls: null }, binding)
+  const reference = coerced(operand, { kind: 'reference', cls: null }, binder)
   if (reference.type.kind === 'null') {
     if (name === 'OBJECT') return reference
     return { kind: 'constant', value: false, type: booleanType, start, end }
   }
   if (!isReference(reference.type))
-    throw binding.error(operand, `${name} takes a reference, not ${aTypeName(operand.type)}`)
+    throw binder.error(operand, `${name} takes a reference, not ${aTypeName(operand.type)}`)
   if (name === 'IS_VALID') return { kind: 'isValid', operand: reference, type: booleanType, start, end }
   const type = { kind: 'object', cls: reference.type.cls } as const
   return { kind: 'convert', operand: reference, convert: (value) => value, type, start, end }
 }
 
-function bindCoalesce(expression: CallExpression, scope: Scope, binding: Binding): Bound {
-  if (expression.operands.length === 0) throw binding.error(expression, 'COALESCE takes at least 1 operand')
-  const given = expression.operands.map((operand) => binding.bind(operand, scope))
-  const operands = alikeMoments(given, binding)
+function bindCoalesce(expression: CallExpression, scope: Scope, binder: Binder): Bound {
+  if (expression.operands.length === 0) throw binder.error(expression, 'COALESCE takes at least 1 operand')
+  const given = expression.operands.map((operand) => binder.bind(operand, scope))
+  const operands = alikeMoments(given, binder)
   let type = (operands[0] as Bound).type
   for (const operand of operands.slice(1)) {
     const common = commonType(type, operand.type)
     if (common === undefined) {
-      throw binding.error(
+      throw binder.error(
         operand,
         `COALESCE takes values of one type, not ${aTypeName(type)} and ${aTypeName(operand.type)}`,
       )
@@ -138,40 +133,40 @@ function bindCoalesce(expression: CallExpression, scope: Scope, binding: Binding
 }
 
 /** OF(n, c, p) and OF_EQUAL(n, c, v): true for at least n elements. */
-function bindAtLeast(expression: CallExpression, scope: Scope, binding: Binding): Bound {
+function bindAtLeast(expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const [first, second, third] = expression.operands
   if (first === undefined || second === undefined || third === undefined || expression.operands.length !== 3) {
-    throw binding.error(
+    throw binder.error(
       expression,
       `${expression.name} takes 3 operands: a number, a collection, and what its elements are asked`,
     )
   }
-  const count = checkedOperand(binding.bind(first, scope), 'integer', expression.name, binding)
-  const collection = binding.bind(second, scope)
+  const count = checkedOperand(binder.bind(first, scope), 'integer', expression.name, binder)
+  const collection = binder.bind(second, scope)
   if (expression.name === 'OF' || expression.name === 'SOME') {
-    return predicateQuantifier('atLeast', collection, third, count, expression, scope, binding)
+    return predicateQuantifier('atLeast', collection, third, count, expression, scope, binder)
   }
-  return equalQuantifier('atLeast', collection, binding.bind(third, scope), count, expression, binding)
+  return equalQuantifier('atLeast', collection, binder.bind(third, scope), count, expression, binder)
 }
 
 /** Over a collection: for each object by itself. Over anything else: over the rows. */
-function bindAggregate(name: AggregateName, expression: CallExpression, scope: Scope, binding: Binding): Bound {
+function bindAggregate(name: AggregateName, expression: CallExpression, scope: Scope, binder: Binder): Bound {
   const { start, end, operands } = expression
-  if (operands.length > 1) throw binding.error(expression, `${name} takes 1 operand, not ${operands.length}`)
-  if (operands.length === 0 && name !== 'COUNT') throw binding.error(expression, `${name} takes an operand`)
+  if (operands.length > 1) throw binder.error(expression, `${name} takes 1 operand, not ${operands.length}`)
+  if (operands.length === 0 && name !== 'COUNT') throw binder.error(expression, `${name} takes an operand`)
   const [given] = operands
   const operand =
-    given === undefined ? undefined : binding.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined })
-  if (operand !== undefined && isMany(operand.type)) return fold(name, operand, expression, binding, isItself(operand))
+    given === undefined ? undefined : binder.bind(given, { ...scope, aggregates: undefined, groupKeys: undefined })
+  if (operand !== undefined && isMany(operand.type)) return fold(name, operand, expression, binder, isItself(operand))
   const collector = scope.aggregates
   if (collector === undefined) {
     const place = 'only RETURN, HAVING and ORDER BY look at several rows'
-    throw binding.error(expression, `${name} over rows cannot stand here: ${place}`)
+    throw binder.error(expression, `${name} over rows cannot stand here: ${place}`)
   }
-  const type = aggregateType(name, operand, expression, binding)
+  const type = aggregateType(name, operand, expression, binder)
   const compare = operand === undefined ? undefined : compareFor(operand.type, operand.type)
   // What is written twice, as in RETURN and ORDER BY, is worked out once.
-  const written = binding.text.slice(start, end)
+  const written = binder.text.slice(start, end)
   let index = collector.places.get(written)
   if (index === undefined) {
     index = collector.all.push({ function: name, operand, type, compare, start, end }) - 1
@@ -186,13 +181,7 @@ function isItself(bound: Bound): boolean {
   return bound.kind === 'choose' || bound.kind === 'slice' ? isItself(bound.collection) : true
 }
 
-function fold(
-  name: AggregateName,
-  collection: Bound,
-  { start, end }: Span,
-  binding: Binding,
-  isLength: boolean,
-): Bound {
+function fold(name: AggregateName, collection: Bound, { start, end }: Span, binder: Binder, isLength: boolean): Bound {
   assert(isMany(collection.type), 'a fold is over elements')
   const element: Bound = {
     kind: 'constant',
@@ -201,22 +190,22 @@ function fold(
     start: collection.start,
     end: collection.end,
   }
-  const type = aggregateType(name, element, { start, end }, binding)
+  const type = aggregateType(name, element, { start, end }, binder)
   const compare = compareFor(collection.type.element, collection.type.element)
   const countsNulls = name === 'COUNT' && isLength
   return { kind: 'fold', function: name, collection, countsNulls, compare, type, start, end }
 }
 
-function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binding: Binding): ValueType {
+function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binder: Binder): ValueType {
   if (name === 'COUNT' || operand === undefined) return integerType
   const { type } = operand
   if (name === 'COLLECT') return { kind: 'collection', form: 'list', element: type }
   if (type.kind === 'null') return name === 'AVG' ? realType : type
   if (name === 'MIN' || name === 'MAX') {
     if (compareFor(type, type) !== undefined) return type
-    throw binding.error(span, `${name} takes values that have an order, not ${aTypeName(type)}`)
+    throw binder.error(span, `${name} takes values that have an order, not ${aTypeName(type)}`)
   }
   if (isNumeric(type)) return name === 'AVG' || type.kind === 'real' ? realType : integerType
   if (type.kind === 'interval') return type
-  throw binding.error(span, `${name} takes numbers or intervals, not ${aTypeName(type)}`)
+  throw binder.error(span, `${name} takes numbers or intervals, not ${aTypeName(type)}`)
 }

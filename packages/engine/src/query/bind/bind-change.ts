@@ -22,7 +22,7 @@ import { bindAssignments } from './bind-value.ts'
 import type { Bound, BoundAssignment, BoundClauses, BoundSource } from './bound.ts'
 import { refuseRoot, resolveReferenceable } from './class-names.ts'
 import { assignable } from './coercion.ts'
-import { type Binding, contextScope, type Scope } from './scope.ts'
+import { type Binder, contextScope, type Scope } from './scope.ts'
 
 export type BoundAction =
   | {
@@ -51,140 +51,140 @@ export interface BoundChange {
   readonly clauses: BoundClauses
 }
 
-export function bindUpdate(statement: UpdateStatement, binding: Binding): BoundChange {
-  const { source, slot, scope } = contextOf(statement, binding)
-  refuseRoot(binding, statement.source, source.cls)
-  const actions = statement.actions.flatMap((action) => bindAction(action, scope, binding))
-  refuseSameTargets(actions, binding)
-  const clauses = bindClauses(statement, statement.projections, scope, binding)
+export function bindUpdate(statement: UpdateStatement, binder: Binder): BoundChange {
+  const { source, slot, scope } = contextOf(statement, binder)
+  refuseRoot(binder, statement.source, source.cls)
+  const actions = statement.actions.flatMap((action) => bindAction(action, scope, binder))
+  refuseSameTargets(actions, binder)
+  const clauses = bindClauses(statement, statement.projections, scope, binder)
   return { source, slot, actions, isReturning: statement.isReturning, clauses }
 }
 
-export function bindDelete(statement: DeleteStatement, binding: Binding): BoundChange {
-  const { source, slot, scope } = contextOf(statement, binding)
+export function bindDelete(statement: DeleteStatement, binder: Binder): BoundChange {
+  const { source, slot, scope } = contextOf(statement, binder)
   // Without a condition it would be everything that there is.
-  if (source.kind === 'class' && statement.where === undefined) refuseRoot(binding, statement.source, source.cls)
-  const clauses = bindClauses(statement, statement.projections, scope, binding)
+  if (source.kind === 'class' && statement.where === undefined) refuseRoot(binder, statement.source, source.cls)
+  const clauses = bindClauses(statement, statement.projections, scope, binder)
   return { source, slot, actions: [], isReturning: statement.isReturning, clauses }
 }
 
 function contextOf(
   statement: UpdateStatement | DeleteStatement,
-  binding: Binding,
+  binder: Binder,
 ): { source: BoundSource; slot: number; scope: Scope } {
-  const source = bindSource(statement.source, binding)
-  const slot = binding.newSlot()
+  const source = bindSource(statement.source, binder)
+  const slot = binder.newSlot()
   return { source, slot, scope: contextScope(slot, { kind: 'reference', cls: source.cls }, undefined) }
 }
 
-function bindAction(action: Action, scope: Scope, binding: Binding): BoundAction[] {
+function bindAction(action: Action, scope: Scope, binder: Binder): BoundAction[] {
   switch (action.kind) {
     case 'set':
-      return [bindSet(action, scope, binding)]
+      return [bindSet(action, scope, binder)]
     case 'clear':
-      return action.targets.map((expression) => bindClear(expression, scope, binding))
+      return action.targets.map((expression) => bindClear(expression, scope, binder))
     case 'add':
-      return [bindAdd(action, scope, binding)]
+      return [bindAdd(action, scope, binder)]
     case 'remove':
-      return [bindRemove(action, scope, binding)]
+      return [bindRemove(action, scope, binder)]
   }
 }
 
-function bindClear(expression: Expression, scope: Scope, binding: Binding): BoundAction {
-  const target = bindTarget(expression, scope, binding)
+function bindClear(expression: Expression, scope: Scope, binder: Binder): BoundAction {
+  const target = bindTarget(expression, scope, binder)
   if (target.elements === undefined || target.within.length > 0) return { kind: 'clear', target }
   const { type } = target.inner.at(-1) ?? target.attribute
   if (type.kind === 'collection' && type.form === 'set') {
-    throw binding.error(expression, 'the elements of a set cannot be cleared, only removed')
+    throw binder.error(expression, 'the elements of a set cannot be cleared, only removed')
   }
   // Null stands in lists of references alone.
   if (type.kind === 'collection' && isScalar(type.element) && scalarCodec(type.element).defaultValue === null) {
-    throw binding.error(expression, `${target.text} has no default that it could be cleared to, only removed`)
+    throw binder.error(expression, `${target.text} has no default that it could be cleared to, only removed`)
   }
   return { kind: 'clear', target }
 }
 
-function bindSet(action: SetAction, scope: Scope, binding: Binding): BoundAction {
-  const target = bindTarget(action.target, scope, binding)
-  const bound = binding.bind(action.value, scope)
+function bindSet(action: SetAction, scope: Scope, binder: Binder): BoundAction {
+  const target = bindTarget(action.target, scope, binder)
+  const bound = binder.bind(action.value, scope)
   const isRange = target.elements?.kind === 'slice' && target.within.length === 0
   if (!isRange || !isMany(target.type)) {
-    return { kind: 'set', target, value: assignable(bound, target.type, target.text, binding), isSpread: false }
+    return { kind: 'set', target, value: assignable(bound, target.type, target.text, binder), isSpread: false }
   }
   const { element } = target.type
   const isSpread = bound.type.kind === 'collection'
   const wanted: ValueType = isSpread ? { kind: 'collection', form: 'list', element } : element
   const what = isSpread ? target.text : `an element of ${target.text}`
-  return { kind: 'set', target, value: assignable(bound, wanted, what, binding), isSpread }
+  return { kind: 'set', target, value: assignable(bound, wanted, what, binder), isSpread }
 }
 
 /** SET and CLEAR give each target one value, and none to a part of what they set as a whole. Throws QueryError. */
-function refuseSameTargets(actions: readonly BoundAction[], binding: Binding): void {
+function refuseSameTargets(actions: readonly BoundAction[], binder: Binder): void {
   const whole = new Set<string>()
   const withParts = new Set<string>()
   for (const { kind, target } of actions) {
     if (kind !== 'set' && kind !== 'clear') continue
-    const steps = targetSteps(target, binding.text)
+    const steps = targetSteps(target, binder.text)
     const paths = steps.map((_step, i) => JSON.stringify(steps.slice(0, i + 1)))
     const path = paths.pop() as string
-    if (whole.has(path)) throw binding.error(target.span, `${target.text} is given two values`)
+    if (whole.has(path)) throw binder.error(target.span, `${target.text} is given two values`)
     if (withParts.has(path) || paths.some((outer) => whole.has(outer))) {
-      throw binding.error(target.span, `${target.text} is given a value as a whole, and one in part`)
+      throw binder.error(target.span, `${target.text} is given a value as a whole, and one in part`)
     }
     whole.add(path)
     for (const outer of paths) withParts.add(outer)
   }
 }
 
-function bindAdd(action: AddAction, scope: Scope, binding: Binding): BoundAction {
-  const target = collectionTarget(action.target, scope, binding)
+function bindAdd(action: AddAction, scope: Scope, binder: Binder): BoundAction {
+  const target = collectionTarget(action.target, scope, binder)
   const { type } = target
   if (type.kind === 'map') {
     const pairs = action.pairs.map(({ key, value }) => ({
-      key: assignable(binding.bind(key, scope), type.key, `a key of ${target.text}`, binding),
-      value: assignable(binding.bind(value, scope), type.element, `a value of ${target.text}`, binding),
+      key: assignable(binder.bind(key, scope), type.key, `a key of ${target.text}`, binder),
+      value: assignable(binder.bind(value, scope), type.element, `a value of ${target.text}`, binder),
     }))
     if (action.elements.length === 0) return { kind: 'add', target, elements: [], pairs }
     const elements = action.elements.map((element) =>
-      assignable(binding.bind(element, scope), type, target.text, binding),
+      assignable(binder.bind(element, scope), type, target.text, binder),
     )
     return { kind: 'add', target, elements, pairs }
   }
-  if (action.pairs.length > 0) throw binding.error(action, `${target.text} is ${aTypeName(type)}, and takes no pairs`)
-  return { kind: 'add', target, elements: bindElementsOf(target, action.elements, scope, binding), pairs: [] }
+  if (action.pairs.length > 0) throw binder.error(action, `${target.text} is ${aTypeName(type)}, and takes no pairs`)
+  return { kind: 'add', target, elements: bindElementsOf(target, action.elements, scope, binder), pairs: [] }
 }
 
-function bindRemove(action: RemoveAction, scope: Scope, binding: Binding): BoundAction {
-  const target = collectionTarget(action.target, scope, binding)
+function bindRemove(action: RemoveAction, scope: Scope, binder: Binder): BoundAction {
+  const target = collectionTarget(action.target, scope, binder)
   const { type } = target
   if (action.isKeys || type.kind === 'map') {
-    if (type.kind !== 'map') throw binding.error(action, `${target.text} is ${aTypeName(type)}, and has no keys`)
+    if (type.kind !== 'map') throw binder.error(action, `${target.text} is ${aTypeName(type)}, and has no keys`)
     const elements = action.elements.map((key) => {
-      return assignable(binding.bind(key, scope), type.key, `a key of ${target.text}`, binding)
+      return assignable(binder.bind(key, scope), type.key, `a key of ${target.text}`, binder)
     })
     return { kind: 'remove', target, elements }
   }
   const [only] = action.elements
-  if (only?.kind === 'subscript' && action.elements.length === 1 && isSameText(only.object, action.target, binding)) {
-    const chosen = bindTarget(only, scope, binding)
+  if (only?.kind === 'subscript' && action.elements.length === 1 && isSameText(only.object, action.target, binder)) {
+    const chosen = bindTarget(only, scope, binder)
     if (chosen.elements?.kind === 'index') return { kind: 'removeAt', target, index: chosen.elements.index }
   }
-  return { kind: 'remove', target, elements: bindElementsOf(target, action.elements, scope, binding) }
+  return { kind: 'remove', target, elements: bindElementsOf(target, action.elements, scope, binder) }
 }
 
-function isSameText(one: Expression, other: Expression, { text }: Binding): boolean {
+function isSameText(one: Expression, other: Expression, { text }: Binder): boolean {
   return text.slice(one.start, one.end).replace(/\s/g, '') === text.slice(other.start, other.end).replace(/\s/g, '')
 }
 
 /** Elements one by one, or collections of them. */
-function bindElementsOf(target: BoundTarget, elements: readonly Expression[], scope: Scope, binding: Binding): Bound[] {
+function bindElementsOf(target: BoundTarget, elements: readonly Expression[], scope: Scope, binder: Binder): Bound[] {
   const { type } = target
   assert(type.kind === 'collection', 'elements are of a collection')
   return elements.map((element) => {
-    const bound = binding.bind(element, scope)
+    const bound = binder.bind(element, scope)
     const what = `an element of ${target.text}`
-    if (isMany(bound.type)) return assignable(bound, type, what, binding)
-    return assignable(bound, type.element, what, binding)
+    if (isMany(bound.type)) return assignable(bound, type, what, binder)
+    return assignable(bound, type.element, what, binder)
   })
 }
 
@@ -196,11 +196,11 @@ export interface BoundUpsert {
   readonly keys: readonly BoundAssignment[]
 }
 
-export function bindUpsert(statement: UpsertStatement, binding: Binding): BoundUpsert {
-  const cls = refuseRoot(binding, statement.className, resolveReferenceable(binding, statement.className))
+export function bindUpsert(statement: UpsertStatement, binder: Binder): BoundUpsert {
+  const cls = refuseRoot(binder, statement.className, resolveReferenceable(binder, statement.className))
   const scope: Scope = { outer: undefined, context: undefined, names: new Map(), aggregates: undefined }
-  const assignments = bindAssignments(statement.assignments, cls, scope, binding)
-  const wanted = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binding) }))
+  const assignments = bindAssignments(statement.assignments, cls, scope, binder)
+  const wanted = statement.on.map((name) => ({ name, path: keyPath(cls, name.text, name, binder) }))
   const index = cls.indexes.find((candidate) => {
     const isExact = candidate.keyAttributes.length === wanted.length
     return (
@@ -214,13 +214,13 @@ export function bindUpsert(statement: UpsertStatement, binding: Binding): BoundU
   })
   if (index === undefined) {
     const names = statement.on.map(({ text }) => text).join(', ')
-    throw binding.error(statement, `UPSERT needs a unique index of class ${cls.name} on exactly (${names})`)
+    throw binder.error(statement, `UPSERT needs a unique index of class ${cls.name} on exactly (${names})`)
   }
   const keys = index.keyAttributes.map(({ path }) => {
     const found = assignments.find((assignment) => assignment.path.map(({ number }) => number).join() === path.join())
     if (found !== undefined) return found
     const key = wanted.find((candidate) => candidate.path.join() === path.join())
-    throw binding.error(statement, `the key attribute ${key?.name.text} is given no value`)
+    throw binder.error(statement, `the key attribute ${key?.name.text} is given no value`)
   })
   return { cls, index, assignments, keys }
 }
@@ -229,12 +229,12 @@ function keyPath(
   cls: SchemaClass,
   name: string,
   span: { start: number; end: number },
-  binding: Binding,
+  binder: Binder,
 ): readonly number[] {
   try {
-    return resolveKeyPath(binding.catalog, cls, name, []).path
+    return resolveKeyPath(binder.catalog, cls, name, []).path
   } catch (error) {
-    if (error instanceof AshlarError) throw binding.error(span, error.message.replace(/\.$/, ''))
+    if (error instanceof AshlarError) throw binder.error(span, error.message.replace(/\.$/, ''))
     throw error
   }
 }

@@ -8,26 +8,26 @@ import { bindMember, bindName, bindSlice, bindSubscript } from './bind-path.ts'
 import { bindCast, bindCreate, bindElements, bindInterval, bindPairs, bindStructure } from './bind-value.ts'
 import type { Bound } from './bound.ts'
 import { hint } from './class-names.ts'
-import type { Binding, Scope } from './scope.ts'
+import type { Binder, Scope } from './scope.ts'
 
-export function bindExpression(expression: Expression, scope: Scope, binding: Binding): Bound {
+export function bindExpression(expression: Expression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
   switch (expression.kind) {
     case 'literal':
       return bindLiteral(expression)
     case 'name':
-      return bindName(expression, scope, binding)
+      return bindName(expression, scope, binder)
     case 'member':
-      return bindMember(expression, scope, binding)
+      return bindMember(expression, scope, binder)
     case 'subscript':
-      return bindSubscript(expression, scope, binding)
+      return bindSubscript(expression, scope, binder)
     case 'slice':
-      return bindSlice(expression, scope, binding)
+      return bindSlice(expression, scope, binder)
     case 'variable': {
-      const type = binding.variables.get(expression.name)
+      const type = binder.variables.get(expression.name)
       if (type === undefined) {
-        const known = [...binding.variables.keys()]
-        throw binding.error(
+        const known = [...binder.variables.keys()]
+        throw binder.error(
           expression,
           `there is no parameter or variable $${truncateForMessage(expression.name)}: parameters and LET last for one request${hint(expression.name, known)}`,
         )
@@ -35,23 +35,23 @@ export function bindExpression(expression: Expression, scope: Scope, binding: Bi
       return { kind: 'variable', name: expression.name, type, start, end }
     }
     case 'system':
-      return bindSystem(expression.name, expression, scope, binding)
+      return bindSystem(expression.name, expression, scope, binder)
     case 'operation':
-      return bindOperation(expression, scope, binding)
+      return bindOperation(expression, scope, binder)
     case 'call':
-      return bindCall(expression, scope, binding)
+      return bindCall(expression, scope, binder)
     case 'cast':
-      return bindCast(expression, scope, binding)
+      return bindCast(expression, scope, binder)
     case 'elements':
-      return bindElements(expression, scope, binding)
+      return bindElements(expression, scope, binder)
     case 'pairs':
-      return bindPairs(expression, scope, binding)
+      return bindPairs(expression, scope, binder)
     case 'interval':
-      return bindInterval(expression, scope, binding)
+      return bindInterval(expression, scope, binder)
     case 'structure':
-      return bindStructure(expression, scope, binding)
+      return bindStructure(expression, scope, binder)
     case 'nested':
-      return bindNested(expression.statement, expression, scope, binding)
+      return bindNested(expression.statement, expression, scope, binder)
   }
 }
 
@@ -67,7 +67,7 @@ function bindLiteral({ literal, start, end }: LiteralExpression): Bound {
   return { kind: 'constant', value: literal.value, type, start, end }
 }
 
-function bindSystem(name: 'NOW' | 'ID' | 'THIS_REFERENCE', span: Expression, scope: Scope, binding: Binding): Bound {
+function bindSystem(name: 'NOW' | 'ID' | 'THIS_REFERENCE', span: Expression, scope: Scope, binder: Binder): Bound {
   const { start, end } = span
   if (name === 'NOW') return { kind: 'now', type: { kind: 'datetime' }, start, end }
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
@@ -75,14 +75,14 @@ function bindSystem(name: 'NOW' | 'ID' | 'THIS_REFERENCE', span: Expression, sco
     if (context === undefined || (context.type.kind !== 'reference' && context.type.kind !== 'object')) continue
     return { kind: 'self', slot: context.slot, type: { kind: 'reference', cls: context.type.cls }, start, end }
   }
-  throw binding.error(span, `$$${name} is the reference of an object, and there is none here`)
+  throw binder.error(span, `$$${name} is the reference of an object, and there is none here`)
 }
 
-function bindNested(statement: Statement, { start, end }: Expression, scope: Scope, binding: Binding): Bound {
+function bindNested(statement: Statement, { start, end }: Expression, scope: Scope, binder: Binder): Bound {
   if (statement.kind === 'create') {
-    const create = bindCreate(statement, scope, binding)
+    const create = bindCreate(statement, scope, binder)
     return { kind: 'create', create, type: { kind: 'reference', cls: create.cls }, start, end }
   }
-  const { index, type } = binding.bindNested(statement)
+  const { index, type } = binder.bindNested(statement)
   return { kind: 'nested', index, type, start, end }
 }

@@ -10,7 +10,7 @@ import { bindClauses, bindWhere, rowTypeOf } from './bind-select.ts'
 import type { Bound, BoundClauses } from './bound.ts'
 import { hint, resolveReferenceable } from './class-names.ts'
 import { endsAtEdgeObject, headClass, type ReferenceAttribute, referenceAttributesOf } from './reference-attributes.ts'
-import { type Binding, contextScope, type Scope } from './scope.ts'
+import { type Binder, contextScope, type Scope } from './scope.ts'
 
 /** A vertex of the patterns; one that is named twice is one. */
 export interface BoundVertex {
@@ -66,35 +66,34 @@ interface VertexDraft {
   readonly patterns: VertexPattern[]
 }
 
-export function bindMatch(statement: MatchStatement, binding: Binding, walkEdgesMax: number): BoundMatch {
+export function bindMatch(statement: MatchStatement, binder: Binder, walkEdgesMax: number): BoundMatch {
   const vertices: VertexDraft[] = []
   const byName = new Map<string, number>()
   const names = new Map<string, Bound>()
   let patterns: BoundPattern[] = []
   for (const pattern of statement.patterns) {
-    const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binding))
-    const edges = pattern.edges.map((edge) => bindEdge(edge, binding, walkEdgesMax))
-    const { name, mode = modeDefaults[binding.dialect] } = pattern
-    patterns.push({ slot: binding.newSlot(), name, mode, vertices: positions, edges })
+    const positions = pattern.vertices.map((vertex) => addVertex(vertex, vertices, byName, binder))
+    const edges = pattern.edges.map((edge) => bindEdge(edge, binder, walkEdgesMax))
+    const { name, mode = modeDefaults[binder.dialect] } = pattern
+    patterns.push({ slot: binder.newSlot(), name, mode, vertices: positions, edges })
   }
   patterns = inferClasses(patterns, vertices)
   for (const { name, slot, cls, patterns: places } of vertices) {
     if (name === undefined) continue
     const type: ReferenceType = { kind: 'reference', cls }
-    define(names, name, { kind: 'self', slot, type, start: 0, end: 0 }, places[0] ?? statement, binding)
+    define(names, name, { kind: 'self', slot, type, start: 0, end: 0 }, places[0] ?? statement, binder)
   }
   for (const [i, { name, slot, edges }] of patterns.entries()) {
     const place = statement.patterns[i] ?? statement
     for (const edge of edges) {
       if (edge.name === undefined) continue
-      define(names, edge.name, edgeValue(edge), place, binding)
+      define(names, edge.name, edgeValue(edge), place, binder)
     }
-    if (name !== undefined)
-      define(names, name, { kind: 'slot', slot, type: walkType, start: 0, end: 0 }, place, binding)
+    if (name !== undefined) define(names, name, { kind: 'slot', slot, type: walkType, start: 0, end: 0 }, place, binder)
   }
   const scope: Scope = { outer: undefined, context: undefined, names, aggregates: undefined }
-  const bound = vertices.map((vertex) => bindVertex(vertex, scope, binding))
-  const clauses = bindClauses(statement, statement.projections, scope, binding)
+  const bound = vertices.map((vertex) => bindVertex(vertex, scope, binder))
+  const clauses = bindClauses(statement, statement.projections, scope, binder)
   const whole = withAllNames(clauses, names)
   return { vertices: bound, patterns, clauses: whole, ...rowTypeOf(whole, walkType) }
 }
@@ -120,9 +119,9 @@ function define(
   name: string,
   bound: Bound,
   place: { start: number; end: number },
-  binding: Binding,
+  binder: Binder,
 ): void {
-  if (names.has(name)) throw binding.error(place, `'${name}' names two different things`)
+  if (names.has(name)) throw binder.error(place, `'${name}' names two different things`)
   names.set(name, bound)
 }
 
@@ -130,9 +129,9 @@ function addVertex(
   pattern: VertexPattern,
   vertices: VertexDraft[],
   byName: Map<string, number>,
-  binding: Binding,
+  binder: Binder,
 ): number {
-  const cls = pattern.className === undefined ? null : resolveReferenceable(binding, pattern.className, true)
+  const cls = pattern.className === undefined ? null : resolveReferenceable(binder, pattern.className, true)
   const known = pattern.name === undefined ? undefined : byName.get(pattern.name)
   const draft = known === undefined ? undefined : vertices[known]
   if (draft !== undefined && known !== undefined) {
@@ -143,7 +142,7 @@ function addVertex(
       !cls.isOrInherits(draft.cls.number) &&
       !draft.cls.isOrInherits(cls.number)
     ) {
-      throw binding.error(
+      throw binder.error(
         pattern,
         `'${pattern.name}' is of class ${draft.cls.name}, and cannot be of class ${cls.name} too`,
       )
@@ -153,20 +152,20 @@ function addVertex(
     return known
   }
   const position =
-    vertices.push({ slot: binding.newSlot(), name: pattern.name, cls, label: cls, patterns: [pattern] }) - 1
+    vertices.push({ slot: binder.newSlot(), name: pattern.name, cls, label: cls, patterns: [pattern] }) - 1
   if (pattern.name !== undefined) byName.set(pattern.name, position)
   return position
 }
 
-function bindEdge(edge: EdgePattern, binding: Binding, walkEdgesMax: number): BoundEdge {
+function bindEdge(edge: EdgePattern, binder: Binder, walkEdgesMax: number): BoundEdge {
   const { name, direction, length } = edge
-  const all = referenceAttributesOf(binding.catalog)
+  const all = referenceAttributesOf(binder.catalog)
   const attributes =
     edge.attribute === undefined ? all : all.filter((attribute) => isCalled(attribute, edge.attribute?.text ?? ''))
   if (edge.attribute !== undefined && attributes.length === 0) {
     const names = [...new Set(all.map(({ attribute }) => attribute.name))]
     const { text } = edge.attribute
-    throw binding.error(
+    throw binder.error(
       edge.attribute,
       `no class has references called '${truncateForMessage(text)}'${hint(text, names)}`,
     )
@@ -174,11 +173,11 @@ function bindEdge(edge: EdgePattern, binding: Binding, walkEdgesMax: number): Bo
   const min = length?.min ?? 1
   const max = length === undefined ? 1 : (length.max ?? Math.max(min, walkEdgesDefault))
   if (max > walkEdgesMax)
-    throw binding.error(edge, `a walk has at most ${walkEdgesMax} edges, not ${max} (walkEdgesMax)`)
-  if (min > max) throw binding.error(edge, `a walk of at least ${min} and at most ${max} edges is none`)
+    throw binder.error(edge, `a walk has at most ${walkEdgesMax} edges, not ${max} (walkEdgesMax)`)
+  if (min > max) throw binder.error(edge, `a walk of at least ${min} and at most ${max} edges is none`)
   const isVariable = length !== undefined
   const unknown = { leftLabel: null, rightLabel: null, edgeObject: undefined }
-  return { slot: binding.newSlot(), name, direction, attributes, ...unknown, min, max, isVariable }
+  return { slot: binder.newSlot(), name, direction, attributes, ...unknown, min, max, isVariable }
 }
 
 /** By its name, or with the class that declares it. */
@@ -280,10 +279,10 @@ function setClass(vertex: VertexDraft, candidates: Classes): boolean {
 }
 
 /** Its predicates see its own attributes bare, and everything else by name. */
-function bindVertex({ slot, name, cls, patterns }: VertexDraft, scope: Scope, binding: Binding): BoundVertex {
+function bindVertex({ slot, name, cls, patterns }: VertexDraft, scope: Scope, binder: Binder): BoundVertex {
   const own = contextScope(slot, { kind: 'reference', cls }, scope)
   const where = patterns.flatMap((pattern) =>
-    pattern.where === undefined ? [] : [bindWhere(pattern.where, own, binding)],
+    pattern.where === undefined ? [] : [bindWhere(pattern.where, own, binder)],
   )
   return { slot, name, cls, where }
 }

@@ -21,9 +21,9 @@ import {
 import { bindPredicate } from './bind-path.ts'
 import { type Bound, isConstant } from './bound.ts'
 import { coerced } from './coercion.ts'
-import type { Binding, Scope } from './scope.ts'
+import type { Binder, Scope } from './scope.ts'
 
-export function bindOperation(expression: OperationExpression, scope: Scope, binding: Binding): Bound {
+export function bindOperation(expression: OperationExpression, scope: Scope, binder: Binder): Bound {
   const { operator, start, end } = expression
   switch (operator) {
     case 'and':
@@ -31,16 +31,16 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
     case 'xor':
     case 'not': {
       const operands = expression.operands.map((operand) =>
-        checkedBoolean(binding.bind(operand, scope), operator, binding),
+        checkedBoolean(binder.bind(operand, scope), operator, binder),
       )
       return { kind: 'logical', operator, operands, type: booleanType, start, end }
     }
     case 'any':
     case 'all':
-      return bindInfixQuantifier(expression, operator, scope, binding)
+      return bindInfixQuantifier(expression, operator, scope, binder)
     default:
   }
-  const operands = expression.operands.map((operand) => binding.bind(operand, scope))
+  const operands = expression.operands.map((operand) => binder.bind(operand, scope))
   const [left, right] = operands as [Bound, Bound]
   switch (operator) {
     case 'equal':
@@ -49,26 +49,26 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
     case 'lessOrEqual':
     case 'greater':
     case 'greaterOrEqual':
-      return comparison(operator, left, right, expression, binding)
+      return comparison(operator, left, right, expression, binder)
     case 'in':
       if (!isMany(right.type) && right.type.kind !== 'null') {
-        throw binding.error(right, `IN is followed by a collection, such as LIST{…}, not by ${aTypeName(right.type)}`)
+        throw binder.error(right, `IN is followed by a collection, such as LIST{…}, not by ${aTypeName(right.type)}`)
       }
-      return equalQuantifier('any', right, left, undefined, expression, binding)
+      return equalQuantifier('any', right, left, undefined, expression, binder)
     case 'anyEqual':
-      return equalQuantifier('any', left, right, undefined, expression, binding)
+      return equalQuantifier('any', left, right, undefined, expression, binder)
     case 'allEqual':
-      return equalQuantifier('all', left, right, undefined, expression, binding)
+      return equalQuantifier('all', left, right, undefined, expression, binder)
     case 'contains':
-      checkText(left, operator, binding)
-      checkText(right, operator, binding)
+      checkText(left, operator, binder)
+      checkText(right, operator, binder)
       return { kind: 'contains', text: left, part: right, type: booleanType, start, end }
     case 'matches':
     case 'notMatches':
     case 'matchesIgnoringCase':
     case 'notMatchesIgnoringCase': {
-      checkText(left, operator, binding)
-      checkText(right, operator, binding)
+      checkText(left, operator, binder)
+      checkText(right, operator, binder)
       const isIgnoringCase = operator === 'matchesIgnoringCase' || operator === 'notMatchesIgnoringCase'
       const isNegated = operator === 'notMatches' || operator === 'notMatchesIgnoringCase'
       return { kind: 'matches', text: left, pattern: right, isIgnoringCase, isNegated, type: booleanType, start, end }
@@ -76,9 +76,9 @@ export function bindOperation(expression: OperationExpression, scope: Scope, bin
     case 'negate':
     case 'identity':
     case 'bitComplement':
-      return unary(operator, left, expression, binding)
+      return unary(operator, left, expression, binder)
     default:
-      return arithmetic(operator, left, right, expression, binding)
+      return arithmetic(operator, left, right, expression, binder)
   }
 }
 
@@ -89,9 +89,9 @@ function comparison(
   given: Bound,
   other: Bound,
   { start, end }: OperationExpression,
-  binding: Binding,
+  binder: Binder,
 ): Bound {
-  const [left, right] = alike(given, other, binding)
+  const [left, right] = alike(given, other, binder)
   const span = { start, end }
   if (left.type.kind === 'null' || right.type.kind === 'null') {
     return { kind: 'constant', value: null, type: booleanType, ...span }
@@ -100,16 +100,16 @@ function comparison(
   const equals = equalsFor(left.type, right.type)
   const isEquality = operator === 'equal' || operator === 'notEqual'
   if (isEquality ? equals === undefined : compare === undefined) {
-    throw binding.error(
+    throw binder.error(
       span,
-      `${operatorText[operator]} does not compare ${aTypeName(given.type)} with ${aTypeName(other.type)}${adviceOnElements(operator, given, other, binding)}`,
+      `${operatorText[operator]} does not compare ${aTypeName(given.type)} with ${aTypeName(other.type)}${adviceOnElements(operator, given, other, binder)}`,
     )
   }
   return { kind: 'compare', operator, left, right, equals, compare, type: booleanType, ...span }
 }
 
 /** Where a collection is compared with what its elements could be. */
-function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text }: Binding): string {
+function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text }: Binder): string {
   const collection = isMany(one.type) ? one : other
   if (!isMany(collection.type) || isMany(one.type) === isMany(other.type)) return ''
   const asked = collection.kind === 'each' ? collection.collection : collection
@@ -124,11 +124,11 @@ function adviceOnElements(operator: Comparison, one: Bound, other: Bound, { text
 const shownMax = 40
 
 /** Each side made to fit the other, where it is known before the rows. */
-function alike(one: Bound, other: Bound, binding: Binding): [Bound, Bound] {
-  if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binding)]
-  if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binding), other]
-  if (isText(one.type) && !isText(other.type)) return [coerced(one, other.type, binding), other]
-  if (isText(other.type) && !isText(one.type)) return [one, coerced(other, one.type, binding)]
+function alike(one: Bound, other: Bound, binder: Binder): [Bound, Bound] {
+  if (isConstant(other) && !isConstant(one)) return [one, coerced(other, one.type, binder)]
+  if (isConstant(one) && !isConstant(other)) return [coerced(one, other.type, binder), other]
+  if (isText(one.type) && !isText(other.type)) return [coerced(one, other.type, binder), other]
+  if (isText(other.type) && !isText(one.type)) return [one, coerced(other, one.type, binder)]
   return [one, other]
 }
 
@@ -139,25 +139,21 @@ export function equalQuantifier(
   value: Bound,
   count: Bound | undefined,
   { start, end }: { readonly start: number; readonly end: number },
-  binding: Binding,
+  binder: Binder,
 ): Bound {
   const span = { start, end }
   if (given.type.kind === 'null') return { kind: 'constant', value: null, type: booleanType, ...span }
-  if (!isMany(given.type)) throw binding.error(given, `${aTypeName(given.type)} has no elements`)
-  const wanted = coerced(value, given.type.element, binding)
+  if (!isMany(given.type)) throw binder.error(given, `${aTypeName(given.type)} has no elements`)
+  const wanted = coerced(value, given.type.element, binder)
   const collection =
     isConstant(given) && given.type.kind === 'collection'
-      ? coerced(
-          given,
-          { ...given.type, element: value.type.kind === 'null' ? given.type.element : value.type },
-          binding,
-        )
+      ? coerced(given, { ...given.type, element: value.type.kind === 'null' ? given.type.element : value.type }, binder)
       : given
   const element = (collection.type as typeof given.type).element
   const isEmpty = element.kind === 'null' || wanted.type.kind === 'null'
   const equals = isEmpty ? () => false : equalsFor(element, wanted.type)
   if (equals === undefined) {
-    throw binding.error(span, `the elements are ${typeName(element)}s, and not compared with ${aTypeName(value.type)}`)
+    throw binder.error(span, `the elements are ${typeName(element)}s, and not compared with ${aTypeName(value.type)}`)
   }
   return {
     kind: 'quantifier',
@@ -175,11 +171,11 @@ function bindInfixQuantifier(
   expression: OperationExpression,
   mode: 'any' | 'all',
   scope: Scope,
-  binding: Binding,
+  binder: Binder,
 ): Bound {
   const [collection, predicate] = expression.operands
-  if (collection === undefined || predicate === undefined) throw binding.error(expression, `${mode} takes two operands`)
-  return predicateQuantifier(mode, binding.bind(collection, scope), predicate, undefined, expression, scope, binding)
+  if (collection === undefined || predicate === undefined) throw binder.error(expression, `${mode} takes two operands`)
+  return predicateQuantifier(mode, binder.bind(collection, scope), predicate, undefined, expression, scope, binder)
 }
 
 export function predicateQuantifier(
@@ -189,13 +185,13 @@ export function predicateQuantifier(
   count: Bound | undefined,
   { start, end }: { readonly start: number; readonly end: number },
   scope: Scope,
-  binding: Binding,
+  binder: Binder,
 ): Bound {
   const { type } = collection
-  if (!isMany(type)) throw binding.error(collection, `${aTypeName(type)} has no elements`)
-  const found = bindPredicate(predicate, type, scope, binding)
+  if (!isMany(type)) throw binder.error(collection, `${aTypeName(type)} has no elements`)
+  const found = bindPredicate(predicate, type, scope, binder)
   if (found === undefined) {
-    throw binding.error(
+    throw binder.error(
       predicate,
       `a predicate on elements that are references or embedded objects stands here; these are ${typeName(type.element)}s`,
     )
@@ -212,24 +208,24 @@ export function predicateQuantifier(
   }
 }
 
-function checkedBoolean(operand: Bound, operator: OperatorName, binding: Binding): Bound {
-  const value = coerced(operand, booleanType, binding)
+function checkedBoolean(operand: Bound, operator: OperatorName, binder: Binder): Bound {
+  const value = coerced(operand, booleanType, binder)
   if (value.type.kind === 'boolean' || value.type.kind === 'null') return value
   const advice = operator === 'or' && isText(operand.type) ? ': texts are joined by +' : ''
-  throw binding.error(operand, `${operatorText[operator]} takes true or false, not ${aTypeName(operand.type)}${advice}`)
+  throw binder.error(operand, `${operatorText[operator]} takes true or false, not ${aTypeName(operand.type)}${advice}`)
 }
 
-function checkText(operand: Bound, operator: OperatorName, binding: Binding): void {
+function checkText(operand: Bound, operator: OperatorName, binder: Binder): void {
   if (isText(operand.type) || operand.type.kind === 'null') return
   const advice = operator === 'contains' && isMany(operand.type) ? ': v IN c asks whether a collection has a value' : ''
-  throw binding.error(operand, `${operatorText[operator]} takes texts, not ${aTypeName(operand.type)}${advice}`)
+  throw binder.error(operand, `${operatorText[operator]} takes texts, not ${aTypeName(operand.type)}${advice}`)
 }
 
 function unary(
   operator: 'negate' | 'identity' | 'bitComplement',
   operand: Bound,
   { start, end }: OperationExpression,
-  binding: Binding,
+  binder: Binder,
 ): Bound {
   const { type } = operand
   const node = { kind: 'unary', operator, operand, type, start, end } as const
@@ -242,7 +238,7 @@ function unary(
     if (type.kind === 'integer') return { ...node, calculate: negated }
     return { ...node, calculate: (value: number) => -value }
   }
-  throw binding.error(operand, `${operatorText[operator]} does not stand before ${aTypeName(type)}`)
+  throw binder.error(operand, `${operatorText[operator]} does not stand before ${aTypeName(type)}`)
 }
 
 function arithmetic(
@@ -250,7 +246,7 @@ function arithmetic(
   left: Bound,
   right: Bound,
   { start, end }: OperationExpression,
-  binding: Binding,
+  binder: Binder,
 ): Bound {
   if (left.type.kind === 'null' || right.type.kind === 'null') {
     const other = left.type.kind === 'null' ? right.type : left.type
@@ -258,7 +254,7 @@ function arithmetic(
   }
   const found = arithmeticFor(operator, left.type, right.type)
   if (found === undefined) {
-    throw binding.error(
+    throw binder.error(
       { start, end },
       `${operatorText[operator]} does not stand between ${aTypeName(left.type)} and ${aTypeName(right.type)}`,
     )

@@ -24,18 +24,18 @@ import {
 import type { Bound } from './bound.ts'
 import { findAttribute, findClass, hint, resolveAttribute, unknownAttribute } from './class-names.ts'
 import { coerced } from './coercion.ts'
-import { type Binding, contextScope, type Scope } from './scope.ts'
+import { type Binder, contextScope, type Scope } from './scope.ts'
 
 /** A bare name: in the nearest context that has it. */
-export function bindName(expression: NameExpression, scope: Scope, binding: Binding): Bound {
+export function bindName(expression: NameExpression, scope: Scope, binder: Binder): Bound {
   const { name } = expression
-  const found = lookUp(asAttributeName(name), expression, scope, binding)
+  const found = lookUp(asAttributeName(name), expression, scope, binder)
   if (found !== undefined) return found
   for (const end of stepEnds(name)) {
-    const first = lookUp(asAttributeName(name.slice(0, end)), expression, scope, binding)
-    if (first !== undefined) return memberAlong(first, name.slice(end + 1), expression, scope, binding)
+    const first = lookUp(asAttributeName(name.slice(0, end)), expression, scope, binder)
+    if (first !== undefined) return memberAlong(first, name.slice(end + 1), expression, scope, binder)
   }
-  throw unknownName(expression, scope, binding)
+  throw unknownName(expression, scope, binder)
 }
 
 /** `Space::Base::name` means `Space.Base::name`: `::` joins what belongs to the name of a class too. */
@@ -56,25 +56,25 @@ function stepEnds(written: string): number[] {
 }
 
 /** The steps of a path that is read as one name. */
-function memberAlong(object: Bound, path: string, span: Span, scope: Scope, binding: Binding): Bound {
+function memberAlong(object: Bound, path: string, span: Span, scope: Scope, binder: Binder): Bound {
   const attempt = (name: string): Bound | AshlarError => {
-    return attempted(() => member(object, asAttributeName(name), span, scope, binding))
+    return attempted(() => member(object, asAttributeName(name), span, scope, binder))
   }
   const whole = attempt(path)
   if (!(whole instanceof AshlarError)) return whole
   for (const end of stepEnds(path)) {
     const first = attempt(path.slice(0, end))
-    if (!(first instanceof AshlarError)) return memberAlong(first, path.slice(end + 1), span, scope, binding)
+    if (!(first instanceof AshlarError)) return memberAlong(first, path.slice(end + 1), span, scope, binder)
   }
   throw whole
 }
 
-function lookUp(name: string, span: Span, scope: Scope, binding: Binding): Bound | undefined {
+function lookUp(name: string, span: Span, scope: Scope, binder: Binder): Bound | undefined {
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     const named = around.names.get(name)
     if (named !== undefined) return { ...named, start: span.start, end: span.end }
     if (around.context === undefined) continue
-    const found = inContext(name, span, around.context, binding)
+    const found = inContext(name, span, around.context, binder)
     if (found !== undefined) return found
   }
   return undefined
@@ -84,16 +84,16 @@ function inContext(
   name: string,
   span: Span,
   { slot, type }: { readonly slot: number; readonly type: ValueType },
-  binding: Binding,
+  binder: Binder,
 ): Bound | undefined {
   const { start, end } = span
   if (isReference(type)) {
-    const attribute = type.cls === null ? undefined : findAttribute(binding, type.cls, name, span)
+    const attribute = type.cls === null ? undefined : findAttribute(binder, type.cls, name, span)
     return attribute && { kind: 'attribute', slot, attribute, type: attribute.type, start, end }
   }
   const object: Bound = { kind: 'slot', slot, type, start, end }
   if (type.kind === 'embedded') {
-    const attribute = findAttribute(binding, type.cls, name, span)
+    const attribute = findAttribute(binder, type.cls, name, span)
     return attribute && { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
   }
   return fieldOf(object, name, span)
@@ -119,66 +119,66 @@ function fieldOf(object: Bound, name: string, { start, end }: Span): Bound | und
   }
 }
 
-function unknownName(expression: NameExpression, scope: Scope, binding: Binding): AshlarError {
+function unknownName(expression: NameExpression, scope: Scope, binder: Binder): AshlarError {
   const { name } = expression
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     const type = around.context?.type
     const cls = type !== undefined && 'cls' in type ? type.cls : null
     if (type?.kind === 'reference' && cls === null) {
-      return binding.error(
+      return binder.error(
         expression,
         `the class of the object is not known here, nor what its '${truncateForMessage(name)}' is: (v:Class {…}), or CAST(… AS Class), tells it`,
       )
     }
-    if (cls !== null) return unknownAttribute(binding, cls, name, expression, adviceOnName(name, binding))
+    if (cls !== null) return unknownAttribute(binder, cls, name, expression, adviceOnName(name, binder))
     if (around.names.size > 0) {
       const known = [...around.names.keys()]
-      return binding.error(expression, `the pattern has no name '${truncateForMessage(name)}'${hint(name, known)}`)
+      return binder.error(expression, `the pattern has no name '${truncateForMessage(name)}'${hint(name, known)}`)
     }
   }
-  return binding.error(
+  return binder.error(
     expression,
-    `'${truncateForMessage(name)}' means nothing here: there is no object whose attribute it could be${adviceOnName(name, binding)}`,
+    `'${truncateForMessage(name)}' means nothing here: there is no object whose attribute it could be${adviceOnName(name, binder)}`,
   )
 }
 
 /** What a name may mean that nothing has. */
-function adviceOnName(name: string, binding: Binding): string {
-  if (binding.variables.has(name)) return `. Did you mean $${name}?`
-  const cls = findClass(binding, name)
+function adviceOnName(name: string, binder: Binder): string {
+  if (binder.variables.has(name)) return `. Did you mean $${name}?`
+  const cls = findClass(binder, name)
   return cls === undefined ? '' : `; the objects of a class are (FROM ${cls.name} RETURN *)`
 }
 
-export function bindMember(expression: MemberExpression, scope: Scope, binding: Binding): Bound {
-  const object = binding.bind(expression.object, scope)
+export function bindMember(expression: MemberExpression, scope: Scope, binder: Binder): Bound {
+  const object = binder.bind(expression.object, scope)
   return member(
     object,
     expression.name,
     { start: expression.start, end: expression.end },
     scope,
-    binding,
+    binder,
     expression.nameSpan,
   )
 }
 
-function member(object: Bound, name: string, span: Span, scope: Scope, binding: Binding, nameSpan: Span = span): Bound {
+function member(object: Bound, name: string, span: Span, scope: Scope, binder: Binder, nameSpan: Span = span): Bound {
   const { type } = object
   const { start, end } = span
-  if (isMany(type)) return eachMember(object, type, name, span, scope, binding, nameSpan)
+  if (isMany(type)) return eachMember(object, type, name, span, scope, binder, nameSpan)
   if (isReference(type)) {
     if (type.cls === null) {
-      throw binding.error(
+      throw binder.error(
         nameSpan,
         `the class of the object is not known here: CAST(… AS a class) says which attributes it has`,
       )
     }
-    const attribute = resolveAttribute(binding, type.cls, name, nameSpan)
+    const attribute = resolveAttribute(binder, type.cls, name, nameSpan)
     if (object.kind === 'self')
       return { kind: 'attribute', slot: object.slot, attribute, type: attribute.type, start, end }
     return { kind: 'follow', object, attribute, type: attribute.type, start, end }
   }
   if (type.kind === 'embedded') {
-    const attribute = resolveAttribute(binding, type.cls, name, nameSpan)
+    const attribute = resolveAttribute(binder, type.cls, name, nameSpan)
     return { kind: 'field', object, index: attribute.index, name, type: attribute.type, start, end }
   }
   if (type.kind === 'null') return { kind: 'constant', value: null, type, start, end }
@@ -191,7 +191,7 @@ function member(object: Bound, name: string, span: Span, scope: Scope, binding: 
           type.fields.map((field) => field.name),
         )
       : ''
-  throw binding.error(nameSpan, `${aTypeName(type)} has no '${truncateForMessage(name)}'${known}`)
+  throw binder.error(nameSpan, `${aTypeName(type)} has no '${truncateForMessage(name)}'${known}`)
 }
 
 /** The member of every element: a list stays a list, anything else becomes a sequence. */
@@ -201,42 +201,42 @@ function eachMember(
   name: string,
   { start, end }: Span,
   scope: Scope,
-  binding: Binding,
+  binder: Binder,
   nameSpan: Span,
 ): Bound {
-  const slot = binding.newSlot()
+  const slot = binder.newSlot()
   const element: Bound = isReference(type.element)
     ? { kind: 'self', slot, type: type.element, start, end }
     : { kind: 'slot', slot, type: type.element, start, end }
-  const body = member(element, name, { start, end }, scope, binding, nameSpan)
+  const body = member(element, name, { start, end }, scope, binder, nameSpan)
   const inner = isMany(body.type) ? body.type.element : body.type
   const form = type.kind === 'collection' && type.form === 'list' ? 'list' : 'sequence'
   return { kind: 'each', collection, slot, body, type: { kind: 'collection', form, element: inner }, start, end }
 }
 
 /** `map[key]`, `list[index]`, `collection[predicate]`. */
-export function bindSubscript(expression: SubscriptExpression, scope: Scope, binding: Binding): Bound {
-  const object = binding.bind(expression.object, scope)
+export function bindSubscript(expression: SubscriptExpression, scope: Scope, binder: Binder): Bound {
+  const object = binder.bind(expression.object, scope)
   const { type } = object
   const { start, end } = expression
-  if (!isMany(type)) throw binding.error(expression.object, `${aTypeName(type)} has no elements`)
+  if (!isMany(type)) throw binder.error(expression.object, `${aTypeName(type)} has no elements`)
   if (type.kind === 'map') {
-    const key = coerced(binding.bind(expression.subscript, scope), type.key, binding)
+    const key = coerced(binder.bind(expression.subscript, scope), type.key, binder)
     return { kind: 'valueOfKey', map: object, key, type: type.element, start, end }
   }
-  const predicate = bindPredicate(expression.subscript, type, scope, binding)
+  const predicate = bindPredicate(expression.subscript, type, scope, binder)
   if (predicate !== undefined) {
     return { kind: 'choose', collection: object, ...predicate, type, start, end }
   }
-  const index = binding.bind(expression.subscript, scope)
+  const index = binder.bind(expression.subscript, scope)
   if (index.type.kind !== 'integer' && index.type.kind !== 'null') {
-    throw binding.error(
+    throw binder.error(
       expression.subscript,
       `${aTypeName(type)} takes an index or a predicate, not ${aTypeName(index.type)}`,
     )
   }
   if (type.form === 'set')
-    throw binding.error(expression.subscript, 'the elements of a set have no order: a set takes a predicate')
+    throw binder.error(expression.subscript, 'the elements of a set have no order: a set takes a predicate')
   return { kind: 'elementAt', collection: object, index, type: type.element, start, end }
 }
 
@@ -245,25 +245,25 @@ export function bindPredicate(
   expression: Expression,
   type: CollectionType | MapType,
   scope: Scope,
-  binding: Binding,
+  binder: Binder,
 ): { readonly slot: number; readonly predicate: Bound } | undefined {
   const { element } = type
   if (!isReference(element) && !['embedded', 'record', 'edge'].includes(element.kind)) return undefined
-  const slot = binding.newSlot()
+  const slot = binder.newSlot()
   const isIndex = expression.kind === 'literal' && expression.literal.type === 'integer'
   if (isIndex) return undefined
-  const predicate = tryBind(expression, contextScope(slot, element, scope), binding)
+  const predicate = tryBind(expression, contextScope(slot, element, scope), binder)
   if (predicate instanceof AshlarError) {
     // What is no predicate may still be an index that is worked out outside of the elements.
-    const outside = tryBind(expression, scope, binding)
+    const outside = tryBind(expression, scope, binder)
     if (outside instanceof AshlarError || outside.type.kind !== 'integer') throw predicate
     return undefined
   }
   return predicate.type.kind === 'boolean' || predicate.type.kind === 'null' ? { slot, predicate } : undefined
 }
 
-function tryBind(expression: Expression, scope: Scope, binding: Binding): Bound | AshlarError {
-  return attempted(() => binding.bind(expression, scope))
+function tryBind(expression: Expression, scope: Scope, binder: Binder): Bound | AshlarError {
+  return attempted(() => binder.bind(expression, scope))
 }
 
 function attempted(bind: () => Bound): Bound | AshlarError {
@@ -275,17 +275,17 @@ function attempted(bind: () => Bound): Bound | AshlarError {
   }
 }
 
-export function bindSlice(expression: SliceExpression, scope: Scope, binding: Binding): Bound {
-  const collection = binding.bind(expression.object, scope)
+export function bindSlice(expression: SliceExpression, scope: Scope, binder: Binder): Bound {
+  const collection = binder.bind(expression.object, scope)
   const { type } = collection
   if (type.kind !== 'collection' || type.form === 'set') {
-    throw binding.error(expression.object, `${aTypeName(type)} has no ranges of elements`)
+    throw binder.error(expression.object, `${aTypeName(type)} has no ranges of elements`)
   }
   const bound = (end: Expression | undefined): Bound | undefined => {
     if (end === undefined) return undefined
-    const index = binding.bind(end, scope)
+    const index = binder.bind(end, scope)
     if (index.type.kind === 'integer') return index
-    throw binding.error(end, `a range goes from one ${integerType.kind} to another, not to ${aTypeName(index.type)}`)
+    throw binder.error(end, `a range goes from one ${integerType.kind} to another, not to ${aTypeName(index.type)}`)
   }
   const { start, end } = expression
   return { kind: 'slice', collection, from: bound(expression.from), to: bound(expression.to), type, start, end }

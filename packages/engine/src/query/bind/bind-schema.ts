@@ -25,7 +25,7 @@ import type {
 import { placed, truncateForMessage } from '../language/query-error.ts'
 import { wordOfType } from '../values/value-type.ts'
 import { hint, refuseRoot, resolveClass } from './class-names.ts'
-import type { Binding } from './scope.ts'
+import type { Binder } from './scope.ts'
 
 /** Definition fields by the words of DO, which are taken in any case; KeyType and CollectionName are those of the original. */
 const settingFields: Readonly<Record<string, string>> = {
@@ -94,19 +94,19 @@ export type AddingChange = Extract<SchemaChange, { kind: 'createClass' | 'alterC
 export type AlterClassChange = Extract<SchemaChange, { kind: 'alterClass' }>
 
 /** Throws QueryError for what is no definition; the schema's own rules are checked where it is changed. */
-export function bindDefineClasses(changes: readonly AddingChange[], binding: Binding): DefineClasses {
+export function bindDefineClasses(changes: readonly AddingChange[], binder: Binder): DefineClasses {
   const created = changes.filter((change) => change.kind === 'createClass').map(({ className }) => className.text)
   const classNamed = (name: QualifiedName): string => {
     if (created.includes(name.text)) return name.text
     const isRoot = name.text === rootClassName
     const bySimpleName = isRoot ? [] : created.filter((known) => simpleNameOf(known) === name.text)
     const [only] = bySimpleName
-    return only !== undefined && bySimpleName.length === 1 ? only : resolveClass(binding, name).name
+    return only !== undefined && bySimpleName.length === 1 ? only : resolveClass(binder, name).name
   }
   const classes = changes.map((change): ClassDescription => {
     if (change.kind === 'alterClass') {
-      const attributes = addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binding))
-      const cls = refuseRoot(binding, change.className, resolveClass(binding, change.className))
+      const attributes = addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binder))
+      const cls = refuseRoot(binder, change.className, resolveClass(binder, change.className))
       return { className: cls.name, isReferenceable: undefined, superClass: undefined, attributes }
     }
     const { className, superClass, isEmbeddable, attributes } = change
@@ -114,15 +114,15 @@ export function bindDefineClasses(changes: readonly AddingChange[], binding: Bin
       className: className.text,
       isReferenceable: !isEmbeddable,
       superClass: superClass && classNamed(superClass),
-      attributes: attributes.map((attribute) => describeAttribute(attribute, classNamed, binding)),
+      attributes: attributes.map((attribute) => describeAttribute(attribute, classNamed, binder)),
     }
   })
   return { mode: 'createOrExtend', classes }
 }
 
 /** `cls`: the class that is changed. */
-export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binding: Binding): AlterAttributes {
-  const classNamed = (name: QualifiedName): string => resolveClass(binding, name).name
+export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binder: Binder): AlterAttributes {
+  const classNamed = (name: QualifiedName): string => resolveClass(binder, name).name
   return {
     kind: 'alterAttributes',
     className: String(cls.number),
@@ -131,15 +131,15 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, bindi
       return { originalName: name.text, newName: newName.text }
     }),
     attributesToChange: [],
-    attributesToAdd: addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binding)),
+    attributesToAdd: addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binder)),
     isCascading: false,
     isLossAllowed: false,
   }
 }
 
-export function bindCreateIndex(statement: CreateIndexStatement, binding: Binding): CreateIndex {
+export function bindCreateIndex(statement: CreateIndexStatement, binder: Binder): CreateIndex {
   const { name, isUnique, className, attributes } = statement
-  const cls = refuseRoot(binding, className, resolveClass(binding, className))
+  const cls = refuseRoot(binder, className, resolveClass(binder, className))
   const keyAttributes = attributes.map(({ text }) => ({ attributeName: text }))
   return { name: name.text, indexedClass: cls.name, isUnique, keyAttributes }
 }
@@ -161,20 +161,20 @@ type ClassNamed = (name: QualifiedName) => string
 function describeAttribute(
   { name, type }: AttributeDeclaration,
   classNamed: ClassNamed,
-  binding: Binding,
+  binder: Binder,
 ): AttributeDescription {
-  return { attributeName: name, type: describeType(type, classNamed, binding) }
+  return { attributeName: name, type: describeType(type, classNamed, binder) }
 }
 
-function describeType(type: TypeExpression, classNamed: ClassNamed, binding: Binding): TypeDefinition {
+function describeType(type: TypeExpression, classNamed: ClassNamed, binder: Binder): TypeDefinition {
   const logicalType = type.name.toLowerCase()
-  if (!typeNames.includes(logicalType)) throw unknownType(type, classNamed, binding)
+  if (!typeNames.includes(logicalType)) throw unknownType(type, classNamed, binder)
   const definition: Record<string, unknown> = { logicalType }
   for (const { name, value, start, end } of type.settings) {
     const field = settingField(name)
     if (field === undefined) {
       const known = Object.values(settingWords).join(', ')
-      throw binding.error({ start, end }, `a type has no setting '${truncateForMessage(name)}'; there are ${known}`)
+      throw binder.error({ start, end }, `a type has no setting '${truncateForMessage(name)}'; there are ${known}`)
     }
     if (!fieldsOf(logicalType).includes(field)) {
       const known = Object.entries(settingWords).flatMap(([own, word]) =>
@@ -184,11 +184,11 @@ function describeType(type: TypeExpression, classNamed: ClassNamed, binding: Bin
       throw invalidDefinition(
         { start, end },
         `${type.name} has no setting '${truncateForMessage(name)}'${advice}`,
-        binding,
+        binder,
       )
     }
-    if (field in definition) throw binding.error({ start, end }, `the setting ${name} is given twice`)
-    definition[field] = settingValue(field, value, classNamed, binding)
+    if (field in definition) throw binder.error({ start, end }, `the setting ${name} is given twice`)
+    definition[field] = settingValue(field, value, classNamed, binder)
   }
   return definition
 }
@@ -200,16 +200,16 @@ function fieldsOf(word: string): readonly string[] {
   return logicalTypes.find(({ logicalType }) => logicalType === (word === 'float' ? 'real' : word))?.fields ?? []
 }
 
-function unknownType(type: TypeExpression, classNamed: ClassNamed, binding: Binding): unknown {
+function unknownType(type: TypeExpression, classNamed: ClassNamed, binder: Binder): unknown {
   const words = logicalTypes.map(({ logicalType }) => wordOfType(logicalType))
   const advice = isClass(type, classNamed)
     ? `: a class is referred to by Reference{Referenced: ${type.name}}, embedded by Object{Class: ${type.name}}`
     : hint(type.name, words) || `; there are ${words.join(', ')}`
-  return invalidDefinition(type, `there is no type '${truncateForMessage(type.name)}'${advice}`, binding)
+  return invalidDefinition(type, `there is no type '${truncateForMessage(type.name)}'${advice}`, binder)
 }
 
 /** With the type that the interface has for it. */
-function invalidDefinition(span: Span, message: string, { text }: Binding): unknown {
+function invalidDefinition(span: Span, message: string, { text }: Binder): unknown {
   const end = message.endsWith('?') ? '' : '.'
   return placed(text, span, new AshlarError('InvalidDefinition', `${message}${end}`))
 }
@@ -223,16 +223,11 @@ function isClass(type: TypeExpression, classNamed: ClassNamed): boolean {
   }
 }
 
-function settingValue(
-  field: string,
-  value: TypeExpression | number,
-  classNamed: ClassNamed,
-  binding: Binding,
-): unknown {
+function settingValue(field: string, value: TypeExpression | number, classNamed: ClassNamed, binder: Binder): unknown {
   if (typeof value === 'number') return value
   if (classSettings.includes(field)) return classNamed({ text: value.name, start: value.start, end: value.end })
   // A name that is hidden is qualified by its class, and both are read as one qualified name.
   if (field === 'edgeAttribute') return value.name.replace(/\.(?=[^.]*$)/, '::')
-  if (typeSettings.includes(field)) return describeType(value, classNamed, binding)
+  if (typeSettings.includes(field)) return describeType(value, classNamed, binder)
   return field === 'encoding' || field === 'storage' ? value.name.toLowerCase() : value.name
 }

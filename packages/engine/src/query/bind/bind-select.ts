@@ -24,7 +24,7 @@ import { isConstant } from './bound.ts'
 import { boundKey } from './bound-key.ts'
 import { resolveReferenceable } from './class-names.ts'
 import { coerced } from './coercion.ts'
-import { type Binding, contextScope, emptyScope, type Scope } from './scope.ts'
+import { type Binder, contextScope, emptyScope, type Scope } from './scope.ts'
 
 export interface BoundSelect {
   readonly source: BoundSource
@@ -37,29 +37,29 @@ export interface BoundSelect {
   readonly isSingle: boolean
 }
 
-export function bindSelect(statement: SelectStatement, binding: Binding): BoundSelect {
-  const source = bindSource(statement.source, binding)
-  const slot = binding.newSlot()
+export function bindSelect(statement: SelectStatement, binder: Binder): BoundSelect {
+  const source = bindSource(statement.source, binder)
+  const slot = binder.newSlot()
   const self: ValueType = { kind: 'reference', cls: source.cls }
   const scope = contextScope(slot, self, undefined)
-  const clauses = bindClauses(statement, statement.projections, scope, binding)
+  const clauses = bindClauses(statement, statement.projections, scope, binder)
   return { source, slot, clauses, ...rowTypeOf(clauses, self) }
 }
 
 /** LOOKUP: one reference, that of the object with the lowest OID. */
-export function bindLookup(statement: LookupStatement, binding: Binding): BoundSelect {
-  const source = bindSource(statement.source, binding)
-  const slot = binding.newSlot()
+export function bindLookup(statement: LookupStatement, binder: Binder): BoundSelect {
+  const source = bindSource(statement.source, binder)
+  const slot = binder.newSlot()
   const rowType: ValueType = { kind: 'reference', cls: source.cls }
   const where =
     statement.where === undefined
       ? undefined
-      : bindWhere(statement.where, contextScope(slot, rowType, undefined), binding)
-  const clauses = { ...nothingElse, where }
+      : bindWhere(statement.where, contextScope(slot, rowType, undefined), binder)
+  const clauses = { ...noClauses, where }
   return { source, slot, clauses, rowType, isSingle: true }
 }
 
-export const nothingElse: BoundClauses = {
+export const noClauses: BoundClauses = {
   where: undefined,
   groupBy: undefined,
   aggregates: [],
@@ -84,44 +84,44 @@ export function rowTypeOf(clauses: BoundClauses, self: ValueType): { rowType: Va
   return { rowType: record, isSingle: false }
 }
 
-export function bindSource(source: Source, binding: Binding): BoundSource {
+export function bindSource(source: Source, binder: Binder): BoundSource {
   if (source.kind === 'class') {
-    const cls = resolveReferenceable(binding, source.className, true)
+    const cls = resolveReferenceable(binder, source.className, true)
     return { kind: 'class', cls, classes: source.isOnly ? [cls] : [cls, ...cls.subclasses] }
   }
-  const references = binding.bind(source.references, emptyScope)
+  const references = binder.bind(source.references, emptyScope)
   const given = references.type.kind === 'collection' ? references.type.element : references.type
-  const type = isReference(given) ? given : coerced(references, { kind: 'reference', cls: null }, binding).type
+  const type = isReference(given) ? given : coerced(references, { kind: 'reference', cls: null }, binder).type
   if (!isReference(type))
-    throw binding.error(source, `a source is a class or references, not ${aTypeName(references.type)}`)
-  const cls = type.cls ?? anyClass(references, binding)
+    throw binder.error(source, `a source is a class or references, not ${aTypeName(references.type)}`)
+  const cls = type.cls ?? anyClass(references, binder)
   return { kind: 'references', cls, references }
 }
 
 /** An OID written down does not say its class, and names of attributes mean nothing without one. */
-function anyClass(references: Bound, binding: Binding): never {
-  throw binding.error(references, 'the class of the objects is not known here: write FROM a class WHERE $$ID = …')
+function anyClass(references: Bound, binder: Binder): never {
+  throw binder.error(references, 'the class of the objects is not known here: write FROM a class WHERE $$ID = …')
 }
 
-export function bindWhere(expression: Expression, scope: Scope, binding: Binding): Bound {
-  const where = coerced(binding.bind(expression, scope), booleanType, binding)
+export function bindWhere(expression: Expression, scope: Scope, binder: Binder): Bound {
+  const where = coerced(binder.bind(expression, scope), booleanType, binder)
   if (where.type.kind === 'boolean' || where.type.kind === 'null') return where
-  throw binding.error(expression, `a predicate is true or false, not ${aTypeName(where.type)}`)
+  throw binder.error(expression, `a predicate is true or false, not ${aTypeName(where.type)}`)
 }
 
 /** `scope`: of one row. */
-export function bindClauses(clauses: Clauses, projections: Projections, scope: Scope, binding: Binding): BoundClauses {
-  const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binding)
-  const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binding))
+export function bindClauses(clauses: Clauses, projections: Projections, scope: Scope, binder: Binder): BoundClauses {
+  const where = clauses.where === undefined ? undefined : bindWhere(clauses.where, scope, binder)
+  const groupBy = clauses.groupBy.map((expression) => bindGroupKey(expression, scope, binder))
   const aggregates: BoundAggregate[] = []
   const collector = { all: aggregates, places: new Map<string, number>() }
-  const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binding.text)))
+  const groupKeys = groupBy.length === 0 ? undefined : new Set(groupBy.map((key) => boundKey(key, binder.text)))
   const rows: Scope = { ...scope, aggregates: collector, groupKeys }
-  const bound = projections?.map((projection) => bindProjection(projection, rows, binding))
-  if (bound !== undefined) refuseSameNames(bound, projections ?? [], binding)
-  const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, rows, binding)
+  const bound = projections?.map((projection) => bindProjection(projection, rows, binder))
+  if (bound !== undefined) refuseSameNames(bound, projections ?? [], binder)
+  const having = clauses.having === undefined ? undefined : bindWhere(clauses.having, rows, binder)
   const orderBy = clauses.orderBy.map(({ expression, isDescending }) => {
-    return bindOrderItem(expression, isDescending, rows, binding)
+    return bindOrderItem(expression, isDescending, rows, binder)
   })
   const isGrouped = groupBy.length > 0 || aggregates.length > 0
   return {
@@ -130,55 +130,51 @@ export function bindClauses(clauses: Clauses, projections: Projections, scope: S
     aggregates,
     having,
     orderBy,
-    skip: bindLimiter(clauses.skip, rows, binding),
-    take: bindLimiter(clauses.take, rows, binding),
+    skip: bindLimiter(clauses.skip, rows, binder),
+    take: bindLimiter(clauses.take, rows, binder),
     projections: bound,
   }
 }
 
-function bindGroupKey(expression: Expression, scope: Scope, binding: Binding): Bound {
-  const key = binding.bind(expression, scope)
+function bindGroupKey(expression: Expression, scope: Scope, binder: Binder): Bound {
+  const key = binder.bind(expression, scope)
   const { kind } = key.type
   if (kind === 'collection' || kind === 'map' || kind === 'record' || kind === 'embedded' || kind === 'edge') {
-    throw binding.error(expression, `groups are made by simple values, not by ${aTypeName(key.type)}`)
+    throw binder.error(expression, `groups are made by simple values, not by ${aTypeName(key.type)}`)
   }
   return key
 }
 
-function bindOrderItem(expression: Expression, isDescending: boolean, scope: Scope, binding: Binding): BoundOrderItem {
-  const bound = binding.bind(expression, scope)
+function bindOrderItem(expression: Expression, isDescending: boolean, scope: Scope, binder: Binder): BoundOrderItem {
+  const bound = binder.bind(expression, scope)
   const { type } = bound
   if (type.kind !== 'null' && compareFor(type, type) === undefined) {
-    throw binding.error(expression, `${aTypeName(type)} has no order`)
+    throw binder.error(expression, `${aTypeName(type)} has no order`)
   }
   return { expression: bound, type, isDescending }
 }
 
-function bindLimiter(limiter: Limiter | undefined, scope: Scope, binding: Binding): BoundLimiter | undefined {
+function bindLimiter(limiter: Limiter | undefined, scope: Scope, binder: Binder): BoundLimiter | undefined {
   if (limiter === undefined) return undefined
-  if (limiter.kind === 'while') return { kind: 'while', expression: bindWhere(limiter.expression, scope, binding) }
-  const count = binding.bind(limiter.expression, scope)
+  if (limiter.kind === 'while') return { kind: 'while', expression: bindWhere(limiter.expression, scope, binder) }
+  const count = binder.bind(limiter.expression, scope)
   if (count.type.kind === 'integer' && isConstant(count)) return { kind: 'count', expression: count }
-  throw binding.error(limiter.expression, 'a number of rows is a whole number that is the same for all of them')
+  throw binder.error(limiter.expression, 'a number of rows is a whole number that is the same for all of them')
 }
 
-function bindProjection({ expression, name }: Projection, scope: Scope, binding: Binding): BoundProjection {
-  return { name, expression: binding.bind(expression, scope) }
+function bindProjection({ expression, name }: Projection, scope: Scope, binder: Binder): BoundProjection {
+  return { name, expression: binder.bind(expression, scope) }
 }
 
-function refuseSameNames(
-  bound: readonly BoundProjection[],
-  projections: readonly Projection[],
-  binding: Binding,
-): void {
+function refuseSameNames(bound: readonly BoundProjection[], projections: readonly Projection[], binder: Binder): void {
   const seen = new Set<string>()
   for (const [i, { name }] of bound.entries()) {
     const projection = projections[i]
-    if (projection !== undefined && name === '__class__' && binding.dialect === 'objectivity') {
-      throw binding.error(projection, `rows have '__class__' already in this dialect; AS gives another name`)
+    if (projection !== undefined && name === '__class__' && binder.dialect === 'objectivity') {
+      throw binder.error(projection, `rows have '__class__' already in this dialect; AS gives another name`)
     }
     if (projection !== undefined && seen.has(name)) {
-      throw binding.error(projection, `two columns are called '${name.slice(0, 60)}'; AS gives one another name`)
+      throw binder.error(projection, `two columns are called '${name.slice(0, 60)}'; AS gives one another name`)
     }
     seen.add(name)
   }

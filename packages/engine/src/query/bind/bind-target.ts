@@ -3,7 +3,7 @@ import type { Expression, Span } from '../language/ast.ts'
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'
 import { boundKey } from './bound-key.ts'
-import type { Binding, Scope } from './scope.ts'
+import type { Binder, Scope } from './scope.ts'
 
 /**
  * What an action is aimed at: an attribute of the row's object or of objects that it refers to, perhaps within
@@ -33,26 +33,26 @@ export type BoundElements =
   | { readonly kind: 'predicate'; readonly collection: Bound; readonly slot: number; readonly predicate: Bound }
 
 /** ADD and REMOVE work on exactly one collection. */
-export function collectionTarget(expression: Expression, scope: Scope, binding: Binding): BoundTarget {
-  const target = bindTarget(expression, scope, binding)
+export function collectionTarget(expression: Expression, scope: Scope, binder: Binder): BoundTarget {
+  const target = bindTarget(expression, scope, binder)
   const isOne = target.owners === undefined || !isMany(target.owners.type)
   const isOfOneElement = target.elements?.kind === 'index' && target.within.length > 0
   if (isMany(target.type) && isOne && (target.elements === undefined || isOfOneElement)) {
     if (!isOfOneElement || target.type.kind === 'collection') return target
-    throw binding.error(expression, `${target.text} is a map of one element: SET the map as a whole`)
+    throw binder.error(expression, `${target.text} is a map of one element: SET the map as a whole`)
   }
-  throw binding.error(expression, `${target.text} is not one collection`)
+  throw binder.error(expression, `${target.text} is not one collection`)
 }
 
-export function bindTarget(expression: Expression, scope: Scope, binding: Binding): BoundTarget {
+export function bindTarget(expression: Expression, scope: Scope, binder: Binder): BoundTarget {
   const span = { start: expression.start, end: expression.end }
-  const text = `'${binding.text.slice(span.start, span.end).slice(0, 60)}'`
+  const text = `'${binder.text.slice(span.start, span.end).slice(0, 60)}'`
   if (expression.kind === 'subscript' || expression.kind === 'slice') {
-    const whole = bindTarget(expression.object, scope, binding)
-    if (whole.elements !== undefined) throw binding.error(expression, `${text} is not an element of one collection`)
-    return { ...whole, text, span, ...elementsOf(expression, whole, scope, binding) }
+    const whole = bindTarget(expression.object, scope, binder)
+    if (whole.elements !== undefined) throw binder.error(expression, `${text} is not an element of one collection`)
+    return { ...whole, text, span, ...elementsOf(expression, whole, scope, binder) }
   }
-  const bound = binding.bind(expression, scope)
+  const bound = binder.bind(expression, scope)
   const target = attributeTarget(bound)
   if (target !== undefined) {
     const { type } = target.inner.at(-1) ?? target.attribute
@@ -61,7 +61,7 @@ export function bindTarget(expression: Expression, scope: Scope, binding: Bindin
   const ofElements = elementTarget(bound)
   const last = ofElements?.within.at(-1)
   if (ofElements === undefined || last === undefined) {
-    throw binding.error(expression, `${text} is not an attribute that could be changed`)
+    throw binder.error(expression, `${text} is not an attribute that could be changed`)
   }
   return { ...ofElements, type: last.type, text, span }
 }
@@ -70,9 +70,9 @@ function elementsOf(
   expression: Extract<Expression, { kind: 'subscript' | 'slice' }>,
   whole: BoundTarget,
   scope: Scope,
-  binding: Binding,
+  binder: Binder,
 ): Pick<BoundTarget, 'elements' | 'type'> {
-  const bound = binding.bind(expression, scope)
+  const bound = binder.bind(expression, scope)
   const { type } = whole
   switch (bound.kind) {
     case 'elementAt':
@@ -87,7 +87,7 @@ function elementsOf(
       return { elements, type: isMany(type) ? type.element : type }
     }
     default:
-      throw binding.error(expression, 'this is not an element that could be changed')
+      throw binder.error(expression, 'this is not an element that could be changed')
   }
 }
 

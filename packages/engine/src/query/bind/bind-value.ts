@@ -34,74 +34,74 @@ import {
   resolveReferenceable,
 } from './class-names.ts'
 import { alikeMoments, assignable, coerced } from './coercion.ts'
-import type { Binding, Scope } from './scope.ts'
+import type { Binder, Scope } from './scope.ts'
 
-export function bindElements(expression: ElementsExpression, scope: Scope, binding: Binding): Bound {
+export function bindElements(expression: ElementsExpression, scope: Scope, binder: Binder): Bound {
   const { elements: given, form, start, end } = expression
-  const bound = given.map((element) => binding.bind(element, scope))
-  const elements = alikeMoments(bound, binding)
+  const bound = given.map((element) => binder.bind(element, scope))
+  const elements = alikeMoments(bound, binder)
   return {
     kind: 'elements',
     elements,
-    type: { kind: 'collection', form, element: typeOfAll(elements, binding) },
+    type: { kind: 'collection', form, element: typeOfAll(elements, binder) },
     start,
     end,
   }
 }
 
-function typeOfAll(values: readonly Bound[], binding: Binding): ValueType {
+function typeOfAll(values: readonly Bound[], binder: Binder): ValueType {
   let type: ValueType = nullType
   for (const value of values) {
     const common = commonType(type, value.type)
     if (common === undefined) {
-      throw binding.error(value, `the elements are of one type, not ${aTypeName(type)} and ${aTypeName(value.type)}`)
+      throw binder.error(value, `the elements are of one type, not ${aTypeName(type)} and ${aTypeName(value.type)}`)
     }
     type = common
   }
   return type
 }
 
-export function bindPairs(expression: PairsExpression, scope: Scope, binding: Binding): Bound {
+export function bindPairs(expression: PairsExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
   const pairs = expression.pairs.map(({ key, value }) => ({
-    key: binding.bind(key, scope),
-    value: binding.bind(value, scope),
+    key: binder.bind(key, scope),
+    value: binder.bind(value, scope),
   }))
   const keys = pairs.map(({ key }) => key)
-  const key = keys.length === 0 ? stringType : typeOfAll(keys, binding)
+  const key = keys.length === 0 ? stringType : typeOfAll(keys, binder)
   const element = typeOfAll(
     pairs.map(({ value }) => value),
-    binding,
+    binder,
   )
   return { kind: 'pairs', pairs, type: { kind: 'map', key, element }, start, end }
 }
 
-export function bindInterval(expression: IntervalExpression, scope: Scope, binding: Binding): Bound {
+export function bindInterval(expression: IntervalExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
   const parts = expression.parts.map(({ unit, amount }) => {
-    const bound = binding.bind(amount, scope)
+    const bound = binder.bind(amount, scope)
     if (isNumeric(bound.type)) return { unit, amount: bound }
-    throw binding.error(amount, `${unit.toUpperCase()} of an interval are a number, not ${aTypeName(bound.type)}`)
+    throw binder.error(amount, `${unit.toUpperCase()} of an interval are a number, not ${aTypeName(bound.type)}`)
   })
   return { kind: 'interval', parts, type: { kind: 'interval' }, start, end }
 }
 
-export function bindStructure(expression: StructureExpression, scope: Scope, binding: Binding): Bound {
+export function bindStructure(expression: StructureExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
-  const cls = resolveClass(binding, expression.className)
+  const cls = resolveClass(binder, expression.className)
   if (cls.isReferenceable) {
-    throw binding.error(
+    throw binder.error(
       expression.className,
       `class ${cls.name} is referenceable: a new object of it is made by CREATE ${cls.name} {…}`,
     )
   }
-  const assignments = bindAssignments(expression.assignments, cls, scope, binding)
+  const assignments = bindAssignments(expression.assignments, cls, scope, binder)
   return { kind: 'structure', cls, assignments, type: { kind: 'embedded', cls }, start, end }
 }
 
-export function bindCreate(statement: CreateStatement, scope: Scope, binding: Binding): BoundCreate {
-  const cls = refuseRoot(binding, statement.className, resolveReferenceable(binding, statement.className))
-  const assignments = bindAssignments(statement.assignments, cls, scope, binding)
+export function bindCreate(statement: CreateStatement, scope: Scope, binder: Binder): BoundCreate {
+  const cls = refuseRoot(binder, statement.className, resolveReferenceable(binder, statement.className))
+  const assignments = bindAssignments(statement.assignments, cls, scope, binder)
   return { cls, assignments, start: statement.start, end: statement.end }
 }
 
@@ -109,18 +109,18 @@ export function bindAssignments(
   assignments: readonly Assignment[],
   cls: SchemaClass,
   scope: Scope,
-  binding: Binding,
+  binder: Binder,
 ): BoundAssignment[] {
   const seen = new Set<string>()
   return assignments.map((assignment) => {
     const { target, start, end } = assignment
-    const path = bindTarget(target, cls, assignment, binding)
+    const path = bindTarget(target, cls, assignment, binder)
     const name = target.join('.')
-    if (seen.has(name)) throw binding.error(assignment, `attribute ${name} is given twice`)
+    if (seen.has(name)) throw binder.error(assignment, `attribute ${name} is given twice`)
     seen.add(name)
     const { type } = path.at(-1) as BoundAttribute
     const what = `attribute ${name} of class ${cls.name}`
-    return { path, value: assignable(binding.bind(assignment.value, scope), type, what, binding), start, end }
+    return { path, value: assignable(binder.bind(assignment.value, scope), type, what, binder), start, end }
   })
 }
 
@@ -129,17 +129,17 @@ function bindTarget(
   steps: readonly string[],
   cls: SchemaClass,
   assignment: Assignment,
-  binding: Binding,
+  binder: Binder,
 ): BoundAttribute[] {
   const path: BoundAttribute[] = []
   let owner = cls
   for (let at = 0; at < steps.length; ) {
-    const [attribute, next] = stepAt(steps, at, owner, assignment, binding)
+    const [attribute, next] = stepAt(steps, at, owner, assignment, binder)
     path.push(attribute)
     at = next
     if (at === steps.length) break
     if (attribute.type.kind !== 'embedded') {
-      throw binding.error(
+      throw binder.error(
         assignment,
         `${attribute.name} of class ${owner.name} is ${aTypeName(attribute.type)}, not an embedded object`,
       )
@@ -155,14 +155,14 @@ function stepAt(
   at: number,
   owner: SchemaClass,
   assignment: Assignment,
-  binding: Binding,
+  binder: Binder,
 ): [attribute: BoundAttribute, next: number] {
   for (let last = at + 1; last < steps.length; last++) {
     if (!steps[last]?.includes('::')) continue
-    const found = findAttribute(binding, owner, steps.slice(at, last + 1).join('.'), assignment)
+    const found = findAttribute(binder, owner, steps.slice(at, last + 1).join('.'), assignment)
     if (found !== undefined) return [found, last + 1]
   }
-  return [resolveAttribute(binding, owner, steps[at] as string, assignment), at + 1]
+  return [resolveAttribute(binder, owner, steps[at] as string, assignment), at + 1]
 }
 
 function isNearType({ name }: CastExpression['type']): boolean {
@@ -170,33 +170,33 @@ function isNearType({ name }: CastExpression['type']): boolean {
 }
 
 /** To a logical type, or of a reference to a class: null where the object is of another. */
-export function bindCast(expression: CastExpression, scope: Scope, binding: Binding): Bound {
+export function bindCast(expression: CastExpression, scope: Scope, binder: Binder): Bound {
   const { start, end } = expression
-  const operand = binding.bind(expression.operand as Expression, scope)
+  const operand = binder.bind(expression.operand as Expression, scope)
   const target = castTarget(expression.type)
   if (target === undefined) {
     const cls =
-      findClass(binding, expression.type.name) ??
+      findClass(binder, expression.type.name) ??
       (isNearType(expression.type)
         ? undefined
-        : resolveClass(binding, { text: expression.type.name, ...expression.type }))
+        : resolveClass(binder, { text: expression.type.name, ...expression.type }))
     if (cls === undefined) {
       const { name } = expression.type
-      throw binding.error(
+      throw binder.error(
         expression.type,
         `there is no type or class '${truncateForMessage(name)}'${hint(name, castTypes)}`,
       )
     }
-    const reference = coerced(operand, { kind: 'reference', cls: null }, binding)
+    const reference = coerced(operand, { kind: 'reference', cls: null }, binder)
     if (!isReference(reference.type)) {
-      throw binding.error(operand, `only a reference is cast to class ${cls.name}, not ${aTypeName(operand.type)}`)
+      throw binder.error(operand, `only a reference is cast to class ${cls.name}, not ${aTypeName(operand.type)}`)
     }
     return { kind: 'instanceOf', operand: reference, cls, type: { kind: 'reference', cls }, start, end }
   }
   if (operand.type.kind === 'null') return { kind: 'constant', value: null, type: target, start, end }
-  const convert = castFor(operand.type, target, binding.textFormats)
+  const convert = castFor(operand.type, target, binder.textFormats)
   if (convert === undefined) {
-    throw binding.error(expression, `${aTypeName(operand.type)} cannot be cast to ${typeName(target)}`)
+    throw binder.error(expression, `${aTypeName(operand.type)} cannot be cast to ${typeName(target)}`)
   }
   return { kind: 'convert', operand, convert, type: target, start, end }
 }

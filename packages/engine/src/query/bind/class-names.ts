@@ -6,34 +6,34 @@ import { isRootClass, rootClassName } from '../../schema/root-class.ts'
 import type { QualifiedName, Span } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import type { BoundAttribute } from './bound.ts'
-import type { Binding } from './scope.ts'
+import type { Binder } from './scope.ts'
 
 /** By full name, or by a simple name that only one class has. */
-export function findClass(binding: Binding, name: string): SchemaClass | undefined {
-  const { catalog } = binding
-  return catalog.classByName(name) ?? bySimpleName(binding, name)[0]
+export function findClass(binder: Binder, name: string): SchemaClass | undefined {
+  const { catalog } = binder
+  return catalog.classByName(name) ?? bySimpleName(binder, name)[0]
 }
 
 /** `isPluralAllowed`: a source may be called `Clients` where no class has that name. Throws QueryError. */
-export function resolveClass(binding: Binding, name: QualifiedName, isPluralAllowed = false): SchemaClass {
-  const exact = binding.catalog.classByName(name.text)
+export function resolveClass(binder: Binder, name: QualifiedName, isPluralAllowed = false): SchemaClass {
+  const exact = binder.catalog.classByName(name.text)
   if (exact !== undefined) return exact
   for (const text of isPluralAllowed && name.text.endsWith('s') ? [name.text, name.text.slice(0, -1)] : [name.text]) {
-    const singular = binding.catalog.classByName(text)
+    const singular = binder.catalog.classByName(text)
     if (singular !== undefined) return singular
-    const candidates = bySimpleName(binding, text)
+    const candidates = bySimpleName(binder, text)
     if (candidates.length > 1) {
       const names = candidates.map((cls) => cls.name).join(' and ')
-      throw binding.error(name, `'${truncateForMessage(text)}' may mean ${names}; write the namespace`)
+      throw binder.error(name, `'${truncateForMessage(text)}' may mean ${names}; write the namespace`)
     }
     if (candidates[0] !== undefined) return candidates[0]
   }
-  if (name.text === rootClassName) return binding.catalog.root
-  throw binding.error(name, `there is no class '${truncateForMessage(name.text)}'${hintOfClasses(binding, name.text)}`)
+  if (name.text === rootClassName) return binder.catalog.root
+  throw binder.error(name, `there is no class '${truncateForMessage(name.text)}'${hintOfClasses(binder, name.text)}`)
 }
 
 /** Each class once: by its simple name where that is enough. */
-function hintOfClasses({ catalog }: Binding, wanted: string): string {
+function hintOfClasses({ catalog }: Binder, wanted: string): string {
   const names = catalog.classes.map(({ name }) => name)
   if (wanted.includes('.')) return hint(wanted, names)
   const counts = new Map<string, number>()
@@ -43,53 +43,48 @@ function hintOfClasses({ catalog }: Binding, wanted: string): string {
 }
 
 /** A class that has objects, attributes or indexes of its own: the root of all classes has none. Throws QueryError. */
-export function refuseRoot(binding: Binding, name: Span, cls: SchemaClass): SchemaClass {
+export function refuseRoot(binder: Binder, name: Span, cls: SchemaClass): SchemaClass {
   if (!isRootClass(cls)) return cls
-  throw binding.error(
+  throw binder.error(
     name,
     `${cls.name} is the root of all referenceable classes: it is read, and deleted from by WHERE, but nothing is created or changed in it`,
   )
 }
 
 /** Throws QueryError for a class whose objects exist only in others. */
-export function resolveReferenceable(binding: Binding, name: QualifiedName, isPluralAllowed = false): SchemaClass {
-  const cls = resolveClass(binding, name, isPluralAllowed)
+export function resolveReferenceable(binder: Binder, name: QualifiedName, isPluralAllowed = false): SchemaClass {
+  const cls = resolveClass(binder, name, isPluralAllowed)
   if (cls.isReferenceable) return cls
-  throw binding.error(name, `class ${cls.name} is embeddable: its objects exist only within other objects`)
+  throw binder.error(name, `class ${cls.name} is embeddable: its objects exist only within other objects`)
 }
 
 /** Without a namespace, `ooObj` is the root, whatever class of a namespace is called so. */
-function bySimpleName(binding: Binding, name: string): SchemaClass[] {
+function bySimpleName(binder: Binder, name: string): SchemaClass[] {
   if (name.includes('.') || name === rootClassName) return []
-  return binding.catalog.classes.filter((cls) => simpleNameOf(cls.name) === name)
+  return binder.catalog.classes.filter((cls) => simpleNameOf(cls.name) === name)
 }
 
 /** An attribute of the class by `name` or `Super::name`; undefined where it has none. Throws QueryError. */
-export function findAttribute(
-  binding: Binding,
-  cls: SchemaClass,
-  name: string,
-  span: Span,
-): BoundAttribute | undefined {
+export function findAttribute(binder: Binder, cls: SchemaClass, name: string, span: Span): BoundAttribute | undefined {
   try {
     const found = cls.findAttribute(name)
-    return found === undefined ? undefined : binding.attribute(cls, found)
+    return found === undefined ? undefined : binder.attribute(cls, found)
   } catch (error) {
-    if (error instanceof AshlarError) throw binding.error(span, error.message.replace(/\.$/, ''))
+    if (error instanceof AshlarError) throw binder.error(span, error.message.replace(/\.$/, ''))
     throw error
   }
 }
 
 /** Throws QueryError, with near names; also those that only subclasses have. */
-export function resolveAttribute(binding: Binding, cls: SchemaClass, name: string, span: Span): BoundAttribute {
-  const found = findAttribute(binding, cls, name, span)
+export function resolveAttribute(binder: Binder, cls: SchemaClass, name: string, span: Span): BoundAttribute {
+  const found = findAttribute(binder, cls, name, span)
   if (found !== undefined) return found
-  throw unknownAttribute(binding, cls, name, span)
+  throw unknownAttribute(binder, cls, name, span)
 }
 
 /** `otherwise`: what to say where no attribute of the class is meant. */
 export function unknownAttribute(
-  binding: Binding,
+  binder: Binder,
   cls: SchemaClass,
   name: string,
   span: Span,
@@ -101,7 +96,7 @@ export function unknownAttribute(
     subclass === undefined
       ? otherwise || hint(name, known)
       : `; its subclass ${subclass.name} has: CAST(… AS ${subclass.name})`
-  return binding.error(span, `class ${cls.name} has no attribute '${truncateForMessage(name)}'${advice}`)
+  return binder.error(span, `class ${cls.name} has no attribute '${truncateForMessage(name)}'${advice}`)
 }
 
 /** `. Did you mean a or b?` without its full stop at the end, or nothing. */

@@ -5,14 +5,14 @@ import { ValueError } from '../../types/logical-type.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
 import { aTypeName, isFraction, isMany, isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
 import { type Bound, isConstant } from './bound.ts'
-import type { Binding } from './scope.ts'
+import type { Binder } from './scope.ts'
 
 /**
  * The same value as of another type, or the value as it is where nothing has to be done. `what`: what the value is
  * meant for, for the message. Throws QueryError.
  */
-export function coerced(bound: Bound, type: ValueType, binding: Binding, what?: string): Bound {
-  const convert = conversion(bound.type, type, { bound, binding, what })
+export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: string): Bound {
+  const convert = conversion(bound.type, type, { bound, binder, what })
   if (convert === undefined) return bound
   const { start, end } = bound
   if (bound.kind === 'constant') {
@@ -22,19 +22,19 @@ export function coerced(bound: Bound, type: ValueType, binding: Binding, what?: 
 }
 
 /** Values of one kind: of datetimes with and without an offset, the first says which. Throws QueryError. */
-export function alikeMoments(values: readonly Bound[], binding: Binding): Bound[] {
+export function alikeMoments(values: readonly Bound[], binder: Binder): Bound[] {
   const first = values.find(({ type }) => type.kind === 'datetime' || type.kind === 'datetimeoffset')
   if (first === undefined) return [...values]
   return values.map((value) => {
     const { kind } = value.type
-    return kind === 'datetime' || kind === 'datetimeoffset' ? coerced(value, first.type, binding) : value
+    return kind === 'datetime' || kind === 'datetimeoffset' ? coerced(value, first.type, binder) : value
   })
 }
 
 /** What is converted, and what for. */
 interface Subject {
   readonly bound: Bound
-  readonly binding: Binding
+  readonly binder: Binder
   readonly what: string | undefined
 }
 
@@ -55,7 +55,7 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
 /** Of what is known before the rows. */
 function constantConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'string' && type.kind !== 'string' && canBeText(type)) {
-    return (value) => toClientError(subject, () => valueOfText(type, value as string, subject.binding.textFormats))
+    return (value) => toClientError(subject, () => valueOfText(type, value as string, subject.binder.textFormats))
   }
   if (type.kind !== 'real' || !isNumeric(from)) return undefined
   if (type.isSingle === true) return (value) => Math.fround(Number(value))
@@ -83,26 +83,26 @@ function toDouble(value: unknown): unknown {
 }
 
 /** A value that is not possible is told with its place. */
-function toClientError({ bound, binding, what }: Subject, convert: () => unknown): unknown {
+function toClientError({ bound, binder, what }: Subject, convert: () => unknown): unknown {
   try {
     return convert()
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
-    throw binding.error(bound, what === undefined ? error.message : `${what}: ${error.message}`)
+    throw binder.error(bound, what === undefined ? error.message : `${what}: ${error.message}`)
   }
 }
 
 /** Throws QueryError where a value of that type can never be given to an attribute of this one. */
-export function assignable(bound: Bound, type: ValueType, what: string, binding: Binding): Bound {
-  const value = coerced(bound, type, binding, what)
+export function assignable(bound: Bound, type: ValueType, what: string, binder: Binder): Bound {
+  const value = coerced(bound, type, binder, what)
   if (hasFractions(value.type) && isWhole(type)) {
-    throw binding.error(
+    throw binder.error(
       bound,
       `${what} is ${aTypeName(type)}: a number with a fraction, however small, is not a whole number`,
     )
   }
   if (fits(value.type, type, isConstant(value))) return value
-  throw binding.error(bound, `${what} is ${aTypeName(type)}, not ${aTypeName(bound.type)}`)
+  throw binder.error(bound, `${what} is ${aTypeName(type)}, not ${aTypeName(bound.type)}`)
 }
 
 function hasFractions(type: ValueType): boolean {

@@ -1,4 +1,4 @@
-/** What names mean where an expression stands, and what binding one works with. */
+/** What names mean where an expression stands, and what a binder works with. */
 import type { AshlarError } from '../../errors.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import { recordFormats } from '../../records/record-formats.ts'
@@ -47,8 +47,8 @@ export interface NestedValue {
   readonly type: ValueType
 }
 
-/** One statement's binding: its text for errors, its catalog, and the slots it has given out. */
-export class Binding {
+/** Binds one statement: its text for errors, its catalog, and the slots it has given out. */
+export class Binder {
   readonly text: string
   readonly dialect: Dialect
   readonly catalog: Catalog
@@ -57,8 +57,8 @@ export class Binding {
   readonly textFormats: TextFormats
   readonly nested: NestedValue[] = []
   slots = 0
-  private readonly typeOfNested: (statement: Statement, binding: Binding) => ValueType
-  private readonly bindExpression: (expression: Expression, scope: Scope, binding: Binding) => Bound
+  private readonly typeOfNested: (statement: Statement, binder: Binder) => ValueType
+  private readonly bindExpression: (expression: Expression, scope: Scope, binder: Binder) => Bound
 
   constructor(
     text: string,
@@ -66,8 +66,8 @@ export class Binding {
     catalog: Catalog,
     variables: VariableTypes,
     textFormats: TextFormats,
-    bindExpression: (expression: Expression, scope: Scope, binding: Binding) => Bound,
-    typeOfNested: (statement: Statement, binding: Binding) => ValueType,
+    bindExpression: (expression: Expression, scope: Scope, binder: Binder) => Bound,
+    typeOfNested: (statement: Statement, binder: Binder) => ValueType,
   ) {
     this.text = text
     this.dialect = dialect

@@ -1,6 +1,6 @@
 /** What SET, ADD, CLEAR and REMOVE mean for one row: worked out for all rows before any object is changed. */
 import type { Oid } from '../../types/oid.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import { isNothing } from '../values/compare.ts'
 import type { ActionPlan, ElementsPlan } from './plan-change.ts'
 
@@ -23,7 +23,7 @@ export type ElementChoice =
   /** The index or key is null: there is no such element. */
   | { readonly kind: 'none' }
 
-export function workOut(action: ActionPlan, run: Run, self: Oid): ActionValues {
+export function evaluateAction(action: ActionPlan, run: EvaluationContext, self: Oid): ActionValues {
   const { owners, elements } = action.target
   const held = owners?.(run)
   const found = owners === undefined ? [self] : Array.isArray(held) ? held : [held]
@@ -43,7 +43,7 @@ export function workOut(action: ActionPlan, run: Run, self: Oid): ActionValues {
   }
 }
 
-function valuesOf(action: ActionPlan, run: Run): unknown[] {
+function valuesOf(action: ActionPlan, run: EvaluationContext): unknown[] {
   switch (action.kind) {
     case 'set':
       return [action.value.evaluate(run) ?? null]
@@ -60,7 +60,7 @@ function indexChoice(index: unknown): ElementChoice {
 }
 
 /** `isHeldAsked`: whether a map has the key matters. */
-function choose(elements: ElementsPlan, run: Run, isHeldAsked: boolean): ElementChoice {
+function choose(elements: ElementsPlan, run: EvaluationContext, isHeldAsked: boolean): ElementChoice {
   switch (elements.kind) {
     case 'index':
       return indexChoice(elements.index(run))

@@ -15,11 +15,11 @@ import type { ActionValues } from './action-values.ts'
 import {
   acceptedElements,
   acceptedValue,
-  type Changing,
+  type ChangeContext,
   errorOfAttribute,
   holdsNewObject,
+  materializeNewObjects,
   valueChange,
-  withoutNewObjects,
 } from './change-values.ts'
 import {
   changeEdited,
@@ -35,38 +35,38 @@ import type { ActionPlan, TargetPlan } from './plan-change.ts'
 
 /** `worked`: what was worked out for each action. */
 export async function applyActions(
-  changing: Changing,
+  changeContext: ChangeContext,
   actions: readonly ActionPlan[],
   worked: readonly ActionValues[],
 ): Promise<void> {
-  const edits = new ElementEdits(changing)
+  const edits = new ElementEdits(changeContext)
   for (const [i, action] of actions.entries()) {
     const { target } = action
     try {
-      await applyAction(changing, edits, action, worked[i] as ActionValues)
+      await applyAction(changeContext, edits, action, worked[i] as ActionValues)
     } catch (error) {
-      throw placed(changing.text, target.span, errorOfAttribute(error, target.attribute.cls.name, pathOf(target)))
+      throw placed(changeContext.text, target.span, errorOfAttribute(error, target.attribute.cls.name, pathOf(target)))
     }
   }
   await edits.apply()
 }
 
 async function applyAction(
-  changing: Changing,
+  changeContext: ChangeContext,
   edits: ElementEdits,
   action: ActionPlan,
   values: ActionValues,
 ): Promise<void> {
-  const { unit } = changing
+  const { unit } = changeContext
   await unit.objects.loadAll(values.owners)
-  const given = once(() => givenBy(changing, action, values))
+  const given = once(() => givenBy(changeContext, action, values))
   for (const oid of values.owners) {
     const state = unit.objects.known(oid)
     if (state === undefined) {
       unit.requireNoObject(oid)
       continue
     }
-    const found = changeFor(edits, action, values, given, state, changing)
+    const found = changeFor(edits, action, values, given, state, changeContext)
     const change = found instanceof Promise ? await found : found
     if (change !== undefined) {
       await applyChanges(unit, state, [changeAt(state.format, pathOf(action.target), change)])
@@ -89,7 +89,7 @@ function changeFor(
   { elements: choice }: ActionValues,
   given: Given,
   state: ObjectState,
-  { unit }: Changing,
+  { unit }: ChangeContext,
 ): Awaitable<ValueChange | undefined> {
   const { target } = action
   switch (action.kind) {
@@ -121,19 +121,19 @@ function collectionChange(
 }
 
 /** What an action gives, as the attribute keeps it. New objects are created here; without any it is there at once. Throws ValueError. */
-function givenBy(changing: Changing, action: ActionPlan, worked: ActionValues): Awaitable<unknown> {
+function givenBy(changeContext: ChangeContext, action: ActionPlan, worked: ActionValues): Awaitable<unknown> {
   const { values, pairs } = worked
-  if (!holdsNewObject(values) && !holdsNewObject(pairs)) return givenValue(changing, action, worked)
+  if (!holdsNewObject(values) && !holdsNewObject(pairs)) return givenValue(changeContext, action, worked)
   const made = async (): Promise<ActionValues> => ({
     ...worked,
-    values: (await withoutNewObjects(changing, values)) as readonly unknown[],
-    pairs: (await withoutNewObjects(changing, pairs)) as readonly MapPair[],
+    values: (await materializeNewObjects(changeContext, values)) as readonly unknown[],
+    pairs: (await materializeNewObjects(changeContext, pairs)) as readonly MapPair[],
   })
-  return made().then((plain) => givenValue(changing, action, plain))
+  return made().then((plain) => givenValue(changeContext, action, plain))
 }
 
 /** The change of a whole attribute, the value for elements, elements, pairs or keys. Throws ValueError. */
-function givenValue({ unit }: Changing, action: ActionPlan, worked: ActionValues): unknown {
+function givenValue({ unit }: ChangeContext, action: ActionPlan, worked: ActionValues): unknown {
   const { target } = action
   const { catalog } = unit
   const format = targetFormat(unit, target)

@@ -16,7 +16,7 @@ import { atPlace } from '../language/query-error.ts'
 import { scalarCodec, toJson } from '../values/value-json.ts'
 import { isMany, type ScalarType, type ValueType } from '../values/value-type.ts'
 
-export interface Changing {
+export interface ChangeContext {
   /** Of the statements, for errors. */
   readonly text: string
   readonly unit: UnitOfWork
@@ -69,14 +69,15 @@ function isSingle(type: ValueType): type is ScalarType {
 }
 
 /** The value with objects that it makes made, and their references in their places. */
-export async function withoutNewObjects(changing: Changing, value: unknown): Promise<unknown> {
-  if (value instanceof NewObject) return createFrom(changing, value)
+export async function materializeNewObjects(changeContext: ChangeContext, value: unknown): Promise<unknown> {
+  if (value instanceof NewObject) return createFrom(changeContext, value)
   if (!Array.isArray(value)) return value
   if (!holdsNewObject(value)) return value
   const plain: unknown[] = []
   for (const element of value) {
-    if (isPair(element)) plain.push({ key: element.key, value: await withoutNewObjects(changing, element.value) })
-    else plain.push(await withoutNewObjects(changing, element))
+    if (isPair(element))
+      plain.push({ key: element.key, value: await materializeNewObjects(changeContext, element.value) })
+    else plain.push(await materializeNewObjects(changeContext, element))
   }
   return plain
 }
@@ -93,17 +94,17 @@ function isPair(value: unknown): value is MapPair {
 }
 
 /** With the same checks as a creation by a request. */
-export async function createFrom(changing: Changing, object: NewObject): Promise<Oid> {
-  changing.count(1)
-  return assigning(changing, object, async () => {
-    const changes = await assignedChanges(changing, object.cls, object)
-    return createObject(changing.unit, { cls: object.cls, changes })
+export async function createFrom(changeContext: ChangeContext, object: NewObject): Promise<Oid> {
+  changeContext.count(1)
+  return assigning(changeContext, object, async () => {
+    const changes = await assignedChanges(changeContext, object.cls, object)
+    return createObject(changeContext.unit, { cls: object.cls, changes })
   })
 }
 
 /** Carries out a command that is made of these assignments; an error is that of the assignment whose attribute it names. */
 export function assigning<T>(
-  { text }: Changing,
+  { text }: ChangeContext,
   { assignments }: Pick<NewObject, 'assignments'>,
   carryOut: () => Promise<T>,
 ): Promise<T> {
@@ -116,21 +117,21 @@ export function assigning<T>(
 
 /** What the assignments do, one change each, in their order. Throws what their values throw, at the assignment. */
 export async function assignedChanges(
-  changing: Changing,
+  changeContext: ChangeContext,
   cls: SchemaClass,
   { assignments, values }: Pick<NewObject, 'assignments' | 'values'>,
 ): Promise<AttributeChange[]> {
-  const format = changing.unit.objects.formats.of(cls)
+  const format = changeContext.unit.objects.formats.of(cls)
   const changes: AttributeChange[] = []
   for (const [i, assignment] of assignments.entries()) {
     const { path, value } = assignment
     await atPlace(
-      changing.text,
+      changeContext.text,
       () => assignment,
       () =>
         ofAttribute(cls.name, path, async () => {
-          const plain = await withoutNewObjects(changing, values[i])
-          const change = valueChange(formatAt(format, path), value.type, plain, changing.unit.catalog)
+          const plain = await materializeNewObjects(changeContext, values[i])
+          const change = valueChange(formatAt(format, path), value.type, plain, changeContext.unit.catalog)
           changes.push(changeAt(format, path, change))
         }),
     )

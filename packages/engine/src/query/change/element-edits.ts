@@ -12,15 +12,15 @@ import { noOid } from '../../types/oid.ts'
 import type { ObjectState } from '../../write/working-set.ts'
 import { atPlace } from '../language/query-error.ts'
 import type { ElementChoice } from './action-values.ts'
-import { type Changing, ofAttribute } from './change-values.ts'
+import { type ChangeContext, ofAttribute } from './change-values.ts'
 import { collectionKey, type TargetPlan } from './plan-change.ts'
 
 export class ElementEdits {
-  private readonly changing: Changing
+  private readonly changeContext: ChangeContext
   private readonly collections = new Map<string, EditedCollection>()
 
-  constructor(changing: Changing) {
-    this.changing = changing
+  constructor(changeContext: ChangeContext) {
+    this.changeContext = changeContext
   }
 
   /** The collection that the target is, or chooses elements of; read where no action has asked for it yet. */
@@ -28,7 +28,7 @@ export class ElementEdits {
     const key = keyOf(target, state)
     let collection = this.collections.get(key)
     if (collection === undefined) {
-      collection = new EditedCollection(target, state, await presentElements(this.changing, target, state))
+      collection = new EditedCollection(target, state, await presentElements(this.changeContext, target, state))
       this.collections.set(key, collection)
     }
     return collection
@@ -36,7 +36,7 @@ export class ElementEdits {
 
   /** Throws what an update throws. */
   async apply(): Promise<void> {
-    const { unit, text } = this.changing
+    const { unit, text } = this.changeContext
     for (const collection of this.collections.values()) {
       const { target, state } = collection
       if (!collection.isChanged) continue
@@ -178,7 +178,7 @@ export function isPaired({ attribute, inner }: TargetPlan): boolean {
 }
 
 /** The elements that the collection has now. */
-async function presentElements({ unit }: Changing, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
+async function presentElements({ unit }: ChangeContext, target: TargetPlan, state: ObjectState): Promise<unknown[]> {
   const format = state.format.attribute(target.attribute.number)
   if (format.linkStorage !== undefined) {
     unit.requireUnchanged(state)

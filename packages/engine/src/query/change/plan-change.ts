@@ -1,7 +1,7 @@
 /** UPDATE, DELETE and UPSERT: what is worked out for each object before anything is changed. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import { type ObjectsPlan, planObjects } from '../access/objects-plan.ts'
+import { planObjects, type SourcePlan } from '../access/objects-plan.ts'
 import type { BoundAction, BoundChange } from '../bind/bind-change.ts'
 import type { BoundElements, BoundTarget } from '../bind/bind-target.ts'
 import type { Bound } from '../bind/bound.ts'
@@ -57,7 +57,7 @@ export type ActionPlan =
 
 export interface ChangePlan {
   readonly sourceClass: SchemaClass
-  readonly objects: ObjectsPlan
+  readonly objects: SourcePlan
   readonly actions: readonly ActionPlan[]
   readonly isReturning: boolean
   readonly clauses: ClausesPlan

@@ -8,7 +8,7 @@ import { accumulatorFor } from './aggregate.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, valueSteps } from './in-parts.ts'
-import type { Evaluate, Run } from './run.ts'
+import type { Evaluate, EvaluationContext } from './run.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 
 type CollectionNode = Extract<
@@ -64,7 +64,7 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
 }
 
 /** A value that becomes part of another one. */
-function charged(value: unknown, { memory }: Run): unknown {
+function charged(value: unknown, { memory }: EvaluationContext): unknown {
   memory.pass(elementBytes + valueBytes(value))
   return value
 }
@@ -120,7 +120,7 @@ function compileCollecting(
   { collection, slot }: { readonly collection: Bound; readonly slot: number },
   body: Bound,
   compiler: ExpressionCompiler,
-  take: (value: unknown, run: Run, values: unknown[], element: unknown) => void,
+  take: (value: unknown, run: EvaluationContext, values: unknown[], element: unknown) => void,
 ): Evaluate {
   const held = compiler.compile(collection)
   const fill = slotFiller(collection.type, slot)

@@ -17,7 +17,7 @@ import type { ExpressionCompiler } from './expression-compiler.ts'
 import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { NewObject } from './new-object.ts'
 import type { ObjectView } from './object-view.ts'
-import type { Evaluate, Run } from './run.ts'
+import type { Evaluate, EvaluationContext } from './run.ts'
 import { textBytes, valueBytes } from './value-bytes.ts'
 
 /** Gives out places for values that are the same for all rows of a run. */
@@ -34,7 +34,7 @@ export class Compiler implements ExpressionCompiler {
   compile(bound: Bound): Evaluate {
     const isPlain =
       bound.kind === 'constant' || bound.kind === 'variable' || bound.kind === 'now' || bound.kind === 'nested'
-    return !isPlain && isConstant(bound) ? this.once(compileNode(bound, this)) : compileNode(bound, this)
+    return !isPlain && isConstant(bound) ? this.memoize(compileNode(bound, this)) : compileNode(bound, this)
   }
 
   compileAll(bounds: readonly Bound[]): Evaluate[] {
@@ -42,7 +42,7 @@ export class Compiler implements ExpressionCompiler {
   }
 
   /** Worked out at the first row that asks for it. */
-  once(evaluate: Evaluate): Evaluate {
+  memoize(evaluate: Evaluate): Evaluate {
     const place = this.constants++
     return (run) => {
       const known = run.constants[place]
@@ -284,7 +284,7 @@ function compileCalculation(bound: Calculated, operands: readonly Evaluate[], pl
   const work = bound.calculate as (...values: unknown[]) => unknown
   const isOfTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type)) : isText(bound.type)
   if (isOfTexts) return inParts(places, compileTextCalculation(bound, operands, work))
-  const overflow = (run: Run): Error =>
+  const overflow = (run: EvaluationContext): Error =>
     queryError(run.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)
   if (first !== undefined && second === undefined) {
     return (run) => {
@@ -335,13 +335,13 @@ function compileTextCalculation(
 }
 
 /** `characters`: those that its memory is charged for already. */
-function checked(result: unknown, characters: number, bound: Calculated, run: Run): unknown {
+function checked(result: unknown, characters: number, bound: Calculated, run: EvaluationContext): unknown {
   if (typeof result === 'string') checkLength(result.length, bound, run)
   run.memory.pass(textBytes((typeof result === 'string' ? result.length : 0) - characters))
   return result
 }
 
-function checkLength(characters: number, bound: Calculated, run: Run): void {
+function checkLength(characters: number, bound: Calculated, run: EvaluationContext): void {
   const { textCharactersMax, text } = run
   if (characters <= textCharactersMax) return
   throw placed(
@@ -359,7 +359,7 @@ function compileCall(bound: Extract<Bound, { kind: 'call' }>, compiler: Compiler
     const evaluate = compiler.compile(operand)
     const read = bound.readers[i]
     if (read === undefined) return evaluate
-    return (run: Run) => {
+    return (run: EvaluationContext) => {
       const value = evaluate(run)
       return value === null || value === undefined ? null : read(value)
     }

@@ -10,7 +10,7 @@ import { isLong } from '../values/value-type.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, inParts, type Places, valueSteps } from './in-parts.ts'
-import type { Evaluate, Run } from './run.ts'
+import type { Evaluate, EvaluationContext } from './run.ts'
 import { elementBytes } from './value-bytes.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>
@@ -105,7 +105,7 @@ const patternsKeptMax = 100
 
 export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
   const known = new Map<string, RegularExpression>()
-  const expressionOf = (run: Run, source: string): RegularExpression => {
+  const expressionOf = (run: EvaluationContext, source: string): RegularExpression => {
     const found = known.get(source)
     if (found !== undefined) return found
     const compiled = compileRegularExpression(source, bound.isIgnoringCase)
@@ -128,12 +128,12 @@ export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: 
 
 const matchSteps = 4
 
-function tooLongToMatch(characters: number, run: Run, bound: Node<'matches'>): unknown {
+function tooLongToMatch(characters: number, run: EvaluationContext, bound: Node<'matches'>): unknown {
   const message = `A regular expression looks at texts of at most ${matchedCharactersMax} characters (matchedCharactersMax), not ${characters}.`
   return placed(run.text, bound, new AshlarError('LimitExceeded', message))
 }
 
-function badPattern(run: Run, bound: Node<'matches'>, message: string): AshlarError {
+function badPattern(run: EvaluationContext, bound: Node<'matches'>, message: string): AshlarError {
   return queryError(run.text, bound.pattern, `not a regular expression: ${message}`)
 }
 
@@ -190,9 +190,9 @@ interface Tally {
 }
 
 interface ElementTest {
-  test(run: Run, element: unknown): unknown
+  test(run: EvaluationContext, element: unknown): unknown
   /** The value that elements are compared with. */
-  wanted?(run: Run): unknown
+  wanted?(run: EvaluationContext): unknown
 }
 
 function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompiler): ElementTest {
@@ -236,7 +236,7 @@ function membership(
   collection: Evaluate,
   elements: (held: unknown) => readonly unknown[],
   places: Places,
-): { isOutside(run: Run, value: unknown): boolean } {
+): { isOutside(run: EvaluationContext, value: unknown): boolean } {
   const known = new WeakMap<object, Members>()
   const setOf = inParts(places, (run) => {
     const held = collection(run) as object
@@ -257,7 +257,7 @@ function membership(
 }
 
 /** No set where the elements are few, or such that equal ones are not identical. */
-function beginSet(all: readonly unknown[], { memory }: Run): Members {
+function beginSet(all: readonly unknown[], { memory }: EvaluationContext): Members {
   const [first] = all
   const isPlain = typeof first === 'string' || typeof first === 'number'
   if (all.length < membersMin || !isPlain) return { set: undefined, making: undefined }

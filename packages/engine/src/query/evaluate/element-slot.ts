@@ -3,7 +3,7 @@ import type { MapPair } from '../../records/attribute-change.ts'
 import type { Oid } from '../../types/oid.ts'
 import { isReference, type ValueType } from '../values/value-type.ts'
 import type { ObjectView } from './object-view.ts'
-import type { Run } from './run.ts'
+import type { EvaluationContext } from './run.ts'
 
 /** Of a map: its values. */
 export function elementsIn(type: ValueType): (held: unknown) => readonly unknown[] {
@@ -12,19 +12,19 @@ export function elementsIn(type: ValueType): (held: unknown) => readonly unknown
 }
 
 /** Elements in the order in which a slot is filled with them; references are announced to the reader first. */
-export function slotElements(type: ValueType): (run: Run, held: unknown) => readonly unknown[] {
+export function slotElements(type: ValueType): (run: EvaluationContext, held: unknown) => readonly unknown[] {
   const elements = elementsIn(type)
   const isFollowed = (type.kind === 'collection' || type.kind === 'map') && isReference(type.element)
   if (!isFollowed) return (_run, held) => elements(held)
   return (run, held) => {
     const references = elements(held)
-    run.reader.expect(references)
+    run.reader.prefetch(references)
     return references
   }
 }
 
 /** A reference becomes the object that it names; anything else stands for itself. */
-export function slotFiller(collection: ValueType, slot: number): (run: Run, element: unknown) => void {
+export function slotFiller(collection: ValueType, slot: number): (run: EvaluationContext, element: unknown) => void {
   const element = collection.kind === 'collection' || collection.kind === 'map' ? collection.element : collection
   if (!isReference(element)) {
     return ({ slots }, value) => {

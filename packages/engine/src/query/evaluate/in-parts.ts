@@ -1,7 +1,7 @@
 /** Expressions that may take long: they are done in parts, between which others have their turn. */
 
 import { type Kept, LongWork, turnDue, type Work } from '../functions/work.ts'
-import type { Evaluate, Run } from './run.ts'
+import type { Evaluate, EvaluationContext } from './run.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 
 /** Gives out the places under which results are kept; see `Work`. */
@@ -59,10 +59,10 @@ function goOnWith(job: LongWork, work: Work, place: number): unknown {
 
 export interface Loop<S> {
   /** What is gone through, and what it comes to so far; null = the loop gives null. */
-  start(run: Run): { readonly elements: readonly unknown[]; readonly state: S } | null
+  start(run: EvaluationContext): { readonly elements: readonly unknown[]; readonly state: S } | null
   /** True = no further element changes the result. */
-  step(run: Run, state: S, element: unknown): boolean
-  end(run: Run, state: S): unknown
+  step(run: EvaluationContext, state: S, element: unknown): boolean
+  end(run: EvaluationContext, state: S): unknown
 }
 
 interface Progress<S> extends Kept {
@@ -76,7 +76,7 @@ export function compileLoop<S, I>(places: Places, inner: () => I, loopOf: (inner
   const first = places.places
   const { start, step, end } = loopOf(inner())
   const place = places.places++
-  const goThrough = (run: Run, elements: readonly unknown[], state: S, from: number): unknown => {
+  const goThrough = (run: EvaluationContext, elements: readonly unknown[], state: S, from: number): unknown => {
     const { work } = run
     let at = from
     try {

@@ -6,11 +6,11 @@ import type { BoundAttribute } from '../bind/bound.ts'
 import type { Work } from '../functions/work.ts'
 import type { ObjectView } from './object-view.ts'
 
-/** Reads what expressions follow. Throws `pending` where the store answers later: the row is then worked out again. */
+/** Reads what expressions follow. Throws `needsFetch` where the store answers later: the row is then worked out again. */
 export interface ObjectReader {
   object(oid: Oid): ObjectView
   /** Says before going through them that all of these objects will be asked for, so that none is waited for alone. */
-  expect(oids: readonly unknown[]): void
+  prefetch(oids: readonly unknown[]): void
   /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
   links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
   /** The same as they are stored; `index`: position of the attribute in the object's class. */
@@ -18,12 +18,12 @@ export interface ObjectReader {
 }
 
 /** Thrown where an object has to be waited for. One value, because making an error each time would cost too much. */
-export const pending: unique symbol = Symbol('pending')
+export const needsFetch: unique symbol = Symbol('needs fetch')
 
 /** Thrown where EXPLAIN, which carries nothing out, has no value: of variables and nested statements. */
 export const unknownValue: unique symbol = Symbol('unknown value')
 
-export interface Run {
+export interface EvaluationContext {
   /** The context objects (ObjectView) and elements of the row at hand. */
   readonly slots: unknown[]
   readonly reader: ObjectReader
@@ -42,4 +42,4 @@ export interface Run {
   readonly work: Work
 }
 
-export type Evaluate = (run: Run) => unknown
+export type Evaluate = (run: EvaluationContext) => unknown

@@ -1,6 +1,6 @@
 /** Works something out for each of several rows; where a row has to wait for the store, all such rows wait together. */
 import type { Awaitable } from '../../store/store.ts'
-import { type Evaluate, pending, type Run } from '../evaluate/run.ts'
+import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/run.ts'
 import { turnDue } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 
@@ -16,7 +16,11 @@ export function evaluateRows<R, T>(
 }
 
 /** A value that is the same for all rows; what it follows may have to be waited for. */
-export async function constantOf(evaluate: Evaluate, run: Run, context: StatementContext): Promise<unknown> {
+export async function evaluateConstant(
+  evaluate: Evaluate,
+  run: EvaluationContext,
+  context: StatementContext,
+): Promise<unknown> {
   const [value] = await evaluateRows(context, [undefined], () => evaluate(run))
   return value ?? null
 }
@@ -40,7 +44,7 @@ async function evaluateRest<R, T>(batch: Batch<R, T>, from: number): Promise<T[]
       at = attempt(batch, positions, at)
     }
     if (batch.waiting.length === 0) return results
-    await context.reader.settle()
+    await context.reader.fetchMissing()
     positions = batch.waiting
     batch.waiting = []
     at = 0
@@ -60,7 +64,7 @@ function attempt<R, T>(batch: Batch<R, T>, positions: readonly number[] | undefi
       results[position] = evaluate(rows[position] as R)
     } catch (error) {
       if (error === turnDue) return i
-      if (error !== pending) throw error
+      if (error !== needsFetch) throw error
       waiting.push(position)
     }
     context.endRow()

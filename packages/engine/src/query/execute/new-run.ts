@@ -1,5 +1,5 @@
 /** What the expressions of one statement are evaluated with. */
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from './statement-context.ts'
 
 export interface Inputs {
@@ -8,8 +8,13 @@ export interface Inputs {
   readonly nested: readonly unknown[]
 }
 
-export function newRun(slots: number, constants: number, inputs: Inputs, context: StatementContext): Run {
-  const { now, text, memory, limits } = context.texts
+export function newEvaluationContext(
+  slots: number,
+  constants: number,
+  inputs: Inputs,
+  context: StatementContext,
+): EvaluationContext {
+  const { now, text, memory, limits } = context.script
   return {
     slots: new Array(slots).fill(undefined),
     reader: context.reader,

@@ -1,10 +1,10 @@
 /** Rows on their way: something that fills the slots of a run, and how much memory it takes to keep it. */
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 
 export interface RowKind<R> {
   /** Makes the row the one that expressions see; undefined = no row at all, as for aggregates over nothing. */
-  enter(run: Run, row: R | undefined): void
+  enter(run: EvaluationContext, row: R | undefined): void
   /** About how many bytes a kept row takes. */
   bytesOf(row: R): number
 }
@@ -18,7 +18,7 @@ export interface OutputRow<R> {
 export type RowBatches<R> = AsyncIterable<readonly R[]>
 
 /** Makes it the row that expressions see, with its aggregates. */
-export function enterOutput<R>({ row, aggregates }: OutputRow<R>, kind: RowKind<R>, run: Run): void {
+export function enterOutput<R>({ row, aggregates }: OutputRow<R>, kind: RowKind<R>, run: EvaluationContext): void {
   kind.enter(run, row)
   run.aggregates = aggregates
 }

@@ -14,7 +14,7 @@ import type { Awaitable, Bytes, Entry, RangeRead, ReadAnswer, Snapshot } from '.
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
-import { type ObjectReader, pending } from '../evaluate/run.ts'
+import { needsFetch, type ObjectReader } from '../evaluate/run.ts'
 import type { Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
 
@@ -47,7 +47,7 @@ export class SnapshotReader implements ObjectReader {
   objectsRead = 0
   /** Link entries that were read. */
   linksRead = 0
-  private readonly isImmediate: boolean
+  private readonly isSynchronous: boolean
   private readonly work: Work
   private readonly memory: RequestMemory
   private readonly keptEntriesMax: number
@@ -56,14 +56,14 @@ export class SnapshotReader implements ObjectReader {
   private entriesKept = 0
   private bytesKept = 0
   private readonly sizes: PartSizes
-  private readonly wantedObjects = new Set<Oid>()
-  private readonly wantedLinks = new Map<string, RangeRead>()
+  private readonly missingObjects = new Set<Oid>()
+  private readonly missingLinks = new Map<string, RangeRead>()
 
   /** `work`: spends what is read for expressions. */
   constructor(
     snapshot: Snapshot,
     catalog: Catalog,
-    isImmediate: boolean,
+    isSynchronous: boolean,
     work: Work,
     { memory, limits }: { readonly memory: RequestMemory; readonly limits: Pick<EngineLimits, 'statementBytesMax'> },
   ) {
@@ -72,30 +72,30 @@ export class SnapshotReader implements ObjectReader {
     this.memory = memory
     this.keptEntriesMax = Math.min(keptEntriesMax, (limits.statementBytesMax * keptShare) / entryBytes)
     this.formats = recordFormats(catalog)
-    this.isImmediate = isImmediate
+    this.isSynchronous = isSynchronous
     // Where each part is a trip, of small objects all come in one.
-    this.sizes = isImmediate ? new PartSizes(loadedAtOnce) : new PartSizes(loadedAtOnce, loadedAtOnce)
+    this.sizes = isSynchronous ? new PartSizes(loadedAtOnce) : new PartSizes(loadedAtOnce, loadedAtOnce)
   }
 
   object(oid: Oid): ObjectView {
     const known = this.views.get(oid)
     if (known !== undefined) return known
-    if (this.isImmediate) {
+    if (this.isSynchronous) {
       return this.keepObject(oid, atOnce(this.snapshot.read([objectKey(oid)])).values[0])
     }
-    this.wantedObjects.add(oid)
-    throw pending
+    this.missingObjects.add(oid)
+    throw needsFetch
   }
 
-  expect(oids: readonly unknown[]): void {
-    if (this.isImmediate) return
+  prefetch(oids: readonly unknown[]): void {
+    if (this.isSynchronous) return
     let isMissing = false
     for (const oid of oids) {
       if (isNothing(oid) || this.views.has(oid as Oid)) continue
-      this.wantedObjects.add(oid as Oid)
+      this.missingObjects.add(oid as Oid)
       isMissing = true
     }
-    if (isMissing) throw pending
+    if (isMissing) throw needsFetch
   }
 
   /** Between batches: lets go of what was read before, where it has become much. */
@@ -107,22 +107,22 @@ export class SnapshotReader implements ObjectReader {
     this.entriesKept = 0
   }
 
-  /** Charged until the statement ends or lets go of them. Throws `pending` for a long list on every store. */
+  /** Charged until the statement ends or lets go of them. Throws `needsFetch` for a long list on every store. */
   linkEntries(view: ObjectView, index: number): readonly Entry[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
     const name = `${view.oid} ${attribute.attribute.number}`
     const known = this.entries.get(name)
     if (known !== undefined) return known
     const range = linkRange(view.oid, attribute.attribute.number, shownKind(attribute))
-    if (this.isImmediate) {
+    if (this.isSynchronous) {
       const entries = atOnce(this.snapshot.read([], [{ ...range, limit: entriesAtOnce }])).ranges[0] ?? []
       if (entries.length < entriesAtOnce) {
         this.charge(entries.length + 1)
         return this.keepEntries(name, entries)
       }
     }
-    this.wantedLinks.set(name, range)
-    throw pending
+    this.missingLinks.set(name, range)
+    throw needsFetch
   }
 
   links(view: ObjectView, { index }: BoundAttribute): readonly unknown[] {
@@ -140,11 +140,11 @@ export class SnapshotReader implements ObjectReader {
   }
 
   /** Fetches all that was asked for in vain since the last time. */
-  async settle(): Promise<void> {
-    const oids = [...this.wantedObjects]
-    const links = [...this.wantedLinks]
-    this.wantedObjects.clear()
-    this.wantedLinks.clear()
+  async fetchMissing(): Promise<void> {
+    const oids = [...this.missingObjects]
+    const links = [...this.missingLinks]
+    this.missingObjects.clear()
+    this.missingLinks.clear()
     const answer = await this.snapshot.read(
       oids.map(objectKey),
       links.map(([, range]) => ({ ...range, limit: entriesAtOnce })),
@@ -204,7 +204,7 @@ export class SnapshotReader implements ObjectReader {
     const { length } = record ?? noRecord
     this.work.spend(objectSteps + (length >> byteStepsShift))
     // What is wanted again is read again; where that takes a trip, whatever a batch has asked for is kept until its end.
-    if (this.isImmediate && this.bytesKept + length > keptBytesMax) this.forgetObjects()
+    if (this.isSynchronous && this.bytesKept + length > keptBytesMax) this.forgetObjects()
     this.bytesKept += length
     const view =
       record === undefined ? new ObjectView(oid, undefined, undefined, noRecord) : this.view(oid, undefined, record)

@@ -12,17 +12,17 @@ import type { TimeSlice } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { measuredRows } from '../explain/measured-rows.ts'
-import type { OperatorPlan } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/operator-plan.ts'
 import type { StatementProbe } from '../explain/statement-probe.ts'
 import { Work } from '../functions/work.ts'
 import type { Dialect } from '../language/dialect.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
-export interface TextContext {
+export interface ScriptContext {
   readonly text: string
   readonly dialect: Dialect
   readonly limits: EngineLimits
-  readonly facts: StoreCapabilities
+  readonly capabilities: StoreCapabilities
   readonly signal: AbortSignal | undefined
   /** Of `QueryRequest`. */
   readonly indexUri?: ((name: string) => string) | undefined
@@ -40,7 +40,7 @@ export interface TextContext {
 }
 
 export class StatementContext {
-  readonly texts: TextContext
+  readonly script: ScriptContext
   readonly snapshot: Snapshot
   readonly catalog: Catalog
   readonly reader: SnapshotReader
@@ -59,19 +59,19 @@ export class StatementContext {
 
   /** `newContainers`: those in which a transaction may have new objects. */
   constructor(
-    texts: TextContext,
+    script: ScriptContext,
     snapshot: Snapshot,
     catalog: Catalog,
     newContainers: readonly Container[] = [],
     probe?: StatementProbe,
   ) {
-    this.texts = texts
+    this.script = script
     this.probe = probe
     probe?.reads(this)
     this.newContainers = newContainers
     this.snapshot = snapshot
     this.catalog = catalog
-    this.reader = new SnapshotReader(snapshot, catalog, !this.isFar, this.work, texts)
+    this.reader = new SnapshotReader(snapshot, catalog, !this.isRemote, this.work, script)
   }
 
   /** Read once for each set of classes that a plan has. */
@@ -91,12 +91,12 @@ export class StatementContext {
     options: Pick<ScanOptions, 'keysOnly' | 'batch'> & { readonly isOrdered?: boolean } = {},
   ): AsyncGenerator<T[]> {
     const { isOrdered = false, ...others } = options
-    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(this.texts.facts), others)
+    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(this.script.capabilities), others)
   }
 
   /** Each read is a trip of its own. */
-  get isFar(): boolean {
-    return !this.texts.facts.hasSynchronousReads
+  get isRemote(): boolean {
+    return !this.script.capabilities.hasSynchronousReads
   }
 
   /** How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. */
@@ -107,7 +107,7 @@ export class StatementContext {
   }
 
   private async countedEntries(range: KeyRange, max: number): Promise<number> {
-    if (!this.isFar) return countLimited(this.snapshot, range, max)
+    if (!this.isRemote) return countLimited(this.snapshot, range, max)
     // Few are read at once instead: whoever wants them has them then, without another trip.
     const oids: Oid[] = []
     for await (const batch of readIndexOids(this.snapshot, range, false, { limit: max })) oids.push(...batch)
@@ -116,7 +116,7 @@ export class StatementContext {
   }
 
   /** What the operator's rows take is noted where the statement is analyzed; else they are handed on as they are. */
-  measured<T>(rows: AsyncGenerator<T>, operator: OperatorPlan): AsyncGenerator<T> {
+  measured<T>(rows: AsyncGenerator<T>, operator: ExplainNode): AsyncGenerator<T> {
     const nowMs = this.probe?.nowMs
     return nowMs === undefined ? rows : measuredRows(rows, operator, this.reader, nowMs)
   }
@@ -133,41 +133,41 @@ export class StatementContext {
     this.endRow()
     this.work.goOn()
     this.reader.trim()
-    checkText(this.texts)
+    checkRunning(this.script)
   }
 
   /** Checks, and lets others have their turn where it is time. */
   yieldIfDue(): Promise<void> | undefined {
     this.check()
-    return this.texts.slice.yieldIfDue()
+    return this.script.slice.yieldIfDue()
   }
 
   /** Between rows whose results are held, or no longer needed. */
   endRow(): void {
     this.work.endRow()
-    this.texts.memory.endRow()
+    this.script.memory.endRow()
   }
 
   get isTurnDue(): boolean {
-    return this.texts.slice.isOver
+    return this.script.slice.isOver
   }
 
   /** Within a batch, what it has read stays: lets others have their turn where it is time. Throws what `check` does. */
   async turn(): Promise<void> {
     this.work.goOn()
-    checkText(this.texts)
-    await this.texts.slice.yieldIfDue()
+    checkRunning(this.script)
+    await this.script.slice.yieldIfDue()
   }
 
   /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded and ServerBusy. */
   hold(rows: number, bytes: number): void {
     this.holdRows(rows)
-    this.texts.memory.hold(bytes)
+    this.script.memory.hold(bytes)
   }
 
   /** The same where the memory is charged elsewhere. */
   holdRows(rows: number): void {
-    const { sortedRowsMax } = this.texts.limits
+    const { sortedRowsMax } = this.script.limits
     this.heldRows += rows
     if (this.heldRows <= sortedRowsMax) return
     throw new AshlarError(
@@ -179,7 +179,7 @@ export class StatementContext {
   /** Counts edges that walks try. Throws LimitExceeded. */
   expand(edges: number): void {
     this.expansions += edges
-    const { pathExpansionsMax } = this.texts.limits
+    const { pathExpansionsMax } = this.script.limits
     if (this.expansions <= pathExpansionsMax) return
     throw new AshlarError(
       'LimitExceeded',
@@ -189,7 +189,7 @@ export class StatementContext {
 }
 
 /** Throws LimitExceeded when the time is over, or the reason for which the client went away. */
-export function checkText({ signal, clock, limits }: TextContext): void {
+export function checkRunning({ signal, clock, limits }: ScriptContext): void {
   signal?.throwIfAborted()
   if (!clock.isOver) return
   throw new AshlarError(

@@ -5,7 +5,7 @@ import { type LinkEntries, writeObjectJson } from '../../objects/representation.
 import type { Entry } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import { pending, type Run } from '../evaluate/run.ts'
+import { type EvaluationContext, needsFetch } from '../evaluate/run.ts'
 import { valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { OutputRow } from '../execute/row.ts'
@@ -22,8 +22,8 @@ const noLinks: LinkEntries = new Map()
 /** Later where a value of the row is large: others have their turn while it is written. */
 export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void | Promise<void>
 
-/** The object as a read by OID shows it; throws `pending` where its links have to be waited for. */
-export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<Run, 'reader'>): void {
+/** The object as a read by OID shows it; throws `needsFetch` where its links have to be waited for. */
+export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick<EvaluationContext, 'reader'>): void {
   const { format, oid, record } = view
   if (format === undefined) {
     json.ascii('null')
@@ -81,7 +81,7 @@ export async function* writeRows<R>(
       } catch (error) {
         json.to.length = rowStart
         if (error === turnDue) await context.turn()
-        else if (error === pending) await fetchFor(rows.slice(written), write, context)
+        else if (error === needsFetch) await fetchFor(rows.slice(written), write, context)
         else throw error
         continue
       }
@@ -89,7 +89,7 @@ export async function* writeRows<R>(
       yield writer.take()
       isSent = true
     }
-    context.texts.written.rows += rows.length
+    context.script.written.rows += rows.length
     // The first rows do not wait for others.
     if (!isSent && writer.json.to.length > 0) {
       yield writer.take()
@@ -153,11 +153,11 @@ async function fetchFor<R>(
     try {
       await write(scratch, row)
     } catch (error) {
-      if (error !== pending && error !== turnDue) throw error
+      if (error !== needsFetch && error !== turnDue) throw error
     }
   }
   context.endRow()
-  await context.reader.settle()
+  await context.reader.fetchMissing()
 }
 
 /** One value as a row; what it refers to is fetched first. */

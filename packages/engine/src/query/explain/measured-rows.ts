@@ -1,11 +1,11 @@
 /** What the rows of an operator take, noted batch by batch. */
-import { newMeasures, type OperatorPlan } from './operator-plan.ts'
+import { type ExplainNode, newMeasures } from './operator-plan.ts'
 import type { ReadCounts } from './statement-probe.ts'
 
 /** `nowMs`: see `StatementProbe`. Rows are asked for one operator after the other: what lies below is included. */
 export async function* measuredRows<T>(
   batches: AsyncIterable<T>,
-  operator: OperatorPlan,
+  operator: ExplainNode,
   reader: ReadCounts['reader'],
   nowMs: () => number,
 ): AsyncGenerator<T> {

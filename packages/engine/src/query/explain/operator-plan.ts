@@ -1,7 +1,7 @@
 /** Plans as EXPLAIN shows them: operators, each over those from which its rows come. */
 import { planTextCharactersMax } from '../../limits.ts'
 
-export interface OperatorPlan {
+export interface ExplainNode {
   readonly operator: string
   /** What it does, by name: the index, the predicate, the key. */
   readonly details: Readonly<Record<string, unknown>>
@@ -12,7 +12,7 @@ export interface OperatorPlan {
   /** What it has looked at: objects, index entries or edges. Of operators that only take rows, those of their inputs. */
   examined: number
   returned: number
-  readonly inputs: readonly OperatorPlan[]
+  readonly inputs: readonly ExplainNode[]
   /** It only takes rows from others, and looks at nothing itself. */
   readonly takesRows?: boolean
   /** Of operators that ANALYZE measures apart from others; including what lies below. */
@@ -30,7 +30,7 @@ export interface Measures {
 
 /** An access path that was considered. */
 export interface Candidate {
-  readonly plan: OperatorPlan
+  readonly plan: ExplainNode
   /** Undefined: another one was taken before it was estimated, or it depends on values that are only known at run time. */
   readonly estimated: number | undefined
   /** Counting ended there: it gives as many rows or more. */
@@ -38,11 +38,11 @@ export interface Candidate {
   readonly isChosen: boolean
 }
 
-export function operatorPlan(
+export function explainNode(
   operator: string,
   details: Readonly<Record<string, unknown>> = {},
-  inputs: readonly OperatorPlan[] = [],
-): OperatorPlan {
+  inputs: readonly ExplainNode[] = [],
+): ExplainNode {
   return { operator, details, inputs, examined: 0, returned: 0 }
 }
 
@@ -50,9 +50,9 @@ export function operatorPlan(
 export function rowOperatorPlan(
   operator: string,
   details: Readonly<Record<string, unknown>>,
-  inputs: readonly OperatorPlan[],
-): OperatorPlan {
-  return { ...operatorPlan(operator, details, inputs), takesRows: true }
+  inputs: readonly ExplainNode[],
+): ExplainNode {
+  return { ...explainNode(operator, details, inputs), takesRows: true }
 }
 
 export function newMeasures(): Measures {
@@ -60,7 +60,7 @@ export function newMeasures(): Measures {
 }
 
 /** What another run of the same plan has counted. */
-export function addCounts(to: OperatorPlan, from: OperatorPlan): void {
+export function addCounts(to: ExplainNode, from: ExplainNode): void {
   to.examined += from.examined
   to.returned += from.returned
   if (from.measured !== undefined) {
@@ -80,7 +80,7 @@ function addMeasures(to: Measures, from: Measures): void {
 }
 
 /** `isAnalyzed`: with what was counted. */
-export function describePlan(plan: OperatorPlan, isAnalyzed: boolean): Record<string, unknown> {
+export function describePlan(plan: ExplainNode, isAnalyzed: boolean): Record<string, unknown> {
   const { operator, details, estimated, candidates, inputs } = plan
   return {
     operator,
@@ -103,7 +103,7 @@ function cut(detail: unknown): unknown {
   return isLong ? `${detail.slice(0, planTextCharactersMax)}…` : detail
 }
 
-function countsOf({ takesRows, examined, returned, inputs, measured }: OperatorPlan): Record<string, unknown> {
+function countsOf({ takesRows, examined, returned, inputs, measured }: ExplainNode): Record<string, unknown> {
   const taken = inputs.at(-1)?.returned ?? 0
   return {
     examined: takesRows === true ? taken : examined,

@@ -1,6 +1,6 @@
 /** What EXPLAIN notes of one statement: its operators with what they have counted, and the statements within it. */
 import type { Statement } from '../language/ast.ts'
-import { addCounts, type Measures, newMeasures, type OperatorPlan } from './operator-plan.ts'
+import { addCounts, type ExplainNode, type Measures, newMeasures } from './operator-plan.ts'
 
 /** What a context that the statement reads with has counted. */
 export interface ReadCounts {
@@ -23,9 +23,9 @@ export class StatementProbe {
   /** Why there is no plan. */
   refusal: string | undefined
   /** The operator from which the reply's rows come, so far. */
-  root: OperatorPlan | undefined
+  root: ExplainNode | undefined
   /** By shape: the access path may be another one each time that the statement is carried out. */
-  private readonly plans = new Map<string, OperatorPlan>()
+  private readonly plans = new Map<string, ExplainNode>()
   private contexts: ReadCounts[] = []
 
   constructor(statement: Statement, nowMs?: () => number) {
@@ -65,12 +65,12 @@ export class StatementProbe {
   }
 
   /** One, where the statement has a plan; several where it was carried out in several ways. */
-  operators(): readonly OperatorPlan[] {
+  operators(): readonly ExplainNode[] {
     return [...this.plans.values()]
   }
 }
 
 /** The operators and what they do, without what was counted. */
-function shapeOf({ operator, details, inputs }: OperatorPlan): string {
+function shapeOf({ operator, details, inputs }: ExplainNode): string {
   return JSON.stringify([operator, details, inputs.map(shapeOf)])
 }

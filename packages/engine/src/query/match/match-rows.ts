@@ -1,14 +1,14 @@
 /** MATCH carried out: from the vertex with the fewest candidates along the edges, depth first, one row a match. */
 import { assert } from '../../errors.ts'
 import type { Oid } from '../../types/oid.ts'
-import { type ChosenAccess, chooseAccess } from '../access/choose-access.ts'
+import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundEdge } from '../bind/bind-match.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { addCounts, type OperatorPlan, operatorPlan, rowOperatorPlan } from '../explain/operator-plan.ts'
+import { addCounts, type ExplainNode, explainNode, rowOperatorPlan } from '../explain/operator-plan.ts'
 import type { Edge } from '../values/edge.ts'
 import { type MatchRow, matchRowKind } from './match-row.ts'
 import { Neighbours, type Step } from './neighbours.ts'
@@ -23,21 +23,21 @@ const batchBytes = 4 * 2 ** 20
 
 interface Search {
   readonly plan: MatchPlan
-  readonly run: Run
+  readonly run: EvaluationContext
   readonly context: StatementContext
   /** Positions of the vertices that have objects, in each row. */
   readonly bound: Set<number>
   /** Slots that are filled in each row. */
   readonly filled: Set<number>
   readonly predicatesLeft: Set<PredicatePlan>
-  operator: OperatorPlan | undefined
+  operator: ExplainNode | undefined
 }
 
 export async function matchRows(
   plan: MatchPlan,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
-): Promise<{ readonly rows: Batches; readonly operator: OperatorPlan }> {
+): Promise<{ readonly rows: Batches; readonly operator: ExplainNode }> {
   const search: Search = {
     plan,
     run,
@@ -60,12 +60,12 @@ export async function matchRows(
   )
   while (search.bound.size < plan.vertices.length || left.size > 0) {
     const next = [...left].find(([, place]) => endsOf(plan, place).some((vertex) => search.bound.has(vertex)))
-    const far = next === undefined ? undefined : await farEnd(search, next[1])
+    const other = next === undefined ? undefined : await otherEnd(search, next[1])
     if (next === undefined) {
       const { vertex, chosen } = await cheapestVertex(search)
       rows = bindVertex(search, vertex, chosen, rows)
-    } else if (far !== undefined) {
-      rows = bindVertex(search, far.vertex, far.chosen, rows)
+    } else if (other !== undefined) {
+      rows = bindVertex(search, other.vertex, other.chosen, rows)
     } else {
       left.delete(next[0])
       rows = expand(search, next[1], rows)
@@ -73,7 +73,7 @@ export async function matchRows(
   }
   for (const { slot } of plan.patterns) search.filled.add(slot)
   const ofWalks = decidable(search)
-  return { rows: withWalks(search, ofWalks, rows), operator: search.operator ?? operatorPlan('match') }
+  return { rows: withWalks(search, ofWalks, rows), operator: search.operator ?? explainNode('match') }
 }
 
 interface EdgePlace {
@@ -94,10 +94,10 @@ async function* once(rows: readonly MatchRow[]): AsyncGenerator<readonly MatchRo
 const fewEnds = 16
 
 /** The end of a walk of several edges, where it has few candidates of its own. */
-async function farEnd(
+async function otherEnd(
   { plan, run, context, bound }: Search,
   place: EdgePlace,
-): Promise<{ vertex: number; chosen: ChosenAccess } | undefined> {
+): Promise<{ vertex: number; chosen: ChosenAccessPath } | undefined> {
   const edge = (plan.patterns[place.pattern] as PatternPlan).edges[place.edge] as BoundEdge
   const vertex = endsOf(plan, place).find((end) => !bound.has(end))
   if (edge.max === 1 || vertex === undefined) return undefined
@@ -113,8 +113,8 @@ async function cheapestVertex({
   run,
   context,
   bound,
-}: Search): Promise<{ vertex: number; chosen: ChosenAccess }> {
-  let best: { vertex: number; chosen: ChosenAccess } | undefined
+}: Search): Promise<{ vertex: number; chosen: ChosenAccessPath }> {
+  let best: { vertex: number; chosen: ChosenAccessPath } | undefined
   for (const [vertex, { objects }] of plan.vertices.entries()) {
     if (bound.has(vertex)) continue
     const chosen = await chooseAccess(objects, run, context, undefined)
@@ -135,7 +135,7 @@ function predicateTexts(predicates: readonly PredicatePlan[]): { readonly predic
   return predicates.length === 0 ? {} : { predicates: predicates.map(({ text }) => text) }
 }
 
-function bindVertex(search: Search, vertex: number, chosen: ChosenAccess, rows: Batches): Batches {
+function bindVertex(search: Search, vertex: number, chosen: ChosenAccessPath, rows: Batches): Batches {
   const { plan, run, context, bound } = search
   const { objects, slot, name } = plan.vertices[vertex] as VertexPlan
   bound.add(vertex)
@@ -217,7 +217,7 @@ interface Expansion {
   /** From the pattern's left to its right. */
   readonly isRightward: boolean
   readonly neighbours: Neighbours
-  readonly operator: OperatorPlan
+  readonly operator: ExplainNode
 }
 
 function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
@@ -236,8 +236,8 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
   const predicates = decidable(search)
   const { leftLabel, rightLabel } = edge
   const labels = isRightward ? { begin: leftLabel, end: rightLabel } : { begin: rightLabel, end: leftLabel }
-  const farClass = edge.max === 1 ? (to.cls ?? undefined) : undefined
-  const neighbours = new Neighbours(context, edge.attributes, labels, farClass)
+  const neighbourClass = edge.max === 1 ? (to.cls ?? undefined) : undefined
+  const neighbours = new Neighbours(context, edge.attributes, labels, neighbourClass)
   const direction =
     edge.direction === 'either' ? 'either' : (edge.direction === 'forward') === isRightward ? 'forward' : 'backward'
   const names = new Set(edge.attributes.map(({ attribute }) => attribute.name))
@@ -253,7 +253,7 @@ function expand(search: Search, place: EdgePlace, rows: Batches): Batches {
       return neighbours.ways.size === 0 ? undefined : [...neighbours.ways]
     },
   }
-  const operator = operatorPlan('expand', details, search.operator === undefined ? [] : [search.operator])
+  const operator = explainNode('expand', details, search.operator === undefined ? [] : [search.operator])
   search.operator = operator
   const expansion = { search, place, pattern, edge, from, to, toVertex, isToBound, isRightward, neighbours, operator }
   async function* walk(): AsyncGenerator<readonly MatchRow[]> {
@@ -274,7 +274,7 @@ type Direction = 'forward' | 'backward' | 'either'
 
 /** A step that was taken, and the class of the object that it led to. */
 interface Taken extends Step {
-  readonly farClass: string
+  readonly neighbourClass: string
   readonly edgeObject: ObjectView | undefined
 }
 
@@ -301,17 +301,19 @@ async function* walksFrom(expansion: Expansion, row: MatchRow, direction: Direct
       stack.pop()
       const last = walk.pop()
       if (last === undefined) continue
-      been.delete(last.far)
+      been.delete(last.neighbour)
       used?.delete(edgeKey(last.edge))
       continue
     }
     if (used?.has(edgeKey(step.edge)) === true) continue
     // The last edge of a walk leads to its end or nowhere: no object has to be read to see that.
-    if (walk.length + 1 >= edge.max && expansion.isToBound && !isBoundEnd(expansion, row, step.far)) continue
+    if (walk.length + 1 >= edge.max && expansion.isToBound && !isBoundEnd(expansion, row, step.neighbour)) continue
     const wanted = edge.edgeObject !== undefined && step.edge.edgeData !== undefined ? [step.edge.edgeData] : []
-    const [view, edgeObject] = await evaluateRows(search.context, [step.far, ...wanted], (oid) => reader.object(oid))
+    const [view, edgeObject] = await evaluateRows(search.context, [step.neighbour, ...wanted], (oid) =>
+      reader.object(oid),
+    )
     if (view?.format === undefined) continue
-    walk.push({ ...step, farClass: view.format.cls.name, edgeObject })
+    walk.push({ ...step, neighbourClass: view.format.cls.name, edgeObject })
     const mayArrive = walk.length >= edge.min && step.place !== 'inner'
     const arrived = mayArrive ? arrive(expansion, row, been, walk, view) : undefined
     if (arrived !== undefined) {
@@ -384,7 +386,7 @@ function arrive(
     if (bound === undefined) return undefined
     next = bound
   }
-  const between = walk.slice(0, -1).map(({ far }) => far)
+  const between = walk.slice(0, -1).map(({ neighbour }) => neighbour)
   const visited = next.visited.with(place.pattern, [...(next.visited[place.pattern] as readonly Oid[]), ...between])
   const walked = named(expansion, row, walk)
   const edges = isRightward ? walked : walked.reverse()
@@ -396,10 +398,10 @@ function arrive(
 /** The edges with the classes of both their ends. */
 function named({ from }: Expansion, row: MatchRow, walk: readonly Taken[]): Edge[] {
   let nearClass = (row.slots[from.slot] as ObjectView).format?.cls.name ?? ''
-  return walk.map(({ edge, far, farClass }) => {
-    const isForward = edge.to === far && edge.fromClass !== ''
-    const [fromClass, toClass] = isForward ? [nearClass, farClass] : [farClass, nearClass]
-    nearClass = farClass
+  return walk.map(({ edge, neighbour, neighbourClass }) => {
+    const isForward = edge.to === neighbour && edge.fromClass !== ''
+    const [fromClass, toClass] = isForward ? [nearClass, neighbourClass] : [neighbourClass, nearClass]
+    nearClass = neighbourClass
     return { ...edge, fromClass, toClass }
   })
 }

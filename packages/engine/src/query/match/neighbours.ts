@@ -21,7 +21,7 @@ import { typeOfSpec } from '../values/value-type.ts'
 
 export interface Step {
   readonly edge: Edge
-  readonly far: Oid
+  readonly neighbour: Oid
   /** Of edges that end at their edge object where a walk ends, and lead through it elsewhere; undefined = both. */
   readonly place: 'inner' | 'last' | undefined
 }
@@ -60,8 +60,8 @@ export class Neighbours {
   readonly ways = new Set<string>()
   private readonly context: StatementContext
   private readonly attributes: readonly ReferenceAttribute[]
-  /** Classes that the far vertex may have where one edge leads there; undefined = any. */
-  private readonly farClass: SchemaClass | undefined
+  /** Classes that the neighbour vertex may have where one edge leads there; undefined = any. */
+  private readonly neighbourClass: SchemaClass | undefined
   private readonly labels: Labels
   private readonly forwardOf = new Map<ClassNumber, readonly Outgoing[]>()
   private readonly backwardOf = new Map<string, readonly ReferenceAttribute[]>()
@@ -71,12 +71,12 @@ export class Neighbours {
     context: StatementContext,
     attributes: readonly ReferenceAttribute[],
     labels: Labels,
-    farClass: SchemaClass | undefined,
+    neighbourClass: SchemaClass | undefined,
   ) {
     this.labels = labels
     this.context = context
     this.attributes = attributes
-    this.farClass = farClass
+    this.neighbourClass = neighbourClass
   }
 
   async forward(view: ObjectView, { mayBeLast, mustBeLast }: StepPlace): Promise<Step[]> {
@@ -90,15 +90,15 @@ export class Neighbours {
       const targets = await this.targets(view, format)
       if (reference.edge === undefined || (isSplit && mayBeLast)) {
         const place = isSplit ? 'last' : undefined
-        for (const far of targets) steps.push({ far, place, edge: { ...from, to: far, toClass: '' } })
+        for (const neighbour of targets) steps.push({ neighbour, place, edge: { ...from, to: neighbour, toClass: '' } })
       }
       if (reference.edge === undefined || (isSplit && mustBeLast)) continue
       for await (const object of this.edgeObjects(targets, reference.edge)) {
         const { leading } = reference.edge
-        const far = object.value(object.format.attribute(leading.attribute.number).index) as Oid | null
-        if (far === null || far === noOid) continue
-        const edge = { ...from, to: far, toClass: '', ...edgeDataOf(object) }
-        steps.push({ far, place: isSplit ? 'inner' : undefined, edge })
+        const neighbour = object.value(object.format.attribute(leading.attribute.number).index) as Oid | null
+        if (neighbour === null || neighbour === noOid) continue
+        const edge = { ...from, to: neighbour, toClass: '', ...edgeDataOf(object) }
+        steps.push({ neighbour, place: isSplit ? 'inner' : undefined, edge })
       }
     }
     return steps
@@ -112,16 +112,16 @@ export class Neighbours {
     for (const reference of this.incoming(cls, label)) {
       const { name, number } = reference.attribute
       const to = { attribute: name, attributeNumber: number, to: view.oid, toClass: cls.name }
-      const add = (far: Oid, more?: EdgeData): void => {
-        steps.push({ far, place: undefined, edge: { from: far, fromClass: '', ...to, ...more } })
+      const add = (neighbour: Oid, more?: EdgeData): void => {
+        steps.push({ neighbour, place: undefined, edge: { from: neighbour, fromClass: '', ...to, ...more } })
       }
       if (reference.edge === undefined || endsAtEdgeObject(reference, label)) {
-        for (const far of await this.owners(view, reference)) add(far)
+        for (const neighbour of await this.owners(view, reference)) add(neighbour)
         continue
       }
       const leading = await this.owners(view, reference.edge.leading)
       for await (const object of this.edgeObjects(leading, reference.edge)) {
-        for (const far of await this.owners(object, reference)) add(far, edgeDataOf(object))
+        for (const neighbour of await this.owners(object, reference)) add(neighbour, edgeDataOf(object))
       }
     }
     return steps
@@ -155,8 +155,10 @@ export class Neighbours {
   }
 
   private mayLeadTo(cls: SchemaClass): boolean {
-    const { farClass } = this
-    return farClass === undefined || farClass.isOrInherits(cls.number) || cls.isOrInherits(farClass.number)
+    const { neighbourClass } = this
+    return (
+      neighbourClass === undefined || neighbourClass.isOrInherits(cls.number) || cls.isOrInherits(neighbourClass.number)
+    )
   }
 
   private incoming(cls: SchemaClass, label: SchemaClass | null): readonly ReferenceAttribute[] {
@@ -199,9 +201,9 @@ export class Neighbours {
   private async owners(view: ObjectView, reference: ReferenceAttribute): Promise<readonly Oid[]> {
     const { attribute, declaringClass, inverse } = reference
     if (inverse !== null) {
-      const far = view.format?.attribute(inverse)
-      this.ways.add(`${attribute.name}: inverse ${far?.attribute.name}`)
-      return far === undefined ? [] : this.targets(view, far)
+      const neighbour = view.format?.attribute(inverse)
+      this.ways.add(`${attribute.name}: inverse ${neighbour?.attribute.name}`)
+      return neighbour === undefined ? [] : this.targets(view, neighbour)
     }
     const index = declaringClass.indexes.find(({ keyAttributes, state }) => {
       return (

@@ -2,9 +2,9 @@
 import { assert } from '../../errors.ts'
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
-import { type ObjectsPlan, planObjects } from '../access/objects-plan.ts'
+import { planObjects, type SourcePlan } from '../access/objects-plan.ts'
 import type { BoundEdge, BoundMatch, BoundPattern, BoundVertex } from '../bind/bind-match.ts'
-import { nothingElse } from '../bind/bind-select.ts'
+import { noClauses } from '../bind/bind-select.ts'
 import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import type { Evaluate } from '../evaluate/run.ts'
@@ -17,7 +17,7 @@ export interface VertexPlan {
   readonly name: string | undefined
   readonly cls: SchemaClass | null
   /** Its objects, where the search begins with them. */
-  readonly objects: ObjectsPlan
+  readonly objects: SourcePlan
 }
 
 /** Worked out as soon as all that it needs is bound. */
@@ -76,13 +76,13 @@ function planVertex(vertex: BoundVertex, predicates: readonly Bound[], planning:
   const where = conjunction(predicates)
   if (cls !== null) {
     const source = { kind: 'class', cls, classes: [cls, ...cls.subclasses] } as const
-    return { slot, name, cls, objects: planObjects(source, slot, { ...nothingElse, where }, planning) }
+    return { slot, name, cls, objects: planObjects(source, slot, { ...noClauses, where }, planning) }
   }
   const classes = planning.formats.catalog.classes.filter(({ isReferenceable }) => isReferenceable)
   const [first] = classes
   assert(first !== undefined, 'a pattern with edges is over classes')
   const source = { kind: 'class', cls: first, classes } as const
-  const objects = planObjects(source, slot, { ...nothingElse, where }, planning)
+  const objects = planObjects(source, slot, { ...noClauses, where }, planning)
   return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] } }
 }
 

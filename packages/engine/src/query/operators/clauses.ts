@@ -1,9 +1,9 @@
 /** The operators that a statement's clauses ask for, in the order in which rows pass them. */
 import type { BoundClauses } from '../bind/bound.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { OperatorPlan } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/operator-plan.ts'
 import { isCountOnly, planGroup } from './group.ts'
 import { planLimit } from './limit.ts'
 import type { Planning } from './planning.ts'
@@ -34,10 +34,10 @@ export function planClauses(clauses: BoundClauses, planning: Planning): ClausesP
 
 /** `isOrdered`: the rows come in the order asked for. */
 export async function runClauses<R>(
-  input: { readonly rows: RowBatches<R>; readonly operator: OperatorPlan; readonly isOrdered: boolean },
+  input: { readonly rows: RowBatches<R>; readonly operator: ExplainNode; readonly isOrdered: boolean },
   { operators, limits, projections }: ClausesPlan,
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<Pipeline<R>> {
   const flow: Flow<R> = { kind, run, context, limits }

@@ -3,10 +3,10 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Evaluate, Run } from '../evaluate/run.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/run.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type OperatorPlan, operatorPlan } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
 import { turnDue } from '../functions/work.ts'
 import { isReference } from '../values/value-type.ts'
 import type { Planning } from './planning.ts'
@@ -63,9 +63,9 @@ function isOfRecord(bound: Bound): boolean {
 }
 
 /** Undefined without a predicate. */
-export function filterOperator({ ofRecord, rest, text }: FilterPlan, source: OperatorPlan): OperatorPlan | undefined {
+export function filterOperator({ ofRecord, rest, text }: FilterPlan, source: ExplainNode): ExplainNode | undefined {
   const isFiltered = ofRecord !== undefined || rest !== undefined
-  return isFiltered ? operatorPlan('filter', { predicate: text }, [source]) : undefined
+  return isFiltered ? explainNode('filter', { predicate: text }, [source]) : undefined
 }
 
 /** Those of the objects for which the predicate is true. */
@@ -73,7 +73,7 @@ export function qualified(
   views: readonly ObjectView[],
   predicate: Evaluate,
   slot: number,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Awaitable<ObjectView[]> {
   const results = evaluateRows(context, views, (view) => {
@@ -84,7 +84,7 @@ export function qualified(
 }
 
 /** Undefined where that takes so long that others are to have their turn, which they cannot while bytes are lent. */
-export function decideAtOnce(predicate: Evaluate, run: Run): boolean | undefined {
+export function decideAtOnce(predicate: Evaluate, run: EvaluationContext): boolean | undefined {
   try {
     return predicate(run) === true
   } catch (error) {

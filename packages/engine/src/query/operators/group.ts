@@ -3,7 +3,7 @@ import { SteadyMap } from '../../budget/steady-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { type AggregateName, type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
 import { type Accumulator, accumulatorFor } from '../evaluate/aggregate.ts'
-import type { Evaluate, Run } from '../evaluate/run.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/run.ts'
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowBatches, type RowKind } from '../execute/row.ts'
@@ -93,7 +93,7 @@ async function groupRows<R>(
   batches: RowBatches<R>,
   plan: GroupPlan,
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
   const { keys, aggregates } = plan
@@ -140,7 +140,7 @@ async function groupRows<R>(
     ({ row, accumulators }) => {
       rows.push({ row, aggregates: accumulators.map((accumulator) => accumulator.result()) })
     },
-    context.texts.slice,
+    context.script.slice,
   )
   return plan.having === undefined ? rows : having(rows, plan.having, kind, run, context)
 }
@@ -156,7 +156,7 @@ function accumulate<R>(
   { accumulators }: Group<R>,
   aggregates: readonly AggregatePlan[],
   operands: readonly unknown[],
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): void {
   for (const [i, accumulator] of accumulators.entries()) {
@@ -173,9 +173,9 @@ function accumulate<R>(
 
 async function having<R>(
   rows: readonly OutputRow<R>[],
-  predicate: (run: Run) => unknown,
+  predicate: (run: EvaluationContext) => unknown,
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
   const kept = await evaluateRows(context, rows, (group) => {

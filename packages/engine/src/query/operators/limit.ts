@@ -1,10 +1,10 @@
 /** SKIP and TAKE, by number or as long as a predicate is true. */
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { rowOperatorPlan } from '../explain/operator-plan.ts'
-import { countOf, type LimiterPlan, type RowLimits } from './row-limits.ts'
+import { countOf, type LimitPlan, type RowLimits } from './row-limits.ts'
 import { type PlanOperator, pipeline, type RowOperator } from './row-operator.ts'
 
 export const planLimit: PlanOperator = ({ skip, take }) => {
@@ -27,7 +27,7 @@ async function* limitRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   limits: RowLimits,
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
   const { skip, take } = limits
@@ -65,10 +65,10 @@ async function* limitRows<R>(
 
 /** The position of the first row for which the predicate is not true. */
 async function firstUntrue<R>(
-  { evaluate }: LimiterPlan,
+  { evaluate }: LimitPlan,
   rows: readonly OutputRow<R>[],
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<number> {
   const results = await evaluateRows(context, rows, (row) => {

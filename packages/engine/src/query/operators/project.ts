@@ -2,10 +2,10 @@
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Evaluate, Run } from '../evaluate/run.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/run.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
-import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
+import { enterOutput as bindOutputRow, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { isLarge, type WriteRow, writeLarge, writeObject, writeResult } from '../execute/write-rows.ts'
 import { rowOperatorPlan } from '../explain/operator-plan.ts'
@@ -47,10 +47,10 @@ export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { p
 export function projectionWriter<R>(
   projections: readonly ProjectionPlan[],
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): WriteRow<R> {
-  const hasClass = context.texts.dialect === 'objectivity'
+  const hasClass = context.script.dialect === 'objectivity'
   const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
   const writeFrom = (json: JsonWriter, from: number): void | Promise<void> => {
     for (let i = from; i < projections.length; i++) {
@@ -64,7 +64,7 @@ export function projectionWriter<R>(
     json.ascii('}')
   }
   return (json, row) => {
-    enterOutput(row, kind, run)
+    bindOutputRow(row, kind, run)
     json.ascii(start)
     return writeFrom(json, 0)
   }
@@ -79,7 +79,7 @@ function writeName(json: JsonWriter, name: string): void {
 export function objectWriter(
   projections: Projections,
   kind: RowKind<ObjectView>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): WriteRow<ObjectView> {
   if (projections !== undefined) return projectionWriter(projections, kind, run, context)
@@ -95,13 +95,13 @@ export async function rowValues<R>(
   projections: Projections,
   whole: (row: R | undefined) => unknown,
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<unknown[]> {
   const values: unknown[] = []
   for await (const some of rows) {
     const batch = await evaluateRows(context, some, (row: OutputRow<R>) => {
-      enterOutput(row, kind, run)
+      bindOutputRow(row, kind, run)
       if (projections === undefined) return held(whole(row.row), run)
       const results = projections.map(({ evaluate }) => evaluate(run) ?? null)
       return held(results.length === 1 ? results[0] : results, run)
@@ -113,7 +113,7 @@ export async function rowValues<R>(
 }
 
 /** A value that stays until the statement ends. */
-function held(value: unknown, { memory }: Run): unknown {
+function held(value: unknown, { memory }: EvaluationContext): unknown {
   memory.hold(elementBytes + valueBytes(value))
   return value
 }

@@ -1,12 +1,12 @@
 /** SKIP and TAKE as they are planned: how many rows are wanted is of use to operators and access paths before they are applied. */
 import type { BoundClauses, BoundLimiter } from '../bind/bound.ts'
-import { type Evaluate, type Run, unknownValue } from '../evaluate/run.ts'
-import { constantOf } from '../execute/evaluate-rows.ts'
+import { type Evaluate, type EvaluationContext, unknownValue } from '../evaluate/run.ts'
+import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { queryError } from '../language/query-error.ts'
 import type { Planning } from './planning.ts'
 
-export interface LimiterPlan {
+export interface LimitPlan {
   readonly kind: 'count' | 'while'
   readonly evaluate: Evaluate
   readonly text: string
@@ -14,15 +14,15 @@ export interface LimiterPlan {
 }
 
 export interface RowLimits {
-  readonly skip: LimiterPlan | undefined
-  readonly take: LimiterPlan | undefined
+  readonly skip: LimitPlan | undefined
+  readonly take: LimitPlan | undefined
 }
 
 export function planRowLimits({ skip, take }: BoundClauses, planning: Planning): RowLimits {
   return { skip: planLimiter(skip, planning), take: planLimiter(take, planning) }
 }
 
-function planLimiter(limiter: BoundLimiter | undefined, { compiler, text }: Planning): LimiterPlan | undefined {
+function planLimiter(limiter: BoundLimiter | undefined, { compiler, text }: Planning): LimitPlan | undefined {
   if (limiter === undefined) return undefined
   const { kind, expression } = limiter
   const span = { start: expression.start, end: expression.end }
@@ -32,7 +32,7 @@ function planLimiter(limiter: BoundLimiter | undefined, { compiler, text }: Plan
 /** How many of the first rows are looked at; undefined where that is not known before. Throws QueryError. */
 export async function rowsWanted(
   { skip, take }: RowLimits,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
@@ -46,12 +46,12 @@ export async function rowsWanted(
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
 export async function countOf(
-  limiter: LimiterPlan | undefined,
-  run: Run,
+  limiter: LimitPlan | undefined,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<number | undefined> {
   if (limiter === undefined || limiter.kind === 'while') return undefined
-  const value = await constantOf(limiter.evaluate, run, context)
+  const value = await evaluateConstant(limiter.evaluate, run, context)
   if (value !== null && Number(value) >= 0) return Number(value)
   throw queryError(run.text, limiter.span, `a number of rows is 0 or more, not ${value}`)
 }

@@ -1,9 +1,9 @@
 /** What an operator on rows is: planned with the clauses of a statement, shown by EXPLAIN, and run on the rows as they come. */
 import type { BoundClauses } from '../bind/bound.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { OperatorPlan } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/operator-plan.ts'
 import type { Planning } from './planning.ts'
 import type { RowLimits } from './row-limits.ts'
 
@@ -18,7 +18,7 @@ export interface RowOperator {
 /** Rows, and the operator from which they come. */
 export interface Pipeline<R> {
   readonly rows: AsyncIterable<readonly OutputRow<R>[]>
-  readonly operator: OperatorPlan
+  readonly operator: ExplainNode
   /** The rows of the source, for the first operator: either these or `rows` are taken. */
   readonly source: RowBatches<R>
   /** The rows come in the order asked for. */
@@ -28,7 +28,7 @@ export interface Pipeline<R> {
 /** What operators evaluate the rows with. */
 export interface Flow<R> {
   readonly kind: RowKind<R>
-  readonly run: Run
+  readonly run: EvaluationContext
   readonly context: StatementContext
   readonly limits: RowLimits
 }
@@ -36,7 +36,7 @@ export interface Flow<R> {
 /** The rows that the operator makes of its input, counted, and measured where the statement is analyzed. */
 export function pipeline<R>(
   rows: AsyncIterable<readonly OutputRow<R>[]>,
-  operator: OperatorPlan,
+  operator: ExplainNode,
   input: Pipeline<R>,
   context: StatementContext,
 ): Pipeline<R> {
@@ -46,7 +46,7 @@ export function pipeline<R>(
 /** The rows as they come; the operator knows how many. */
 export async function* counted<T>(
   batches: AsyncIterable<readonly T[]>,
-  operator: OperatorPlan,
+  operator: ExplainNode,
 ): AsyncGenerator<readonly T[]> {
   for await (const rows of batches) {
     operator.returned += rows.length

@@ -5,7 +5,7 @@ import type { KeyCodec } from '../../types/logical-type.ts'
 import type { Oid } from '../../types/oid.ts'
 import { referenceKey } from '../../types/reference.ts'
 import type { BoundOrderItem } from '../bind/bound.ts'
-import type { Evaluate, Run } from '../evaluate/run.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/run.ts'
 import { valueBytes } from '../evaluate/value-bytes.ts'
 import { isNullOf } from '../values/compare.ts'
 import { scalarCodec } from '../values/value-json.ts'
@@ -34,7 +34,7 @@ function begin(): void {
 }
 
 /** Nulls last where it ascends, first where it descends: a descending part has all its bytes turned. */
-export function sortKey(orderBy: readonly OrderPlan[], run: Run): Buffer {
+export function sortKey(orderBy: readonly OrderPlan[], run: EvaluationContext): Buffer {
   const values = orderBy.map(({ evaluate }) => evaluate(run))
   for (const value of values) run.memory.pass(valueBytes(value))
   begin()

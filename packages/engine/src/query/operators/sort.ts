@@ -1,6 +1,6 @@
 /** ORDER BY: all rows in memory, or only the first of them where so many are taken. */
 import { inSlices } from '../../store/time-slice.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
@@ -46,7 +46,7 @@ async function sortRows<R>(
   orderBy: readonly OrderPlan[],
   wanted: number | undefined,
   kind: RowKind<R>,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
   let kept: Keyed<R>[] = []
@@ -84,7 +84,7 @@ async function sortRows<R>(
   }
   const all = await firstOf(kept, wanted, context)
   const sorted: OutputRow<R>[] = []
-  await inSlices(all, ({ row }) => void sorted.push(row), context.texts.slice)
+  await inSlices(all, ({ row }) => void sorted.push(row), context.script.slice)
   return sorted
 }
 

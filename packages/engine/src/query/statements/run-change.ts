@@ -18,20 +18,20 @@ import { chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { BoundUpsert } from '../bind/bind-change.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
-import { type ActionValues, workOut } from '../change/action-values.ts'
+import { type ActionValues, evaluateAction } from '../change/action-values.ts'
 import { applyActions } from '../change/apply-actions.ts'
-import { assignedChanges, assigning, type Changing } from '../change/change-values.ts'
+import { assignedChanges, assigning, type ChangeContext } from '../change/change-values.ts'
 import type { ChangePlan } from '../change/plan-change.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Run } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
-import { type Inputs, newRun } from '../execute/new-run.ts'
+import { type Inputs, newEvaluationContext } from '../execute/new-run.ts'
 import { objectRowKind } from '../execute/row.ts'
 import { rowBy } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
-import { operatorPlan, rowOperatorPlan } from '../explain/operator-plan.ts'
+import { explainNode, rowOperatorPlan } from '../explain/operator-plan.ts'
 import { queryError } from '../language/query-error.ts'
 import { runClauses } from '../operators/clauses.ts'
 import { objectWriter } from '../operators/project.ts'
@@ -44,34 +44,34 @@ export async function runUpdate(
   plan: ChangePlan,
   inputs: Inputs,
   before: StatementContext,
-  changing: Changing,
+  changeContext: ChangeContext,
 ): Promise<Oid[]> {
-  const run = newRun(plan.slots, plan.constants, inputs, before)
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, before)
   const { slot } = plan.objects.filter
   const changed: Oid[] = []
   for await (const views of await qualifying('update', plan, run, before)) {
-    changing.count(views.length)
+    changeContext.count(views.length)
     const worked = await evaluateRows(before, views, (view) => {
       run.slots[slot] = view
       return plan.actions.map((action) => {
-        const values = workOut(action, run, view.oid)
+        const values = evaluateAction(action, run, view.oid)
         run.memory.hold(valueBytes(values.values) + valueBytes(values.pairs) + values.owners.length * elementBytes)
         return values
       })
     })
-    await changing.unit.objects.loadAll(views.map(({ oid }) => oid))
+    await changeContext.unit.objects.loadAll(views.map(({ oid }) => oid))
     for (const [i, view] of views.entries()) {
       const { oid } = view
-      requireAsSeen(changing, view)
+      requireAsSeen(changeContext, view)
       changed.push(oid)
-      await applyActions(changing, plan.actions, worked[i] as ActionValues[])
+      await applyActions(changeContext, plan.actions, worked[i] as ActionValues[])
       const turn = before.yieldIfDue()
       if (turn !== undefined) await turn
     }
     const pause = before.yieldIfDue()
     if (pause !== undefined) await pause
   }
-  await flushObjects(changing.unit)
+  await flushObjects(changeContext.unit)
   return changed
 }
 
@@ -79,7 +79,7 @@ export async function runUpdate(
  * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
  * Throws ReadSkew where they are not.
  */
-function requireAsSeen({ unit }: Changing, { oid, record }: ObjectView): void {
+function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): void {
   const state = unit.objects.known(oid)
   const stored = state?.stored
   const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
@@ -96,17 +96,17 @@ export async function runDelete(
   plan: ChangePlan,
   inputs: Inputs,
   before: StatementContext,
-  changing: Changing,
+  changeContext: ChangeContext,
 ): Promise<Oid[]> {
-  const run = newRun(plan.slots, plan.constants, inputs, before)
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, before)
   const deleted: Oid[] = []
   for await (const views of await qualifying('delete', plan, run, before)) {
-    changing.count(views.length)
+    changeContext.count(views.length)
     const oids = views.map(({ oid }) => oid)
-    await changing.unit.objects.loadAll(oids)
+    await changeContext.unit.objects.loadAll(oids)
     for (const view of views) {
-      requireAsSeen(changing, view)
-      await deleteObject(changing.unit, view)
+      requireAsSeen(changeContext, view)
+      await deleteObject(changeContext.unit, view)
       const turn = before.yieldIfDue()
       if (turn !== undefined) await turn
     }
@@ -114,14 +114,14 @@ export async function runDelete(
     const pause = before.yieldIfDue()
     if (pause !== undefined) await pause
   }
-  await flushObjects(changing.unit)
+  await flushObjects(changeContext.unit)
   return deleted
 }
 
 async function qualifying(
   kind: 'update' | 'delete',
   plan: ChangePlan,
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<AsyncIterable<readonly ObjectView[]>> {
   const chosen = await chooseAccess(plan.objects, run, context, undefined)
@@ -139,7 +139,7 @@ export async function planChangeRun(
   inputs: Inputs,
   context: StatementContext,
 ): Promise<void> {
-  const run = newRun(plan.slots, plan.constants, inputs, context)
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
   await qualifying(kind, plan, run, context)
   await returning(plan, [], run, context)
 }
@@ -148,7 +148,7 @@ export async function planChangeRun(
 async function returning(
   plan: ChangePlan,
   oids: readonly Oid[],
-  run: Run,
+  run: EvaluationContext,
   context: StatementContext,
 ): Promise<Pipeline<ObjectView>> {
   async function* views(): AsyncGenerator<ObjectView[]> {
@@ -157,7 +157,7 @@ async function returning(
       yield loaded.filter((view) => view !== undefined)
     }
   }
-  const operator = context.probe?.root ?? operatorPlan('changed')
+  const operator = context.probe?.root ?? explainNode('changed')
   const input = { rows: views(), operator, isOrdered: false }
   return runClauses(input, plan.clauses, objectRowKind(plan.objects.filter.slot), run, context)
 }
@@ -169,7 +169,7 @@ export async function* changedChunks(
   inputs: Inputs,
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
-  const run = newRun(plan.slots, plan.constants, inputs, context)
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(plan.objects.filter.slot)
   const { rows } = await returning(plan, oids, run, context)
   const write = objectWriter(plan.clauses.projections, kind, run, context)
@@ -186,20 +186,22 @@ export async function runUpsert(
   bound: BoundUpsert,
   values: readonly unknown[],
   context: StatementContext,
-  changing: Changing,
+  changeContext: ChangeContext,
 ): Promise<{ readonly oid: Oid; readonly className: string }> {
-  const { unit } = changing
+  const { unit } = changeContext
   const { cls, assignments } = bound
-  changing.count(1)
-  const changes = await assigning(changing, bound, () => assignedChanges(changing, cls, { assignments, values }))
-  const found = await findByKey(bound, keyOf(bound, changes, context.texts.text), changing)
+  changeContext.count(1)
+  const changes = await assigning(changeContext, bound, () =>
+    assignedChanges(changeContext, cls, { assignments, values }),
+  )
+  const found = await findByKey(bound, keyOf(bound, changes, context.script.text), changeContext)
   if (found !== undefined) {
     const own = changes.map((change) => ofClass(change, found.format))
-    await assigning(changing, bound, () => applyChanges(unit, found, own))
+    await assigning(changeContext, bound, () => applyChanges(unit, found, own))
     await flushObjects(unit)
     return { oid: found.oid, className: found.format.cls.name }
   }
-  const oid = await assigning(changing, bound, () => createObject(unit, { cls, changes }))
+  const oid = await assigning(changeContext, bound, () => createObject(unit, { cls, changes }))
   await flushObjects(unit)
   return { oid, className: cls.name }
 }
@@ -228,7 +230,7 @@ function assignedValue(change: ValueChange | undefined): unknown {
 async function findByKey(
   { cls, index }: BoundUpsert,
   equal: readonly unknown[],
-  { unit: { objects, transaction } }: Changing,
+  { unit: { objects, transaction } }: ChangeContext,
 ): Promise<ObjectState | undefined> {
   const format = indexKeyFormat(index, objects.formats.of(cls))
   for await (const oids of readIndexOids(transaction.overlay(), keyConditionRange(format, { equal }), false)) {

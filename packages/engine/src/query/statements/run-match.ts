@@ -1,7 +1,7 @@
 /** MATCH … RETURN: as JSON text for a reply, or as values for a statement around it. */
 
-import type { Run } from '../evaluate/run.ts'
-import { type Inputs, newRun } from '../execute/new-run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
+import { type Inputs, newEvaluationContext } from '../execute/new-run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import { type MatchRow, matchRowKind } from '../match/match-row.ts'
@@ -16,8 +16,8 @@ async function startMatch(
   plan: MatchPlan,
   inputs: Inputs,
   context: StatementContext,
-): Promise<{ readonly run: Run; readonly pipeline: Pipeline<MatchRow> }> {
-  const run = newRun(plan.slots, plan.constants, inputs, context)
+): Promise<{ readonly run: EvaluationContext; readonly pipeline: Pipeline<MatchRow> }> {
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
   const { rows, operator } = await matchRows(plan, run, context)
   const source = { rows, operator, isOrdered: false }
   return { run, pipeline: await runClauses(source, plan.clauses, matchRowKind, run, context) }

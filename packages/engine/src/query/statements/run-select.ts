@@ -4,8 +4,8 @@ import { compareOids, type Oid } from '../../types/oid.ts'
 import { chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Run } from '../evaluate/run.ts'
-import { type Inputs, newRun } from '../execute/new-run.ts'
+import type { EvaluationContext } from '../evaluate/run.ts'
+import { type Inputs, newEvaluationContext } from '../execute/new-run.ts'
 import { objectRowKind, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
@@ -17,14 +17,14 @@ import type { RowChunk } from '../query-request.ts'
 import type { SelectPlan } from './plan-select.ts'
 
 interface StartedSelect {
-  readonly run: Run
+  readonly run: EvaluationContext
   readonly kind: RowKind<ObjectView>
   readonly pipeline: Pipeline<ObjectView>
 }
 
 async function startSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<StartedSelect> {
   const { objects, clauses } = plan
-  const run = newRun(plan.slots, plan.constants, inputs, context)
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(objects.filter.slot)
   const wanted = await rowsWanted(clauses.limits, run, context)
   const chosen = await chooseAccess(objects, run, context, wanted)

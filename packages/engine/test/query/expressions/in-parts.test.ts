@@ -1,14 +1,14 @@
 /** Long expressions are broken off and go on: with the same results, at no more than twice the work, and ended when asked. */
 import { describe, expect, it } from 'vitest'
 import { compileLoop, inParts, type Places } from '../../../src/query/evaluate/in-parts.ts'
-import type { Evaluate, Run } from '../../../src/query/evaluate/run.ts'
+import type { Evaluate, EvaluationContext } from '../../../src/query/evaluate/run.ts'
 import { turnDue, Work } from '../../../src/query/functions/work.ts'
 import { openQueryDatabase, queryTest } from '../query-database.ts'
 import { shopSchema } from '../statements/shop.ts'
 
 /** Evaluated as a row is: again whenever it was broken off. */
 function evaluateInTurns(evaluate: Evaluate, work: Work): { readonly value: unknown; readonly turns: number } {
-  const run = { work } as unknown as Run
+  const run = { work } as unknown as EvaluationContext
   for (let turns = 0; ; turns++) {
     try {
       const value = evaluate(run)
