@@ -10,6 +10,7 @@ import { receiptRange } from '../receipts/receipt-entry.ts'
 import { PartSizes } from '../records/part-sizes.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { DamagedEntry } from '../store/damaged-entry.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import type { Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import { probeIndexEntry } from './index-probes.ts'
@@ -138,7 +139,7 @@ function probesOf(
   try {
     return probe(context, key, value)
   } catch (error) {
-    tell(context, `the entry under key ${Buffer.from(key).toString('hex')} cannot be understood: ${String(error)}`)
+    tell(context, notUnderstood(key, error))
     return []
   }
 }
@@ -147,6 +148,11 @@ function verdictOf(probe: Probe, value: Bytes | undefined): string | undefined {
   try {
     return probe.evaluate(value)
   } catch (error) {
-    return `the entry under key ${Buffer.from(probe.key).toString('hex')} cannot be understood: ${String(error)}`
+    return notUnderstood(probe.key, error)
   }
+}
+
+function notUnderstood(key: Bytes, error: unknown): string {
+  const why = error instanceof ReadSkew ? error.contradiction : String(error)
+  return `the entry under key ${Buffer.from(key).toString('hex')} cannot be understood: ${why}`
 }
