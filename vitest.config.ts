@@ -16,10 +16,22 @@ const notOfTheStore = [
   '**/query/parse/**',
   // Expressions of values that have been read; those stay whose comparisons and nulls become ranges of an index.
   '**/expressions/{arithmetic,bits,cast,date,logical,math,regular-expression,text}.test.ts',
-  // What a change of class costs, counted on the store in memory.
-  '**/ddl/alter-costs.test.ts',
+  // What is counted on the store in memory, and what has a store of its own, of which reads are of several moments.
+  '**/ddl/{alter-costs,request-properties}.test.ts',
+  '**/{model,query}/expectations.test.ts',
+  '**/model/skew.test.ts',
   // The text of a statement, and the form of its reply.
   '**/statements/{dialect,text-formats}.test.ts',
+]
+
+/**
+ * Tests whose files share a process: what they import is loaded once a core instead of once a file, which takes longer than most of them.
+ * They keep no state in modules and mock none; what they leave behind, their helpers and the runner end.
+ */
+const sharing = [
+  'packages/engine/test/!(damage|store)/**/*.test.ts',
+  'packages/server/test/{contract,unit}/*.test.ts',
+  'packages/client/test/*.test.ts',
 ]
 
 export default defineConfig({
@@ -37,12 +49,21 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'embedded', include: ['packages/*/test/**/*.test.ts', '{tools,demo}/test/**/*.test.ts'] },
+        test: { name: 'embedded', isolate: false, include: sharing },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'isolated',
+          include: ['packages/*/test/**/*.test.ts', '{tools,demo}/test/**/*.test.ts'],
+          exclude: sharing,
+        },
       },
       {
         extends: true,
         test: {
           name: 'postgres',
+          isolate: false,
           exclude: notOfTheStore,
           include: [
             'packages/server/test/contract/*.test.ts',

@@ -3,8 +3,9 @@
  * fails tells its counterexample before the time of its test is over.
  */
 import fc from 'fast-check'
-import { inject, type RunnerTask, type RunnerTestCase, type RunnerTestSuite, TestRunner } from 'vitest'
+import { inject, type RunnerTask, type RunnerTestCase, type RunnerTestSuite, TestRunner, vi } from 'vitest'
 import { cleanUpAfterFile } from './after-file.ts'
+import { endTimers, watchTimers } from './leftover-timers.ts'
 
 /** What is on PostgreSQL as a whole. In other files, tests ask for it one by one: see `postgresOfRun`. */
 const onPostgres = /\/(store\/(postgres|distributed)|contract\/1\.4-unavailable|executable\/postgres)\.test\./
@@ -17,6 +18,11 @@ const partOfTime = 0.75
 
 // biome-ignore lint/style/noDefaultExport: this is how vitest takes a runner
 export default class extends TestRunner {
+  constructor(...given: ConstructorParameters<typeof TestRunner>) {
+    super(...given)
+    if (!this.config.isolate) watchTimers()
+  }
+
   override async onBeforeRunSuite(suite: RunnerTestSuite): Promise<void> {
     const missing = inject('postgresMissing')
     if (missing && (process.env.ASHLAR_TEST_STORE === 'postgres' || onPostgres.test(suite.file.filepath))) {
@@ -27,7 +33,11 @@ export default class extends TestRunner {
 
   /** Of one file: each is run by itself. */
   override async onAfterRunFiles(): Promise<void> {
+    // What vitest itself restores are spies.
+    vi.useRealTimers()
+    vi.unstubAllEnvs()
     await cleanUpAfterFile()
+    endTimers()
     super.onAfterRunFiles()
   }
 

@@ -1,8 +1,9 @@
 /** A change of class is planned once for each state of the catalog that it meets, and costs no more snapshots, commits and loads than it needs. */
-import { describe, expect, it, vi } from 'vitest'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
+import * as planning from '../../src/schema/alter-class.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Commit, Snapshot, Store } from '../../src/store/store.ts'
 import { classOf, index, read, toOne } from '../engine/open-fd.ts'
@@ -11,13 +12,12 @@ const noCosts = { plans: 0, snapshots: 0, commits: 0, catalogLoads: 0 }
 let costs = { ...noCosts }
 
 // Counts the computations of the next schema; what is counted is the real one.
-vi.mock('../../src/schema/alter-class.ts', async (importOriginal) => {
-  const original = await importOriginal<typeof import('../../src/schema/alter-class.ts')>()
-  const alterClass: typeof original.alterClass = (...given) => {
+beforeAll(() => {
+  const { alterClass } = planning
+  vi.spyOn(planning, 'alterClass').mockImplementation((...given) => {
     costs.plans++
-    return original.alterClass(...given)
-  }
-  return { ...original, alterClass }
+    return alterClass(...given)
+  })
 })
 
 /** Whoever reads the classes of the catalog loads all of it. */

@@ -49,7 +49,9 @@ describe('the catalog that a process has written', () => {
           return countingLoads(await store.snapshot(options), () => loads++)
         },
       }
-      const fd = await FederatedDatabase.open({ alias: 'test', store: watched })
+      // A look at the heartbeats of others between a commit and its announcement would load the catalog.
+      const limits = { heartbeatIntervalMs: 3_600_000 }
+      const fd = await FederatedDatabase.open({ alias: 'test', store: watched, limits })
       const attributes = { note: 'string', title: 'string', target: toOne('Note'), all: toMany('Note') }
       await fd.defineClasses([classOf('Note', attributes), classOf('Other', {}, { superClass: 'Note' })], 'create')
       await fd.defineClasses([classOf('Gone', { links: toMany('Note') })], 'create')

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { classOf, read, toMany, toOne, withFd } from '../engine/open-fd.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
 const classes = [
@@ -64,11 +65,12 @@ it('goes on where it was stopped, also by another server, and begins again under
   const left = await earlier(fd)
   expect(left).toBeGreaterThan(0)
   expect(left).toBeLessThan(2_500)
-  const other = await FederatedDatabase.open({ alias: 'other', store })
+  const other = await FederatedDatabase.open({ alias: 'other', store: leftOpen(store) })
   const seen: number[] = []
   await other.upgradeObjects({ objectsPerSecondMax: 1e9, onProgress: ({ objectsDone }) => void seen.push(objectsDone) })
   expect(seen[0]).toBeGreaterThanOrEqual(1_000)
   expect(await earlier(fd)).toBe(0)
+  await other.close()
   await fd.alterClass('Car', more('b'))
   await stopAfter(1_000)
   await fd.alterClass('Car', more('c'))

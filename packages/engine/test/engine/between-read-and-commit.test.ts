@@ -3,11 +3,25 @@ import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { entityTagOf } from '../../src/objects/condition.ts'
 import type { Store } from '../../src/store/store.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { type Interruptions, interrupted } from '../store/wrappers/interrupted.ts'
 import { classOf, index, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
 
-function openInterrupted(store: Store, interruptions: Interruptions): Promise<FederatedDatabase> {
-  return FederatedDatabase.open({ alias: 'interrupted', store: interrupted(store, interruptions) })
+const besides: FederatedDatabase[] = []
+
+/** Within `withBesides`, which closes it. */
+async function openInterrupted(store: Store, interruptions: Interruptions): Promise<FederatedDatabase> {
+  const beside = interrupted(leftOpen(store), interruptions)
+  const fd = await FederatedDatabase.open({ alias: 'interrupted', store: beside })
+  besides.push(fd)
+  return fd
+}
+
+function withBesides(...[classes, use]: Parameters<typeof withFd>): Promise<void> {
+  return withFd(classes, async (fd, store) => {
+    await use(fd, store)
+    for (const beside of besides.splice(0)) await beside.close()
+  })
 }
 
 /** Does it before the first commit only. */
@@ -39,7 +53,7 @@ const fleet = [
 ]
 
 it('an object is deleted while a partner puts its list in another order: no place of it is left there', () =>
-  withFd(fleet, async (fd, store) => {
+  withBesides(fleet, async (fd, store) => {
     const [one, other] = [await fd.createObject('Tag', {}), await fd.createObject('Tag', {})]
     const hub = await fd.createObject('Hub', { tags: [one, other] })
     const late = await openInterrupted(
@@ -52,7 +66,7 @@ it('an object is deleted while a partner puts its list in another order: no plac
   }))
 
 it('an object that a batch has read on a condition, and does not change, changes before its commit: nothing is done', () =>
-  withFd(fleet, async (fd, store) => {
+  withBesides(fleet, async (fd, store) => {
     const rangeLockKey = await fd.createObject('Car', { license: 'a' })
     const seen = entityTagOf(await fd.readObject(rangeLockKey))
     const late = await openInterrupted(
@@ -69,7 +83,7 @@ it('an object that a batch has read on a condition, and does not change, changes
   }))
 
 it('a list is put in another order while an element leaves it: it does not stay in its old place', () =>
-  withFd(fleet, async (fd, store) => {
+  withBesides(fleet, async (fd, store) => {
     const [one, other] = [await fd.createObject('Car', {}), await fd.createObject('Car', {})]
     const hub = await fd.createObject('Hub', { cars: [one, other] })
     const late = await openInterrupted(
@@ -82,7 +96,7 @@ it('a list is put in another order while an element leaves it: it does not stay 
   }))
 
 it('elements are removed from a list while it is overwritten: the first that comes is not forgotten', () =>
-  withFd(
+  withBesides(
     [
       classOf('Shelf', {
         items: {
@@ -105,7 +119,7 @@ it('elements are removed from a list while it is overwritten: the first that com
   ))
 
 it('If-Match of an object whose map is changed in place: 412', () =>
-  withFd(
+  withBesides(
     [classOf('Box', { byName: { logicalType: 'map', elementSpecification: toOne('Box') }, n: 'integer' })],
     async (fd, store) => {
       const [one, other] = [await fd.createObject('Box', {}), await fd.createObject('Box', {})]
@@ -125,7 +139,7 @@ it('If-Match of an object whose map is changed in place: 412', () =>
   ))
 
 it('a key is left while a unique index is being built, and another held it: the build leaves no entry of it behind', () =>
-  withFd(fleet, async (fd, store) => {
+  withBesides(fleet, async (fd, store) => {
     const one = await fd.createObject('Car', { license: 'K' })
     const other = await fd.createObject('Car', { license: 'M' })
     const [begun, goOn, put, ready] = [gate(), gate(), gate(), gate()]
@@ -161,7 +175,7 @@ it('a key is left while a unique index is being built, and another held it: the 
   }))
 
 it('a key goes from one object to another while a unique index is being built: that is no duplicate', () =>
-  withFd(fleet, async (fd, store) => {
+  withBesides(fleet, async (fd, store) => {
     const one = await fd.createObject('Car', { license: 'K' })
     const other = await fd.createObject('Car', { license: 'M' })
     const building = await openInterrupted(store, {

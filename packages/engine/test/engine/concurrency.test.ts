@@ -1,6 +1,7 @@
 /** Changes that meet: whichever commits first, what is left is right. */
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 import { sometimesLater } from '../store/wrappers/sometimes-later.ts'
 import { classOf, index, outcome, read, toMany, toOne, withFd } from './open-fd.ts'
@@ -25,7 +26,7 @@ it('a creation by what another process has just defined is made, though the proc
   const store = sometimesLater(await openStoreOfRun(), 7)
   const [one, other] = [
     await FederatedDatabase.open({ alias: 'one', store }),
-    await FederatedDatabase.open({ alias: 'other', store }),
+    await FederatedDatabase.open({ alias: 'other', store: leftOpen(store) }),
   ]
   await one.defineClasses([classOf('Car', { license: 'string' })], 'create')
   for (let round = 0; round < 10; round++) {
@@ -35,7 +36,8 @@ it('a creation by what another process has just defined is made, though the proc
     expect(await read(one, oid)).toMatchObject({ license: 'A' })
     expect(await outcome(other.createObject('Lorry', {}))).toBe('UnknownClass')
   }
-  await store.close()
+  await other.close()
+  await one.close()
 })
 
 it('a truncated unique key: the other object is created while this one is updated to the same full value', () =>
@@ -128,7 +130,7 @@ it('one engine changes the schema: the next request of another sees it, and noth
   const store = await openStoreOfRun()
   const [one, other] = [
     await FederatedDatabase.open({ alias: 'one', store }),
-    await FederatedDatabase.open({ alias: 'other', store }),
+    await FederatedDatabase.open({ alias: 'other', store: leftOpen(store) }),
   ]
   await one.defineClasses([classOf('Car', { license: 'string' })], 'create')
   const oids: string[] = []
@@ -144,7 +146,8 @@ it('one engine changes the schema: the next request of another sees it, and noth
   expect(new Set(oids).size).toBe(oids.length)
   expect((await other.readIndex('i0')).entryCount).toBe(oids.length)
   expect((await one.verify()).problems).toEqual([])
-  await store.close()
+  await other.close()
+  await one.close()
 })
 
 it('however many want to change the same object, all get through', () =>

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Commit, Store } from '../../src/store/store.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 import { classOf, index, outcome, withFd } from './open-fd.ts'
 
@@ -89,9 +90,10 @@ function endingAfter(store: Store, commits: number): Store {
   }
 }
 
+// The store stays open for the process that is taken for gone, which goes on reading.
 it('an index that a stop found building is dropped once its process is known to be gone', async () => {
   const store = await openStoreOfRun()
-  const first = await FederatedDatabase.open({ alias: 'first', store, limits: small })
+  const first = await FederatedDatabase.open({ alias: 'first', store: leftOpen(store), limits: small })
   await first.defineClasses(classes, 'create')
   await fill(first, 200)
   // Session and sign of life, then the announcement of the index and three of its batches.
@@ -100,12 +102,17 @@ it('an index that a stop found building is dropped once its process is known to 
   void stopping.createIndex(index('byYear', 'Car', false, 'year')).catch(() => undefined)
   while ((await first.readIndex('byYear').catch(() => ({ entryCount: 0 }))).entryCount < 40)
     await new Promise(setImmediate)
-  const second = await FederatedDatabase.open({ alias: 'second', store, limits: { heartbeatIntervalMs: 10 } })
+  const second = await FederatedDatabase.open({
+    alias: 'second',
+    store: leftOpen(store),
+    limits: { heartbeatIntervalMs: 10 },
+  })
   while ((await second.listIndexes()).length > 0) await new Promise(setImmediate)
   expect(await second.verify()).toMatchObject({ problems: [], indexEntries: 0 })
   await second.createIndex(index('byYear', 'Car', false, 'year'))
   expect((await second.readIndex('byYear')).entryCount).toBe(200)
-  await store.close()
+  await second.close()
+  await first.close()
 })
 
 it('an index that is deleted while it is built stays deleted', () =>

@@ -137,7 +137,7 @@ describe('a commit whose outcome is not known', () => {
       expect(await typeOf(fd.createIndex(byLicense))).toBe('OutcomeUnknown')
       expect(await fd.listIndexes()).toMatchObject([{ state: 'building' }])
       lose(undefined)
-      await vi.waitFor(async () => expect(await fd.listIndexes()).toEqual([]))
+      await vi.waitFor(async () => expect(await fd.listIndexes()).toEqual([]), 60_000)
     })
   })
 
@@ -161,7 +161,7 @@ describe('a commit whose outcome is not known', () => {
         expect(year?.storage === 'b16').toBe(isChanged)
         lose(undefined)
         // What could not be undone then, is undone later: the same change can be made.
-        await vi.waitFor(() => fd.alterClass('Car', narrower))
+        await vi.waitFor(() => fd.alterClass('Car', narrower), 60_000)
       })
     })
   }

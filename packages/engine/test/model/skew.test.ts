@@ -5,6 +5,7 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { classOf, outcome, toMany, toOne } from '../engine/open-fd.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { isOnPostgres } from '../store/store-of-run.ts'
 import { skewed } from '../store/wrappers/skewed.ts'
 import { Driver, expectConsistent, inSequence, openFd, outcomeOf, runs, seed, sequences } from './model-run.ts'
@@ -94,9 +95,9 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
     const property = fc.asyncProperty(batches, seeds, async (given, skew) => {
       const store = skewed(await openMemoryStore(), { seed: skew })
       const drivers = [
-        new Driver(await openFd(store)),
-        new Driver(await openFd(store)),
-        new Driver(await openFd(store)),
+        new Driver(await openFd(leftOpen(store))),
+        new Driver(await openFd(leftOpen(store))),
+        new Driver(await openFd(leftOpen(store))),
       ]
       for (const batch of given) {
         const created: string[] = []
@@ -110,6 +111,7 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
         for (const driver of drivers) driver.oids.push(...created)
         for (const { fd } of drivers) await expectConsistent(fd)
       }
+      for (const { fd } of drivers) await fd.close()
       await store.close()
     })
     await fc.assert(property, { numRuns: 12 * runs, ...seed, endOnFailure: true })
@@ -127,9 +129,9 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
         },
       }
       const [altering, changing, reading] = await Promise.all([
-        openFd(store),
-        openFd(store, { transactionAttemptsMax: 1_000 }),
-        openFd(asking),
+        openFd(leftOpen(store)),
+        openFd(leftOpen(store), { transactionAttemptsMax: 1_000 }),
+        openFd(leftOpen(asking)),
       ])
       await altering.defineClasses([classOf('Widget', { name: 'string' })], 'create')
       const [one, other] = await altering.createObjects([
@@ -152,6 +154,7 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
         expect(outcomes).toEqual(outcomes.map(() => 'ok'))
       }
       await expectConsistent(altering)
+      for (const fd of [altering, changing, reading]) await fd.close()
       await store.close()
     })
     await fc.assert(property, { numRuns: 20 * runs, ...seed, endOnFailure: true })
@@ -161,7 +164,7 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
   it('an object is deleted while three others are linked to it: no link of theirs is left behind', async () => {
     const property = fc.asyncProperty(seeds, async (skew) => {
       const store = skewed(await openMemoryStore(), { seed: skew })
-      const open = (alias: string) => FederatedDatabase.open({ alias, store })
+      const open = (alias: string) => FederatedDatabase.open({ alias, store: leftOpen(store) })
       const [deleting, ...linking] = await Promise.all(['a', 'b', 'c', 'd'].map(open))
       if (deleting === undefined) return
       await deleting.defineClasses(
@@ -182,6 +185,7 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
         for (const one of outcomes) expect(['ok', 'InvalidReference']).toContain(one)
       }
       await expectConsistent(deleting)
+      for (const fd of [deleting, ...linking]) await fd.close()
       await store.close()
     })
     await fc.assert(property, { numRuns: 6 * runs, ...seed, endOnFailure: true })

@@ -40,6 +40,8 @@ interface Options {
   readonly limits?: Partial<EngineLimits>
   readonly importDir?: string
   readonly dialect?: Dialect
+  /** Instead of a fresh one. */
+  readonly store?: Store
 }
 
 const kinds: readonly { readonly wrap: (store: Store) => Store; readonly name: string }[] = [
@@ -77,10 +79,10 @@ export interface OpenQueryDatabase {
 
 export async function openQueryDatabase(
   setUp: readonly string[],
-  options: Options = {},
+  { store: given, ...options }: Options = {},
   wrap: (store: Store) => Store = (store) => store,
 ): Promise<OpenQueryDatabase> {
-  const { store, held } = countSnapshots(wrap(await openStoreOfRun()))
+  const { store, held } = countSnapshots(wrap(given ?? (await openStoreOfRun())))
   const fd = await FederatedDatabase.open({ alias: 'test', store, ...options } satisfies OpenOptions)
   const db = queryDatabase(fd)
   for (const text of setUp) await db.rows(text)

@@ -194,7 +194,7 @@ describe('receipts', () => {
     const store = await openStoreOfRun()
     const fd = await open(store, { receiptMs: -120_000, receiptRemovalMs: 5 })
     await createPart(fd, 'key')
-    await vi.waitFor(async () => expect(await receiptsIn(store)).toBe(0))
+    await vi.waitFor(async () => expect(await receiptsIn(store)).toBe(0), 60_000)
     await fd.close()
   })
 

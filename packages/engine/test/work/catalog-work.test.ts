@@ -11,6 +11,7 @@ import { defineClasses } from '../../src/schema/define-classes.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
 import { classOf, index, withFd } from '../engine/open-fd.ts'
+import { leftOpen } from '../store/left-open.ts'
 import { searchedBy, turnsDuring } from './count-work.ts'
 
 const attributes = (n: number): Record<string, string> =>
@@ -142,7 +143,7 @@ it('shapes that are known are not read again when another has changed the catalo
   const memory = await openMemoryStore()
   const { store, read } = countingPart(memory, 'shape')
   const fd = await FederatedDatabase.open({ alias: 'test', store })
-  const other = await FederatedDatabase.open({ alias: 'other', store: memory })
+  const other = await FederatedDatabase.open({ alias: 'other', store: leftOpen(memory) })
   await other.defineClasses([classOf('Base', attributes(3)), ...subclasses(20)], 'create')
   await fd.listClasses()
   expect(read()).toBe(21)
@@ -153,6 +154,7 @@ it('shapes that are known are not read again when another has changed the catalo
   await other.alterClass('Base', { attributesToAdd: [{ attributeName: 'c', logicalType: 'integer' }] })
   expect(JSON.parse((await fd.readObject(oid)).toString())).toMatchObject({ a0: 7, b: 0, c: 0 })
   expect(read()).toBe(22 + 21)
+  await other.close()
   await fd.close()
 })
 
@@ -174,7 +176,7 @@ it('a snapshot from before a change has the shapes that there were then, also on
 it('those who ask for the catalog at once have it read once, and listed once', async () => {
   const memory = await openMemoryStore()
   const { store, read } = countingPart(memory, 'class')
-  const other = await FederatedDatabase.open({ alias: 'other', store: memory })
+  const other = await FederatedDatabase.open({ alias: 'other', store: leftOpen(memory) })
   const fd = await FederatedDatabase.open({ alias: 'test', store })
   await other.defineClasses([classOf('Base', attributes(3)), ...subclasses(300)], 'create')
   const stringify = vi.spyOn(JSON, 'stringify')
@@ -185,6 +187,7 @@ it('those who ask for the catalog at once have it read once, and listed once', a
   expect(listed).toBe(301)
   expect(new Set(lists).size).toBe(1)
   expect(JSON.parse((lists[0] as Buffer).toString())).toEqual(await other.listClasses())
+  await other.close()
   await fd.close()
 })
 

@@ -5,6 +5,8 @@ import { keySpace } from '../../../src/bytes/key-space.ts'
 import type { ExplainRequest } from '../../../src/query/query-request.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { rowTexts, rowValues } from '../../row-texts.ts'
+import { leftOpen } from '../../store/left-open.ts'
+import { openStoreOfRun } from '../../store/store-of-run.ts'
 import { openQueryDatabase, type QueryDatabase, queryTest, type Row } from '../query-database.ts'
 import { shop } from './shop.ts'
 
@@ -205,10 +207,13 @@ describe('what reads', () => {
   })
 
   it('ends by the limits of every statement, also where no row is ever sent', async () => {
-    const { db, close } = await openQueryDatabase(shop, { limits: { sortedRowsMax: 3, statementMsMax: 50 } })
-    await expect(plansOf(db, 'FROM Client ORDER BY name RETURN *')).rejects.toMatchObject({
+    const store = await openStoreOfRun()
+    const bounded = await openQueryDatabase(shop, { store: leftOpen(store), limits: { sortedRowsMax: 3 } })
+    await expect(plansOf(bounded.db, 'FROM Client ORDER BY name RETURN *')).rejects.toMatchObject({
       message: expect.stringMatching(/sortedRowsMax/),
     })
+    await bounded.close()
+    const { db, close } = await openQueryDatabase([], { store, limits: { statementMsMax: 50 } })
     const crossJoin = `MATCH ${Array.from({ length: 20 }, (_, i) => `(v${i}:Client)`).join()}`
     for (const rows of ['RETURN v0.name', 'RETURN COUNT() AS n']) {
       const error = { type: 'LimitExceeded', message: expect.stringMatching(/statementMsMax/) }
