@@ -1,6 +1,8 @@
 /** Request bodies that come compressed. A broken one is refused while its connection still stands, so that the client hears of it. */
+
 import type { Readable, Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { quote } from '../errors/quote-names.ts'
 import { ServerError } from '../errors/server-errors.ts'
 
 const decompressors: ReadonlyMap<string, () => Transform> = new Map([
@@ -19,7 +21,7 @@ export function decompress(payload: Readable, encoding: string): Readable {
   if (encoding === 'identity') return payload
   const decompressor: Decompressed | undefined = decompressors.get(encoding)?.()
   if (decompressor === undefined) {
-    const message = `Content-Encoding must be gzip, br or deflate, not '${encoding.slice(0, 60)}'.`
+    const message = `Content-Encoding must be gzip, br or deflate, not ${quote(encoding)}.`
     throw new ServerError('UnsupportedMediaType', message)
   }
   let received = 0

@@ -1,5 +1,7 @@
 /** Which content types a request may send and ask for (REST interface, section 1). */
+
 import type { ReplyType } from '../dispatch/operation.ts'
+import { quote } from '../errors/quote-names.ts'
 import { ServerError } from '../errors/server-errors.ts'
 
 export type BodyType = 'json' | 'text'
@@ -24,7 +26,7 @@ export function readContentType(contentType: string | undefined, acceptsPlainTex
 }
 
 function unsupported(rule: string, contentType: string): ServerError {
-  return new ServerError('UnsupportedMediaType', `${rule}, not '${contentType.slice(0, 60)}'.`)
+  return new ServerError('UnsupportedMediaType', `${rule}, not ${quote(contentType)}.`)
 }
 
 const nameOf: Record<ReplyType, string> = {
@@ -64,7 +66,7 @@ export function negotiate(accept: string | undefined, writable: readonly [ReplyT
   const isOfProblems = ranges.some(({ type, quality }) => type === 'application/problem+json' && quality > 0)
   if (isOfProblems && usual === 'json') return usual
   const names = writable.map((type) => nameOf[type]).join(' or ')
-  throw new ServerError('NotAcceptable', `Replies are ${names}; Accept asks for '${accept.slice(0, 60)}'.`)
+  throw new ServerError('NotAcceptable', `Replies are ${names}; Accept asks for ${quote(accept)}.`)
 }
 
 /** The most precise range that covers the type decides, as RFC 9110, 12.5.1, has it. */

@@ -1,9 +1,11 @@
 /** The operation of the query language (REST interface, section 2). */
+
 import { AshlarError, type Dialect, type ExplainRequest, type QueryRequest, type RowChunk } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
 import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/operation.ts'
 import { wholeReply } from '../dispatch/row-framing.ts'
 import { onceOf } from '../dispatch/run-once.ts'
+import { quote } from '../errors/quote-names.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { QueryBody } from '../wire/wire-schemas.ts'
 import { indexUri } from './indexes.ts'
@@ -140,7 +142,7 @@ function textOf({ body }: OperationRequest): string {
 
 function checkLanguage(language = 'do'): void {
   if (language.toLowerCase() === 'do') return
-  const message = `There is no query language '${language.slice(0, 60)}': it is do.`
+  const message = `There is no query language ${quote(language)}: it is do.`
   throw new AshlarError('MalformedRequest', message, [{ place: ['language'], message }])
 }
 
@@ -154,7 +156,7 @@ function dialectOf({ body, query }: OperationRequest): { readonly dialect?: Dial
   const isOne = inBody === undefined || inUrl === undefined || dialectNamed(inUrl) === dialect
   if (dialect !== undefined && isOne) return { dialect }
   const message = isOne
-    ? `There is no dialect '${String(given).slice(0, 60)}': it is ${dialectWords}.`
+    ? `There is no dialect ${quote(String(given))}: it is ${dialectWords}.`
     : 'The dialect in the URL is another than that in the body.'
   throw new AshlarError('MalformedRequest', message, inBody === undefined ? [] : [{ place: ['dialect'], message }])
 }

@@ -1,6 +1,7 @@
 /** The operations on statements under way (REST interface, section 9). */
 
 import { param, type ServiceOperation } from '../dispatch/operation.ts'
+import { quote } from '../errors/quote-names.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'
@@ -42,7 +43,7 @@ export const statementOperations: readonly ServiceOperation[] = [
       const id = param(request, 'id')
       const isHere = service.statements.stop(id)
       if (!isHere && (await service.peers.gather({ about: 'stop', statement: id })).length === 0) {
-        throw new ServerError('StatementNotFound', `There is no statement '${id.slice(0, 60)}' in progress.`)
+        throw new ServerError('StatementNotFound', `There is no statement ${quote(id)} in progress.`)
       }
       return {}
     },

@@ -1,5 +1,7 @@
 /** The administrative tools that the server can run. */
+
 import { AshlarError, type FederatedDatabase, type IndexRecord } from '@ashlar/engine'
+import { quote } from '../errors/quote-names.ts'
 import { licences } from './licences.ts'
 import type { Flags, Tool, ToolResult, ToolRun } from './tool.ts'
 
@@ -89,7 +91,7 @@ export function toolNamed(name: string): Tool {
   const found = tools.find((tool) => tool.name.toLowerCase() === name.toLowerCase())
   if (found !== undefined) return found
   const known = tools.map((tool) => tool.name).join(', ')
-  const message = `There is no tool '${name.slice(0, 60)}'; there are ${known}.`
+  const message = `There is no tool ${quote(name)}; there are ${known}.`
   throw new AshlarError('MalformedRequest', message, [{ place: ['tool'], message: 'is not a tool' }])
 }
 
