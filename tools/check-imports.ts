@@ -96,11 +96,11 @@ const queryRanks: Ranks = {
   match: 8,
   change: 8,
   statements: 9,
-  'statement-plans.ts': 10,
+  'plan-cache.ts': 10,
   'query-resources.ts': 11,
   'statement-planner.ts': 11,
-  'text-commits.ts': 12,
-  'text-run.ts': 12,
+  'script-commits.ts': 12,
+  'script-executor.ts': 12,
   'run-query.ts': 13,
 }
 

@@ -1,6 +1,6 @@
 /** Counts the stored values that a change of types would lose (contract 5.3.9). */
 import { AshlarError } from '../errors.ts'
-import type { Container } from '../records/containers.ts'
+import type { Container } from '../records/container-registry.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { scanObjects } from '../records/scan-objects.ts'
 import { visitValues } from '../records/visit-values.ts'

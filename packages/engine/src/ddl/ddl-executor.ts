@@ -1,7 +1,7 @@
 /** Schema and index changes as single requests: each is planned once and carried out while other requests go on. */
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import type { ContainerRegistry } from '../records/containers.ts'
+import type { ContainerRegistry } from '../records/container-registry.ts'
 import type { OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'

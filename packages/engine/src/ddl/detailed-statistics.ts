@@ -2,7 +2,7 @@
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import { indexRange } from '../indexes/index-key.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
-import { listContainers } from '../records/containers.ts'
+import { listContainers } from '../records/container-registry.ts'
 import { containerLinksRange } from '../records/link-keys.ts'
 import { containerExtent } from '../records/object-key.ts'
 import { shapeNumberOf } from '../records/record-format.ts'

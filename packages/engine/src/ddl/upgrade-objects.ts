@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { upgradeBatchBytes } from '../limits.ts'
-import { listContainers } from '../records/containers.ts'
+import { listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
 import {
   decodeRecord,

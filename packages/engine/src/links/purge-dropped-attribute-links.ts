@@ -1,7 +1,7 @@
 /** Deletes the link entries of deleted attributes, in batches; until then the catalog keeps them on a list. */
 import { prefixEnd } from '../bytes/key-space.ts'
 import { catalogKey, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
-import { type Container, listContainers } from '../records/containers.ts'
+import { type Container, listContainers } from '../records/container-registry.ts'
 import { attributeOfKey, containerLinksRange } from '../records/link-keys.ts'
 import type { Bytes, Change, Store } from '../store/store.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'

@@ -5,12 +5,12 @@ import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import type { DdlExecutor } from '../ddl/ddl-executor.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
-import type { ContainerRegistry } from '../records/containers.ts'
+import type { ContainerRegistry } from '../records/container-registry.ts'
 import type { Store } from '../store/store.ts'
-import type { StoreSession } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/store-session.ts'
 import type { ChangeListener } from '../write/change-set.ts'
 import type { Dialect } from './language/dialect.ts'
-import type { PlanCache } from './statement-plans.ts'
+import type { PlanCache } from './plan-cache.ts'
 
 export interface QueryResources {
   readonly store: Store

@@ -5,12 +5,12 @@ import { bindCreateIndex } from './bind/bind-schema.ts'
 import { resolveClass } from './bind/class-names.ts'
 import type { NestedValue } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
-import { unknownValue } from './evaluate/run.ts'
+import { unknownValue } from './evaluate/evaluation-context.ts'
 import { evaluateConstant } from './execute/evaluate-rows.ts'
 import { importRows } from './execute/import-csv.ts'
-import { type Inputs, newEvaluationContext } from './execute/new-run.ts'
+import { type Inputs, newEvaluationContext } from './execute/new-evaluation-context.ts'
 import type { StatementContext } from './execute/statement-context.ts'
-import { explainNode } from './explain/operator-plan.ts'
+import { explainNode } from './explain/explain-node.ts'
 import { StatementProbe } from './explain/statement-probe.ts'
 import type {
   CreateIndexStatement,
@@ -21,11 +21,11 @@ import type {
   Statement,
 } from './language/ast.ts'
 import { placed, queryError } from './language/query-error.ts'
-import { createBinder, createExpression, type PlanCache, type PlanningContext } from './statement-plans.ts'
+import { createBinder, createExpression, type PlanCache, type PlanningContext } from './plan-cache.ts'
 import { planChangeRun } from './statements/run-change.ts'
 import { planMatchRun } from './statements/run-match.ts'
 import { planSelectRun } from './statements/run-select.ts'
-import type { TypedValue } from './values/given-value.ts'
+import type { TypedValue } from './values/parameter-value.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
 
 /** The text's run, as planning needs it. */

@@ -1,7 +1,7 @@
 /** The keys of link entries. Part of the storage format. */
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
 import type { KeyRange } from '../store/store.ts'
-import { positionBytes } from '../transaction/session.ts'
+import { positionBytes } from '../transaction/store-session.ts'
 import { type Oid, oidFromBytes, writeOidBytes } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 

@@ -6,7 +6,7 @@ import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
-import { positionBytes } from '../transaction/session.ts'
+import { positionBytes } from '../transaction/store-session.ts'
 import type { Codec } from '../types/logical-type.ts'
 
 export interface LayoutField {

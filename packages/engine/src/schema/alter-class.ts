@@ -10,7 +10,6 @@ import { checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition, IndexNumber } from './class-definition.ts'
-import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './class-draft.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { AlterAttributes, AlterClass, AttributeDescription, AttributeRename } from './commands.ts'
 import { defineAttribute, formatTypeForMessage } from './define-attribute.ts'
@@ -18,6 +17,7 @@ import { classesWithNewShape, nextState } from './define-classes.ts'
 import { checkAttributeName, checkClassName, didYouMean } from './names.ts'
 import { type RetypeWork, retypeWork } from './retype.ts'
 import { rootClassName, rootClassRefusal } from './root-class.ts'
+import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
 
 export interface AlterOptions {
   readonly attributesMax: number

@@ -1,8 +1,8 @@
 /** What must hold of the classes of a batch and their superclasses (contract 5.1). */
 import type { AshlarError, CommandPlace } from '../errors.ts'
 import { inheritanceDepthMax } from '../limits.ts'
-import { type ClassDraft, countAttributes, type SchemaBuilder, selfAndAncestors } from './class-draft.ts'
 import { commandError, within } from './command-error.ts'
+import { type ClassDraft, countAttributes, type SchemaBuilder, selfAndAncestors } from './schema-builder.ts'
 
 /** No class inherits from itself, or from too many. Must hold before anything else walks up the superclasses. */
 export function checkInheritance(builder: SchemaBuilder): void {

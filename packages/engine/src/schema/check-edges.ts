@@ -1,8 +1,8 @@
 /** References to edge objects: the attribute that leads on from them fits, and stays as long as it is used (contract 5.1.28). */
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { type ClassDraft, type DraftAttribute, type SchemaBuilder, selfAndAncestors } from './class-draft.ts'
 import { commandError, within } from './command-error.ts'
 import { isRootClass } from './root-class.ts'
+import { type ClassDraft, type DraftAttribute, type SchemaBuilder, selfAndAncestors } from './schema-builder.ts'
 
 /** A reference whose targets are edge objects. */
 type EdgeSpec = ReferenceSpec & { readonly edgeClass: ClassNumber; readonly edgeAttribute: AttributeNumber }

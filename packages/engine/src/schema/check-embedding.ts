@@ -2,8 +2,8 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import { embeddingDepthMax, objectAttributesMax } from '../limits.ts'
 import type { ClassNumber, TypeSpec } from '../types/type-spec.ts'
-import { type ClassDraft, type DraftAttribute, isConverted, type SchemaBuilder } from './class-draft.ts'
 import { commandError, within } from './command-error.ts'
+import { type ClassDraft, type DraftAttribute, isConverted, type SchemaBuilder } from './schema-builder.ts'
 
 /** Classes that become referenceable are embedded by no attribute that exists. Throws ClassIsEmbedded. */
 export function checkConversions(builder: SchemaBuilder): void {

@@ -1,7 +1,7 @@
 /** Both sides of a bidirectional link fit each other (contract 5.1.19). */
 import type { ReferenceSpec } from '../types/type-spec.ts'
-import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './class-draft.ts'
 import { commandError, within } from './command-error.ts'
+import { type ClassDraft, type DraftAttribute, referenceIn, type SchemaBuilder } from './schema-builder.ts'
 
 /**
  * Both name each other, and each refers to just the class that declares the other: were it a superclass, objects could

@@ -2,12 +2,12 @@
 import { AshlarError, type CommandPlace } from '../errors.ts'
 import type { AttributeNumber, ClassNumber, TypeSpec } from '../types/type-spec.ts'
 import type { Catalog } from './catalog.ts'
-import { type ClassDraft, type DraftAttribute, SchemaBuilder } from './class-draft.ts'
 import { commandError, within } from './command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineMode } from './commands.ts'
 import { checkSameDefinition, defineAttribute } from './define-attribute.ts'
 import { checkAttributeName, checkClassName } from './names.ts'
 import { isRootClass } from './root-class.ts'
+import { type ClassDraft, type DraftAttribute, SchemaBuilder } from './schema-builder.ts'
 
 export interface StagedAttribute {
   readonly description: AttributeDescription

@@ -5,10 +5,10 @@ import { defineType, describeType } from '../types/index.ts'
 import { type DefineContext, type DescribeContext, type TypeDefinition, ValueError } from '../types/logical-type.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import { classIsEmbedded } from './check-embedding.ts'
-import { allAttributes, type ClassDraft, isConverted, type SchemaBuilder } from './class-draft.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
 import type { AttributeDescription } from './commands.ts'
 import { didYouMean } from './names.ts'
+import { allAttributes, type ClassDraft, isConverted, type SchemaBuilder } from './schema-builder.ts'
 
 /** `place`: of the description. Throws what `defineType` finds, as an AshlarError; UnknownClass, UnknownAttribute, ClassIsEmbedded. */
 export function defineAttribute(

@@ -7,14 +7,14 @@ import { checkConversions, checkEmbedding } from './check-embedding.ts'
 import { checkInverses } from './check-inverses.ts'
 import { ClassBatch, type StagedAttribute } from './class-batch.ts'
 import type { CatalogState, ClassDefinition, Shape, ShapeAttribute } from './class-definition.ts'
+import type { ClassDescription, DefineClasses } from './commands.ts'
 import {
   allAttributes,
   type ClassDraft,
   type DraftAttribute,
   type SchemaBuilder,
   selfAndAncestors,
-} from './class-draft.ts'
-import type { ClassDescription, DefineClasses } from './commands.ts'
+} from './schema-builder.ts'
 
 export interface DefinedClasses {
   /** The catalog's own state object where nothing changes. */

@@ -5,8 +5,8 @@ import type { Catalog, SchemaClass } from './catalog.ts'
 import { edgeUse } from './check-edges.ts'
 import { ClassBatch } from './class-batch.ts'
 import type { CatalogState, IndexDefinition } from './class-definition.ts'
-import type { SchemaBuilder } from './class-draft.ts'
 import { classesWithNewShape, nextState } from './define-classes.ts'
+import type { SchemaBuilder } from './schema-builder.ts'
 
 export interface ClassDeletion {
   readonly state: CatalogState

@@ -7,8 +7,8 @@
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
 import { mapAwaitable } from './awaitable.ts'
-import { SnapshotInvalidated } from './moment-passed.ts'
 import { ReadSkew } from './read-skew.ts'
+import { SnapshotInvalidated } from './snapshot-invalidated.ts'
 import type { Awaitable, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
 
 /**

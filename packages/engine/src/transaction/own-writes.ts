@@ -1,5 +1,5 @@
 /** What a transaction has written so far, in key order: what it puts apart from what it deletes. Never changed in place. */
-import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../store/sorted-tree.ts'
+import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../store/persistent-tree.ts'
 import type { Bytes, Change, Entry, RangeRead } from '../store/store.ts'
 
 const nothing = Buffer.alloc(0)

@@ -1,5 +1,5 @@
 /** boolean: true or false, also as the strings "true" and "false". */
-import { enumField } from './definition-words.ts'
+import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { BooleanSpec } from './type-spec.ts'
 

@@ -1,6 +1,6 @@
 /** character: one code point, within what its storage holds. */
 import { readUint32 } from '../bytes/read-number.ts'
-import { enumField } from './definition-words.ts'
+import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { CharacterSpec } from './type-spec.ts'
 

@@ -1,5 +1,5 @@
 /** What the definitions of list, set and map have in common. */
-import { nestedDefinition, within, wrongField } from './definition-words.ts'
+import { nestedDefinition, within, wrongField } from './definition-fields.ts'
 import type { DefineContext, DescribeContext, LogicalType, TypeDefinition } from './logical-type.ts'
 import { reference } from './reference.ts'
 import type { ReferenceSpec } from './type-spec.ts'

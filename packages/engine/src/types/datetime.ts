@@ -5,7 +5,7 @@
 
 import { readDouble } from '../bytes/read-number.ts'
 import { daysMax, formatDay, formatTime, parseDay, parseTime, ticksPerDay, ticksPerSecond } from './calendar.ts'
-import { enumField } from './definition-words.ts'
+import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { DateTimeSpec } from './type-spec.ts'
 

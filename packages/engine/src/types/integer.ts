@@ -1,5 +1,5 @@
 /** integer: signed or unsigned, 8 to 64 bits, exact in both directions. */
-import { enumField } from './definition-words.ts'
+import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { IntegerSpec } from './type-spec.ts'
 

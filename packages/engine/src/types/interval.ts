@@ -2,7 +2,7 @@
 
 import { readDouble } from '../bytes/read-number.ts'
 import { formatFraction, fractionTicks, ticksPerDay, ticksPerSecond } from './calendar.ts'
-import { enumField, within } from './definition-words.ts'
+import { enumField, within } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import { parseNumber } from './parse-number.ts'
 import type { IntervalSpec } from './type-spec.ts'

@@ -1,6 +1,6 @@
 /** list: values of one type in insertion order; duplicates allowed. */
 import type { JsonWriter } from '../bytes/json-writer.ts'
-import { enumField, wrongField } from './definition-words.ts'
+import { enumField, wrongField } from './definition-fields.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
 import type { ElementType } from './element-type.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'

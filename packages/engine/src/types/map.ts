@@ -1,7 +1,7 @@
 /** map: references by the text or the reference that is their key, in key order. */
 import { readUint32 } from '../bytes/read-number.ts'
 import { defineReferences, describeReferences, refuseOtherFields } from './collection-definition.ts'
-import { enumField, nestedDefinition, within, wrongField } from './definition-words.ts'
+import { enumField, nestedDefinition, within, wrongField } from './definition-fields.ts'
 import { writeElement } from './element-bytes.ts'
 import {
   type Codec,

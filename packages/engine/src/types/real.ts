@@ -1,6 +1,6 @@
 /** real: IEEE 754 numbers of 32 or 64 bits; never NaN or infinite. */
 import { readDouble, readFloat } from '../bytes/read-number.ts'
-import { enumField } from './definition-words.ts'
+import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import { parseNumber } from './parse-number.ts'
 import type { RealSpec } from './type-spec.ts'

@@ -1,5 +1,5 @@
 /** reference: the OID of an object of the referenced class or a subclass; 0-0-0-0 refers to nothing. */
-import { stringField, wrongField } from './definition-words.ts'
+import { stringField, wrongField } from './definition-fields.ts'
 import {
   type Codec,
   type DefineContext,

@@ -1,6 +1,6 @@
 /** set: references, each once, in OID order. */
 import { defineReferences, describeReferences } from './collection-definition.ts'
-import { enumField } from './definition-words.ts'
+import { enumField } from './definition-fields.ts'
 import { eachElement, writeElements } from './element-bytes.ts'
 import { writeArrayJson } from './list.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'

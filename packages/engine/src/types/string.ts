@@ -1,5 +1,5 @@
 /** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
-import { countField, enumField, wrongField } from './definition-words.ts'
+import { countField, enumField, wrongField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { StringSpec } from './type-spec.ts'
 

@@ -2,7 +2,7 @@
 
 import { readUint32 } from '../bytes/read-number.ts'
 import { formatTime, parseTime, ticksPerDay } from './calendar.ts'
-import { enumField } from './definition-words.ts'
+import { enumField } from './definition-fields.ts'
 import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import type { TimeSpec } from './type-spec.ts'
 

@@ -1,6 +1,6 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
 import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
-import { checkPendingTypes } from '../records/changing-values.ts'
+import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, revisionPrefixOf } from '../records/record-format.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
 import type { UnitOfWork } from './unit-of-work.ts'

@@ -2,7 +2,7 @@
 import { linkKind, linkRange, positionOfKey } from '../records/link-keys.ts'
 import type { Bytes } from '../store/store.ts'
 import { inParts } from '../store/time-slice.ts'
-import type { StoreSession } from '../transaction/session.ts'
+import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, inject, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { openStore } from '../../src/storage/open-store.ts'
-import { SnapshotInvalidated } from '../../src/store/moment-passed.ts'
+import { SnapshotInvalidated } from '../../src/store/snapshot-invalidated.ts'
 import type { Commit, CommitOutcome, Precondition, Store } from '../../src/store/store.ts'
 import {
   absent,

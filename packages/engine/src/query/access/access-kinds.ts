@@ -2,10 +2,10 @@
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { OidAccess, PlanAccess } from './access-path.ts'
-import type { Condition } from './conditions.ts'
 import { planIndexScans } from './index-scan.ts'
 import { planOidLookups } from './oid-lookup.ts'
 import { planReverseNavigations } from './reverse-navigation.ts'
+import type { Condition } from './sargable-predicates.ts'
 import { planUnions } from './union.ts'
 
 /** Of accesses that would give equally many objects, the first is taken. */

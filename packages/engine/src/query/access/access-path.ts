@@ -5,13 +5,13 @@
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound } from '../bind/bound.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { Evaluate, EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { ExplainNode } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { Condition } from './conditions.ts'
 import type { ObjectScan } from './object-scan.ts'
+import type { Condition } from './sargable-predicates.ts'
 
 export type AccessPath = OidAccess | ObjectAccess
 

@@ -1,9 +1,9 @@
 /** Which access path is taken: the one that is cheapest for the data that there is, told by counting entries up to a limit. */
-import { type EvaluationContext, unknownValue } from '../evaluate/run.ts'
+import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { Candidate } from '../explain/operator-plan.ts'
+import type { Candidate } from '../explain/explain-node.ts'
 import { type AccessPath, bestOf, type OidAccess } from './access-path.ts'
-import type { SourcePlan } from './objects-plan.ts'
+import type { SourcePlan } from './source-plan.ts'
 
 /** Below so many candidates an access is taken without looking at the others any closer. */
 const fewCandidates = 64

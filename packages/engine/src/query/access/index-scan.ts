@@ -12,15 +12,15 @@ import type { IndexDefinition } from '../../schema/class-definition.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { KeyValue, OidAccess, PlanAccess } from './access-path.ts'
-import { isSamePath, ownConditions, type PathCondition } from './conditions.ts'
 import { keyValueOf, noKeyValue } from './key-value.ts'
+import { isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
 
 export interface KeyRangeEnd extends KeyValue {
   readonly isInclusive: boolean

@@ -2,7 +2,7 @@
 
 import type { Bound, BoundAttribute } from '../bind/bound.ts'
 import type { Compiler } from '../evaluate/compile-expression.ts'
-import type { Evaluate } from '../evaluate/run.ts'
+import type { Evaluate } from '../evaluate/evaluation-context.ts'
 import { isNumeric } from '../values/value-type.ts'
 import type { KeyValue } from './access-path.ts'
 

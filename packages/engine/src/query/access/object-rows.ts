@@ -1,13 +1,14 @@
 /** The objects of a source that qualify, by the access path that was chosen. */
+
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { ExplainNode } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import { filterOperator } from '../operators/filter.ts'
 import type { OidAccess } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce, fetchObjects, type ObjectScan } from './object-scan.ts'
-import type { SourcePlan } from './objects-plan.ts'
+import type { SourcePlan } from './source-plan.ts'
 
 /** Batches of qualifying objects. `wanted`: how many are taken in the order asked for; undefined = all of them. */
 export function objectRows(

@@ -2,10 +2,10 @@
 import { SteadySet } from '../../budget/steady-map.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { ExplainNode } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import { type FilterPlan, qualified } from '../operators/filter.ts'
 
 export interface ObjectScan {

@@ -1,11 +1,11 @@
 /** OIDs that are known before the rows: `$$ID = …`, `$$ID IN …`, or a source of references. */
 import { noOid, type Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
-import { ownConditions } from './conditions.ts'
+import { ownConditions } from './sargable-predicates.ts'
 
 export const planOidLookups: PlanAccess = ({ conditions, planning }) => {
   return ownConditions(conditions).flatMap((condition) => {

@@ -8,14 +8,14 @@ import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
-import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { type OrderPlan, planOrder, sortKey } from '../operators/sort-key.ts'
 import type { AccessPath, ObjectAccess } from './access-path.ts'
-import { type Condition, isSamePath, ownConditions, type PathCondition, pathOf } from './conditions.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
 import { entriesAtOnce, loadInParts, type ObjectScan } from './object-scan.ts'
+import { type Condition, isSamePath, ownConditions, type PathCondition, pathOf } from './sargable-predicates.ts'
 
 /** Of an index that has, after what is fixed by equality, the same attributes one by one. */
 export function planOrderedIndexScan(

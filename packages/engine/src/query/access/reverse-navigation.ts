@@ -7,15 +7,15 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { noOid, type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { typeOfSpec } from '../values/value-type.ts'
 import { type Asked, constantKey, type OidAccess, type PlanAccess } from './access-path.ts'
-import { type Condition, isSamePath, type PathCondition } from './conditions.ts'
 import { entriesOf } from './index-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
+import { type Condition, isSamePath, type PathCondition } from './sargable-predicates.ts'
 
 type Way =
   /** The partner attribute of a bidirectional link, on the objects found first. */

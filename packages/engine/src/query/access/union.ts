@@ -1,8 +1,8 @@
 /** OR: all objects that any of several accesses gives, one for each of the predicates. */
 import type { Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { type ExplainNode, explainNode } from '../explain/operator-plan.ts'
+import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { bestOf, type OidAccess, type PlanAccess } from './access-path.ts'
 
 export const planUnions: PlanAccess = ({ cls, conditions, planning, accessesFor }) => {

@@ -1,7 +1,7 @@
 /** Expressions with every name resolved and every type known. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { LinkStorage } from '../../types/attribute-place.ts'
+import type { LinkStorage } from '../../types/link-storage.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
 import type { IntervalUnit, Span } from '../language/ast.ts'
 import type { OperatorName } from '../language/operators.ts'

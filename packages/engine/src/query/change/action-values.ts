@@ -1,6 +1,6 @@
 /** What SET, ADD, CLEAR and REMOVE mean for one row: worked out for all rows before any object is changed. */
 import type { Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { isNothing } from '../values/compare.ts'
 import type { ActionPlan, ElementsPlan } from './plan-change.ts'
 

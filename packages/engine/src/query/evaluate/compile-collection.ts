@@ -6,9 +6,9 @@ import { isNullOf } from '../values/compare.ts'
 import { isLong, isMany, type ValueType } from '../values/value-type.ts'
 import { accumulatorFor } from './aggregate.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
+import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, valueSteps } from './in-parts.ts'
-import type { Evaluate, EvaluationContext } from './run.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 
 type CollectionNode = Extract<

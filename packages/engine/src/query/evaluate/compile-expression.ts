@@ -13,11 +13,11 @@ import type { Edge } from '../values/edge.ts'
 import { aTypeName, isLong, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
+import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
 import { NewObject } from './new-object.ts'
 import type { ObjectView } from './object-view.ts'
-import type { Evaluate, EvaluationContext } from './run.ts'
 import { textBytes, valueBytes } from './value-bytes.ts'
 
 /** Gives out places for values that are the same for all rows of a run. */

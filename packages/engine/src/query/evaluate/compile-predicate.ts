@@ -8,9 +8,9 @@ import { LongWork, type Pieces } from '../functions/work.ts'
 import { placed, queryError } from '../language/query-error.ts'
 import { isLong } from '../values/value-type.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
+import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { compileLoop, inParts, type Places, valueSteps } from './in-parts.ts'
-import type { Evaluate, EvaluationContext } from './run.ts'
 import { elementBytes } from './value-bytes.ts'
 
 type Node<K extends Bound['kind']> = Extract<Bound, { kind: K }>

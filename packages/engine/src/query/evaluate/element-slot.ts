@@ -2,8 +2,8 @@
 import type { MapPair } from '../../records/attribute-change.ts'
 import type { Oid } from '../../types/oid.ts'
 import { isReference, type ValueType } from '../values/value-type.ts'
+import type { EvaluationContext } from './evaluation-context.ts'
 import type { ObjectView } from './object-view.ts'
-import type { EvaluationContext } from './run.ts'
 
 /** Of a map: its values. */
 export function elementsIn(type: ValueType): (held: unknown) => readonly unknown[] {

@@ -1,8 +1,8 @@
 /** What the files that compile expressions ask of each other. */
 import type { RecordFormats } from '../../records/record-formats.ts'
 import type { Bound } from '../bind/bound.ts'
+import type { Evaluate } from './evaluation-context.ts'
 import type { Places } from './in-parts.ts'
-import type { Evaluate } from './run.ts'
 
 export interface ExpressionCompiler extends Places {
   readonly formats: RecordFormats

@@ -1,7 +1,7 @@
 /** Expressions that may take long: they are done in parts, between which others have their turn. */
 
 import { type Kept, LongWork, turnDue, type Work } from '../functions/work.ts'
-import type { Evaluate, EvaluationContext } from './run.ts'
+import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import { elementBytes, valueBytes } from './value-bytes.ts'
 
 /** Gives out the places under which results are kept; see `Work`. */

@@ -1,6 +1,6 @@
 /** Works something out for each of several rows; where a row has to wait for the store, all such rows wait together. */
 import type { Awaitable } from '../../store/store.ts'
-import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/run.ts'
+import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import { turnDue } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 

@@ -1,6 +1,7 @@
 /** Rows on their way: something that fills the slots of a run, and how much memory it takes to keep it. */
+
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
 
 export interface RowKind<R> {
   /** Makes the row the one that expressions see; undefined = no row at all, as for aggregates over nothing. */

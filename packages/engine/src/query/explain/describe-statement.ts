@@ -2,7 +2,7 @@
 import type { SchemaChange, Span, Statement } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import type { AnalyzedStatement } from './analysis.ts'
-import { describeMeasures, describePlan, type Measures } from './operator-plan.ts'
+import { describeMeasures, describePlan, type Measures } from './explain-node.ts'
 import type { StatementProbe } from './statement-probe.ts'
 
 /** JSON. */

@@ -1,5 +1,5 @@
 /** What the rows of an operator take, noted batch by batch. */
-import { type ExplainNode, newMeasures } from './operator-plan.ts'
+import { type ExplainNode, newMeasures } from './explain-node.ts'
 import type { ReadCounts } from './statement-probe.ts'
 
 /** `nowMs`: see `StatementProbe`. Rows are asked for one operator after the other: what lies below is included. */

@@ -1,6 +1,6 @@
 /** What EXPLAIN notes of one statement: its operators with what they have counted, and the statements within it. */
 import type { Statement } from '../language/ast.ts'
-import { addCounts, type ExplainNode, type Measures, newMeasures } from './operator-plan.ts'
+import { addCounts, type ExplainNode, type Measures, newMeasures } from './explain-node.ts'
 
 /** What a context that the statement reads with has counted. */
 export interface ReadCounts {

@@ -1,9 +1,9 @@
 /** The operators that a statement's clauses ask for, in the order in which rows pass them. */
 import type { BoundClauses } from '../bind/bound.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { ExplainNode } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import { isCountOnly, planGroup } from './group.ts'
 import { planLimit } from './limit.ts'
 import type { Planning } from './planning.ts'

@@ -1,9 +1,9 @@
 /** SKIP and TAKE, by number or as long as a predicate is true. */
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { rowOperatorPlan } from '../explain/operator-plan.ts'
+import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { countOf, type LimitPlan, type RowLimits } from './row-limits.ts'
 import { type PlanOperator, pipeline, type RowOperator } from './row-operator.ts'
 

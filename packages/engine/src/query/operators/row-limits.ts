@@ -1,6 +1,6 @@
 /** SKIP and TAKE as they are planned: how many rows are wanted is of use to operators and access paths before they are applied. */
 import type { BoundClauses, BoundLimiter } from '../bind/bound.ts'
-import { type Evaluate, type EvaluationContext, unknownValue } from '../evaluate/run.ts'
+import { type Evaluate, type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { queryError } from '../language/query-error.ts'

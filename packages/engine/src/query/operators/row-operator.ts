@@ -1,9 +1,9 @@
 /** What an operator on rows is: planned with the clauses of a statement, shown by EXPLAIN, and run on the rows as they come. */
 import type { BoundClauses } from '../bind/bound.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { OutputRow, RowBatches, RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import type { ExplainNode } from '../explain/operator-plan.ts'
+import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from './planning.ts'
 import type { RowLimits } from './row-limits.ts'
 

@@ -1,11 +1,11 @@
 /** ORDER BY: all rows in memory, or only the first of them where so many are taken. */
 import { inSlices } from '../../store/time-slice.ts'
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput, type OutputRow, type RowKind } from '../execute/row.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { rowOperatorPlan } from '../explain/operator-plan.ts'
+import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { rowsWanted } from './row-limits.ts'
 import { later, type PlanOperator, pipeline } from './row-operator.ts'
 import { type OrderPlan, planOrder, sortKey } from './sort-key.ts'

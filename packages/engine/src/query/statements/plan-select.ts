@@ -1,6 +1,6 @@
 /** FROM … RETURN and LOOKUP, planned: how the objects are found, and what is done with their rows. */
 import type { RecordFormats } from '../../records/record-formats.ts'
-import { planObjects, type SourcePlan } from '../access/objects-plan.ts'
+import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import type { BoundSelect } from '../bind/bind-select.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import { type ClausesPlan, planClauses } from '../operators/clauses.ts'

@@ -1,7 +1,7 @@
 /** MATCH … RETURN: as JSON text for a reply, or as values for a statement around it. */
 
-import type { EvaluationContext } from '../evaluate/run.ts'
-import { type Inputs, newEvaluationContext } from '../execute/new-run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import { type MatchRow, matchRowKind } from '../match/match-row.ts'

@@ -1,7 +1,7 @@
 /** Applies one commit within a write transaction: at once, or, where it is large, in slices between which others have their turn. */
 import { checkInSlices, type Limits } from '../check-commit.ts'
-import type { CurrentState } from '../check-expectations.ts'
-import { failedPrecondition } from '../check-expectations.ts'
+import type { CurrentState } from '../check-preconditions.ts'
+import { failedPrecondition } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import type { Bytes, Change, Commit, CommitOutcome, Precondition } from '../store.ts'
 import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'

@@ -1,11 +1,11 @@
 /** The store in memory: the same semantics as the durable ones, for tests and for trying things out. */
 import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
-import { type CurrentState, failedPrecondition } from '../check-expectations.ts'
+import { type CurrentState, failedPrecondition } from '../check-preconditions.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import { type PersistentTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../sorted-tree.ts'
+import { type PersistentTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../persistent-tree.ts'
 import type { Change, Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
-import { trackBorrows } from './lent-bytes.ts'
+import { trackBorrows } from './borrowed-bytes.ts'
 import { type MemorySnapshot, openMemorySnapshot } from './snapshot.ts'
 
 type Tree = PersistentTree | undefined

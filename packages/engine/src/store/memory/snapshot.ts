@@ -2,10 +2,10 @@
 
 import type { AshlarError } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
-import { type PersistentTree, treeEntries, treeGet } from '../sorted-tree.ts'
+import { type PersistentTree, treeEntries, treeGet } from '../persistent-tree.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
-import type { BorrowTracker } from './lent-bytes.ts'
+import type { BorrowTracker } from './borrowed-bytes.ts'
 
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)

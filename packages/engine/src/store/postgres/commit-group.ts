@@ -2,8 +2,8 @@
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes, CommitOutcome, Precondition } from '../store.ts'
 import { byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
+import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock } from './commit-locks.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
-import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock } from './commit-parts.ts'
 
 type RangePrecondition = Extract<Precondition, { kind: 'range' }>
 type KeyPrecondition = Exclude<Precondition, RangePrecondition>

@@ -2,7 +2,7 @@
 import type { Commit, CommitOutcome } from '../store.ts'
 import { type CommitStrategy, commitTogether, LockTimeout } from './commit.ts'
 import { CommitGroup } from './commit-group.ts'
-import { type CommitLocks, commitLocks } from './commit-parts.ts'
+import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
 
 /** While one call is made, the next is on its way; what comes meanwhile is the one after. */

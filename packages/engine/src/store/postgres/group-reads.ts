@@ -4,11 +4,11 @@
  */
 import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
-import { ReadBatch } from './asked-keys.ts'
 import { Attempts } from './attempts.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, toStoreError } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
+import { ReadBatch } from './read-batch.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 import type { Tables } from './tables.ts'
 

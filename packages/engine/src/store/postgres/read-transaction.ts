@@ -5,10 +5,10 @@
  */
 import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
-import { ReadBatch } from './asked-keys.ts'
 import type { Connections } from './connections.ts'
 import { FollowedFailure, HeldTooLong } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
+import { ReadBatch } from './read-batch.ts'
 import { ReadBranches } from './read-branches.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
 import { isPlain, type Page, type PlainPage, readNextPlacement, readPage, readPages } from './read-pages.ts'

@@ -2,7 +2,7 @@
 import type { AshlarError } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
-import { SnapshotInvalidated } from '../moment-passed.ts'
+import { SnapshotInvalidated } from '../snapshot-invalidated.ts'
 import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { failureOf, toStoreError } from './failures.ts'

@@ -1,7 +1,7 @@
 /** Long expressions are broken off and go on: with the same results, at no more than twice the work, and ended when asked. */
 import { describe, expect, it } from 'vitest'
+import type { Evaluate, EvaluationContext } from '../../../src/query/evaluate/evaluation-context.ts'
 import { compileLoop, inParts, type Places } from '../../../src/query/evaluate/in-parts.ts'
-import type { Evaluate, EvaluationContext } from '../../../src/query/evaluate/run.ts'
 import { turnDue, Work } from '../../../src/query/functions/work.ts'
 import { openQueryDatabase, queryTest } from '../query-database.ts'
 import { shopSchema } from '../statements/shop.ts'

@@ -1,5 +1,5 @@
 /** A store whose lent bytes are overwritten after the callback, whatever store is beneath. */
-import { type BorrowTracker, trackBorrows } from '../../../src/store/memory/lent-bytes.ts'
+import { type BorrowTracker, trackBorrows } from '../../../src/store/memory/borrowed-bytes.ts'
 import type { Snapshot, Store } from '../../../src/store/store.ts'
 
 const nothing = new Uint8Array(0)

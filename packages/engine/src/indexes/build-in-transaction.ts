@@ -5,10 +5,10 @@
 
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { assert } from '../errors.ts'
-import type { Container } from '../records/containers.ts'
-import { readAndRequireObjects } from '../records/expect-objects.ts'
+import type { Container } from '../records/container-registry.ts'
 import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import { readAndRequireObjects } from '../records/require-objects.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'

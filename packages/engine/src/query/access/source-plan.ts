@@ -5,10 +5,10 @@ import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { accessesFor } from './access-kinds.ts'
 import { constantKey, type OidAccess } from './access-path.ts'
-import { sargablePredicates } from './conditions.ts'
 import { ExtentScan } from './extent-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
+import { sargablePredicates } from './sargable-predicates.ts'
 
 export interface SourcePlan {
   /** As plans name it. */

@@ -4,7 +4,7 @@ import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import { type Container, listContainers } from './containers.ts'
+import { type Container, listContainers } from './container-registry.ts'
 import { containerExtent, nextContainerKey, oidOfObjectKey } from './object-key.ts'
 import { revisionPrefixOf } from './record-format.ts'
 

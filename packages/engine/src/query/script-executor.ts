@@ -19,7 +19,7 @@ import { NewObject } from './evaluate/new-object.ts'
 import { elementBytes, valueBytes } from './evaluate/value-bytes.ts'
 import { evaluateConstant } from './execute/evaluate-rows.ts'
 import { importRows } from './execute/import-csv.ts'
-import { type Inputs, newEvaluationContext } from './execute/new-run.ts'
+import { type Inputs, newEvaluationContext } from './execute/new-evaluation-context.ts'
 import { jsonRow } from './execute/row-chunk.ts'
 import { checkRunning, type ScriptContext, StatementContext } from './execute/statement-context.ts'
 import { rowOf, valueRow } from './execute/write-rows.ts'
@@ -39,21 +39,15 @@ import type {
   UpdateStatement,
 } from './language/ast.ts'
 import { placed, queryError } from './language/query-error.ts'
+import { createBinder, createExpression, type Planned, type PlanningContext, type ValuePlan } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { changeSchema } from './schema-statement.ts'
 import { type PlannedScript, StatementPlanner } from './statement-planner.ts'
-import {
-  createBinder,
-  createExpression,
-  type Planned,
-  type PlanningContext,
-  type ValuePlan,
-} from './statement-plans.ts'
 import { changedChunks, identifierRow, runDelete, runUpdate, runUpsert } from './statements/run-change.ts'
 import { matchChunks, matchValues } from './statements/run-match.ts'
 import { lookUp, selectChunks, selectValues } from './statements/run-select.ts'
-import type { TypedValue } from './values/given-value.ts'
+import type { TypedValue } from './values/parameter-value.ts'
 import { noTextFormats, type TextFormats, textFormat } from './values/text-format.ts'
 import { booleanType, isMany, type ValueType } from './values/value-type.ts'
 

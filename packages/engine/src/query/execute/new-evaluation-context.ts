@@ -1,5 +1,5 @@
 /** What the expressions of one statement are evaluated with. */
-import type { EvaluationContext } from '../evaluate/run.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from './statement-context.ts'
 
 export interface Inputs {

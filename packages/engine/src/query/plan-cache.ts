@@ -13,7 +13,7 @@ import { Binder, emptyScope, type NestedValue } from './bind/scope.ts'
 import { type ChangePlan, planChange } from './change/plan-change.ts'
 import { effectOf } from './classify.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
-import type { Evaluate } from './evaluate/run.ts'
+import type { Evaluate } from './evaluate/evaluation-context.ts'
 import type {
   CreateStatement,
   DeleteStatement,
@@ -29,7 +29,7 @@ import { queryError } from './language/query-error.ts'
 import { type MatchPlan, planMatch } from './match/plan-match.ts'
 import { parse, parseInPieces } from './parse/parse.ts'
 import { planSelect, type SelectPlan } from './statements/plan-select.ts'
-import { type TypedValue, typeSignature } from './values/given-value.ts'
+import { type TypedValue, typeSignature } from './values/parameter-value.ts'
 import type { TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
