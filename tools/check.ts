@@ -6,6 +6,7 @@ import { checkDocs } from './check-docs.ts'
 import { checkImports } from './check-imports.ts'
 import { checkLock } from './check-lock.ts'
 import { checkRules } from './check-rules.ts'
+import { checkWords } from './check-words.ts'
 import { type CheckResult, findingText } from './finding.ts'
 import { type ProjectFiles, readProjectFiles } from './project-files.ts'
 
@@ -20,6 +21,7 @@ const checks: Readonly<Record<string, Check>> = {
   'dead-code': command('knip/bin/knip.js', '--no-progress', '--treat-config-hints-as-errors'),
   imports: checkImports,
   rules: checkRules,
+  words: checkWords,
   generated: afterBuild,
   contract: checkContract,
   docs: checkDocs,

@@ -1,4 +1,4 @@
-/** The client package's door. */
+/** The client package's entry point. */
 export { AshlarClient } from './client.ts'
 export { type ErrorType, errorTypes } from './error-types.ts'
 export { AshlarRequestError } from './errors.ts'

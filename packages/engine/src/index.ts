@@ -1,4 +1,4 @@
-/** The engine's only door. */
+/** The engine's only entry point. */
 
 export type { TransactionStep } from './batch/run-transaction.ts'
 export { MemoryPool } from './budget/memory-pool.ts'

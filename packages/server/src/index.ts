@@ -1,4 +1,4 @@
-/** The server package's door: the server as a library, and its command line. */
+/** The server package's entry point: the server as a library, and its command line. */
 export { run } from './cli/run.ts'
 export { type Config, ConfigError, type ConfigSource } from './config/config.ts'
 export { mergeConfig } from './config/merge-config.ts'

@@ -1,4 +1,4 @@
-/** Every number that bounds something in the server, with its unit in its name (REST interface, section 1, Limits). */
+/** Every number that bounds something in the server, with its unit in its name (contract 1.5). */
 import type { EngineLimits } from '@ashlar/engine'
 
 export interface ServerLimits {

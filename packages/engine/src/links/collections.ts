@@ -243,7 +243,7 @@ async function overridePaired(
   )
   await unit.listEnds.read([{ owner: state.oid, attribute: attribute.attribute.number }])
   const inverse = inverseOf(attribute)
-  if (inverse !== null && unit.linkFormOf(inverse) === undefined) await unit.objects.loadAll(rest)
+  if (inverse !== null && unit.linkStorageOf(inverse) === undefined) await unit.objects.loadAll(rest)
   let added: Oid[] = []
   await inSlices(rest, async (target) => {
     const position = following.get(target)

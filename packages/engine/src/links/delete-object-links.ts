@@ -53,7 +53,7 @@ async function leavePartners(
   partners: readonly Oid[],
   inverse: AttributeNumber,
 ): Promise<void> {
-  if (unit.linkFormOf(inverse) === undefined) return clearReferencesTo(unit, partners, inverse, state.oid)
+  if (unit.linkStorageOf(inverse) === undefined) return clearReferencesTo(unit, partners, inverse, state.oid)
   const formats = await unit.formatsOf(partners)
   const inverseEntries: PairedEntry[] = []
   await inSlices(formats, ([oid, format]) => {

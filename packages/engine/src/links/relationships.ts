@@ -73,7 +73,7 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
   const position = state.positions[attribute.index]
   setValue(state, attribute, noOid)
   setPosition(state, attribute, undefined)
-  const form = unit.linkFormOf(inverse)
+  const form = unit.linkStorageOf(inverse)
   if (form === undefined) return clearReferenceTo(unit, old, inverse, state.oid)
   const partner = (await unit.formatsOf([old])).get(old)
   if (partner === undefined) return
@@ -189,7 +189,7 @@ export async function removeFromMany(unit: UnitOfWork, owner: RelationshipEnd, t
     // What is of another class has never been in it.
     if ((await unit.classOf(oid))?.isOrInherits(referencedClass) === true) removed.push(oid)
   })
-  if (unit.linkFormOf(inverse) !== undefined) {
+  if (unit.linkStorageOf(inverse) !== undefined) {
     const formats = await unit.formatsOf(removed)
     const sides = [...formats].map(([oid, format]) => ({ oid, attribute: format.attribute(inverse) }))
     return deletePairs(unit, owner, sides)
@@ -284,7 +284,7 @@ export async function moveToEnd(
   const { number } = owner.attribute.attribute
   const inverse = inverseOf(owner.attribute)
   if (inverse === null) return
-  const isToOne = unit.linkFormOf(inverse) === undefined
+  const isToOne = unit.linkStorageOf(inverse) === undefined
   const state = isToOne ? await unit.objects.load(target) : undefined
   if (isToOne && state === undefined) return unit.requireNoObject(target)
   const moved = unit.listEnds.next({ owner: owner.oid, attribute: owner.attribute.attribute.number })

@@ -4,7 +4,7 @@ import type {
   Alteration,
   ExplainStatement,
   Expression,
-  Limiter,
+  LimitClause,
   SchemaChange,
   Source,
   Statement,
@@ -14,7 +14,7 @@ import type {
 export type Effect = 'read' | 'write' | 'define'
 
 /** Nodes of the syntax tree that have a kind and are no statements. None may have the kind of a statement. */
-type OtherKind = (Expression | Source | Action | Limiter | SchemaChange | Alteration)['kind']
+type OtherKind = (Expression | Source | Action | LimitClause | SchemaChange | Alteration)['kind']
 
 /** What a statement of each kind does by itself, apart from the statements that it contains. */
 const effects: Readonly<Record<Statement['kind'], Effect> & Partial<Record<OtherKind, never>>> = {

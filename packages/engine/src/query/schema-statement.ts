@@ -24,16 +24,16 @@ type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropInd
 /** The rows of the reply. Throws what the commands throw, and QueryError. */
 export async function changeSchema(
   statement: Alteration,
-  newBinding: () => Binder,
+  createBinder: () => Binder,
   scope: WriteSession,
   texts: AskedText,
 ): Promise<readonly unknown[]> {
   const { text } = texts
   switch (statement.kind) {
     case 'schema':
-      return changeClasses(statement, newBinding, scope, text)
+      return changeClasses(statement, createBinder, scope, text)
     case 'createIndex': {
-      const command = bindCreateIndex(statement, newBinding())
+      const command = bindCreateIndex(statement, createBinder())
       return [indexRow(await atPlace(text, placesOfIndex(statement), () => scope.createIndex(command)), texts)]
     }
     case 'dropIndex':
@@ -49,14 +49,14 @@ export function indexRow(name: string, { indexUri }: AskedText): { readonly name
 /** In the order in which they stand; classes and attributes that are added one after the other may refer to each other. */
 async function changeClasses(
   { changes }: SchemaStatement,
-  newBinding: () => Binder,
+  createBinder: () => Binder,
   scope: WriteSession,
   text: string,
 ): Promise<readonly unknown[]> {
   const rows: unknown[] = []
   for (const part of inParts(changes)) {
     // What was changed before is seen: names are looked up as they are now.
-    const current = newBinding()
+    const current = createBinder()
     if (Array.isArray(part)) {
       refuseExisting(part, current)
       const command = bindDefineClasses(part, current)

@@ -32,8 +32,8 @@ export class OverlaySnapshot implements Snapshot {
     return mapAwaitable(this.below.read(unwritten, ranges), (stored) => {
       let below = 0
       const values = own.map((value) => (value === undefined ? stored.values[below++] : (value ?? undefined)))
-      const overlaid = ranges.map((range, i) => this.mergeLimited(stored.ranges[i] ?? [], range))
-      return overlaid.every(isThere) ? { values, ranges: overlaid } : allThere(values, overlaid)
+      const merged = ranges.map((range, i) => this.mergeLimited(stored.ranges[i] ?? [], range))
+      return merged.every(isThere) ? { values, ranges: merged } : allThere(values, merged)
     })
   }
 

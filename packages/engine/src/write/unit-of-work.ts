@@ -83,7 +83,7 @@ export class UnitOfWork {
   }
 
   /** How the attribute is kept where it is a collection kept as links; undefined where its values are in records. */
-  linkFormOf(attribute: AttributeNumber): LinkStorage | undefined {
+  linkStorageOf(attribute: AttributeNumber): LinkStorage | undefined {
     const found = this.catalog.attribute(attribute)
     assert(found !== undefined, 'the inverse of an attribute is in the catalog')
     return linkStorageOf(found.spec)

@@ -1,4 +1,4 @@
-/** Which content types a request may send and ask for (REST interface, section 1). */
+/** Which content types a request may send and ask for (contract 1.2). */
 
 import type { ReplyType } from '../dispatch/operation.ts'
 import { quote } from '../errors/quote-names.ts'

@@ -1,4 +1,4 @@
-/** The operations on indexes (interface, 4.1; REST interface, section 6). */
+/** The operations on indexes (contract 6). */
 
 import type { IndexRecord as EngineIndexRecord } from '@ashlar/engine'
 import { type FdOperation, type OperationReply, param, wantsAsync } from '../dispatch/operation.ts'

@@ -1,4 +1,4 @@
-/** The operations on objects (interface, 4.5; REST interface, section 4). */
+/** The operations on objects (contract 4). */
 import { AshlarError, entityTagOf } from '@ashlar/engine'
 import { conditionOf, isMatch, isNotModified, matchOf } from '../dispatch/entity-tags.ts'
 import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'

@@ -1,4 +1,4 @@
-/** The operation of the query language (REST interface, section 2). */
+/** The operation of the query language (contract 2.2). */
 
 import { AshlarError, type Dialect, type ExplainRequest, type QueryRequest, type RowChunk } from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'

@@ -1,4 +1,4 @@
-/** The operations of the schema (interface, 4.2 to 4.4). */
+/** The operations of the schema (contract 5). */
 import type { Database } from '@ashlar/engine'
 import {
   booleanParam,

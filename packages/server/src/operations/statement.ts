@@ -1,4 +1,4 @@
-/** The operations on statements under way (REST interface, section 9). */
+/** The operations on statements under way (contract 2.3). */
 
 import { param, type ServiceOperation } from '../dispatch/operation.ts'
 import { quote } from '../errors/quote-names.ts'

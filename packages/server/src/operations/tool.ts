@@ -1,4 +1,4 @@
-/** The operations on administrative tools (REST interface, section 2). */
+/** The operations on administrative tools (contract 2.2). */
 
 import { type FdOperation, type OperationReply, type ServiceOperation, wantsAsync } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/run-once.ts'

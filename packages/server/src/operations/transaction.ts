@@ -1,4 +1,4 @@
-/** The operation that carries out several others as one commit (REST interface, section 7). */
+/** The operation that carries out several others as one commit (contract 7). */
 
 import type { FdOperation, Operation, OperationReply } from '../dispatch/operation.ts'
 import { onceOf } from '../dispatch/run-once.ts'

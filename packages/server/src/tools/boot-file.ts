@@ -1,4 +1,4 @@
-/** The flag `bootFile`, which every tool takes: the federated database, as clients of the original name it (REST interface, section 9). */
+/** The flag `bootFile`, which every tool takes: the federated database, as clients of the original name it (contract 2.2.12). */
 import { resolve } from 'node:path'
 import { AshlarError, withoutCredentials } from '@ashlar/engine'
 import type { Flag } from './tool.ts'

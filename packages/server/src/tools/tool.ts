@@ -1,4 +1,4 @@
-/** What an administrative tool is (REST interface, section 2: POST /v1/tool). */
+/** What an administrative tool is (contract 2.2). */
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import { quoteNames } from '../errors/quote-names.ts'
 

@@ -1,4 +1,4 @@
-/** Functions, aggregates, and what works on collections (DO, section 4, Operators). */
+/** Functions, aggregates, and what works on collections (docs/query-language.md, Operators). */
 import { assert } from '../../errors.ts'
 import type { FunctionDefinition, OperandKind } from '../functions/function-definition.ts'
 import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'

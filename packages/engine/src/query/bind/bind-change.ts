@@ -1,4 +1,4 @@
-/** UPDATE, DELETE and UPSERT: what is changed, and to what (DO, sections 3 and 4). */
+/** UPDATE, DELETE and UPSERT: what is changed, and to what (docs/query-language.md, Creating and changing). */
 
 import { AshlarError, assert } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'

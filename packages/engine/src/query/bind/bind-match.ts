@@ -1,4 +1,4 @@
-/** MATCH: patterns of vertices and edges, with their names, classes and attributes resolved (DO, section 4, Graph patterns). */
+/** MATCH: patterns of vertices and edges, with their names, classes and attributes resolved (docs/query-language.md, Graphs). */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { isRootClass } from '../../schema/root-class.ts'

@@ -1,4 +1,4 @@
-/** Operators: which types they stand between, and what comes out (DO, section 4, Operators). */
+/** Operators: which types they stand between, and what comes out (docs/query-language.md, Operators). */
 
 import { arithmeticFor } from '../functions/arithmetic.ts'
 import { negated } from '../functions/math-functions.ts'

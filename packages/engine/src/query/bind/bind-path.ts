@@ -1,4 +1,4 @@
-/** Names, members, subscripts and slices (DO, section 4). */
+/** Names, members, subscripts and slices (docs/query-language.md, Values). */
 
 import { AshlarError } from '../../errors.ts'
 import type {

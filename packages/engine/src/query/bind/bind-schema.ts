@@ -1,4 +1,4 @@
-/** UPDATE SCHEMA and CREATE INDEX as the commands of the schema (DO, section 3; interface, 2.3). */
+/** UPDATE SCHEMA and CREATE INDEX as the commands of the schema (docs/query-language.md, Schema and indexes). */
 
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'

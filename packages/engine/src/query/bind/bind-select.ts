@@ -1,8 +1,8 @@
-/** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (DO, sections 3 and 4). */
+/** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (docs/query-language.md, Finding). */
 import type {
   Clauses,
   Expression,
-  Limiter,
+  LimitClause,
   LookupStatement,
   Projection,
   Projections,
@@ -15,7 +15,7 @@ import type {
   Bound,
   BoundAggregate,
   BoundClauses,
-  BoundLimiter,
+  BoundLimit,
   BoundOrderItem,
   BoundProjection,
   BoundSource,
@@ -130,8 +130,8 @@ export function bindClauses(clauses: Clauses, projections: Projections, scope: S
     aggregates,
     having,
     orderBy,
-    skip: bindLimiter(clauses.skip, rows, binder),
-    take: bindLimiter(clauses.take, rows, binder),
+    skip: bindLimit(clauses.skip, rows, binder),
+    take: bindLimit(clauses.take, rows, binder),
     projections: bound,
   }
 }
@@ -154,12 +154,12 @@ function bindOrderItem(expression: Expression, isDescending: boolean, scope: Sco
   return { expression: bound, type, isDescending }
 }
 
-function bindLimiter(limiter: Limiter | undefined, scope: Scope, binder: Binder): BoundLimiter | undefined {
-  if (limiter === undefined) return undefined
-  if (limiter.kind === 'while') return { kind: 'while', expression: bindWhere(limiter.expression, scope, binder) }
-  const count = binder.bind(limiter.expression, scope)
+function bindLimit(limit: LimitClause | undefined, scope: Scope, binder: Binder): BoundLimit | undefined {
+  if (limit === undefined) return undefined
+  if (limit.kind === 'while') return { kind: 'while', expression: bindWhere(limit.expression, scope, binder) }
+  const count = binder.bind(limit.expression, scope)
   if (count.type.kind === 'integer' && isConstant(count)) return { kind: 'count', expression: count }
-  throw binder.error(limiter.expression, 'a number of rows is a whole number that is the same for all of them')
+  throw binder.error(limit.expression, 'a number of rows is a whole number that is the same for all of them')
 }
 
 function bindProjection({ expression, name }: Projection, scope: Scope, binder: Binder): BoundProjection {

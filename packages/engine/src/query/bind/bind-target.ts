@@ -1,4 +1,4 @@
-/** What SET, CLEAR, ADD and REMOVE are aimed at (DO, section 4). */
+/** What SET, CLEAR, ADD and REMOVE are aimed at (docs/query-language.md, Creating and changing). */
 import type { Expression, Span } from '../language/ast.ts'
 import { isMany, isReference, type ValueType } from '../values/value-type.ts'
 import type { Bound, BoundAttribute } from './bound.ts'

@@ -174,7 +174,7 @@ export interface BoundOrderItem {
   readonly isDescending: boolean
 }
 
-export interface BoundLimiter {
+export interface BoundLimit {
   readonly kind: 'count' | 'while'
   readonly expression: Bound
 }
@@ -187,8 +187,8 @@ export interface BoundClauses {
   readonly aggregates: readonly BoundAggregate[]
   readonly having: Bound | undefined
   readonly orderBy: readonly BoundOrderItem[]
-  readonly skip: BoundLimiter | undefined
-  readonly take: BoundLimiter | undefined
+  readonly skip: BoundLimit | undefined
+  readonly take: BoundLimit | undefined
   /** Undefined for `RETURN *`. */
   readonly projections: readonly BoundProjection[] | undefined
 }

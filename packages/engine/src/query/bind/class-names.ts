@@ -1,4 +1,4 @@
-/** Classes and attributes by the names that a text gives them (DO, section 2). */
+/** Classes and attributes by the names that a text gives them (docs/query-language.md, Values). */
 import { AshlarError } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import { didYouMean, simpleNameOf } from '../../schema/names.ts'

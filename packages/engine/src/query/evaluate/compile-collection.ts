@@ -1,4 +1,4 @@
-/** What is done with lists, sets, maps and sequences (DO, section 4). */
+/** What is done with lists, sets, maps and sequences (docs/query-language.md, Operators). */
 import type { MapPair } from '../../records/attribute-change.ts'
 import type { Bound } from '../bind/bound.ts'
 import { queryError } from '../language/query-error.ts'

@@ -1,4 +1,4 @@
-/** Comparisons, logic, patterns and quantifiers: true, false or null (DO, section 4, Operators). */
+/** Comparisons, logic, patterns and quantifiers: true, false or null (docs/query-language.md, Operators). */
 import { AshlarError } from '../../errors.ts'
 import { matchedCharactersMax } from '../../limits.ts'
 import type { Bound } from '../bind/bound.ts'

@@ -1,4 +1,4 @@
-/** `+ - * / %`, by the types of what they stand between (DO, section 4, Operators). */
+/** `+ - * / %`, by the types of what they stand between (docs/query-language.md, Operators). */
 import { ticksPerDay } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'
 import type { OperatorName } from '../language/operators.ts'

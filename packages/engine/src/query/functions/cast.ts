@@ -1,4 +1,4 @@
-/** CAST: a value as one of another type (DO, section 4, Operators). A text that is no such value gives null. */
+/** CAST: a value as one of another type (docs/query-language.md, Operators). A text that is no such value gives null. */
 import { ticksPerDay, ticksPerSecond } from '../../types/calendar.ts'
 import { isWithinYears, type OffsetDateTime } from '../../types/datetime.ts'
 import { ValueError } from '../../types/logical-type.ts'

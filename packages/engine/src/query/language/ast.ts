@@ -147,7 +147,7 @@ export interface OrderItem extends Span {
   readonly expression: Expression
   readonly isDescending: boolean
 }
-export interface Limiter extends Span {
+export interface LimitClause extends Span {
   /** `count`: so many rows. `while`: as long as it is true. */
   readonly kind: 'count' | 'while'
   readonly expression: Expression
@@ -165,8 +165,8 @@ export interface Clauses {
   readonly groupBy: readonly Expression[]
   readonly having: Expression | undefined
   readonly orderBy: readonly OrderItem[]
-  readonly skip: Limiter | undefined
-  readonly take: Limiter | undefined
+  readonly skip: LimitClause | undefined
+  readonly take: LimitClause | undefined
 }
 
 export interface SelectStatement extends Span, Clauses {

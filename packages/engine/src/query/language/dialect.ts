@@ -1,4 +1,4 @@
-/** As whom statements are understood and answered: as Ashlar does, or as the original (DO, section 5). */
+/** As whom statements are understood and answered: as Ashlar does, or as the original (docs/query-language.md, The original's dialect). */
 
 /**
  * `objectivity`: MATCH without a mode is WALK, and rows of projections, aggregates and MATCH begin with

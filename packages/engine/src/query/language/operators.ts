@@ -40,7 +40,7 @@ export interface InfixOperator {
   readonly precedence: number
 }
 
-/** From loose to tight (DO, section 4). Operators of one level associate to the left. */
+/** From loose to tight (docs/query-language.md, Operators). Operators of one level associate to the left. */
 export const precedence = {
   or: 1,
   xor: 2,

@@ -1,5 +1,5 @@
 /** SKIP and TAKE as they are planned: how many rows are wanted is of use to operators and access paths before they are applied. */
-import type { BoundClauses, BoundLimiter } from '../bind/bound.ts'
+import type { BoundClauses, BoundLimit } from '../bind/bound.ts'
 import { type Evaluate, type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -19,12 +19,12 @@ export interface RowLimits {
 }
 
 export function planRowLimits({ skip, take }: BoundClauses, planning: Planning): RowLimits {
-  return { skip: planLimiter(skip, planning), take: planLimiter(take, planning) }
+  return { skip: planLimit(skip, planning), take: planLimit(take, planning) }
 }
 
-function planLimiter(limiter: BoundLimiter | undefined, { compiler, text }: Planning): LimitPlan | undefined {
-  if (limiter === undefined) return undefined
-  const { kind, expression } = limiter
+function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning): LimitPlan | undefined {
+  if (limit === undefined) return undefined
+  const { kind, expression } = limit
   const span = { start: expression.start, end: expression.end }
   return { kind, evaluate: compiler.compile(expression), text: text.slice(span.start, span.end), span }
 }
@@ -46,12 +46,12 @@ export async function rowsWanted(
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
 export async function countOf(
-  limiter: LimitPlan | undefined,
+  limit: LimitPlan | undefined,
   run: EvaluationContext,
   context: StatementContext,
 ): Promise<number | undefined> {
-  if (limiter === undefined || limiter.kind === 'while') return undefined
-  const value = await evaluateConstant(limiter.evaluate, run, context)
+  if (limit === undefined || limit.kind === 'while') return undefined
+  const value = await evaluateConstant(limit.evaluate, run, context)
   if (value !== null && Number(value) >= 0) return Number(value)
-  throw queryError(run.text, limiter.span, `a number of rows is 0 or more, not ${value}`)
+  throw queryError(run.text, limit.span, `a number of rows is 0 or more, not ${value}`)
 }

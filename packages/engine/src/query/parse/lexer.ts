@@ -1,4 +1,4 @@
-/** Text to tokens (DO, section 2). */
+/** Text to tokens (docs/query-language.md, Values). */
 
 import { AshlarError } from '../../errors.ts'
 import { parseOid } from '../../types/oid.ts'

@@ -1,5 +1,5 @@
-/** What statements share: sources, WHERE to TAKE, and what RETURN asks for (DO, section 3). */
-import type { Clauses, Expression, Limiter, OrderItem, Projection, Projections, Source } from '../language/ast.ts'
+/** What statements share: sources, WHERE to TAKE, and what RETURN asks for (docs/query-language.md, Finding). */
+import type { Clauses, Expression, LimitClause, OrderItem, Projection, Projections, Source } from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { parseExpression, parsePostfix } from './parse-expression.ts'
 import type { TokenCursor } from './token-cursor.ts'
@@ -43,8 +43,8 @@ export function parseClauses(cursor: TokenCursor, where: Expression | undefined,
   const groupBy = cursor.takeWords('GROUP', 'BY') ? cursor.list(() => parseExpression(cursor)) : []
   const having = groupBy.length > 0 && cursor.takeWord('HAVING') ? parseExpression(cursor) : undefined
   const orderBy = cursor.takeWords('ORDER', 'BY') ? cursor.list(() => parseOrderItem(cursor)) : []
-  let skip: Limiter | undefined
-  let take: Limiter | undefined
+  let skip: LimitClause | undefined
+  let take: LimitClause | undefined
   while (isLimited) {
     const { start } = cursor.peek()
     const isSkip = cursor.isWord('SKIP') || cursor.isWord('OFFSET')
@@ -54,9 +54,9 @@ export function parseClauses(cursor: TokenCursor, where: Expression | undefined,
       throw syntaxError(cursor.text, word, `${word.text.toUpperCase()} is given twice`)
     }
     const kind = cursor.takeWord('WHILE') ? 'while' : 'count'
-    const limiter: Limiter = { kind, expression: parseExpression(cursor), ...cursor.spanFrom(start) }
-    if (isSkip) skip = limiter
-    else take = limiter
+    const limit: LimitClause = { kind, expression: parseExpression(cursor), ...cursor.spanFrom(start) }
+    if (isSkip) skip = limit
+    else take = limit
   }
   return { where, groupBy, having, orderBy, skip, take }
 }

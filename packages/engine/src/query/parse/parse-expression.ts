@@ -1,4 +1,4 @@
-/** Expressions: operators by precedence, paths, calls and structures (DO, sections 2 to 4). */
+/** Expressions: operators by precedence, paths, calls and structures (docs/query-language.md, Operators). */
 import type { CallExpression, Expression, NameExpression, OperationExpression, Span } from '../language/ast.ts'
 import {
   callableOperators,

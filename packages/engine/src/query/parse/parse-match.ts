@@ -1,4 +1,4 @@
-/** MATCH and its patterns of vertices and edges (DO, section 3). */
+/** MATCH and its patterns of vertices and edges (docs/query-language.md, Graphs). */
 import type { EdgePattern, Expression, MatchStatement, PathMode, Pattern, VertexPattern } from '../language/ast.ts'
 import { parseClauses, parseProjections, parseWhere } from './parse-clauses.ts'
 import { parseExpression } from './parse-expression.ts'

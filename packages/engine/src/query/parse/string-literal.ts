@@ -1,4 +1,4 @@
-/** Texts in quotes, with their escapes (DO, section 2). */
+/** Texts in quotes, with their escapes (docs/query-language.md, Values). */
 import { syntaxError } from '../language/query-error.ts'
 
 const plainEscapes: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Order and equality of values that are not null (DO, section 4). */
+/** Order and equality of values that are not null (docs/query-language.md, Operators). */
 
 import { ticksPerDay } from '../../types/calendar.ts'
 import type { OffsetDateTime } from '../../types/datetime.ts'

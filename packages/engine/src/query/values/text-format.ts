@@ -1,4 +1,4 @@
-/** USE … FORMAT: how dates and times are written in the texts that they are read from (DO, sections 3 and 5). */
+/** USE … FORMAT: how dates and times are written in the texts that they are read from (docs/query-language.md, Values). */
 import { textFormatCharactersMax } from '../../limits.ts'
 import { formatDay, parseDay, parseTime } from '../../types/calendar.ts'
 import { ValueError } from '../../types/logical-type.ts'

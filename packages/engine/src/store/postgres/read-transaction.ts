@@ -47,7 +47,7 @@ export class ReadTransaction {
   private readonly connections: Connections
   private readonly kind: TransactionKind
   private readonly isNested: boolean
-  private readonly askedKeys = new ReadBatch()
+  private readonly readBatch = new ReadBatch()
   private askedPages: AskedPage[] = []
   private client: Promise<PoolClient> | undefined
   private readonly branches = new ReadBranches(
@@ -81,7 +81,7 @@ export class ReadTransaction {
   /** The bytes belong to the caller. */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
     this.gather()
-    return this.counted(this.askedKeys.ask(keys))
+    return this.counted(this.readBatch.ask(keys))
   }
 
   /** Rows of key and value; of the key alone where only that is asked for. */
@@ -131,13 +131,13 @@ export class ReadTransaction {
   private gather(): void {
     this.gathering ??= setImmediate(() => {
       this.gathering = undefined
-      while (!this.askedKeys.isEmpty) this.sendKeys()
+      while (!this.readBatch.isEmpty) this.sendKeys()
       while (this.askedPages.length > 0) this.sendPages()
     })
   }
 
   private sendKeys(): void {
-    const { keys, resolve, reject } = this.askedKeys.take()
+    const { keys, resolve, reject } = this.readBatch.take()
     this.valuesOf(keys).then(resolve, reject)
   }
 

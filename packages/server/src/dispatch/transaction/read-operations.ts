@@ -1,4 +1,4 @@
-/** The strict reading of a transaction's body (REST interface, section 7). */
+/** The strict reading of a transaction's body (contract 7). */
 import { AshlarError, type ErrorDetail } from '@ashlar/engine'
 import { makeProblem } from '../../errors/problem.ts'
 import { quoteNames } from '../../errors/quote-names.ts'

@@ -1,4 +1,4 @@
-/** `"${id}"` in later operations stands for the OID of an object made earlier (REST interface, section 7). */
+/** `"${id}"` in later operations stands for the OID of an object made earlier (contract 7). */
 
 /** OIDs by the ids that are declared so far. */
 export type Ids = ReadonlyMap<string, string>
