@@ -49,7 +49,7 @@ export class CatalogCache {
     this.announced = catalog
   }
 
-  /** The catalog as of exactly the snapshot's moment. The FD must have been initialized. */
+  /** The catalog as of exactly the snapshot's point in time. The FD must have been initialized. */
   at(snapshot: Snapshot): Awaitable<Catalog> {
     const { current } = this
     if (current === undefined) return this.load(snapshot)

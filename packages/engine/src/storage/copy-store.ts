@@ -27,7 +27,7 @@ export interface CopyReport {
 }
 
 /**
- * The target becomes what the source was at one moment after the call, whoever writes to it meanwhile. Throws an `Error` for the operator
+ * The target becomes what the source was at one point in time after the call, whoever writes to it meanwhile. Throws an `Error` for the operator
  * when the source holds nothing, keeps changing on a store whose snapshots are not consistent, is an unfinished copy itself or has a format that this
  * program does not know, or when the target holds something else or another copy goes on with it. A source without a format version gets
  * one in the copy. What belongs to the processes that serve the source is not copied (`bytes/key-layout.ts`).
@@ -40,25 +40,25 @@ export async function copyStore(source: Store, target: Store, options: CopyOptio
     CopyClaim.take(target, source.capabilities.location, encodeFormatVersion(version))
   if (!source.capabilities.hasConsistentSnapshots)
     return copyUntilSame({ source, target, version }, await claimed(), options)
-  const moment = await source.snapshot()
+  const fixedSnapshot = await source.snapshot()
   try {
-    // The moment of a snapshot is fixed at the latest by its first read.
-    await moment.view(formatVersionKey, () => undefined)
-    return await copyUntilSame({ source, target, version, moment }, await claimed(), options)
+    // The point in time of a snapshot is fixed at the latest by its first read.
+    await fixedSnapshot.view(formatVersionKey, () => undefined)
+    return await copyUntilSame({ source, target, version, fixedSnapshot }, await claimed(), options)
   } finally {
-    moment.release()
+    fixedSnapshot.release()
   }
 }
 
 async function copyUntilSame(copied: Copied, claim: CopyClaim, options: CopyOptions): Promise<CopyReport> {
-  const { source, moment } = copied
+  const { source, fixedSnapshot } = copied
   const { isResumed } = claim
   const { entries: total } = await source.stats()
-  const snapshot = moment ?? (await source.snapshot())
+  const snapshot = fixedSnapshot ?? (await source.snapshot())
   try {
     await copyEntries(snapshot, claim, (done) => options.onProgress?.('copying', done, total), options.signal)
   } finally {
-    if (moment === undefined) snapshot.release()
+    if (fixedSnapshot === undefined) snapshot.release()
   }
   for (let round = 1; round <= roundsMax; round++) {
     const progress = (done: number): void => options.onProgress?.('comparing', done, total)
@@ -147,17 +147,17 @@ interface Copied {
   readonly target: Store
   readonly version: number
   /** What is copied; absent where the snapshots of the source are not whole, so that it has to be caught up with. */
-  readonly moment?: Snapshot
+  readonly fixedSnapshot?: Snapshot
 }
 
 /** Goes over both stores in key order, and makes the target what the source is where they differ. */
 async function repairDifferences(
-  { source, target, version, moment }: Copied,
+  { source, target, version, fixedSnapshot }: Copied,
   claim: CopyClaim,
   progress: (done: number) => void,
   signal: AbortSignal | undefined,
 ): Promise<{ differences: number; entries: number; bytes: number; checksum: string }> {
-  const snapshots = [moment ?? (await source.snapshot()), await target.snapshot()] as const
+  const snapshots = [fixedSnapshot ?? (await source.snapshot()), await target.snapshot()] as const
   const writer = new BatchWriter(claim)
   const hash = createHash('sha256')
   let [differences, entries, bytes] = [0, 0, 0]
@@ -180,7 +180,7 @@ async function repairDifferences(
     await writer.flush()
     progress(entries)
   } finally {
-    for (const snapshot of snapshots) if (snapshot !== moment) snapshot.release()
+    for (const snapshot of snapshots) if (snapshot !== fixedSnapshot) snapshot.release()
   }
   return { differences, entries, bytes, checksum: hash.digest('hex') }
 }

@@ -41,8 +41,8 @@ export interface ScanOptions {
 }
 
 /**
- * What the store held at one moment, not older than the call of `Store.snapshot` and not younger than the first read.
- * Every read of one snapshot sees that same moment, whatever is committed meanwhile.
+ * What the store held at one point in time, not older than the call of `Store.snapshot` and not younger than the first read.
+ * Every read of one snapshot sees that same point in time, whatever is committed meanwhile.
  */
 export interface Snapshot {
   /** How many entries the store counts, where it keeps count and the snapshot was asked for with `isCounted`. */
@@ -91,7 +91,7 @@ export interface StoreCapabilities {
   readonly location: string
   readonly isDurable: boolean
   readonly hasSynchronousReads: boolean
-  /** A snapshot shows one moment of all keys; else, unless it is locking, only of those that lie together. Commits are exact in any case. */
+  /** A snapshot shows one point in time of all keys; else, unless it is locking, only of those that lie together. Commits are exact in any case. */
   readonly hasConsistentSnapshots: boolean
   /** Keys lie on several nodes: what is written in different places, and scanned in several at once, makes use of them all. */
   readonly isDistributed: boolean
@@ -164,7 +164,7 @@ export interface Store {
   /** For stores in files: what the data takes there, at once. */
   fileBytes?(): number
   /**
-   * Writes a consistent copy of the store, as of one moment, into an empty or new directory, which is an LMDB store once it is whole and
+   * Writes a consistent copy of the store, as of one point in time, into an empty or new directory, which is an LMDB store once it is whole and
    * durable; until then, and when this throws or the process dies, it cannot be opened. Throws an `Error` for the operator. Absent
    * where the store has no files: `storage/with-backup.ts` copies what it holds.
    */

@@ -1,4 +1,4 @@
-/** A snapshot seen through writes that are not committed yet, as they were at one moment. */
+/** A snapshot seen through writes that are not committed yet, as they were at one point in time. */
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store/store.ts'
 import type { OwnWrites } from './own-writes.ts'

@@ -57,7 +57,7 @@ export interface PostgresAddress {
   readonly connections: number
   /** How long one statement may take before it is given up; 0: for ever. */
   readonly statementMs: number
-  /** On a distributed table: whether reads keep commits out, so as to see one moment of all placements. */
+  /** On a distributed table: whether reads keep commits out, so as to see one point in time of all placements. */
   readonly areReadsLocking: boolean
   /** How long such a read may keep commits out before it is ended. */
   readonly lockingMs: number

@@ -1,5 +1,5 @@
 /**
- * Puts keys that are asked for at once into one statement, which shows one moment by itself and needs no transaction: of all that
+ * Puts keys that are asked for at once into one statement, which shows one point in time by itself and needs no transaction: of all that
  * a node holds or, where there are several nodes, of the placement that it reads.
  */
 import type { PoolClient, QueryArrayConfig } from 'pg'
@@ -17,7 +17,7 @@ const statementsAtOnce = 2
 
 export interface KeyReads {
   /**
-   * In the order of the keys, as of a moment that is not before the call: one for all keys, or where the table is distributed one
+   * In the order of the keys, as of a point in time that is not before the call: one for all keys, or where the table is distributed one
    * for each placement. Throws StoreUnavailable.
    */
   read(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>

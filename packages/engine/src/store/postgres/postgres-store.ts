@@ -128,7 +128,7 @@ function readStrategies(
     patienceMs,
     isDistributed,
     keys: tables.keys,
-    // A statement over several nodes shows no one moment by itself.
+    // A statement over several nodes shows no one point in time by itself.
     reads: isDistributed ? new PlacedReads(connections, tables, prepared) : new GroupReads(connections, tables),
     transactions: transactions(undefined),
     lockingTransactions: transactions(lockingMs),

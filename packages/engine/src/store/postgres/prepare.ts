@@ -10,7 +10,7 @@ import { definitions, oldestTablesVersion, tablesVersion } from './schema.ts'
 import type { Tables } from './tables.ts'
 
 export interface Prepared {
-  /** The table is split over several nodes, each of which shows moments of its own. */
+  /** The table is split over several nodes, each of which shows points in time of its own. */
   readonly isDistributed: boolean
   readonly rowsOfCommit: RowsOfCommit
   /** By Citus, which commits in two phases, and lets this user bring to an end what a failure left between them. */

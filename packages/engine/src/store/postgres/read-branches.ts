@@ -1,6 +1,6 @@
 /**
  * The connections of one read transaction. On one node there is one. Where the table is distributed, what is known of one placement
- * shows one moment, so each placement is read over one connection for as long as the transaction lasts; but different placements
+ * shows one point in time, so each placement is read over one connection for as long as the transaction lasts; but different placements
  * may be read side by side over several.
  */
 import type { PoolClient } from 'pg'

@@ -1,7 +1,7 @@
 /**
- * A transaction that only reads, for the snapshots that begin in the same turn: they see one moment, and what they ask for
+ * A transaction that only reads, for the snapshots that begin in the same turn: they see one point in time, and what they ask for
  * at once goes in few statements over one connection. It ends with the last of them. Where the table is distributed, a
- * placement has a moment of its own, and the transaction may have branches over further connections: each placement is read by one.
+ * placement has a point in time of its own, and the transaction may have branches over further connections: each placement is read by one.
  */
 import type { PoolClient, QueryArrayConfig } from 'pg'
 import type { Bytes } from '../store.ts'
@@ -71,7 +71,7 @@ export class ReadTransaction {
     this.isNested = isNested
   }
 
-  /** False once its moment is fixed, or may be. */
+  /** False once its point in time is fixed, or may be. */
   join(): boolean {
     if (this.isBegun || this.isBroken || this.readers >= readersMax) return false
     this.readers++
@@ -224,7 +224,7 @@ export class ReadTransaction {
     })
     // When one of these fails, so do the reads behind it.
     this.within(client.query(begin)).catch(() => undefined)
-    // The moment comes with the first statement that reads: by then no commit is under way, and none begins before the end.
+    // The point in time comes with the first statement that reads: by then no commit is under way, and none begins before the end.
     if (lockingMs !== undefined) {
       const lock = `LOCK TABLE ${this.connections.address.schema}.catalog_lock IN SHARE MODE`
       this.locked = this.within(client.query(lock))
@@ -235,7 +235,7 @@ export class ReadTransaction {
     return client
   }
 
-  /** Only where placements have moments of their own; with commits kept out, these are all the same one. */
+  /** Only where placements have points in time of their own; with commits kept out, these are all the same one. */
   private beginFurther(): Promise<PoolClient> | undefined {
     if (!this.kind.isDistributed) return undefined
     const spare = this.connections.spareReader()

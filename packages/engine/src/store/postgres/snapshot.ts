@@ -38,7 +38,7 @@ export class PostgresSnapshot implements Snapshot {
   readonly options: SnapshotOptions
   private readonly ended: (snapshot: PostgresSnapshot) => void
   private transaction: ReadTransaction | undefined
-  /** Something was read: from then on the moment is fixed, and a lost connection cannot be replaced by another. */
+  /** Something was read: from then on the point in time is fixed, and a lost connection cannot be replaced by another. */
   private isPinned = false
   private isReleased = false
   private endedBy: AshlarError | undefined
@@ -160,7 +160,7 @@ export class PostgresSnapshot implements Snapshot {
     for (const [i, key] of keys.entries()) this.prefetched.set(textOf(key), values[i])
   }
 
-  /** The transaction shows the moment of what was read before it only if that is still the same. */
+  /** The transaction shows the point in time of what was read before it only if that is still the same. */
   private async checkEarly(transaction: ReadTransaction): Promise<void> {
     if (this.prefetch === undefined || this.isPrefetchValidated) return
     const keys = this.options.prefetchKeys ?? []
@@ -181,7 +181,7 @@ export class PostgresSnapshot implements Snapshot {
     )
   }
 
-  /** It shows one moment of all placements. */
+  /** It shows one point in time of all placements. */
   private isLocking(): boolean {
     const { isolation } = this.options
     return (

@@ -54,7 +54,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 type CommitText = typeof commit extends fc.Arbitrary<infer C> ? C : never
-type ExpectationText = CommitText['preconditions'][number]
+type PreconditionText = CommitText['preconditions'][number]
 type RangeText = { from: string | undefined; to: string | undefined }
 
 interface World {
@@ -120,17 +120,17 @@ function commitFrom(source: CommitText, model: Model): Commit {
     const key = bytes(change.key)
     return change.kind === 'put' ? { kind: 'put', key, value: bytes(change.value) } : { kind: 'delete', key }
   })
-  return { changes, preconditions: source.preconditions.map((expected) => expectationFrom(expected, model)) }
+  return { changes, preconditions: source.preconditions.map((expected) => preconditionFrom(expected, model)) }
 }
 
-function expectationFrom(source: ExpectationText, model: Model): Precondition {
+function preconditionFrom(source: PreconditionText, model: Model): Precondition {
   if (source.kind === 'revision') return { kind: 'revision', key: bytes(source.key), prefix: bytes(source.prefix) }
   if (source.kind !== 'range') return { kind: source.kind, key: bytes(source.key) }
   const keys = source.isTrue ? within(model, source.range).map(([key]) => key) : source.keys
   return { kind: 'range', range: rangeFrom(source.range), keys: keys.map(bytes), rangeLockKey: bytes('guard') }
 }
 
-function modelHolds(model: Model, source: ExpectationText, sent: Precondition): boolean {
+function modelHolds(model: Model, source: PreconditionText, sent: Precondition): boolean {
   if (source.kind === 'range') {
     const keys = within(model, source.range).map(([key]) => key)
     return sent.kind === 'range' && JSON.stringify(keys) === JSON.stringify(sent.keys.map(text))
