@@ -3,7 +3,7 @@ import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { describeContext } from '../schema/representation.ts'
 import { describeType } from '../types/index.ts'
-import type { TypeDefinition } from '../types/logical-type.ts'
+import type { TypeDefinition } from '../types/type-definition.ts'
 import type { AttributeLoss } from './count-losses.ts'
 
 export interface SchemaReport {

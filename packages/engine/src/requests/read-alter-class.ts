@@ -1,7 +1,7 @@
 /** Reads the body that asks for the change of a class (contract 5.3.4 to 5.3.6) strictly: JSON types and fields only. */
 import type { CommandPlace } from '../errors.ts'
 import { commandError } from '../schema/command-error.ts'
-import type { AlterClass, AlterSettings, AttributeRename } from '../schema/commands.ts'
+import type { AlterClass, AlterSettings, AttributeDescription, AttributeRename } from '../schema/commands.ts'
 import { formatForMessage } from '../types/logical-type.ts'
 import { objectOf, refuseUnknownFields } from './json-fields.ts'
 import { readAttribute } from './read-class-descriptions.ts'
@@ -39,13 +39,16 @@ export function readAlterClass(
     if (!Array.isArray(items)) throw commandError('MalformedRequest', `${field} is an array.`, [field])
     return items.map((item: unknown, position) => read(item, [field, position]))
   }
+  const readDefinition = (item: unknown, place: CommandPlace): AttributeDescription => {
+    return readAttribute(item, place, className)
+  }
   return {
     kind: 'alterAttributes',
     className,
     attributesToDelete: listOf('attributesToDelete', (name, place) => textOf(name, 'The name of an attribute', place)),
     attributesToRename: listOf('attributesToRename', readRename),
-    attributesToChange: listOf('attributesToChange', readAttribute),
-    attributesToAdd: listOf('attributesToAdd', readAttribute),
+    attributesToChange: listOf('attributesToChange', readDefinition),
+    attributesToAdd: listOf('attributesToAdd', readDefinition),
     isCascading,
     isLossAllowed,
   }

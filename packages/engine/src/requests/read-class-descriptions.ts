@@ -2,28 +2,17 @@
 import type { CommandPlace } from '../errors.ts'
 import { commandError, truncateForMessage } from '../schema/command-error.ts'
 import type { AttributeDescription, ClassDescription, DefineClasses, DefineMode } from '../schema/commands.ts'
-import { formatForMessage, type TypeDefinition } from '../types/logical-type.ts'
+import { attributeOf, definitionError } from '../schema/define-attribute.ts'
+import { wrongForm } from '../types/definition-fields.ts'
+import { formatForMessage } from '../types/logical-type.ts'
+import { fieldForms, type TypeDefinition, type TypeField } from '../types/type-definition.ts'
 import { booleanIn, type JsonObject, objectOf, refuseUnknownFields } from './json-fields.ts'
 
 const classFields = ['className', 'classNumber', 'isReferenceable', 'superClass', 'attributes']
 /** Fields that only a read representation has (contract 5.1.11); they make the rest of it informational too. */
 const readFields = ['shapeNumber', 'isInternal', 'isDeleted']
-const attributeFields = [
-  'attributeName',
-  'logicalType',
-  'encoding',
-  'storage',
-  'fixedLength',
-  'referencedClass',
-  'inverseAttribute',
-  'edgeClass',
-  'edgeAttribute',
-  'class',
-  'collectionTypeName',
-  'elementSpecification',
-  'keySpecification',
-]
-const specificationFields = attributeFields.filter((field) => field !== 'attributeName')
+const specificationFields = Object.keys(fieldForms)
+const attributeFields = ['attributeName', ...specificationFields]
 
 /** Throws MalformedRequest, MalformedValue, UnknownField. */
 export function readDefineClasses(body: unknown, mode: DefineMode): DefineClasses {
@@ -55,35 +44,59 @@ function readDescription(given: unknown, place: CommandPlace): ClassDescription 
     isReferenceable: booleanOf(description.isReferenceable, [...place, 'isReferenceable']),
     superClass: superClassOf(description.superClass, [...place, 'superClass']),
     attributes: attributes.map((attribute: unknown, position) => {
-      return readAttribute(attribute, [...place, 'attributes', position])
+      return readAttribute(attribute, [...place, 'attributes', position], className ?? String(classNumber))
     }),
   }
 }
 
-export function readAttribute(given: unknown, place: CommandPlace): AttributeDescription {
+/** `className`: as the request names the class. */
+export function readAttribute(given: unknown, place: CommandPlace, className: string): AttributeDescription {
   const definition = objectOf(given, 'An attribute definition', place)
   refuseUnknownFields(definition, attributeFields, 'An attribute definition', place)
   const attributeName = optionalText(definition, 'attributeName', place)
   if (attributeName === undefined) {
     throw commandError('MalformedRequest', 'An attribute definition has an attributeName.', [...place, 'attributeName'])
   }
-  if (definition.logicalType === undefined) {
-    throw commandError('MalformedRequest', `Attribute ${truncateForMessage(attributeName)}: logicalType is needed.`, [
-      ...place,
-      'logicalType',
-    ])
+  const { attributeName: _, ...type } = definition
+  if (type.logicalType === undefined) {
+    const message = `Attribute ${truncateForMessage(attributeName)}: logicalType is needed.`
+    throw commandError('MalformedRequest', message, [...place, 'logicalType'])
   }
-  for (const field of ['elementSpecification', 'keySpecification']) {
-    const nested = definition[field]
-    if (nested === undefined || nested === null) continue
-    const at = [...place, field]
-    refuseUnknownFields(objectOf(nested, `The ${field}`, at), specificationFields, `The ${field}`, at)
+  return {
+    attributeName,
+    type: readTypeDefinition(
+      type,
+      attributeOf(truncateForMessage(className), truncateForMessage(attributeName)),
+      place,
+    ),
   }
-  return { attributeName, type: withoutName(definition) }
 }
 
-function withoutName(definition: JsonObject): TypeDefinition {
-  return Object.fromEntries(Object.entries(definition).filter(([field]) => field !== 'attributeName'))
+/** `what`: class and attribute. Which fields belong to which type, and what they may say, is checked with the catalog. */
+function readTypeDefinition(given: JsonObject, what: string, place: CommandPlace): TypeDefinition {
+  return Object.fromEntries(
+    (Object.entries(given) as [TypeField, unknown][]).map(([field, value]) => {
+      return [field, readTypeField(field, value, what, [...place, field])]
+    }),
+  )
+}
+
+function readTypeField(field: TypeField, given: unknown, what: string, place: CommandPlace): unknown {
+  if (given === null && field !== 'logicalType') return null
+  switch (fieldForms[field]) {
+    case 'an object': {
+      const specification = objectOf(given, `The ${field}`, place)
+      refuseUnknownFields(specification, specificationFields, `The ${field}`, place)
+      return readTypeDefinition(specification, what, place)
+    }
+    case 'a number':
+      if (typeof given === 'number' || typeof given === 'bigint') return given
+      if (typeof given === 'string' && /^\d{1,10}$/.test(given)) return Number(given)
+      break
+    default:
+      if (typeof given === 'string') return given
+  }
+  throw definitionError('MalformedValue', what, wrongForm(field, given), place)
 }
 
 function optionalText(given: JsonObject, field: string, place: CommandPlace): string | undefined {

@@ -3,7 +3,7 @@
  * catalog of each attempt. An error names its place (`ErrorDetail.place`) by the steps that lead there from the command's fields; in
  * `DefineClasses`, from its `classes`.
  */
-import type { TypeDefinition } from '../types/logical-type.ts'
+import type { TypeDefinition } from '../types/type-definition.ts'
 
 /** `create`: every class is new, else ClassExists. */
 export type DefineMode = 'create' | 'createOrExtend'

@@ -1,8 +1,9 @@
 /** The type of one attribute of a batch: from its definition to the normal form, and compared with what exists. */
 import { isDeepStrictEqual } from 'node:util'
-import { AshlarError, type CommandPlace } from '../errors.ts'
+import { AshlarError, type CommandPlace, type ErrorType } from '../errors.ts'
 import { defineType, describeType } from '../types/index.ts'
-import { type DefineContext, type DescribeContext, type TypeDefinition, ValueError } from '../types/logical-type.ts'
+import { type DefineContext, type DescribeContext, ValueError } from '../types/logical-type.ts'
+import type { NameField, TypeDefinition } from '../types/type-definition.ts'
 import type { TypeSpec } from '../types/type-spec.ts'
 import { classIsEmbedded } from './check-embedding.ts'
 import { commandError, truncateForMessage } from './command-error.ts'
@@ -22,14 +23,23 @@ export function defineAttribute(
   if (embeddedClass !== undefined && isConverted(embeddedClass)) {
     throw classIsEmbedded(embeddedClass, owner, attributeName)
   }
-  const what = `Class ${owner.name}, attribute ${attributeName}`
+  const what = attributeOf(owner.name, attributeName)
   try {
     return defineType(type, defineContext(builder, what, type, place))
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
-    const at = [...place, ...error.path]
-    throw new AshlarError(error.type, `${what}: ${error.message}.`, [{ place: at, message: error.message }])
+    throw definitionError(error.type, what, error.message, [...place, ...error.path])
   }
+}
+
+/** As messages about definitions begin. */
+export function attributeOf(className: string, attributeName: string): string {
+  return `Class ${className}, attribute ${attributeName}`
+}
+
+/** `what`: class and attribute. `words`: what is wrong with the definition at that place. */
+export function definitionError(type: ErrorType, what: string, words: string, place: CommandPlace): AshlarError {
+  return new AshlarError(type, `${what}: ${words}.`, [{ place, message: words }])
 }
 
 /** An attribute listed again has the definition that it has already. Throws AttributeExists, naming both. */
@@ -92,13 +102,11 @@ function defineContext(builder: SchemaBuilder, what: string, type: TypeDefinitio
 }
 
 /** Where in the definition one of the fields holds that text. */
-function stepsTo(type: TypeDefinition, fields: readonly string[], text: string): string[] {
+function stepsTo(type: TypeDefinition, fields: readonly NameField[], text: string): string[] {
   const own = fields.find((field) => type[field] === text)
   if (own !== undefined) return [own]
-  for (const nested of ['keySpecification', 'elementSpecification']) {
-    const definition = type[nested]
-    if (typeof definition !== 'object' || definition === null) continue
-    const inner = fields.find((field) => (definition as TypeDefinition)[field] === text)
+  for (const nested of ['keySpecification', 'elementSpecification'] as const) {
+    const inner = fields.find((field) => type[nested]?.[field] === text)
     if (inner !== undefined) return [nested, inner]
   }
   return []
@@ -106,9 +114,6 @@ function stepsTo(type: TypeDefinition, fields: readonly string[], text: string):
 
 /** The class that the definition wants to embed, alone or as elements; undefined where it wants no such thing. */
 function embeddedName(type: TypeDefinition): string | undefined {
-  const holder = [type, type.elementSpecification].find((candidate) => {
-    const word = (candidate as TypeDefinition | null | undefined)?.logicalType
-    return typeof word === 'string' && word.toLowerCase() === 'object'
-  }) as TypeDefinition | undefined
-  return typeof holder?.class === 'string' ? holder.class : undefined
+  const holder = [type, type.elementSpecification].find((one) => one?.logicalType?.toLowerCase() === 'object')
+  return holder?.class ?? undefined
 }

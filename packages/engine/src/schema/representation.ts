@@ -1,7 +1,8 @@
 /** Classes and namespaces as replies show them (contract 5.2). */
 import { AshlarError } from '../errors.ts'
 import { describeType } from '../types/index.ts'
-import type { DescribeContext, TypeDefinition } from '../types/logical-type.ts'
+import type { DescribeContext } from '../types/logical-type.ts'
+import type { TypeDefinition } from '../types/type-definition.ts'
 import type { Catalog, SchemaClass } from './catalog.ts'
 import type { ClassDefinition } from './class-definition.ts'
 import { truncateForMessage } from './command-error.ts'

@@ -1,24 +1,29 @@
 /** What the definitions of list, set and map have in common. */
-import { nestedDefinition, within, wrongField } from './definition-fields.ts'
-import type { DefineContext, DescribeContext, LogicalType, TypeDefinition } from './logical-type.ts'
+import { within, wrongField } from './definition-fields.ts'
+import type { DefineContext, DescribeContext, LogicalType } from './logical-type.ts'
 import { reference } from './reference.ts'
+import type { NestedField, TypeDefinition, TypeField } from './type-definition.ts'
 import type { ReferenceSpec } from './type-spec.ts'
 
 /** Refuses fields that do not belong to the type; `logicalType` always does. */
 export function refuseOtherFields(definition: TypeDefinition, type: Pick<LogicalType, 'logicalType' | 'fields'>): void {
-  for (const field of Object.keys(definition)) {
+  for (const field of Object.keys(definition) as TypeField[]) {
     if (field === 'logicalType' || type.fields.includes(field)) continue
     throw wrongField(field, 'InvalidDefinition', `does not belong to the type ${type.logicalType}`)
   }
 }
 
 /** The elements of a set and the values of a map: references. */
-export function defineReferences(definition: TypeDefinition, field: string, context: DefineContext): ReferenceSpec {
-  const nested = nestedDefinition(definition, field)
-  if (nested === undefined) throw wrongField(field, 'InvalidDefinition', 'is needed')
+export function defineReferences(
+  definition: TypeDefinition,
+  field: NestedField,
+  context: DefineContext,
+): ReferenceSpec {
+  const nested = definition[field]
+  if (nested === undefined || nested === null) throw wrongField(field, 'InvalidDefinition', 'is needed')
   return within(field, () => {
     const word = nested.logicalType
-    if (typeof word === 'string' && word.toLowerCase() === 'reference') {
+    if (word?.toLowerCase() === 'reference') {
       refuseOtherFields(nested, reference)
       return reference.define(nested, context)
     }

@@ -1,16 +1,16 @@
-/** Reads the fields of a type definition: words in any case, with their defaults (contract 3.1). */
-import { formatForMessage, type TypeDefinition, ValueError } from './logical-type.ts'
+/** What the fields of a type definition say: words in any case, with their defaults (contract 3.1). */
+import { formatForMessage, ValueError } from './logical-type.ts'
+import { fieldForms, type NameField, type TypeDefinition, type TypeField, type WordField } from './type-definition.ts'
 
 /** One of the allowed words, written as in `allowed`. An absent or null field takes the default. */
 export function enumField<W extends string>(
   definition: TypeDefinition,
-  field: string,
+  field: WordField,
   allowed: readonly W[],
   fallback: W,
 ): W {
   const given = definition[field]
   if (given === undefined || given === null) return fallback
-  if (typeof given !== 'string') throw wrongField(field, 'MalformedValue', `is a word, not ${formatForMessage(given)}`)
   const word = allowed.find((candidate) => candidate.toLowerCase() === given.toLowerCase())
   if (word !== undefined) return word
   const words = allowed.filter((candidate) => candidate !== '')
@@ -18,22 +18,15 @@ export function enumField<W extends string>(
 }
 
 /** A text that must not be empty. Undefined where the field is absent, null or empty. */
-export function stringField(definition: TypeDefinition, field: string): string | undefined {
+export function stringField(definition: TypeDefinition, field: NameField): string | undefined {
   const given = definition[field]
-  if (given === undefined || given === null || given === '') return undefined
-  if (typeof given !== 'string')
-    throw wrongField(field, 'MalformedValue', `is a string, not ${formatForMessage(given)}`)
-  return given
+  return given === null || given === '' ? undefined : given
 }
 
-/** A positive whole number, given as a number or as digits. */
-export function countField(definition: TypeDefinition, field: string): number | undefined {
+/** A positive whole number. */
+export function countField(definition: TypeDefinition, field: 'fixedLength'): number | undefined {
   const given = definition[field]
   if (given === undefined || given === null) return undefined
-  const isDigits = typeof given === 'string' && /^\d{1,10}$/.test(given)
-  if (typeof given !== 'number' && typeof given !== 'bigint' && !isDigits) {
-    throw wrongField(field, 'MalformedValue', `is a number, not ${formatForMessage(given)}`)
-  }
   const count = Number(given)
   if (Number.isInteger(count) && count >= 1 && count <= countMax) return count
   throw wrongField(
@@ -45,13 +38,6 @@ export function countField(definition: TypeDefinition, field: string): number | 
 
 const countMax = 1_000_000
 
-export function nestedDefinition(definition: TypeDefinition, field: string): TypeDefinition | undefined {
-  const given = definition[field]
-  if (given === undefined || given === null) return undefined
-  if (typeof given === 'object' && !Array.isArray(given)) return given as TypeDefinition
-  throw wrongField(field, 'MalformedValue', `is an object, not ${formatForMessage(given)}`)
-}
-
 /** Runs `define` for a nested definition, so that faults within it are told with its field. */
 export function within<T>(field: string, define: () => T): T {
   try {
@@ -62,8 +48,13 @@ export function within<T>(field: string, define: () => T): T {
   }
 }
 
-export function wrongField(field: string, type: ValueError['type'], words: string): ValueError {
+export function wrongField(field: TypeField, type: ValueError['type'], words: string): ValueError {
   const error = new ValueError(type, `${field} ${words}`)
   error.path = [field]
   return error
+}
+
+/** What is wrong with a field of another form. */
+export function wrongForm(field: TypeField, given: unknown): string {
+  return `${field} is ${fieldForms[field]}, not ${formatForMessage(given)}`
 }

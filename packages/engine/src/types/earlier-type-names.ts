@@ -1,5 +1,5 @@
 /** Words for types that clients of the original use: `Float`, and `ooMap` for NameToReferenceMap. */
-import type { TypeDefinition } from './logical-type.ts'
+import type { TypeDefinition } from './type-definition.ts'
 
 /** The definition in the words of today. A float is a real, of 32 bits unless it says otherwise. */
 export function withCurrentTypeNames(definition: TypeDefinition): TypeDefinition {
@@ -12,6 +12,6 @@ export function withCurrentTypeNames(definition: TypeDefinition): TypeDefinition
   return definition
 }
 
-function isWord(given: unknown, word: string): boolean {
-  return typeof given === 'string' && given.toLowerCase() === word
+function isWord(given: string | null | undefined, word: string): boolean {
+  return given?.toLowerCase() === word
 }

@@ -4,21 +4,14 @@ import { character } from './character.ts'
 import { refuseOtherFields } from './collection-definition.ts'
 import { date } from './date.ts'
 import { datetime } from './datetime.ts'
-import { nestedDefinition, within, wrongField } from './definition-fields.ts'
+import { within, wrongField } from './definition-fields.ts'
 import { withCurrentTypeNames } from './earlier-type-names.ts'
 import type { ElementType } from './element-type.ts'
 import { guid } from './guid.ts'
 import { integer } from './integer.ts'
 import { interval } from './interval.ts'
 import { listOf } from './list.ts'
-import type {
-  Codec,
-  CodecContext,
-  DefineContext,
-  DescribeContext,
-  LogicalType,
-  TypeDefinition,
-} from './logical-type.ts'
+import type { Codec, CodecContext, DefineContext, DescribeContext, LogicalType } from './logical-type.ts'
 import { formatForMessage } from './logical-type.ts'
 import { map } from './map.ts'
 import { object } from './object.ts'
@@ -27,12 +20,13 @@ import { reference } from './reference.ts'
 import { set } from './set.ts'
 import { string } from './string.ts'
 import { time } from './time.ts'
+import type { TypeDefinition } from './type-definition.ts'
 import type { LogicalTypeName, TypeSpec } from './type-spec.ts'
 
 const elementType: ElementType = {
   define(definition, field, context) {
-    const nested = nestedDefinition(definition, field)
-    if (nested === undefined) throw wrongField(field, 'InvalidDefinition', 'is needed')
+    const nested = definition[field]
+    if (nested === undefined || nested === null) throw wrongField(field, 'InvalidDefinition', 'is needed')
     return within(field, () => {
       const spec = defineType(nested, context)
       if (spec.logicalType !== 'list' && spec.logicalType !== 'set' && spec.logicalType !== 'map') return spec
@@ -69,8 +63,6 @@ export function defineType(given: TypeDefinition, context: DefineContext): TypeS
   const definition = withCurrentTypeNames(given)
   const word = definition.logicalType
   if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
-  if (typeof word !== 'string')
-    throw wrongField('logicalType', 'MalformedValue', `is a word, not ${formatForMessage(word)}`)
   const type = byName.get(word.toLowerCase())
   if (type === undefined) {
     const known = [...byName.keys()].join(', ')

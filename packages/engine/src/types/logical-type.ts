@@ -2,17 +2,15 @@
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import type { KeyForm, KeyWriter } from '../bytes/key-writer.ts'
+import type { NameField, TypeDefinition, TypeField } from './type-definition.ts'
 import type { AttributeNumber, ClassNumber, LogicalTypeName, TypeSpec } from './type-spec.ts'
-
-/** The JSON fields of an attribute definition that belong to its type (attributeName is not among them). */
-export type TypeDefinition = { readonly [field: string]: unknown }
 
 /** How a definition finds the classes and attributes it names, also those defined in the same batch. */
 export interface DefineContext {
   /** By full name or class number (digits). Throws UnknownClass. */
   resolveClass(text: string): { readonly number: ClassNumber; readonly name: string; readonly isReferenceable: boolean }
   /** The attribute of that class (own or inherited) by name, which stands in `field`. Throws UnknownAttribute. */
-  resolveAttribute(classNumber: ClassNumber, attributeName: string, field: string): AttributeNumber
+  resolveAttribute(classNumber: ClassNumber, attributeName: string, field: NameField): AttributeNumber
 }
 
 export interface DescribeContext {
@@ -81,8 +79,8 @@ export interface CodecContext {
 export interface LogicalType<S extends TypeSpec = TypeSpec> {
   readonly logicalType: LogicalTypeName
   /** The definition fields that belong to the type, `logicalType` not among them; any other is refused. */
-  readonly fields: readonly string[]
-  /** Checks encoding × storage × length and fills in the defaults. Throws ValueError (InvalidDefinition, MalformedValue). */
+  readonly fields: readonly TypeField[]
+  /** Checks encoding × storage × length and fills in the defaults. Throws ValueError (InvalidDefinition). */
   define(definition: TypeDefinition, context: DefineContext): S
   /** The definition as a schema read shows it, with the defaults written out. `define` of it gives the same spec. */
   describe(spec: S, context: DescribeContext): TypeDefinition

@@ -1,19 +1,13 @@
 /** map: references by the text or the reference that is their key, in key order. */
 import { readUint32 } from '../bytes/read-number.ts'
 import { defineReferences, describeReferences, refuseOtherFields } from './collection-definition.ts'
-import { enumField, nestedDefinition, within, wrongField } from './definition-fields.ts'
+import { enumField, within, wrongField } from './definition-fields.ts'
 import { writeElement } from './element-bytes.ts'
-import {
-  type Codec,
-  type DefineContext,
-  formatForMessage,
-  type LogicalType,
-  type TypeDefinition,
-  ValueError,
-} from './logical-type.ts'
+import { type Codec, type DefineContext, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
 import { compareOids, noOid, type Oid } from './oid.ts'
 import { reference } from './reference.ts'
 import { string } from './string.ts'
+import type { TypeDefinition } from './type-definition.ts'
 import type { MapSpec, ReferenceSpec, StringSpec } from './type-spec.ts'
 
 export interface MapPair {
@@ -31,7 +25,10 @@ export const map: LogicalType<MapSpec> = {
     const names = key.logicalType === 'string' ? (['NameToReferenceMap'] as const) : byReference
     const fallback = key.logicalType === 'string' ? 'NameToReferenceMap' : 'TreeMapOfReferences'
     const element = defineReferences(definition, 'elementSpecification', context)
-    for (const [field, spec] of Object.entries({ keySpecification: key, elementSpecification: element })) {
+    for (const [field, spec] of [
+      ['keySpecification', key],
+      ['elementSpecification', element],
+    ] as const) {
       if (spec.logicalType === 'reference' && spec.inverseAttribute !== null) {
         throw wrongField(field, 'InvalidDefinition', 'of a map has no inverseAttribute')
       }
@@ -63,16 +60,14 @@ export const map: LogicalType<MapSpec> = {
 
 /** Texts for NameToReferenceMap, references for the others; without a keySpecification the name decides. */
 function defineKey(definition: TypeDefinition, context: DefineContext): StringSpec | ReferenceSpec {
-  const nested = nestedDefinition(definition, 'keySpecification')
-  const name = definition.collectionTypeName
-  const isByReference =
-    typeof name === 'string' && byReference.some((word) => word.toLowerCase() === name.toLowerCase())
-  if (nested === undefined) {
+  const { keySpecification: nested, collectionTypeName: name } = definition
+  const isByReference = byReference.some((word) => word.toLowerCase() === name?.toLowerCase())
+  if (nested === undefined || nested === null) {
     if (isByReference) throw wrongField('keySpecification', 'InvalidDefinition', `is needed for ${name}`)
     return string.define({}, context)
   }
   return within('keySpecification', () => {
-    const type = [string, reference].find(({ logicalType }) => logicalType === String(nested.logicalType).toLowerCase())
+    const type = [string, reference].find(({ logicalType }) => logicalType === nested.logicalType?.toLowerCase())
     if (type === undefined) throw wrongField('logicalType', 'InvalidDefinition', 'of a map key is string or reference')
     refuseOtherFields(nested, type)
     return type.define(nested, context) as StringSpec | ReferenceSpec

@@ -6,10 +6,10 @@ import {
   formatForMessage,
   type KeyCodec,
   type LogicalType,
-  type TypeDefinition,
   ValueError,
 } from './logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength, parseOid, writeOid, writeOidJson } from './oid.ts'
+import type { TypeDefinition } from './type-definition.ts'
 import type { ReferenceSpec } from './type-spec.ts'
 
 export const reference: LogicalType<ReferenceSpec> = {
@@ -17,16 +17,18 @@ export const reference: LogicalType<ReferenceSpec> = {
   fields: ['referencedClass', 'inverseAttribute', 'edgeClass', 'edgeAttribute'],
   define: defineReference,
   describe(spec, context) {
-    const described: Record<string, unknown> = {
+    const { referencedClass, inverseAttribute, edgeClass, edgeAttribute } = spec
+    return {
       logicalType: 'reference',
-      referencedClass: context.className(spec.referencedClass),
+      referencedClass: context.className(referencedClass),
+      ...(inverseAttribute === null ? {} : { inverseAttribute: context.attributeName(inverseAttribute) }),
+      ...(edgeClass === undefined || edgeAttribute === undefined
+        ? {}
+        : {
+            edgeClass: context.className(edgeClass),
+            edgeAttribute: context.attributeNameIn(edgeClass, edgeAttribute),
+          }),
     }
-    if (spec.inverseAttribute !== null) described.inverseAttribute = context.attributeName(spec.inverseAttribute)
-    if (spec.edgeClass !== undefined && spec.edgeAttribute !== undefined) {
-      described.edgeClass = context.className(spec.edgeClass)
-      described.edgeAttribute = context.attributeNameIn(spec.edgeClass, spec.edgeAttribute)
-    }
-    return described
   },
   codec: () => codec,
 }
@@ -72,7 +74,11 @@ function defineEdge(
   return { edgeClass: number, edgeAttribute: context.resolveAttribute(number, edgeAttribute, 'edgeAttribute') }
 }
 
-function referenceable(name: string, field: string, context: DefineContext): ReturnType<DefineContext['resolveClass']> {
+function referenceable(
+  name: string,
+  field: 'referencedClass' | 'edgeClass',
+  context: DefineContext,
+): ReturnType<DefineContext['resolveClass']> {
   const cls = context.resolveClass(name)
   if (cls.isReferenceable) return cls
   throw wrongField(field, 'InvalidDefinition', `names ${cls.name}, which is embeddable, not referenceable`)

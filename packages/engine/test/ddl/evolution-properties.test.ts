@@ -10,7 +10,8 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Store } from '../../src/store/store.ts'
 import { conversionFor } from '../../src/types/conversion.ts'
 import { codecFor, defineType } from '../../src/types/index.ts'
-import type { Codec, TypeDefinition } from '../../src/types/logical-type.ts'
+import type { Codec } from '../../src/types/logical-type.ts'
+import type { TypeDefinition } from '../../src/types/type-definition.ts'
 import { storeKinds } from '../query/query-database.ts'
 import { rowTexts } from '../row-texts.ts'
 import { leftOpen } from '../store/left-open.ts'
@@ -111,7 +112,7 @@ function codecOf(type: TypeDefinition): Codec {
 /** A value of the type that follows from the seed: JSON as a request has it. */
 function jsonOf(type: TypeDefinition, seed: unknown): unknown {
   const name = String(type.logicalType).toLowerCase() as (typeof scalars)[number]
-  const [sample] = fc.sample(typeSamples[name].values(type), { numRuns: 1, seed: seed as number })
+  const [sample] = fc.sample(typeSamples[name].values({ ...type }), { numRuns: 1, seed: seed as number })
   return sample?.json ?? null
 }
 

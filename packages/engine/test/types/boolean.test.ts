@@ -33,10 +33,6 @@ describe('definition', () => {
       { ...boolean, fixedLength: 3 },
       { type: 'InvalidDefinition', path: 'fixedLength', words: 'type boolean' },
     ],
-    [
-      { ...boolean, attributeName: 'a' },
-      { type: 'InvalidDefinition', path: 'attributeName', words: 'type boolean' },
-    ],
   ] as const)('refuses %j', (definition, refusal) => expectDefinitionRefused(definition, refusal))
 })
 

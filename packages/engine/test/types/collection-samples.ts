@@ -1,19 +1,19 @@
 /** Random lists, sets and maps, made of the samples of their elements. */
 import fc from 'fast-check'
-import type { TypeDefinition } from '../../src/types/logical-type.ts'
+import type { JsonObject } from '../../src/requests/json-fields.ts'
 import { lower, type Sample, type TypeSamples, textRank, word } from './sample.ts'
 import { reference, scalarSamples, string } from './scalar-samples.ts'
 
 /** The samples that a nested definition is of. */
-function samplesOf(definition: TypeDefinition): TypeSamples {
+function samplesOf(definition: JsonObject): TypeSamples {
   return scalarSamples[lower(definition, 'logicalType', '') as keyof typeof scalarSamples]
 }
 
 const elementDefinition = fc.oneof(...Object.values(scalarSamples).map((samples) => samples.definition))
-const unpaired = reference.definition.map(({ inverseAttribute: _, ...definition }): TypeDefinition => definition)
+const unpaired = reference.definition.map(({ inverseAttribute: _, ...definition }): JsonObject => definition)
 
 const list: TypeSamples = {
-  definition: elementDefinition.chain((elementSpecification): fc.Arbitrary<TypeDefinition> => {
+  definition: elementDefinition.chain((elementSpecification): fc.Arbitrary<JsonObject> => {
     const isOfReferences = lower(elementSpecification, 'logicalType', '') === 'reference'
     const names = isOfReferences ? ['TreeListOfReferences', 'SegmentedArray'] : ['SegmentedArray']
     return fc.record(
@@ -27,7 +27,7 @@ const list: TypeSamples = {
     )
   }),
   values(definition) {
-    const elementSpecification = definition.elementSpecification as TypeDefinition
+    const elementSpecification = definition.elementSpecification as JsonObject
     return fc.array(samplesOf(elementSpecification).values(elementSpecification), { maxLength: 8 }).map((elements) => {
       return { json: elements.map(({ json }) => json), text: `[${elements.map(({ text }) => text).join(',')}]` }
     })
@@ -66,7 +66,7 @@ interface Pair {
   readonly rank: string
 }
 
-const textKeys = string.definition.map((keySpecification): TypeDefinition => ({ keySpecification }))
+const textKeys = string.definition.map((keySpecification): JsonObject => ({ keySpecification }))
 
 const map: TypeSamples = {
   definition: fc
@@ -84,11 +84,9 @@ const map: TypeSamples = {
         }),
       ),
     )
-    .map(
-      ([logicalType, elementSpecification, more]): TypeDefinition => ({ logicalType, elementSpecification, ...more }),
-    ),
+    .map(([logicalType, elementSpecification, more]): JsonObject => ({ logicalType, elementSpecification, ...more })),
   values(definition) {
-    const keySpecification = (definition.keySpecification ?? { logicalType: 'string' }) as TypeDefinition
+    const keySpecification = (definition.keySpecification ?? { logicalType: 'string' }) as JsonObject
     const isText = lower(keySpecification, 'logicalType', '') === 'string'
     const keys = samplesOf(keySpecification).values(keySpecification).filter(isSomething)
     const pair = fc.tuple(keys, reference.values(definition)).map(([key, value]): Pair => {

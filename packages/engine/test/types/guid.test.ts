@@ -7,10 +7,11 @@ const guid = { logicalType: 'guid' }
 describe('definition', () => {
   it('has no further fields', () => {
     expect(described({ logicalType: 'GUID' })).toEqual(guid)
-    for (const field of ['encoding', 'storage', 'fixedLength']) {
+    for (const [field, given] of Object.entries({ encoding: 'binary', storage: 'binary', fixedLength: 16 })) {
       const refusal = { type: 'InvalidDefinition', path: field, words: 'type guid' } as const
-      expectDefinitionRefused({ ...guid, [field]: 'binary' }, refusal)
+      expectDefinitionRefused({ ...guid, [field]: given }, refusal)
     }
+    expectDefinitionRefused({ ...guid, fixedLength: 'binary' }, { type: 'MalformedValue', path: 'fixedLength' })
   })
 })
 

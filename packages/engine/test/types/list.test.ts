@@ -45,8 +45,8 @@ describe('definition', () => {
 
   it.each([
     [{ logicalType: 'list' }, { type: 'InvalidDefinition', path: 'elementSpecification', words: 'needed' }],
-    [list('integer'), { type: 'MalformedValue', path: 'elementSpecification' }],
-    [list([shownInteger]), { type: 'MalformedValue', path: 'elementSpecification' }],
+    [list('integer'), { type: 'MalformedRequest', path: 'elementSpecification' }],
+    [list([shownInteger]), { type: 'MalformedRequest', path: 'elementSpecification' }],
     [list({}), { type: 'MalformedValue', path: 'elementSpecification.logicalType' }],
     [list({ logicalType: 'number' }), { type: 'InvalidDefinition', path: 'elementSpecification.logicalType' }],
     [list(integers), { type: 'InvalidDefinition', path: 'elementSpecification.logicalType', words: 'collection' }],

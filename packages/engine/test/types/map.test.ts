@@ -47,7 +47,7 @@ describe('definition', () => {
     ],
     [
       { ...byName, keySpecification: 'string' },
-      { type: 'MalformedValue', path: 'keySpecification' },
+      { type: 'MalformedRequest', path: 'keySpecification' },
     ],
     [
       { ...byName, collectionTypeName: 'TreeMapOfReferences' },

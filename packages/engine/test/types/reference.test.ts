@@ -4,6 +4,7 @@ import { defineType } from '../../src/types/index.ts'
 import {
   codecOf,
   defineContext,
+  defined,
   described,
   expectDefinitionRefused,
   expectValueRefused,
@@ -22,7 +23,7 @@ describe('definition', () => {
     [{ logicalType: 'Reference', referencedClass: '1000000' }],
   ])('%j is unidirectional', (definition) => {
     expect(described(definition)).toEqual(reference)
-    expect(defineType(definition, defineContext)).toMatchObject({ inverseAttribute: null })
+    expect(defined(definition)).toMatchObject({ inverseAttribute: null })
   })
 
   it('shows its inverse by name', () => {

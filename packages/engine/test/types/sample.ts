@@ -1,6 +1,6 @@
 /** What a random value of a type is, and how random definitions are made. */
 import fc from 'fast-check'
-import type { TypeDefinition } from '../../src/types/logical-type.ts'
+import type { JsonObject } from '../../src/requests/json-fields.ts'
 import type { LogicalTypeName } from '../../src/types/type-spec.ts'
 
 export interface Sample {
@@ -12,8 +12,8 @@ export interface Sample {
 }
 
 export interface TypeSamples {
-  readonly definition: fc.Arbitrary<TypeDefinition>
-  values(definition: TypeDefinition): fc.Arbitrary<Sample>
+  readonly definition: fc.Arbitrary<JsonObject>
+  values(definition: JsonObject): fc.Arbitrary<Sample>
 }
 
 /** A word in some mixture of cases. */
@@ -27,11 +27,11 @@ export function word(...words: string[]): fc.Arbitrary<string> {
 export function definitionOf(
   logicalType: LogicalTypeName,
   optional: Record<string, fc.Arbitrary<unknown>>,
-): fc.Arbitrary<TypeDefinition> {
+): fc.Arbitrary<JsonObject> {
   return fc.record({ logicalType: word(logicalType), ...optional }, { requiredKeys: ['logicalType'] })
 }
 
-export function lower(definition: TypeDefinition, field: string, fallback: string): string {
+export function lower(definition: JsonObject, field: string, fallback: string): string {
   return String(definition[field] ?? fallback).toLowerCase()
 }
 

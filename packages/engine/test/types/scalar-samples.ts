@@ -1,6 +1,6 @@
 /** Random definitions and values of the types that are no collections. */
 import fc from 'fast-check'
-import type { TypeDefinition } from '../../src/types/logical-type.ts'
+import type { JsonObject } from '../../src/requests/json-fields.ts'
 import type { LogicalTypeName } from '../../src/types/type-spec.ts'
 import { definitionOf, lower, type TypeSamples, textRank, word } from './sample.ts'
 import { temporalSamples } from './temporal-samples.ts'
@@ -68,7 +68,7 @@ const real: TypeSamples = {
   },
 }
 
-const stringDefinition: fc.Arbitrary<TypeDefinition> = fc
+const stringDefinition: fc.Arbitrary<JsonObject> = fc
   .tuple(
     definitionOf('string', { encoding: word('byte', 'utf8', 'utf16', 'utf32') }),
     fc.constantFrom(undefined, 'variable', 'FIXED', 'Optimized'),

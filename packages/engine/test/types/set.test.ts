@@ -35,7 +35,7 @@ describe('definition', () => {
     ],
     [
       { ...set, elementSpecification: 5 },
-      { type: 'MalformedValue', path: 'elementSpecification' },
+      { type: 'MalformedRequest', path: 'elementSpecification' },
     ],
     [
       { ...set, collectionTypeName: 'TreeListOfReferences' },

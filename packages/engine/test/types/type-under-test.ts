@@ -4,16 +4,18 @@ import { ByteWriter } from '../../src/bytes/byte-writer.ts'
 import { JsonWriter } from '../../src/bytes/json-writer.ts'
 import { KeyWriter } from '../../src/bytes/key-writer.ts'
 import { AshlarError } from '../../src/errors.ts'
+import type { JsonObject } from '../../src/requests/json-fields.ts'
+import { readAttribute } from '../../src/requests/read-class-descriptions.ts'
 import { codecFor, defineType, describeType } from '../../src/types/index.ts'
 import {
   type Codec,
   type CodecContext,
   type DefineContext,
   type DescribeContext,
-  type TypeDefinition,
   ValueError,
 } from '../../src/types/logical-type.ts'
-import type { AttributeNumber, ClassNumber } from '../../src/types/type-spec.ts'
+import type { TypeDefinition } from '../../src/types/type-definition.ts'
+import type { AttributeNumber, ClassNumber, TypeSpec } from '../../src/types/type-spec.ts'
 import { addressCodec } from './address-codec.ts'
 
 const classes = [
@@ -49,8 +51,13 @@ const codecContext: CodecContext = {
   },
 }
 
-export function codecOf(definition: TypeDefinition): Codec {
-  return codecFor(defineType(definition, defineContext), codecContext)
+/** The definition is read as that of a request. */
+export function defined(definition: object): TypeSpec {
+  return defineType(readAttribute({ attributeName: 'a', ...definition }, [], 'C').type, defineContext)
+}
+
+export function codecOf(definition: object): Codec {
+  return codecFor(defined(definition), codecContext)
 }
 
 export function bytesOf(codec: Codec, value: unknown): Buffer {
@@ -86,7 +93,7 @@ export function exactJson(value: unknown): string {
 }
 
 /** From JSON in to JSON out, through bytes, with all forms agreeing. */
-export function storedText(definition: TypeDefinition, json: unknown): string {
+export function storedText(definition: JsonObject, json: unknown): string {
   const codec = codecOf(definition)
   const value = codec.parse(json)
   const bytes = bytesOf(codec, value)
@@ -105,7 +112,7 @@ export function thrownBy(act: () => unknown): unknown {
 }
 
 export interface Refusal {
-  readonly type: ValueError['type']
+  readonly type: ValueError['type'] | 'MalformedRequest'
   /** Where within what was given, joined by dots. */
   readonly path?: string
   /** Words that the message has to have. */
@@ -114,25 +121,25 @@ export interface Refusal {
 
 function expectRefusal(act: () => unknown, { type, path = '', words = '' }: Refusal, given?: unknown): void {
   const error = thrownBy(act)
-  expect(error, exactJson(given ?? null)).toBeInstanceOf(ValueError)
-  const refusal = error as ValueError
-  expect({ type: refusal.type, path: refusal.path.join('.') }, refusal.message).toEqual({ type, path })
-  expect(refusal.message).toContain(words)
-  expect(refusal.message.length).toBeLessThan(250)
+  if (!(error instanceof ValueError || error instanceof AshlarError)) expect.fail(`not refused: ${exactJson(given)}`)
+  const steps = error instanceof ValueError ? error.path : error.errors[0]?.place
+  expect({ type: error.type, path: steps?.join('.') }, error.message).toEqual({ type, path })
+  expect(error.message).toContain(words)
+  expect(error.message.length).toBeLessThan(250)
 }
 
-export function expectValueRefused(definition: TypeDefinition, json: unknown, refusal: Refusal): void {
+export function expectValueRefused(definition: JsonObject, json: unknown, refusal: Refusal): void {
   const codec = codecOf(definition)
   expectRefusal(() => codec.parse(json), refusal, json)
 }
 
-export function expectDefinitionRefused(definition: TypeDefinition, refusal: Refusal): void {
-  expectRefusal(() => defineType(definition, defineContext), refusal, definition)
+export function expectDefinitionRefused(definition: JsonObject, refusal: Refusal): void {
+  expectRefusal(() => defined(definition), refusal, definition)
 }
 
 /** What a schema read shows of a definition; it defines the same type again. */
-export function described(definition: TypeDefinition): TypeDefinition {
-  const spec = defineType(definition, defineContext)
+export function described(definition: JsonObject): TypeDefinition {
+  const spec = defined(definition)
   const shown = describeType(spec, describeContext)
   expect(defineType(shown, defineContext)).toEqual(spec)
   return shown

@@ -9,10 +9,12 @@ import type {
   CreateIndex,
   DefineClasses,
 } from '../../schema/commands.ts'
+import { attributeOf, definitionError } from '../../schema/define-attribute.ts'
 import { simpleNameOf } from '../../schema/names.ts'
 import { rootClassName } from '../../schema/root-class.ts'
+import { wrongForm } from '../../types/definition-fields.ts'
 import { logicalTypes } from '../../types/index.ts'
-import type { TypeDefinition } from '../../types/logical-type.ts'
+import { fieldForms, type TypeDefinition, type TypeField } from '../../types/type-definition.ts'
 import type {
   Alteration,
   AttributeDeclaration,
@@ -21,6 +23,7 @@ import type {
   SchemaChange,
   Span,
   TypeExpression,
+  TypeSetting,
 } from '../language/ast.ts'
 import { placed, truncateForMessage } from '../language/query-error.ts'
 import { wordOfType } from '../values/value-type.ts'
@@ -28,7 +31,7 @@ import { hint, refuseRoot, resolveClass } from './class-names.ts'
 import type { Binder } from './scope.ts'
 
 /** Definition fields by the words of DO, which are taken in any case; KeyType and CollectionName are those of the original. */
-const settingFields: Readonly<Record<string, string>> = {
+const settingFields: Readonly<Record<string, TypeField>> = {
   encoding: 'encoding',
   storage: 'storage',
   fixedlength: 'fixedLength',
@@ -45,7 +48,7 @@ const settingFields: Readonly<Record<string, string>> = {
 }
 
 /** The field of the definition that a setting stands for. */
-export function settingField(name: string): string | undefined {
+export function settingField(name: string): TypeField | undefined {
   const word = name.toLowerCase()
   return Object.hasOwn(settingFields, word) ? settingFields[word] : undefined
 }
@@ -105,16 +108,16 @@ export function bindDefineClasses(changes: readonly AddingChange[], binder: Bind
   }
   const classes = changes.map((change): ClassDescription => {
     if (change.kind === 'alterClass') {
-      const attributes = addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binder))
-      const cls = refuseRoot(binder, change.className, resolveClass(binder, change.className))
-      return { className: cls.name, isReferenceable: undefined, superClass: undefined, attributes }
+      const { name } = refuseRoot(binder, change.className, resolveClass(binder, change.className))
+      const attributes = addedAttributes(change).map((one) => describeAttribute(one, name, classNamed, binder))
+      return { className: name, isReferenceable: undefined, superClass: undefined, attributes }
     }
     const { className, superClass, isEmbeddable, attributes } = change
     return {
       className: className.text,
       isReferenceable: !isEmbeddable,
       superClass: superClass && classNamed(superClass),
-      attributes: attributes.map((attribute) => describeAttribute(attribute, classNamed, binder)),
+      attributes: attributes.map((one) => describeAttribute(one, className.text, classNamed, binder)),
     }
   })
   return { mode: 'createOrExtend', classes }
@@ -131,7 +134,7 @@ export function bindAlterClass(change: AlterClassChange, cls: SchemaClass, binde
       return { originalName: name.text, newName: newName.text }
     }),
     attributesToChange: [],
-    attributesToAdd: addedAttributes(change).map((attribute) => describeAttribute(attribute, classNamed, binder)),
+    attributesToAdd: addedAttributes(change).map((one) => describeAttribute(one, cls.name, classNamed, binder)),
     isCascading: false,
     isLossAllowed: false,
   }
@@ -160,17 +163,28 @@ type ClassNamed = (name: QualifiedName) => string
 
 function describeAttribute(
   { name, type }: AttributeDeclaration,
+  className: string,
   classNamed: ClassNamed,
   binder: Binder,
 ): AttributeDescription {
-  return { attributeName: name, type: describeType(type, classNamed, binder) }
+  const definition = describeType(type, { what: attributeOf(className, name), classNamed, binder })
+  return { attributeName: name, type: definition }
 }
 
-function describeType(type: TypeExpression, classNamed: ClassNamed, binder: Binder): TypeDefinition {
+interface TypeBinder {
+  /** The attribute that has the type. */
+  readonly what: string
+  readonly classNamed: ClassNamed
+  readonly binder: Binder
+}
+
+function describeType(type: TypeExpression, of: TypeBinder): TypeDefinition {
+  const { classNamed, binder } = of
   const logicalType = type.name.toLowerCase()
   if (!typeNames.includes(logicalType)) throw unknownType(type, classNamed, binder)
   const definition: Record<string, unknown> = { logicalType }
-  for (const { name, value, start, end } of type.settings) {
+  for (const setting of type.settings) {
+    const { name, start, end } = setting
     const field = settingField(name)
     if (field === undefined) {
       const known = Object.values(settingWords).join(', ')
@@ -188,7 +202,7 @@ function describeType(type: TypeExpression, classNamed: ClassNamed, binder: Bind
       )
     }
     if (field in definition) throw binder.error({ start, end }, `the setting ${name} is given twice`)
-    definition[field] = settingValue(field, value, classNamed, binder)
+    definition[field] = settingValue(field, setting, of)
   }
   return definition
 }
@@ -223,11 +237,18 @@ function isClass(type: TypeExpression, classNamed: ClassNamed): boolean {
   }
 }
 
-function settingValue(field: string, value: TypeExpression | number, classNamed: ClassNamed, binder: Binder): unknown {
-  if (typeof value === 'number') return value
-  if (classSettings.includes(field)) return classNamed({ text: value.name, start: value.start, end: value.end })
+/** Throws MalformedValue for a setting of another form. */
+function settingValue(field: TypeField, setting: TypeSetting, of: TypeBinder): unknown {
+  const { value } = setting
+  const isNumber = typeof value === 'number'
+  if (isNumber !== (fieldForms[field] === 'a number')) {
+    const words = wrongForm(field, isNumber ? value : value.name)
+    throw placed(of.binder.text, isNumber ? setting : value, definitionError('MalformedValue', of.what, words, []))
+  }
+  if (isNumber) return value
+  if (classSettings.includes(field)) return of.classNamed({ text: value.name, start: value.start, end: value.end })
   // A name that is hidden is qualified by its class, and both are read as one qualified name.
   if (field === 'edgeAttribute') return value.name.replace(/\.(?=[^.]*$)/, '::')
-  if (typeSettings.includes(field)) return describeType(value, classNamed, binder)
+  if (typeSettings.includes(field)) return describeType(value, of)
   return field === 'encoding' || field === 'storage' ? value.name.toLowerCase() : value.name
 }

@@ -1,0 +1,38 @@
+/** The definition of a type as commands have it and as schema reads show it: by words and names, each of the form that it has to have. */
+
+/** Which fields belong to which type, and what is missing, `defineType` finds. A null is the same as nothing. */
+export interface TypeDefinition {
+  readonly logicalType?: string
+  readonly encoding?: string | null
+  readonly storage?: string | null
+  readonly fixedLength?: number | bigint | null
+  readonly referencedClass?: string | null
+  readonly inverseAttribute?: string | null
+  readonly edgeClass?: string | null
+  readonly edgeAttribute?: string | null
+  readonly class?: string | null
+  readonly collectionTypeName?: string | null
+  readonly elementSpecification?: TypeDefinition | null
+  readonly keySpecification?: TypeDefinition | null
+}
+
+export type TypeField = keyof TypeDefinition
+export type WordField = 'encoding' | 'storage' | 'collectionTypeName'
+export type NameField = 'referencedClass' | 'inverseAttribute' | 'edgeClass' | 'edgeAttribute' | 'class'
+export type NestedField = 'elementSpecification' | 'keySpecification'
+
+/** The form of each field, as messages name it. */
+export const fieldForms = {
+  logicalType: 'a word',
+  encoding: 'a word',
+  storage: 'a word',
+  fixedLength: 'a number',
+  referencedClass: 'a string',
+  inverseAttribute: 'a string',
+  edgeClass: 'a string',
+  edgeAttribute: 'a string',
+  class: 'a string',
+  collectionTypeName: 'a word',
+  elementSpecification: 'an object',
+  keySpecification: 'an object',
+} as const satisfies Record<TypeField, string>
