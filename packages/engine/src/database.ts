@@ -1,4 +1,5 @@
 /** The operations of the interface, as a federated database has them, and as a transaction has them. */
+import type { CancelSignal } from './cancel-signal.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
 import type { IndexRecord } from './indexes/index-record.ts'
 import type { Condition } from './objects/condition.ts'
@@ -12,7 +13,7 @@ import type { Oid } from './types/oid.ts'
 
 export interface CreateIndexOptions {
   /** Ends a build that is waited for, and leaves no index. */
-  readonly signal?: AbortSignal
+  readonly signal?: CancelSignal
   /** The build goes on after the index is announced, and after a restart. */
   readonly isBackground?: boolean
   readonly once?: Once<{ readonly name: string }>

@@ -3,6 +3,7 @@
 import { runTransaction, type TransactionBody, type TransactionClient } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
+import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
 import type { CreateIndexOptions } from './database.ts'
@@ -224,7 +225,7 @@ export class FederatedDatabase extends DatabaseOperations {
   }
 
   /** Reads everything: objects and bytes by class, and the sizes of indexes. */
-  async detailedStatistics(options: { readonly signal?: AbortSignal } = {}): Promise<DetailedStatistics> {
+  async detailedStatistics(options: { readonly signal?: CancelSignal } = {}): Promise<DetailedStatistics> {
     const read = async (snapshot: Snapshot): Promise<DetailedStatistics> =>
       detailedStatistics(snapshot, await this.catalogs.at(snapshot), options.signal)
     return withSnapshot(this.store, read, { isolation: 'readOnly', isLong: true })

@@ -2,6 +2,7 @@
 
 export type { TransactionStep } from './batch/run-transaction.ts'
 export { MemoryPool } from './budget/memory-pool.ts'
+export type { CancelSignal } from './cancel-signal.ts'
 export type { Database } from './database.ts'
 export type { DetailedStatistics } from './ddl/detailed-statistics.ts'
 export type { SchemaReport } from './ddl/schema-report.ts'

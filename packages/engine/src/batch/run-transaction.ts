@@ -1,6 +1,7 @@
 /** Several operations as one commit (contract 7). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import type { Database } from '../database.ts'
 import { Numbering } from '../ddl/numbering.ts'
 import { type OpenWriteSession, runInWriteSession } from '../ddl/write-session.ts'
@@ -26,7 +27,7 @@ export type BetweenSteps = () => Promise<void> | undefined
 /** Who waits for the transaction. */
 export interface TransactionClient {
   /** Aborted when the client goes away: the transaction then ends. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: CancelSignal | undefined
   /** See `QueryRequest.mayGoOn`. */
   readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
 }

@@ -1,4 +1,5 @@
 /** Schema and index changes as single requests: each is planned once and carried out while other requests go on. */
+import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { ContainerRegistry } from '../records/container-registry.ts'
@@ -82,7 +83,7 @@ export class DdlExecutor {
   async createIndex(
     command: CreateIndex,
     isBackground: boolean,
-    signal?: AbortSignal,
+    signal?: CancelSignal,
     receipt?: Receipt<IndexDefinition>,
   ): Promise<IndexDefinition> {
     await this.checkEarly(receipt)
@@ -142,7 +143,7 @@ export class DdlExecutor {
 
   private async buildOrDrop(
     definition: IndexDefinition,
-    signal: AbortSignal | undefined,
+    signal: CancelSignal | undefined,
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<void> {
     try {

@@ -1,5 +1,7 @@
 /** Objects and bytes by class, and the sizes of indexes: what an operator asks when a store grows. */
+
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import { indexRange } from '../indexes/index-key.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
 import { listContainers } from '../records/container-registry.ts'
@@ -37,7 +39,7 @@ export interface DetailedStatistics {
 export async function detailedStatistics(
   snapshot: Snapshot,
   catalog: Catalog,
-  signal: AbortSignal | undefined,
+  signal: CancelSignal | undefined,
 ): Promise<DetailedStatistics> {
   const classes: ClassSize[] = []
   for (const cls of catalog.classes) {

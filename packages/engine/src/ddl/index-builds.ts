@@ -1,5 +1,7 @@
 /** Builds indexes over the existing objects, while a client waits or in the background (contract 6.1.1, 6.2.1, 6.2.2). */
+
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import { AshlarError, isOutOfReach } from '../errors.ts'
 import { buildIndexEntries } from '../indexes/build.ts'
@@ -31,7 +33,7 @@ export class IndexBuilds {
   /** Throws UniqueViolation, IndexNotFound where the index is deleted meanwhile, and the signal's reason. */
   async build(
     { number, name }: IndexDefinition,
-    signal: AbortSignal | undefined,
+    signal: CancelSignal | undefined,
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<void> {
     await buildIndexEntries(buildContext(this.writer), number, signal)

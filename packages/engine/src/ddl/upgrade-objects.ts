@@ -2,9 +2,10 @@
  * Rewrites objects that are stored in an earlier shape of their class, or embed such (contract 5.3.11). They
  * are read right without it; afterwards they are read without a conversion. Goes on where it was stopped.
  */
-import { setTimeout as delay } from 'node:timers/promises'
+
 import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import { type CancelSignal, delay } from '../cancel-signal.ts'
 import { upgradeBatchBytes } from '../limits.ts'
 import { listContainers } from '../records/container-registry.ts'
 import { containerExtent, objectKey, oidOfObjectKey } from '../records/object-key.ts'
@@ -32,7 +33,7 @@ export interface UpgradeProgress {
 
 export interface UpgradeOptions {
   /** Stops where it is. */
-  readonly signal?: AbortSignal
+  readonly signal?: CancelSignal
   /** Objects looked at in a second, at most; without it half of the time is left to others. */
   readonly objectsPerSecondMax?: number
   readonly onProgress?: (progress: UpgradeProgress) => void
@@ -62,20 +63,11 @@ export async function upgradeObjects(writer: CatalogWriter, options: UpgradeOpti
     const objects = next.objectsDone - position.objectsDone
     position = next
     options.onProgress?.(position)
-    await pause(pauseMs(objects, performance.now() - startedAt, options.objectsPerSecondMax), options.signal)
+    await delay(pauseMs(objects, performance.now() - startedAt, options.objectsPerSecondMax), options.signal)
   }
   await writer.store.commit({ changes: [{ kind: 'delete', key: positionKey }], preconditions: [] })
   const { objectsDone, objectsRewritten } = position
   return { objectsDone, objectsRewritten, objectsTotal: objectsDone }
-}
-
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await delay(ms, undefined, signal === undefined ? {} : { signal })
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw error
-  }
 }
 
 function pauseMs(objects: number, tookMs: number, perSecondMax: number | undefined): number {

@@ -2,8 +2,10 @@
  * Builds an index over the objects that exist, in batches, while writes go on. From the moment the index is in the
  * catalog every writer keeps the entries of what it writes, so the build has only to come by each older object once.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { indexBuildBatchBytes } from '../limits.ts'
 import type { ClassFormat } from '../records/class-format.ts'
@@ -63,7 +65,7 @@ interface SeenObjects {
 export async function buildIndexEntries(
   context: BuildContext,
   index: IndexNumber,
-  signal: AbortSignal | undefined,
+  signal: CancelSignal | undefined,
 ): Promise<void> {
   for (const { from, to } of await coveredRanges(context, index)) {
     let next: Buffer | undefined = laterOf(from, context.progress?.last)

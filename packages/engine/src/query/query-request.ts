@@ -1,4 +1,5 @@
 /** What a query is asked with and answered by. */
+import type { CancelSignal } from '../cancel-signal.ts'
 import type { AshlarError } from '../errors.ts'
 import type { Once } from '../receipts/receipt.ts'
 import type { Dialect } from './language/dialect.ts'
@@ -17,7 +18,7 @@ export interface QueryRequest {
   /** Where the text changes something, it is carried out once, and its rows are kept. */
   readonly once?: Once<readonly RowChunk[]>
   /** Aborted when the client goes away: the query then ends. */
-  readonly signal?: AbortSignal
+  readonly signal?: CancelSignal
   /** Told at the beginning where to ask how far the query is. */
   readonly onBegun?: ((progress: QueryProgress) => void) | undefined
   /** Told when what the query reads from was held for too long and is ended, maybe while nobody takes rows. */

@@ -145,7 +145,8 @@ export function mayBegin(): boolean {
   return now < beginningsEnd
 }
 
-/** The turn in which work may begin that may not at once. */
-export function firstTurn(): Promise<void> {
-  return nextTurn(fresh)
+/** The turn in which work may begin that may not at once: the slice is for all that begins in it. */
+export async function firstTurn(): Promise<TimeSlice> {
+  await nextTurn(fresh)
+  return openTimeSlice()
 }

@@ -1,5 +1,7 @@
 /** Runs a transaction until its commit holds: conflicts are the engine's business, not the client's. */
+
 import type { RequestMemory } from '../budget/request-memory.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
 import { ReadsOfChange } from '../store/with-snapshot.ts'
@@ -10,7 +12,7 @@ export interface TransactOptions {
   /** See `SnapshotOptions.first`. */
   readonly prefetchKeys?: readonly Bytes[]
   /** Of a client that may go: waiting for other transactions ends then. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: CancelSignal | undefined
   /** What the transaction may write; the defaults without it. */
   readonly size?: CommitSize
   /** Of the request, charged with what the transaction holds until its commit. */

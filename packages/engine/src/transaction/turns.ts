@@ -1,4 +1,5 @@
 /** The turns that one transaction takes among those that want the same keys; see `contention-queue.ts`. */
+import { type CancelSignal, delay } from '../cancel-signal.ts'
 import { attemptPauseMsMax, heldBackMsMax, queueMsMax } from '../limits.ts'
 import type { Precondition, Store } from '../store/store.ts'
 import { type ContentionQueue, contentionQueueOf, type QueueTicket, type Reservation } from './contention-queue.ts'
@@ -9,7 +10,7 @@ const failuresAtOnce = 2
 
 export class Turns {
   private readonly queue: ContentionQueue
-  private readonly signal: AbortSignal | undefined
+  private readonly signal: CancelSignal | undefined
   private failures = 0
   private conflict: string | undefined
   private failed: Transaction | undefined
@@ -23,7 +24,7 @@ export class Turns {
   private attemptAt = performance.now()
 
   /** `signal`: of a client that may go. */
-  constructor(store: Store, signal: AbortSignal | undefined) {
+  constructor(store: Store, signal: CancelSignal | undefined) {
     this.queue = contentionQueueOf(store)
     this.signal = signal
   }
@@ -99,19 +100,8 @@ function pause(ms: number): Promise<void> {
 }
 
 /** Waits until then, or for so long at most, and tells how long it was. Throws the signal's reason. */
-async function waitedMs(until: Promise<void>, msMax: number, signal: AbortSignal | undefined): Promise<number> {
-  signal?.throwIfAborted()
+async function waitedMs(until: Promise<void>, msMax: number, signal: CancelSignal | undefined): Promise<number> {
   const startedAt = performance.now()
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(end, Math.max(0, msMax))
-    function end(): void {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    signal?.addEventListener('abort', end)
-    until.then(end, end)
-  })
-  signal?.throwIfAborted()
+  await delay(msMax, signal, until)
   return performance.now() - startedAt
 }

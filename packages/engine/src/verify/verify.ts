@@ -4,6 +4,7 @@
  */
 
 import { keySpace, prefixEnd } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
 import { type CatalogPart, catalogPartRange, numberOfCatalogKey } from '../catalog/catalog-keys.ts'
 import type { AshlarError } from '../errors.ts'
 import { receiptRange } from '../receipts/receipt-entry.ts'
@@ -33,7 +34,7 @@ const batchEntries = 500
 
 export interface VerifyOptions {
   /** Ends the check. */
-  readonly signal?: AbortSignal
+  readonly signal?: CancelSignal
   /** Told how many entries have been looked at. */
   readonly onProgress?: (entries: number) => void
 }

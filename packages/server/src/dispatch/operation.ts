@@ -1,6 +1,7 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
 import {
   AshlarError,
+  type CancelSignal,
   type Database,
   type FederatedDatabase,
   type QueryProgress,
@@ -63,7 +64,7 @@ export interface OperationRequest {
   readonly replyType: ReplyType
   readonly service: ServiceContext
   /** Ends when the client goes away, or its statement is stopped. */
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** Of a statement: waited for before it works on for long. Throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
   /** Of a statement: to be told when what it reads from was ended. */

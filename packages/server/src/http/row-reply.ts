@@ -1,7 +1,7 @@
 /** Replies of rows as they come: never held whole, no faster than the client reads, ended when it goes away. */
 import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { RowChunk } from '@ashlar/engine'
+import type { CancelSignal, RowChunk } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ReplyType } from '../dispatch/operation.ts'
 import { closingOf, framed, wholeReply } from '../dispatch/row-framing.ts'
@@ -11,9 +11,12 @@ import { toProblem } from './send-problem.ts'
 
 type Chunk = IteratorResult<RowChunk, unknown>
 
+/** Bytes of rows that a reply may have without being a stream. */
+const readyBytesMax = 65_536
+
 /** The statement whose rows are sent. */
 export interface Replying {
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** Waited for before a reply of many rows begins. */
   mayGoOn(): Promise<void> | undefined
   sent(bytes: number): void
@@ -33,13 +36,11 @@ export async function sendRows(
   const first = await nextChunk(iterator)
   reply.header('content-type', contentTypeOf[type])
   if (first.done === true) return reply.send(wholeReply([], type))
-  const second = nextChunk(iterator)
-  // Where the rows end with the first chunk, or fail next, that is known within this turn: no stream is needed then.
-  second.catch(() => undefined)
-  const known = await Promise.race([second, nextTurn()])
-  if (known?.done === true) {
-    statement?.sent(first.value.bytes.length)
-    return reply.send(wholeReply([first.value], type))
+  const { chunks, isWhole, next } = await readyChunks(iterator, first.value)
+  if (isWhole) {
+    const whole = wholeReply(chunks, type)
+    statement?.sent(whole.length)
+    return reply.send(whole)
   }
   try {
     // It is refused before the reply begins, or not at all.
@@ -55,7 +56,7 @@ export async function sendRows(
   reply.log = request.log.child({}, { level: 'silent' })
   const stream = rowStream(
     iterator,
-    [Promise.resolve(first), second],
+    [...chunks.map((value) => Promise.resolve({ value })), ...next],
     type,
     (error) => {
       if (reply.raw.destroyed) return undefined
@@ -68,6 +69,33 @@ export async function sendRows(
     statement,
   )
   return reply.send(stream)
+}
+
+interface ReadyChunks {
+  readonly chunks: readonly RowChunk[]
+  /** There are no more. */
+  readonly isWhole: boolean
+  /** What is asked for already. */
+  readonly next: readonly Promise<Chunk>[]
+}
+
+/**
+ * What can be had within this turn of the event loop, up to a bound. If that is all of it, or the rows fail, no stream is needed, which
+ * costs as much as a short query.
+ */
+async function readyChunks(iterator: AsyncIterator<RowChunk>, first: RowChunk): Promise<ReadyChunks> {
+  const chunks = [first]
+  const turnIsOver = nextTurn()
+  for (let bytes = first.bytes.length; bytes < readyBytesMax; ) {
+    const next = nextChunk(iterator)
+    next.catch(() => undefined)
+    const known = await Promise.race([next, turnIsOver])
+    if (known === undefined) return { chunks, isWhole: false, next: [next] }
+    if (known.done === true) return { chunks, isWhole: true, next: [] }
+    chunks.push(known.value)
+    bytes += known.value.bytes.length
+  }
+  return { chunks, isWhole: false, next: [] }
 }
 
 /**
@@ -126,7 +154,7 @@ export function rowStream(
     },
   })
   if (signal?.aborted === true) stop()
-  else signal?.addEventListener('abort', stop, { once: true })
+  else signal?.addEventListener('abort', stop)
   return stream
 }
 

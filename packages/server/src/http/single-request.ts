@@ -1,11 +1,12 @@
 /** A request for one operation, as HTTP brought it: what the operation is told of it, and how it is run. */
-import type { FederatedDatabase, RequestId } from '@ashlar/engine'
+import type { CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Execution } from '../dispatch/dispatch.ts'
 import type { FdOperation, FdRequest, OperationReply, ReplyType, ServiceContext } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import type { Statement } from '../statements/statement.ts'
+import { StopSignal } from '../statements/stop-signal.ts'
 import type { Schema } from '../wire/json-schema.ts'
 import { requestIdOf } from './request-id.ts'
 import { validateBody } from './validate-body.ts'
@@ -24,7 +25,7 @@ export class SingleRequest implements FdRequest, Execution {
   statement: Statement | undefined
   private readonly request: FastifyRequest
   private readonly reply: FastifyReply
-  private ownSignal: AbortSignal | undefined
+  private ownSignal: CancelSignal | undefined
 
   constructor(request: FastifyRequest, reply: FastifyReply, replyType: ReplyType, service: ServiceContext) {
     this.params = request.params as FdRequest['params']
@@ -38,7 +39,7 @@ export class SingleRequest implements FdRequest, Execution {
   }
 
   /** Made only for operations that ask for it: most end before a client could disconnect. */
-  get signal(): AbortSignal {
+  get signal(): CancelSignal {
     this.ownSignal ??= this.statement?.signal ?? signalOf(this.reply)
     return this.ownSignal
   }
@@ -87,10 +88,10 @@ export class SingleRequest implements FdRequest, Execution {
   }
 }
 
-function signalOf(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController()
+function signalOf(reply: FastifyReply): CancelSignal {
+  const signal = new StopSignal()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort(new ClientDisconnected())
+    if (!reply.raw.writableFinished) signal.abort(new ClientDisconnected())
   })
-  return controller.signal
+  return signal
 }

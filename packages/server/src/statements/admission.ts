@@ -14,7 +14,8 @@ export type AdmissionLimits = Pick<
 
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
- * of `statementsMax`, of which no address gets all. First turns are had one after the other, by turns with statements that have places.
+ * of `statementsMax`, of which no address gets all. First turns alternate with statements that have places: in each, as many begin, one after
+ * the other, as a slice has room for.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
@@ -70,8 +71,11 @@ export class Admission {
   private async handTurnsOut(): Promise<void> {
     this.isHandingTurnsOut = true
     while (!this.beginning.isEmpty) {
-      await firstTurn()
-      this.beginning.letGo(() => true)
+      const slice = await firstTurn()
+      do {
+        this.beginning.letGo(() => true)
+        await untilItWaits()
+      } while (!this.beginning.isEmpty && !slice.isOver)
     }
     this.isHandingTurnsOut = false
   }
@@ -95,4 +99,9 @@ export class Admission {
     const message = `The server is already working on ${statementsMax} statements, the maximum (statementsMax); yours has waited ${statementQueueMsMax} ms ${forWhat} (statementQueueMsMax).`
     return new AshlarError('ServerBusy', message)
   }
+}
+
+/** Resolves once all that was resolved before has gone on as far as it can in the present turn of the event loop. */
+function untilItWaits(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
 }

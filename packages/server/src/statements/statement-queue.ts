@@ -1,5 +1,5 @@
 /** Statements that wait: so many in all and of one address, in the order in which they came, for a bounded time. */
-import { AshlarError } from '@ashlar/engine'
+import { AshlarError, type CancelSignal } from '@ashlar/engine'
 
 /** How many there are, in all and by address. */
 export class AddressCount {
@@ -29,12 +29,7 @@ export interface Waiter {
   /** By performance.now(). */
   readonly waitsUntilMs: number
   /** Ends the wait. */
-  readonly signal: AbortSignal
-}
-
-interface Entry {
-  readonly address: string
-  go(): void
+  readonly signal: CancelSignal
 }
 
 export interface QueueLimits {
@@ -49,6 +44,9 @@ export class StatementQueue {
   private readonly limits: QueueLimits
   private readonly tooLate: (address: string) => AshlarError | undefined
   private readonly entries = new Set<Entry>()
+  /** One for all that wait, due when the first of them is. */
+  private timer: NodeJS.Timeout | undefined
+  private timerDueMs = Number.POSITIVE_INFINITY
   private readonly count = new AddressCount()
 
   /** `tooLate`: the error of a wait that ends in vain; undefined where it is to go on, since the turn is about to come. */
@@ -74,50 +72,95 @@ export class StatementQueue {
   }
 
   /** Resolves once `letGo` has chosen it. Throws what `checkRoom` does, the error for waits in vain, and the signal's reason. */
-  wait({ address, waitsUntilMs, signal }: Waiter): Promise<void> {
-    signal.throwIfAborted()
-    this.checkRoom(address)
+  wait(waiter: Waiter): Promise<void> {
+    waiter.signal.throwIfAborted()
+    this.checkRoom(waiter.address)
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        clearTimeout(timeout)
-        signal.removeEventListener('abort', abort)
-        this.entries.delete(entry)
-        this.count.remove(address)
-      }
-      const abort = (): void => {
-        leave()
-        reject(signal.reason as Error)
-      }
-      const timeUp = (): void => {
-        const error = this.tooLate(address)
-        if (error === undefined) {
-          timeout = setTimeout(timeUp, moreMs)
-          return
-        }
-        leave()
-        reject(error)
-      }
-      let timeout = setTimeout(timeUp, waitsUntilMs - performance.now())
-      const entry: Entry = {
-        address,
-        go() {
-          leave()
-          resolve()
-        },
-      }
-      signal.addEventListener('abort', abort, { once: true })
+      const entry = new Entry(waiter, resolve, reject, this.remove)
+      waiter.signal.addEventListener('abort', entry.abort)
       this.entries.add(entry)
-      this.count.add(address)
+      this.count.add(waiter.address)
+      this.wakeAt(entry.dueMs)
     })
   }
 
   /** Lets the first go whose address may; undefined where there is none, else its address. */
   letGo(may: (address: string) => boolean): string | undefined {
-    for (const { address, go } of this.entries) {
-      if (!may(address)) continue
-      go()
-      return address
+    for (const entry of this.entries) {
+      if (!may(entry.address)) continue
+      entry.go()
+      return entry.address
     }
     return undefined
+  }
+
+  private readonly remove = (entry: Entry): void => {
+    this.entries.delete(entry)
+    this.count.remove(entry.address)
+  }
+
+  private wakeAt(dueMs: number): void {
+    if (dueMs >= this.timerDueMs) return
+    clearTimeout(this.timer)
+    this.timerDueMs = dueMs
+    this.timer = setTimeout(this.refuseOverdue, dueMs - performance.now())
+  }
+
+  private readonly refuseOverdue = (): void => {
+    this.timerDueMs = Number.POSITIVE_INFINITY
+    const now = performance.now()
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const entry of this.entries) {
+      if (entry.dueMs <= now) {
+        const error = this.tooLate(entry.address)
+        if (error !== undefined) {
+          entry.refuse(error)
+          continue
+        }
+        entry.dueMs = now + moreMs
+      }
+      nextMs = Math.min(nextMs, entry.dueMs)
+    }
+    if (nextMs < Number.POSITIVE_INFINITY) this.wakeAt(nextMs)
+  }
+}
+
+class Entry {
+  readonly address: string
+  dueMs: number
+  private readonly signal: CancelSignal
+  private readonly resolve: () => void
+  private readonly reject: (error: unknown) => void
+  private readonly remove: (entry: Entry) => void
+
+  constructor(
+    { address, waitsUntilMs, signal }: Waiter,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+    remove: (entry: Entry) => void,
+  ) {
+    this.address = address
+    this.dueMs = waitsUntilMs
+    this.signal = signal
+    this.resolve = resolve
+    this.reject = reject
+    this.remove = remove
+  }
+
+  go(): void {
+    this.leave()
+    this.resolve()
+  }
+
+  refuse(error: unknown): void {
+    this.leave()
+    this.reject(error)
+  }
+
+  readonly abort = (): void => this.refuse(this.signal.reason)
+
+  private leave(): void {
+    this.signal.removeEventListener('abort', this.abort)
+    this.remove(this)
   }
 }

@@ -6,6 +6,8 @@ import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
 import type { Admission } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
+import type { Waiter } from './statement-queue.ts'
+import { StopSignal } from './stop-signal.ts'
 
 export type StatementKind = 'query' | 'transaction' | 'tool'
 
@@ -35,14 +37,16 @@ export interface Asked {
   readonly clientAddress: string
 }
 
-export class Statement {
+export class Statement implements Waiter {
   readonly id = randomUUID()
   private readonly response: ServerResponse
   private readonly asked: Asked
   private readonly admission: Admission
   private readonly startedAtMs = Date.now()
-  private readonly waitsUntilMs: number
-  private readonly controller = new AbortController()
+  readonly address: string
+  readonly waitsUntilMs: number
+  /** Aborted when the client goes away, and when the statement is stopped. */
+  readonly signal = new StopSignal()
   private readonly brokenOff: BrokenOffReplies
   private readonly ended: (statement: Statement) => void
   private waits = false
@@ -64,6 +68,7 @@ export class Statement {
     ended: (statement: Statement) => void,
   ) {
     this.asked = asked
+    this.address = asked.clientAddress
     this.response = response
     this.admission = admission
     this.waitsUntilMs = performance.now() + queueMsMax
@@ -72,20 +77,16 @@ export class Statement {
     const replied = (): void => {
       if (!this.isReplying) return
       this.isReplying = false
-      if (!response.writableFinished) this.controller.abort(new ClientDisconnected())
+      if (!response.writableFinished) this.signal.abort(new ClientDisconnected())
       this.end()
     }
     response.once('finish', replied).once('close', replied)
   }
 
-  /** Aborted when the client goes away, and when the statement is stopped. */
-  get signal(): AbortSignal {
-    return this.controller.signal
-  }
-
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
   mayBegin(): Promise<void> | undefined {
-    return this.queued(this.admission.begin(this.waiter()))
+    const turn = this.admission.begin(this)
+    return turn === undefined ? undefined : this.queued(turn)
   }
 
   /** Waited for before it works on, or sends rows, for long; undefined where it has a place, and once it has ended. Throws as `mayBegin`. */
@@ -116,7 +117,7 @@ export class Statement {
   readonly breakOff = (error: AshlarError): void => {
     if (this.isOver) return
     this.brokenOff.tooOld({ statement: this.id, clientAddress: this.asked.clientAddress }, error.message)
-    this.controller.abort(error)
+    this.signal.abort(error)
   }
 
   /** The engine works for it, and can be asked how far it is. */
@@ -126,12 +127,12 @@ export class Statement {
 
   stop(): void {
     const message = `The statement was stopped by DELETE /v1/statement/${this.id}.`
-    this.controller.abort(new AshlarError('StatementStopped', message))
+    this.signal.abort(new AshlarError('StatementStopped', message))
   }
 
   /** The client went away before it began. */
   lost(): void {
-    this.controller.abort(new ClientDisconnected())
+    this.signal.abort(new ClientDisconnected())
     this.isReplying = false
     this.end()
   }
@@ -145,20 +146,17 @@ export class Statement {
     return { id, ...asked, text, startedAt: new Date(startedAtMs).toISOString(), state, bytesSent, ...progress }
   }
 
-  private waiter() {
-    return { address: this.asked.clientAddress, waitsUntilMs: this.waitsUntilMs, signal: this.signal }
-  }
-
-  private queued(wait: Promise<void> | undefined): Promise<void> | undefined {
-    if (wait === undefined) return undefined
+  private async queued(wait: Promise<void>): Promise<void> {
     this.waits = true
-    return wait.finally(() => {
+    try {
+      await wait
+    } finally {
       this.waits = false
-    })
+    }
   }
 
   private takePlace(): Promise<void> | undefined {
-    const place = this.admission.takePlace(this.waiter())
+    const place = this.admission.takePlace(this)
     if (place !== undefined) return this.queued(place.then(() => this.keepPlace()))
     this.hasPlace = true
     return undefined

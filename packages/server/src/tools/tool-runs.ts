@@ -1,5 +1,5 @@
 /** Runs of tools: those under way with their progress, and the last ones that ended. */
-import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
+import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import type { ServerLimits } from '../limits.ts'
 import type { Flags, Tool } from './tool.ts'
 
@@ -41,7 +41,7 @@ export class ToolRuns {
   /**
    * `note`: stands before the output. Throws our own faults, OutcomeUnknown, and the signal's reason; what the tool cannot do is its reply.
    */
-  async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: AbortSignal, note?: string): Promise<ToolReply> {
+  async run(tool: Tool, fd: FederatedDatabase, flags: Flags, signal: CancelSignal, note?: string): Promise<ToolReply> {
     const noted = (output: string): string => [...(note === undefined ? [] : [note]), output].join('\n')
     let record: RunRecord = {
       tool: tool.name,

@@ -1,5 +1,5 @@
 /** What an administrative tool is (contract 2.2). */
-import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
+import { AshlarError, type CancelSignal, type FederatedDatabase } from '@ashlar/engine'
 import { quoteNames } from '../errors/quote-names.ts'
 
 export interface Flag {
@@ -32,7 +32,7 @@ export interface ToolResult {
 }
 
 export interface ToolRun {
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** How far it has come; `total` where that is known. */
   report(done: number, total?: number): void
 }

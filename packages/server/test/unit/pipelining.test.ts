@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import type { CancelSignal } from '@ashlar/engine'
 import { beforeEach, expect, it } from 'vitest'
 import { type OpenServer, openServer } from './open-server.ts'
 import { type Gate, makeGate, rowChunk, stubQuery } from './stub-query.ts'
@@ -14,7 +15,7 @@ const limits = { bodyBytesMax: 200_000, bodiesBytesMax: 200_000, bodyTurnMsMax: 
 let server: OpenServer
 let log: Record<string, unknown>[]
 /** Of the statements, in their order. */
-let signals: AbortSignal[]
+let signals: CancelSignal[]
 let gate: Gate
 
 beforeEach(async () => {

@@ -1,6 +1,5 @@
 /** The operations of a transaction, one after the other: the signal of the client, and turns between them. */
-
-import { type Database, defaultEngineLimits, type FederatedDatabase } from '@ashlar/engine'
+import { type CancelSignal, type Database, defaultEngineLimits, type FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
 import { allowAll } from '../../src/dispatch/authorize.ts'
 import type { FdRequest } from '../../src/dispatch/operation.ts'
@@ -14,7 +13,7 @@ import { rowChunk } from './stub-query.ts'
 function requestOf(
   database: Partial<Database>,
   body: readonly object[],
-  { transact, ...more }: { readonly transact?: FederatedDatabase['transaction']; readonly signal?: AbortSignal } = {},
+  { transact, ...more }: { readonly transact?: FederatedDatabase['transaction']; readonly signal?: CancelSignal } = {},
 ): FdRequest {
   const once: FederatedDatabase['transaction'] = (run) =>
     run(
@@ -38,7 +37,7 @@ function requestOf(
 
 it('others have their turn before each operation, and the transaction knows whether the client is there', async () => {
   const order: string[] = []
-  let known: AbortSignal | undefined
+  let known: CancelSignal | undefined
   const database: Partial<Database> = {
     async listNamespaces() {
       order.push('operation')

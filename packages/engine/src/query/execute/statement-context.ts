@@ -1,6 +1,8 @@
 /** What a statement is carried out with: its snapshot and catalog, its limits, and who may end it. */
+
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { WorkClock } from '../../budget/work-clock.ts'
+import type { CancelSignal } from '../../cancel-signal.ts'
 import { AshlarError } from '../../errors.ts'
 import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
 import type { EngineLimits } from '../../limits.ts'
@@ -23,7 +25,7 @@ export interface ScriptContext {
   readonly dialect: Dialect
   readonly limits: EngineLimits
   readonly capabilities: StoreCapabilities
-  readonly signal: AbortSignal | undefined
+  readonly signal: CancelSignal | undefined
   /** Of `QueryRequest`. */
   readonly indexUri?: ((name: string) => string) | undefined
   /** One for all statements, however short each is. */
