@@ -1,4 +1,4 @@
-/** The configuration of a server: options before environment before file before defaults (REST interface, section 8). */
+/** The configuration of a server: options before environment before file before defaults (contract 8). */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Dialect } from '@ashlar/engine'

@@ -240,7 +240,7 @@ function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNa
 const unmetExpectations = new WeakSet<IncomingMessage>()
 
 function refusePreconditions(app: FastifyInstance): void {
-  app.server.on('checkPrecondition', (request: IncomingMessage, response: ServerResponse) => {
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     unmetExpectations.add(request)
     app.server.emit('request', request, response)
   })
