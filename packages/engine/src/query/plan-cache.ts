@@ -2,33 +2,15 @@
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable } from '../store/store.ts'
-import { inSlices, inTurns, type TimeSlice } from '../store/time-slice.ts'
-import { type BoundUpsert, bindDelete, bindUpdate, bindUpsert } from './bind/bind-change.ts'
+import { inTurns, type TimeSlice } from '../store/time-slice.ts'
 import { bindExpression } from './bind/bind-expression.ts'
-import { bindMatch } from './bind/bind-match.ts'
-import { bindLookup, bindSelect } from './bind/bind-select.ts'
-import { refuseRoot, resolveReferenceable } from './bind/class-names.ts'
 import { assignable } from './bind/coercion.ts'
 import { Binder, emptyScope, type NestedValue } from './bind/scope.ts'
-import { type ChangePlan, planChange } from './change/plan-change.ts'
-import { effectOf } from './classify.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
 import type { Evaluate } from './evaluate/evaluation-context.ts'
-import type {
-  CreateStatement,
-  DeleteStatement,
-  Expression,
-  LookupStatement,
-  MatchStatement,
-  SelectStatement,
-  Statement,
-  UpdateStatement,
-} from './language/ast.ts'
+import type { Expression, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
-import { queryError } from './language/query-error.ts'
-import { type MatchPlan, planMatch } from './match/plan-match.ts'
 import { parse, parseInPieces } from './parse/parse.ts'
-import { planSelect, type SelectPlan } from './statements/plan-select.ts'
 import { type TypedValue, typeSignature } from './values/parameter-value.ts'
 import type { TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
@@ -42,20 +24,14 @@ export interface PlanningContext {
   readonly walkEdgesMax: number
   /** As USE … FORMAT has set them. */
   readonly textFormats: TextFormats
+  /** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
+  readonly typeOfStatement: (statement: Statement, binder: Binder, walkEdgesMax: number) => ValueType
 }
 
 /** A value that needs no row. */
 export interface ValuePlan {
   readonly evaluate: Evaluate
   readonly type: ValueType
-  readonly slots: number
-  readonly constants: number
-}
-
-export interface UpsertPlan {
-  readonly bound: BoundUpsert
-  /** One an assignment. */
-  readonly values: readonly Evaluate[]
   readonly slots: number
   readonly constants: number
 }
@@ -100,37 +76,7 @@ export class PlanCache {
   /** The same; of a long text later, after turns for others in between. */
   statementsInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Awaitable<readonly Statement[]> {
     if (text.length <= textCharactersKept) return this.statements(text, statementTokensMax)
-    return readInTurns(text, statementTokensMax, slice)
-  }
-
-  select(statement: SelectStatement | LookupStatement, context: PlanningContext): Planned<SelectPlan> {
-    return this.planned(statement, context, (binder) => {
-      const bound = statement.kind === 'select' ? bindSelect(statement, binder) : bindLookup(statement, binder)
-      return planSelect(bound, binder.slots, context.formats, context.text)
-    })
-  }
-
-  match(statement: MatchStatement, context: PlanningContext): Planned<MatchPlan> {
-    return this.planned(statement, context, (binder) => {
-      const bound = bindMatch(statement, binder, context.walkEdgesMax)
-      return planMatch(bound, binder.slots, context.formats, context.text)
-    })
-  }
-
-  change(statement: UpdateStatement | DeleteStatement, context: PlanningContext): Planned<ChangePlan> {
-    return this.planned(statement, context, (binder) => {
-      const bound = statement.kind === 'update' ? bindUpdate(statement, binder) : bindDelete(statement, binder)
-      return planChange(bound, binder.slots, context.formats, context.text)
-    })
-  }
-
-  upsert(statement: Extract<Statement, { kind: 'upsert' }>, context: PlanningContext): Planned<UpsertPlan> {
-    return this.planned(statement, context, (binder) => {
-      const bound = bindUpsert(statement, binder)
-      const compiler = new Compiler(context.formats)
-      const values = compiler.compileAll(bound.assignments.map(({ value }) => value))
-      return { bound, values, slots: binder.slots, constants: compiler.constants }
-    })
+    return inTurns(parseInPieces(text, statementTokensMax), slice)
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
@@ -148,11 +94,8 @@ export class PlanCache {
     })
   }
 
-  private planned<P>(
-    statement: Statement | Expression,
-    context: PlanningContext,
-    make: (binder: Binder) => P,
-  ): Planned<P> {
+  /** As `make` has planned it, perhaps earlier. */
+  planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
     const { catalog } = context
     const variables = `${context.dialect}|${signatureOf(context.variables)}|${formatsSignature(context.textFormats)}`
     const kept = this.plans.get(statement)
@@ -165,13 +108,6 @@ export class PlanCache {
   }
 }
 
-async function readInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Promise<readonly Statement[]> {
-  const statements = await inTurns(parseInPieces(text, statementTokensMax), slice)
-  // What is known of each is not worked out for all of them at once later.
-  await inSlices(statements, effectOf, slice)
-  return statements
-}
-
 function signatureOf(variables: ReadonlyMap<string, TypedValue>): string {
   return [...variables].map(([name, { type }]) => `${name}:${typeSignature(type)}`).join(';')
 }
@@ -180,45 +116,10 @@ function formatsSignature({ date, time, datetime }: TextFormats): string {
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
-const createExpressions = new WeakMap<CreateStatement, Expression>()
-
-/** One node a statement, so that its plan is found again. */
-export function createExpression(statement: CreateStatement): Expression {
-  let expression = createExpressions.get(statement)
-  if (expression === undefined) {
-    expression = { kind: 'nested', statement, start: statement.start, end: statement.end }
-    createExpressions.set(statement, expression)
-  }
-  return expression
-}
-
 export function createBinder(context: PlanningContext): Binder {
   const { text, dialect, catalog, variables, walkEdgesMax, textFormats } = context
   const types = new Map([...variables].map(([name, { type }]) => [name, type]))
   return new Binder(text, dialect, catalog, types, textFormats, bindExpression, (statement) => {
-    return typeOfStatement(statement, createBinder(context), walkEdgesMax)
+    return context.typeOfStatement(statement, createBinder(context), walkEdgesMax)
   })
-}
-
-/** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
-function typeOfStatement(statement: Statement, binder: Binder, walkEdgesMax: number): ValueType {
-  switch (statement.kind) {
-    case 'select':
-    case 'lookup': {
-      const { rowType, isSingle } =
-        statement.kind === 'select' ? bindSelect(statement, binder) : bindLookup(statement, binder)
-      return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
-    }
-    case 'match': {
-      const { rowType, isSingle } = bindMatch(statement, binder, walkEdgesMax)
-      return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
-    }
-    case 'create':
-    case 'upsert': {
-      const cls = resolveReferenceable(binder, statement.className)
-      return { kind: 'reference', cls: refuseRoot(binder, statement.className, cls) }
-    }
-    default:
-      throw queryError(binder.text, statement, 'this statement has no value that could stand here')
-  }
 }

@@ -7,14 +7,14 @@ import type { EngineLimits } from '../limits.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot, SnapshotOptions } from '../store/store.ts'
-import { inTurns, openTimeSlice } from '../store/time-slice.ts'
+import { inSlices, inTurns, openTimeSlice } from '../store/time-slice.ts'
 import { type LateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
 import { placesOfIndex } from './bind/schema-places.ts'
-import { classify, type Effect, effectOf } from './classify.ts'
+import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
 import { jsonRow, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
@@ -24,9 +24,12 @@ import { atPlace, queryError } from './language/query-error.ts'
 import { createBinder } from './plan-cache.ts'
 import type { ExplainRequest, QueryReply, QueryRequest, RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
-import { indexRow } from './schema-statement.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
-import { importedElements, newScriptState, ScriptExecutor, type ScriptState } from './script-executor.ts'
+import { newScriptState, ScriptExecutor, type ScriptState } from './script-executor.ts'
+import { indexRow } from './statements/create-index.ts'
+import { importedElements, runBody } from './statements/for-each.ts'
+import type { Effect } from './statements/statement-kind.ts'
+import { typeOfStatement } from './statements/statement-kinds.ts'
 import { givenScalar, givenValue, type TypedValue } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 
@@ -97,6 +100,8 @@ async function prepare(
   const slice = openTimeSlice(request.mayGoOn)
   const parsed = plans.statementsInTurns(text, limits.statementTokensMax, slice)
   const statements = parsed instanceof Promise ? await parsed : parsed
+  // What is known of each is not worked out for all of them at once later.
+  if (parsed instanceof Promise) await inSlices(statements, effectOf, slice)
   const given = new Map<string, TypedValue>()
   for (const [name, json] of Object.entries(parameters)) {
     const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
@@ -433,7 +438,7 @@ async function runSteps(
   for await (const rows of importedElements(elements, texts.text, resources.importDirectory)) {
     const hooks = commits.hooks(rows.length)
     const outcome = await inTransaction(withFreshTime(texts), current, resources, hooks, async (run) => {
-      for (const row of rows) await run.runBody(statement, row)
+      for (const row of rows) await runBody(statement, row, run)
     })
     commits.made(rows.length)
     current = outcome.state
@@ -497,8 +502,8 @@ async function createIndex(
   })
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
-  const variables = new Map()
-  const binder = createBinder({ text, dialect, catalog, formats, variables, walkEdgesMax, textFormats: noTextFormats })
+  const known = { text, dialect, catalog, formats, variables: new Map(), walkEdgesMax, textFormats: noTextFormats }
+  const binder = createBinder({ ...known, typeOfStatement })
   const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
   const command = bindCreateIndex(statement, binder)
   const index = await atPlace(text, placesOfIndex(statement), () => {

@@ -1,6 +1,6 @@
 /** The plan of a statement as EXPLAIN replies it: operators, nested statements, and what was measured. */
-import type { SchemaChange, Span, Statement } from '../language/ast.ts'
-import { truncateForMessage } from '../language/query-error.ts'
+import type { Statement } from '../language/ast.ts'
+import { shownPart } from '../language/query-error.ts'
 import type { AnalyzedStatement } from './analysis.ts'
 import { describeMeasures, describePlan, type Measures } from './explain-node.ts'
 import type { StatementProbe } from './statement-probe.ts'
@@ -8,25 +8,28 @@ import type { StatementProbe } from './statement-probe.ts'
 /** JSON. */
 export type DescribedPlan = Readonly<Record<string, unknown>>
 
+/** What is seen from a statement alone. */
+export type DetailsOf = (statement: Statement, text: string) => DescribedPlan
+
 /** A statement that was planned, and not carried out. */
-export function describePlanned(probe: StatementProbe, text: string): DescribedPlan {
-  return { statement: piece(probe.statement, text), ...describe(probe, text) }
+export function describePlanned(probe: StatementProbe, text: string, detailsOf: DetailsOf): DescribedPlan {
+  return { statement: shownPart(text, probe.statement), ...describe(probe, text, detailsOf) }
 }
 
 /** A statement that was carried out. */
-export function describeAnalyzed(analyzed: AnalyzedStatement, text: string): DescribedPlan {
+export function describeAnalyzed(analyzed: AnalyzedStatement, text: string, detailsOf: DetailsOf): DescribedPlan {
   const { probe, heldBytesMax, changedBytesMax } = analyzed
   const memory = { heldBytesMax, ...(changedBytesMax === 0 ? {} : { changedBytesMax }) }
-  return { ...describePlanned(probe, text), ...memory }
+  return { ...describePlanned(probe, text, detailsOf), ...memory }
 }
 
-function describe(probe: StatementProbe, text: string): DescribedPlan {
+function describe(probe: StatementProbe, text: string, detailsOf: DetailsOf): DescribedPlan {
   const { statement, loops, refusal, entriesCounted } = probe
   const isAnalyzed = probe.nowMs !== undefined
   const [plan, ...others] = probe.operators().map((operator) => describePlan(operator, isAnalyzed))
   const parts = [...probe.parts.values()].map((part) => ({
-    statement: piece(part.statement, text),
-    ...describe(part, text),
+    statement: shownPart(text, part.statement),
+    ...describe(part, text, detailsOf),
   }))
   const own = plan ?? { operator: statement.kind }
   const within = parts.length === 0 ? {} : plan === undefined ? { inputs: parts } : { nested: parts }
@@ -51,52 +54,4 @@ function measuresOf({ measured, parts }: StatementProbe): Measures {
     total.linksRead += linksRead
   }
   return total
-}
-
-function piece({ start, end }: Span, text: string): string {
-  return truncateForMessage(text.slice(start, end))
-}
-
-/** What is seen from the statement alone. */
-function detailsOf(statement: Statement, text: string): DescribedPlan {
-  switch (statement.kind) {
-    case 'create':
-      return { class: statement.className.text }
-    case 'upsert':
-      return { class: statement.className.text, on: statement.on.map(({ text: attribute }) => attribute) }
-    case 'let':
-      return { variable: statement.name }
-    case 'forEach':
-      return { variable: statement.name, elements: piece(statement.elements, text) }
-    case 'if':
-      return { condition: piece(statement.condition, text) }
-    case 'schema':
-      return { changes: statement.changes.map((change) => changeText(change)) }
-    case 'createIndex': {
-      const { name, isUnique, className, attributes } = statement
-      return {
-        index: name.text,
-        isUnique,
-        class: className.text,
-        attributes: attributes.map((attribute) => attribute.text),
-      }
-    }
-    case 'dropIndex':
-      return { index: statement.name }
-    default:
-      return {}
-  }
-}
-
-function changeText(change: SchemaChange): string {
-  switch (change.kind) {
-    case 'createClass':
-      return `CREATE CLASS ${change.className.text}`
-    case 'alterClass':
-      return `ALTER CLASS ${change.className.text}`
-    case 'renameClass':
-      return `RENAME CLASS ${change.className.text} TO ${change.newName.text}`
-    case 'dropClass':
-      return `DROP CLASS ${change.className.text}`
-  }
 }

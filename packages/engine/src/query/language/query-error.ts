@@ -95,3 +95,8 @@ function positionOf(text: string, { start, end }: Span): Position {
 export function truncateForMessage(text: string): string {
   return text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text
 }
+
+/** A part of the text, where a message or a plan shows it. */
+export function shownPart(text: string, { start, end }: Span): string {
+  return truncateForMessage(text.slice(start, end))
+}

@@ -1,62 +1,45 @@
-/** UPDATE SCHEMA, CREATE INDEX and DROP INDEX as part of a text's transaction. */
+/** UPDATE SCHEMA: classes are created, changed, renamed and dropped, as part of the text's transaction. */
+import type { WriteSession } from '../../ddl/write-session.ts'
+import { AshlarError } from '../../errors.ts'
+import type { ClassNumber } from '../../types/type-spec.ts'
+import { type AddingChange, bindAlterClass, bindDefineClasses, inWordsOfDo } from '../bind/bind-schema.ts'
+import { refuseRoot, resolveClass } from '../bind/class-names.ts'
+import { placesOfAdding, placesOfChange } from '../bind/schema-places.ts'
+import type { Binder } from '../bind/scope.ts'
+import { jsonRow } from '../execute/row-chunk.ts'
+import type { SchemaChange, SchemaStatement } from '../language/ast.ts'
+import { atPlace, placed } from '../language/query-error.ts'
+import { createBinder } from '../plan-cache.ts'
+import { rowsAtHand } from './answer.ts'
+import { noValue, type StatementExecutor, type StatementKind } from './statement-kind.ts'
 
-import type { WriteSession } from '../ddl/write-session.ts'
-import { AshlarError } from '../errors.ts'
-import type { ClassNumber } from '../types/type-spec.ts'
-import {
-  type AddingChange,
-  bindAlterClass,
-  bindCreateIndex,
-  bindDefineClasses,
-  inWordsOfDo,
-} from './bind/bind-schema.ts'
-import { refuseRoot, resolveClass } from './bind/class-names.ts'
-import { placesOfAdding, placesOfChange, placesOfIndex } from './bind/schema-places.ts'
-import type { Binder } from './bind/scope.ts'
-import type { SchemaChange, SchemaStatement, Statement } from './language/ast.ts'
-import { atPlace, placed } from './language/query-error.ts'
-import type { QueryRequest } from './query-request.ts'
+export const updateSchema: StatementKind<SchemaStatement> = {
+  effect: 'define',
+  run: async (statement, executor) => rowsAtHand((await changeClasses(statement, executor)).map(jsonRow)),
+  explain: async () => noValue,
+  details: ({ changes }) => ({ changes: changes.map(changeText) }),
+}
 
-type AskedText = Pick<QueryRequest, 'text' | 'indexUri'>
-
-type Alteration = Extract<Statement, { kind: 'schema' | 'createIndex' | 'dropIndex' }>
-
-/** The rows of the reply. Throws what the commands throw, and QueryError. */
-export async function changeSchema(
-  statement: Alteration,
-  createBinder: () => Binder,
-  scope: WriteSession,
-  texts: AskedText,
-): Promise<readonly unknown[]> {
-  const { text } = texts
-  switch (statement.kind) {
-    case 'schema':
-      return changeClasses(statement, createBinder, scope, text)
-    case 'createIndex': {
-      const command = bindCreateIndex(statement, createBinder())
-      return [indexRow(await atPlace(text, placesOfIndex(statement), () => scope.createIndex(command)), texts)]
-    }
-    case 'dropIndex':
-      await scope.deleteIndex({ name: statement.name })
-      return []
+function changeText(change: SchemaChange): string {
+  switch (change.kind) {
+    case 'createClass':
+      return `CREATE CLASS ${change.className.text}`
+    case 'alterClass':
+      return `ALTER CLASS ${change.className.text}`
+    case 'renameClass':
+      return `RENAME CLASS ${change.className.text} TO ${change.newName.text}`
+    case 'dropClass':
+      return `DROP CLASS ${change.className.text}`
   }
 }
 
-export function indexRow(name: string, { indexUri }: AskedText): { readonly name: string; readonly uri?: string } {
-  return indexUri === undefined ? { name } : { name, uri: indexUri(name) }
-}
-
 /** In the order in which they stand; classes and attributes that are added one after the other may refer to each other. */
-async function changeClasses(
-  { changes }: SchemaStatement,
-  createBinder: () => Binder,
-  scope: WriteSession,
-  text: string,
-): Promise<readonly unknown[]> {
+async function changeClasses({ changes }: SchemaStatement, executor: StatementExecutor): Promise<readonly unknown[]> {
+  const { session: scope, text } = executor
   const rows: unknown[] = []
   for (const part of inParts(changes)) {
     // What was changed before is seen: names are looked up as they are now.
-    const current = createBinder()
+    const current = createBinder(executor.planning())
     if (Array.isArray(part)) {
       refuseExisting(part, current)
       const command = bindDefineClasses(part, current)

@@ -1,0 +1,38 @@
+/** The replies of statements. */
+import type { Oid } from '../../types/oid.ts'
+import { rowBy } from '../execute/row-chunk.ts'
+import type { RowChunk } from '../query-request.ts'
+import type { TypedValue } from '../values/parameter-value.ts'
+import type { ValueType } from '../values/value-type.ts'
+
+/** The rows of a statement, which is carried out while they are taken where it only reads. They are taken once. */
+export type Answer = AsyncIterable<RowChunk>
+
+export const noRows: Answer = { async *[Symbol.asyncIterator]() {} }
+
+export async function* rowsAtHand(rows: readonly RowChunk[]): AsyncGenerator<RowChunk> {
+  yield* rows
+}
+
+/** `[{"__class__", "__identifier__"}]` of what CREATE and UPSERT made or found. */
+export function identifierRow({ type, value }: TypedValue): Answer {
+  const className = type.kind === 'reference' && type.cls !== null ? type.cls.name : ''
+  const oid = value as Oid
+  return rowsAtHand([
+    rowBy((json) => json.ascii(`{"__class__":${JSON.stringify(className)},"__identifier__":"${oid}"}`)),
+  ])
+}
+
+interface RowsPlan {
+  readonly rowType: ValueType
+  readonly isSingle: boolean
+}
+
+/** What a statement with rows is where a value stands. */
+export function rowsType({ rowType, isSingle }: RowsPlan): ValueType {
+  return isSingle ? rowType : { kind: 'collection', form: 'list', element: rowType }
+}
+
+export function rowsValue(plan: RowsPlan, values: readonly unknown[]): TypedValue {
+  return { type: rowsType(plan), value: plan.isSingle ? (values[0] ?? null) : values }
+}

@@ -1,0 +1,125 @@
+/** What UPDATE and DELETE have in common: the objects that qualify, and what RETURN makes of them. */
+import { revisionPrefixOf } from '../../records/record-format.ts'
+import { ReadSkew } from '../../store/read-skew.ts'
+import type { Oid } from '../../types/oid.ts'
+import { chooseAccess } from '../access/choose-access.ts'
+import { objectRows } from '../access/object-rows.ts'
+import { type BoundChange, bindDelete, bindUpdate } from '../bind/bind-change.ts'
+import type { ChangeContext } from '../change/change-values.ts'
+import { type ChangePlan, planChange } from '../change/plan-change.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
+import { objectRowKind } from '../execute/row.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { writeRows } from '../execute/write-rows.ts'
+import { explainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import type { DeleteStatement, UpdateStatement } from '../language/ast.ts'
+import { runClauses } from '../operators/clauses.ts'
+import { objectWriter } from '../operators/project.ts'
+import { counted, type Pipeline } from '../operators/row-operator.ts'
+import type { Planned } from '../plan-cache.ts'
+import type { RowChunk } from '../query-request.ts'
+import type { TypedValue } from '../values/parameter-value.ts'
+import type { ValueType } from '../values/value-type.ts'
+import type { StatementExecutor, StatementExplainer } from './statement-kind.ts'
+
+type ChangeStatement = UpdateStatement | DeleteStatement
+
+/** Throws QueryError. */
+export function planChanges(
+  statement: ChangeStatement,
+  executor: StatementExecutor | StatementExplainer,
+): Planned<ChangePlan> {
+  const context = executor.planning()
+  return executor.plans.planned(statement, context, (binder) => {
+    const bound: BoundChange =
+      statement.kind === 'update' ? bindUpdate(statement, binder) : bindDelete(statement, binder)
+    return planChange(bound, binder.slots, context.formats, context.text)
+  })
+}
+
+function typeOf({ sourceClass }: ChangePlan): ValueType {
+  return { kind: 'collection', form: 'list', element: { kind: 'reference', cls: sourceClass } }
+}
+
+/** Where a value stands. */
+export function changedValue(plan: ChangePlan, oids: readonly Oid[]): TypedValue {
+  return { type: typeOf(plan), value: oids }
+}
+
+/** How its objects are found, and what is made of them. */
+export async function explainChange(statement: ChangeStatement, explainer: StatementExplainer): Promise<ValueType> {
+  const planned = planChanges(statement, explainer)
+  const { plan } = planned
+  const inputs = await explainer.inputs(planned)
+  const context = explainer.context()
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  await qualifying(statement.kind, plan, run, context)
+  await returning(plan, [], run, context)
+  return typeOf(plan)
+}
+
+/**
+ * The object is changed for what its view has shown, and what it becomes was worked out from that: both are of one revision.
+ * Throws ReadSkew where they are not.
+ */
+export function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectView): void {
+  const state = unit.objects.known(oid)
+  const stored = state?.stored
+  const isSeen = stored !== undefined && Buffer.compare(revisionPrefixOf(stored), revisionPrefixOf(record)) === 0
+  if (!isSeen && !unit.objects.isDeleted(oid)) {
+    throw new ReadSkew(
+      `object ${oid} has another revision than the one that the conditions of the statement were about`,
+    )
+  }
+  // Also where the statement changes not the object itself, but one that it refers to.
+  if (state !== undefined) unit.requireUnchanged(state)
+}
+
+/** `context`: what the statement sees, to its end. */
+export async function qualifying(
+  kind: 'update' | 'delete',
+  plan: ChangePlan,
+  run: EvaluationContext,
+  context: StatementContext,
+): Promise<AsyncIterable<readonly ObjectView[]>> {
+  const chosen = await chooseAccess(plan.objects, run, context, undefined)
+  const { rows, operator } = objectRows(plan.objects, chosen, run, context, undefined)
+  if (context.probe === undefined) return rows
+  const changes = rowOperatorPlan(kind, { class: plan.sourceClass.name }, [operator])
+  context.probe.root = changes
+  return counted(rows, changes)
+}
+
+/** The objects as `context` sees them, and what RETURN makes of them. */
+async function returning(
+  plan: ChangePlan,
+  oids: readonly Oid[],
+  run: EvaluationContext,
+  context: StatementContext,
+): Promise<Pipeline<ObjectView>> {
+  async function* views(): AsyncGenerator<ObjectView[]> {
+    for (const part of context.reader.parts(oids)) {
+      const loaded = await context.reader.load(part)
+      yield loaded.filter((view) => view !== undefined)
+    }
+  }
+  const operator = context.probe?.root ?? explainNode('changed')
+  const input = { rows: views(), operator, isOrdered: false }
+  return runClauses(input, plan.clauses, objectRowKind(plan.objects.filter.slot), run, context)
+}
+
+/** What RETURN asks of the objects as `context` sees them; without RETURN, their representations. */
+export async function* changedChunks(
+  plan: ChangePlan,
+  oids: readonly Oid[],
+  inputs: Inputs,
+  context: StatementContext,
+): AsyncGenerator<RowChunk> {
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  const kind = objectRowKind(plan.objects.filter.slot)
+  const { rows } = await returning(plan, oids, run, context)
+  const write = objectWriter(plan.clauses.projections, kind, run, context)
+  yield* writeRows(rows, write, context)
+}

@@ -1,0 +1,16 @@
+/** DROP INDEX, as part of the text's transaction. */
+import type { DropIndexStatement } from '../language/ast.ts'
+import { noRows } from './answer.ts'
+import { noValue, type StatementKind } from './statement-kind.ts'
+
+export const dropIndex: StatementKind<DropIndexStatement> = {
+  effect: 'define',
+
+  async run({ name }, executor) {
+    await executor.session.deleteIndex({ name })
+    return noRows
+  },
+
+  explain: async () => noValue,
+  details: ({ name }) => ({ index: name }),
+}

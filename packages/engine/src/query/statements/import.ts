@@ -1,0 +1,27 @@
+/** IMPORT CSV: no statement by itself, but the source of LET and FOR EACH. */
+import { importRows } from '../execute/import-csv.ts'
+import type { ImportStatement, Statement } from '../language/ast.ts'
+import { queryError } from '../language/query-error.ts'
+import type { ValueType } from '../values/value-type.ts'
+import type { StatementExecutor, StatementExplainer, StatementKind } from './statement-kind.ts'
+
+export const importFile: StatementKind<ImportStatement> = {
+  effect: 'read',
+  run: async (statement, { text }) => refuse(statement, text),
+  explain: async (statement, { text }) => refuse(statement, text),
+}
+
+function refuse(statement: Statement, text: string): never {
+  throw queryError(text, statement, 'IMPORT is the source of LET or FOR EACH')
+}
+
+/** Of a row: the header of the file is read. */
+export async function importedType(
+  statement: ImportStatement,
+  { text, importDirectory }: Pick<StatementExecutor | StatementExplainer, 'text' | 'importDirectory'>,
+): Promise<ValueType> {
+  const { type, rows } = await importRows(statement, text, importDirectory)
+  // Closes the file.
+  for await (const _row of rows) break
+  return type
+}

@@ -1,0 +1,70 @@
+/** LET: a variable of the text is set to the value of an expression, of a statement, or to the rows of a file. */
+import { AshlarError } from '../../errors.ts'
+import { variableDepthMax } from '../../limits.ts'
+import { unknownValue } from '../evaluate/evaluation-context.ts'
+import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
+import { importRows } from '../execute/import-csv.ts'
+import type { Expression, LetStatement, Statement } from '../language/ast.ts'
+import { queryError } from '../language/query-error.ts'
+import type { TypedValue } from '../values/parameter-value.ts'
+import { isMany, type ValueType } from '../values/value-type.ts'
+import { noRows } from './answer.ts'
+import { importedType } from './import.ts'
+import { noValue, type StatementExecutor, type StatementExplainer, type StatementKind } from './statement-kind.ts'
+
+export const letVariable: StatementKind<LetStatement> = {
+  effect: 'read',
+
+  async run(statement, executor) {
+    setVariable(statement.name, await letValue(statement, executor), executor)
+    return noRows
+  },
+
+  async explain(statement, explainer) {
+    explainer.variables.set(statement.name, await explainValue(statement, explainer))
+    return noValue
+  },
+
+  details: ({ name }) => ({ variable: name }),
+}
+
+/** What the variable held before is let go of. */
+function setVariable(name: string, value: TypedValue, { variables, script }: StatementExecutor): void {
+  if (depthOf(value.type) > variableDepthMax) {
+    throw new AshlarError(
+      'LimitExceeded',
+      `The value of a variable has at most ${variableDepthMax} collections within each other (variableDepthMax).`,
+    )
+  }
+  script.memory.keep(valueBytes(value.value) - valueBytes(variables.get(name)?.value))
+  variables.set(name, value)
+}
+
+/** Collections and records within each other. */
+function depthOf(type: ValueType): number {
+  if (isMany(type)) return 1 + depthOf(type.element)
+  return type.kind === 'record' ? 1 + Math.max(0, ...type.fields.map((field) => depthOf(field.type))) : 0
+}
+
+async function letValue({ value, isStatement }: LetStatement, executor: StatementExecutor): Promise<TypedValue> {
+  if (!isStatement) return executor.value(value as Expression)
+  if (value.kind !== 'import') return executor.partValue(value as Statement)
+  if (value.commitEvery !== undefined) throw queryError(executor.text, value, 'COMMIT EVERY belongs to FOR EACH')
+  const { type, rows } = await importRows(value, executor.text, executor.importDirectory)
+  const context = executor.context()
+  const values: unknown[] = []
+  for await (const row of rows) {
+    context.hold(1, elementBytes + valueBytes(row))
+    const pause = context.yieldIfDue()
+    if (pause !== undefined) await pause
+    values.push(row)
+  }
+  return { type: { kind: 'collection', form: 'list', element: type }, value: values }
+}
+
+async function explainValue({ value, isStatement }: LetStatement, explainer: StatementExplainer): Promise<TypedValue> {
+  if (!isStatement) return explainer.value(value as Expression)
+  if (value.kind !== 'import') return { type: await explainer.part(value as Statement), value: unknownValue }
+  const type: ValueType = { kind: 'collection', form: 'list', element: await importedType(value, explainer) }
+  return { type, value: unknownValue }
+}

@@ -1,0 +1,73 @@
+/** MATCH … RETURN: the matches of its patterns, which operators their rows pass, and the rows as JSON text or as values. */
+import { bindMatch } from '../bind/bind-match.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import { writeRows } from '../execute/write-rows.ts'
+import type { MatchStatement } from '../language/ast.ts'
+import { type MatchRow, matchRowKind } from '../match/match-row.ts'
+import { matchRows } from '../match/match-rows.ts'
+import { type MatchPlan, planMatch } from '../match/plan-match.ts'
+import { runClauses } from '../operators/clauses.ts'
+import { projectionWriter, rowValues } from '../operators/project.ts'
+import type { Pipeline } from '../operators/row-operator.ts'
+import type { Planned } from '../plan-cache.ts'
+import type { RowChunk } from '../query-request.ts'
+import { rowsType, rowsValue } from './answer.ts'
+import type { StatementExecutor, StatementExplainer, StatementKind } from './statement-kind.ts'
+
+export const match: StatementKind<MatchStatement> = {
+  effect: 'read',
+
+  async run(statement, executor) {
+    const planned = planOf(statement, executor)
+    const context = executor.context()
+    const inputs = await executor.inputs(planned)
+    return matchChunks(planned.plan, inputs, context)
+  },
+
+  async value(statement, executor) {
+    const planned = planOf(statement, executor)
+    const values = await matchValues(planned.plan, await executor.inputs(planned), executor.context())
+    return rowsValue(planned.plan, values)
+  },
+
+  valueType: (statement, binder, walkEdgesMax) => rowsType(bindMatch(statement, binder, walkEdgesMax)),
+
+  async explain(statement, explainer) {
+    const planned = planOf(statement, explainer)
+    await startMatch(planned.plan, await explainer.inputs(planned), explainer.context())
+    return rowsType(planned.plan)
+  },
+}
+
+function planOf(statement: MatchStatement, executor: StatementExecutor | StatementExplainer): Planned<MatchPlan> {
+  const context = executor.planning()
+  return executor.plans.planned(statement, context, (binder) => {
+    const bound = bindMatch(statement, binder, context.walkEdgesMax)
+    return planMatch(bound, binder.slots, context.formats, context.text)
+  })
+}
+
+async function startMatch(
+  plan: MatchPlan,
+  inputs: Inputs,
+  context: StatementContext,
+): Promise<{ readonly run: EvaluationContext; readonly pipeline: Pipeline<MatchRow> }> {
+  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  const { rows, operator } = await matchRows(plan, run, context)
+  const source = { rows, operator, isOrdered: false }
+  return { run, pipeline: await runClauses(source, plan.clauses, matchRowKind, run, context) }
+}
+
+async function* matchChunks(plan: MatchPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
+  const { run, pipeline } = await startMatch(plan, inputs, context)
+  const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, run, context)
+  yield* writeRows(pipeline.rows, write, context)
+}
+
+/** One value a row, or the values of a record's fields. */
+async function matchValues(plan: MatchPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
+  const { run, pipeline } = await startMatch(plan, inputs, context)
+  return rowValues(pipeline, plan.clauses.projections ?? [], () => null, matchRowKind, run, context)
+}

@@ -1,0 +1,66 @@
+/** All kinds of statements. */
+import type { Binder } from '../bind/scope.ts'
+import type { Action, Alteration, Expression, LimitClause, SchemaChange, Source, Statement } from '../language/ast.ts'
+import { queryError } from '../language/query-error.ts'
+import type { ValueType } from '../values/value-type.ts'
+import { create } from './create.ts'
+import { createIndex } from './create-index.ts'
+import { deleteObjects } from './delete.ts'
+import { dropIndex } from './drop-index.ts'
+import { explain } from './explain.ts'
+import { forEach } from './for-each.ts'
+import { ifElse } from './if.ts'
+import { importFile } from './import.ts'
+import { letVariable } from './let.ts'
+import { lookup } from './lookup.ts'
+import { match } from './match.ts'
+import { select } from './select.ts'
+import { show } from './show.ts'
+import type { StatementKind } from './statement-kind.ts'
+import { update } from './update.ts'
+import { updateSchema } from './update-schema.ts'
+import { upsert } from './upsert.ts'
+import { useFormat } from './use-format.ts'
+
+type Kinds = { readonly [K in Statement['kind']]: StatementKind<Extract<Statement, { kind: K }>> }
+
+/** Nodes of the syntax tree that have a kind and are no statements. None may have the kind of a statement. */
+type OtherKind = (Expression | Source | Action | LimitClause | SchemaChange | Alteration)['kind']
+
+const statementKinds: Kinds & Partial<Record<OtherKind, never>> = {
+  select,
+  lookup,
+  match,
+  create,
+  upsert,
+  update,
+  delete: deleteObjects,
+  let: letVariable,
+  show,
+  forEach,
+  if: ifElse,
+  import: importFile,
+  format: useFormat,
+  explain,
+  schema: updateSchema,
+  createIndex,
+  dropIndex,
+}
+
+export function kindOf<S extends Statement>({ kind }: S): StatementKind<S> {
+  return statementKinds[kind as Statement['kind']] as unknown as StatementKind<S>
+}
+
+export function isStatementKind(kind: unknown): kind is Statement['kind'] {
+  return typeof kind === 'string' && Object.hasOwn(statementKinds, kind)
+}
+
+/** What the value of a statement in parentheses is. Throws QueryError for one that has none. */
+export function typeOfStatement(statement: Statement, binder: Binder, walkEdgesMax: number): ValueType {
+  const type = kindOf(statement).valueType?.(statement, binder, walkEdgesMax)
+  return type ?? noValueHere(statement, binder.text)
+}
+
+export function noValueHere(statement: Statement, text: string): never {
+  throw queryError(text, statement, 'this statement has no value that could stand here')
+}
