@@ -142,7 +142,7 @@ describe('postgres: a commit under way', () => {
     })
   })
 
-  it('keeps whoever has the version of the catalog as rangeLockKey of a range waiting', async () => {
+  it('keeps whoever has the version of the catalog as the range lock key of a range waiting', async () => {
     const catalog: Precondition = { kind: 'revision', key: catalogVersionKey, prefix: bytes('v1') }
     const adds = commitOf([put('in range', '1'), put('z', '2')], [catalog, absent('in range'), present('z')])
     const range = { from: bytes('in'), to: bytes('io') }

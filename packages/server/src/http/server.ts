@@ -109,7 +109,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const watch = watchReplies(connections, limits, fileBytes, brokenOff.stalled)
   app.addHook('onClose', async () => clearInterval(watch))
   addHooks(app, options, limitConnections(app, limits))
-  refusePreconditions(app)
+  refuseExpectations(app)
   await app.register(compress, compression)
   const toolRuns = new ToolRuns(limits, (err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
@@ -239,7 +239,7 @@ function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNa
 /** Node answers them itself, without a body, unless somebody listens. */
 const unmetExpectations = new WeakSet<IncomingMessage>()
 
-function refusePreconditions(app: FastifyInstance): void {
+function refuseExpectations(app: FastifyInstance): void {
   app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     unmetExpectations.add(request)
     app.server.emit('request', request, response)

@@ -118,7 +118,7 @@ export function rangeRules(driver: Driver): void {
         })
       }))
 
-    it('let the event loop yieldIfDue during a long scan', () =>
+    it('give the event loop its turn during a long scan', () =>
       useStore(driver, async (store) => {
         const many = Array.from({ length: 2_000 }, (_, number) => put(`key ${number}`, 'value'))
         await commitChanges(store, ...many)
