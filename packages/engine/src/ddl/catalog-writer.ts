@@ -50,7 +50,7 @@ export class CatalogWriter {
     decide: (catalog: Catalog) => { state: CatalogState; result: T },
     also?: (transaction: Transaction, result: T) => Promise<void> | undefined,
   ): Promise<T> {
-    const attempt = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
+    const attempt = async (transaction: Transaction, recorder?: ChangeRecorder): Promise<T> => {
       const catalog = await this.catalogs.at(transaction.snapshot)
       const { state, result } = decide(catalog)
       if (state !== catalog.state) {
@@ -67,7 +67,7 @@ export class CatalogWriter {
 
   /** Like `transact`; tells who listens to the changes of the federated database. */
   transact<T>(
-    body: (transaction: Transaction, recorder: ChangeRecorder | undefined) => Promise<T>,
+    body: (transaction: Transaction, recorder?: ChangeRecorder) => Promise<T>,
     options: TransactOptions = {},
   ): Promise<T> {
     return transactRecorded(this.store, this.limits.transactionAttemptsMax, this.onChanges, body, options)

@@ -113,6 +113,8 @@ function signatureOf(variables: ReadonlyMap<string, TypedValue>): string {
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {
+  // As it is for nearly every statement.
+  if (date === undefined && time === undefined && datetime === undefined) return ''
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 

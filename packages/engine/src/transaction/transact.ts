@@ -10,15 +10,15 @@ import { Turns } from './turns.ts'
 
 export interface TransactOptions {
   /** See `SnapshotOptions.first`. */
-  readonly prefetchKeys?: readonly Bytes[]
+  readonly prefetchKeys?: readonly Bytes[] | undefined
   /** Of a client that may go: waiting for other transactions ends then. */
   readonly signal?: CancelSignal | undefined
   /** What the transaction may write; the defaults without it. */
-  readonly size?: CommitSize
+  readonly size?: CommitSize | undefined
   /** Of the request, charged with what the transaction holds until its commit. */
   readonly memory?: RequestMemory | undefined
   /** Called as soon as the commit is acknowledged; not where there was nothing to commit. */
-  readonly onCommitted?: () => void
+  readonly onCommitted?: (() => void) | undefined
 }
 
 /**
@@ -41,9 +41,8 @@ export async function transact<T>(
       const turn = turns.take()
       if (turn !== undefined) await turn
       // A retry reads more than the first attempt.
-      const snapshot = await (attempt > 1 || prefetchKeys.length === 0
-        ? store.snapshot()
-        : store.snapshot({ prefetchKeys }))
+      const opened = attempt > 1 || prefetchKeys.length === 0 ? store.snapshot() : store.snapshot({ prefetchKeys })
+      const snapshot = opened instanceof Promise ? await opened : opened
       memory?.keepAgain(kept)
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory)
       let result: T

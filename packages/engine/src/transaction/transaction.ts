@@ -84,7 +84,7 @@ export class Transaction {
     range: new SteadySet(),
   }
   /** Of the ranges that are required. */
-  private readonly rangeLockKeys = new Set<string>()
+  private rangeLockKeys: Set<string> | undefined
 
   constructor(
     snapshot: Snapshot,
@@ -210,6 +210,7 @@ export class Transaction {
   private requireRange(range: KeyRange, keys: readonly Bytes[], rangeLockKey: Bytes): void {
     const bounds = `${keyText(range.from ?? rangeLockKey)} ${keyText(range.to ?? rangeLockKey)}`
     this.addPrecondition(bounds, { kind: 'range', range, keys, rangeLockKey })
+    this.rangeLockKeys ??= new Set()
     this.rangeLockKeys.add(keyText(rangeLockKey))
   }
 
@@ -280,7 +281,8 @@ export class Transaction {
 
   /** Whoever adds or removes keys of a range requires its range lock key present. */
   private rangeLockRequiredBy(other: Transaction): string | undefined {
-    for (const rangeLockKey of this.rangeLockKeys) if (other.required.present.has(rangeLockKey)) return rangeLockKey
+    for (const rangeLockKey of this.rangeLockKeys ?? [])
+      if (other.required.present.has(rangeLockKey)) return rangeLockKey
     return undefined
   }
 
@@ -323,24 +325,30 @@ export class Transaction {
   }
 }
 
+interface AllocationScope {
+  readonly known: unknown[]
+  /** How many of them this attempt has taken over or made. */
+  position: number
+}
+
 /** The allocations of an operation, in order by scope, kept over its attempts. */
 export class AllocationLog {
-  private readonly recorded = new Map<string, unknown[]>()
-  private readonly positions = new Map<string, number>()
+  /** Made when something is allocated: most transactions allocate nothing. */
+  private scopes: Map<string, AllocationScope> | undefined
 
   restart(): void {
-    this.positions.clear()
+    for (const scope of this.scopes?.values() ?? []) scope.position = 0
   }
 
-  replayOrRecord<T>(scope: string, make: () => Awaitable<T>): Awaitable<T> {
-    let recorded = this.recorded.get(scope)
-    if (recorded === undefined) {
-      recorded = []
-      this.recorded.set(scope, recorded)
+  replayOrRecord<T>(name: string, make: () => Awaitable<T>): Awaitable<T> {
+    this.scopes ??= new Map()
+    let scope = this.scopes.get(name)
+    if (scope === undefined) {
+      scope = { known: [], position: 0 }
+      this.scopes.set(name, scope)
     }
-    const known = recorded
-    const position = this.positions.get(scope) ?? 0
-    this.positions.set(scope, position + 1)
+    const { known } = scope
+    const position = scope.position++
     if (position < known.length) return known[position] as T
     const made = make()
     if (!(made instanceof Promise)) {

@@ -21,7 +21,7 @@ export class Turns {
   private queueMsLeft = queueMsMax
   private heldBackMsLeft = heldBackMsMax
   /** When the attempt under way began. */
-  private attemptAt = performance.now()
+  private attemptAt = 0
 
   /** `signal`: of a client that may go. */
   constructor(store: Store, signal: CancelSignal | undefined) {

@@ -20,7 +20,7 @@ export class ListEnds {
   private readonly transaction: Transaction
   private readonly session: StoreSession
   /** The last position of each list that was read; undefined for an empty one. Read once, since every position given is greater. */
-  private readonly ends = new Map<string, Bytes | undefined>()
+  private ends: Map<string, Bytes | undefined> | undefined
 
   constructor(transaction: Transaction, session: StoreSession) {
     this.transaction = transaction
@@ -29,7 +29,9 @@ export class ListEnds {
 
   /** Reads where the lists end, in one trip, so that `next` can be asked for them. */
   async read(lists: readonly LinkList[]): Promise<void> {
-    const missing = lists.filter((list) => !this.ends.has(nameOf(list)))
+    const ends = this.ends ?? new Map<string, Bytes | undefined>()
+    this.ends = ends
+    const missing = lists.filter((list) => !ends.has(nameOf(list)))
     await inParts(missing, listsAtOnce, async (part) => {
       const ranges = part.map(({ owner, attribute }) => {
         return { ...linkRange(owner, attribute, linkKind.position), reverse: true, limit: 1 }
@@ -37,14 +39,14 @@ export class ListEnds {
       const answer = await this.transaction.read([], ranges)
       for (const [index, list] of part.entries()) {
         const last = answer.ranges[index]?.[0]
-        this.ends.set(nameOf(list), last === undefined ? undefined : positionOfKey(last.key))
+        ends.set(nameOf(list), last === undefined ? undefined : positionOfKey(last.key))
       }
     })
   }
 
   /** A position after all others of the list, whose end was read before. */
   next(list: LinkList): Buffer {
-    return this.session.nextPosition(this.ends.get(nameOf(list)), Date.now())
+    return this.session.nextPosition(this.ends?.get(nameOf(list)), Date.now())
   }
 }
 

@@ -9,11 +9,10 @@ export function transactRecorded<T>(
   store: Store,
   attemptsMax: number,
   listener: ChangeListener | undefined,
-  body: (transaction: Transaction, recorder: ChangeRecorder | undefined) => Awaitable<T>,
+  body: (transaction: Transaction, recorder?: ChangeRecorder) => Awaitable<T>,
   options: TransactOptions,
 ): Promise<T> {
-  if (listener === undefined)
-    return transact(store, attemptsMax, (transaction) => body(transaction, undefined), options)
+  if (listener === undefined) return transact(store, attemptsMax, body, options)
   let recorder = new ChangeRecorder()
   const attempt = (transaction: Transaction): Awaitable<T> => {
     recorder = new ChangeRecorder()

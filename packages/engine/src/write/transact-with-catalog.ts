@@ -30,15 +30,48 @@ export interface CatalogTransactOptions<T> extends TransactOptions {
   readonly receipt?: Receipt<T> | undefined
 }
 
+type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>
+
 /** Throws what `transact`, `body` and `Receipt.check` throw. `body` requires the catalog's version if it changes anything by it. */
 export function transactWithCatalog<T>(
-  { store, limits, catalogs, onChanges }: CatalogSource,
-  body: (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>,
-  { mayAssume = false, receipt, size = limits, ...options }: CatalogTransactOptions<T>,
+  source: CatalogSource,
+  body: Body<T>,
+  options: CatalogTransactOptions<T>,
 ): Promise<T> {
-  const checked = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
+  const { store, limits, onChanges } = source
+  const { mayAssume = false, receipt, prefetchKeys, signal, memory, size = limits, onCommitted } = options
+  const isPlain = receipt === undefined && (!mayAssume || store.capabilities.hasSynchronousReads)
+  return transactRecorded(
+    store,
+    limits.transactionAttemptsMax,
+    onChanges,
+    isPlain ? underCatalog(source, body) : withReceipt(source, body, options),
+    // Written out: on the way of each small change, a spread costs more than most of what else is done for it.
+    { prefetchKeys, signal, memory, size, onCommitted },
+  )
+}
+
+type Attempt<T> = (transaction: Transaction, recorder?: ChangeRecorder) => Promise<T>
+
+/** Without a wait where the catalog is known. */
+function underCatalog<T>({ catalogs }: CatalogSource, body: Body<T>): Attempt<T> {
+  return (transaction, recorder) => {
+    const catalog = catalogs.at(transaction.snapshot)
+    if (catalog instanceof Promise) return catalog.then((loaded) => body(transaction, loaded, recorder))
+    return body(transaction, catalog, recorder)
+  }
+}
+
+function withReceipt<T>(
+  source: CatalogSource,
+  body: Body<T>,
+  { mayAssume, receipt }: CatalogTransactOptions<T>,
+): Attempt<T> {
+  const { store, catalogs } = source
+  const read = underCatalog(source, body)
+  const checked: Attempt<T> = async (transaction, recorder) => {
     await receipt?.check(transaction)
-    return body(transaction, await catalogs.at(transaction.snapshot), recorder)
+    return read(transaction, recorder)
   }
   const assuming = async (
     transaction: Transaction,
@@ -54,8 +87,8 @@ export function transactWithCatalog<T>(
       throw error
     }
   }
-  const attempt = async (transaction: Transaction, recorder: ChangeRecorder | undefined): Promise<T> => {
-    const isAssuming = mayAssume && !store.capabilities.hasSynchronousReads && !transaction.isRetry
+  return async (transaction, recorder) => {
+    const isAssuming = mayAssume === true && !store.capabilities.hasSynchronousReads && !transaction.isRetry
     const assumed = isAssuming ? catalogs.latest : undefined
     const result = await (assumed === undefined
       ? checked(transaction, recorder)
@@ -63,5 +96,4 @@ export function transactWithCatalog<T>(
     await receipt?.put(transaction, result)
     return result
   }
-  return transactRecorded(store, limits.transactionAttemptsMax, onChanges, attempt, { ...options, size })
 }

@@ -94,7 +94,11 @@ export class WorkingSet {
 
   /** Undefined where there is no such object. */
   async load(oid: Oid): Promise<ObjectState | undefined> {
-    if (!this.byOid.has(oid)) await this.loadAll([oid])
+    if (!this.byOid.has(oid)) {
+      const answer = this.transaction.read([objectKey(oid)])
+      const [stored] = (answer instanceof Promise ? await answer : answer).values
+      if (stored !== undefined && !this.byOid.has(oid)) this.keep(this.decode(oid, stored))
+    }
     return this.known(oid)
   }
 

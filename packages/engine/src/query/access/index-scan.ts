@@ -1,4 +1,5 @@
 /** The entries of an index whose first key attributes have given values, and the next one lies in a range. */
+import { assert } from '../../errors.ts'
 import {
   type IndexKeyFormat,
   indexKeyFormat,
@@ -110,6 +111,7 @@ export class IndexScan implements OidAccess {
   /** One value for each key attribute of a unique index. */
   readonly isAtMostOne: boolean
   readonly mayRepeat = false
+  private readonly hasOneRange: boolean
   /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
   readonly isTruncated: boolean
 
@@ -118,6 +120,7 @@ export class IndexScan implements OidAccess {
     this.format = indexKeyFormat(index, format)
     this.conditions = conditions
     this.isTruncated = textParts(this.format).length > 0
+    this.hasOneRange = equal.every(({ kind }) => kind !== 'anyOf')
     const { parts } = this.format
     const isWhole = equal.length === parts.length
     this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
@@ -189,6 +192,7 @@ export class IndexScan implements OidAccess {
   /** None where nothing can be found. An IN gives one range a value, in order. */
   async ranges(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const { format, conditions } = this
+    if (this.hasOneRange) return this.oneRange(run, context)
     let prefixes: unknown[][] = [[]]
     for (const equality of conditions.equal) {
       if (equality.kind === 'null') {
@@ -218,6 +222,31 @@ export class IndexScan implements OidAccess {
     })
     return ranges
   }
+
+  /** What `ranges` gives where there is no IN: as for most statements, without lists of ranges to be sorted. */
+  private async oneRange(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
+    const equal: unknown[] = []
+    for (const equality of this.conditions.equal) {
+      if (equality.kind === 'null') {
+        equal.push(null)
+        continue
+      }
+      assert(equality.kind === 'value', 'an index scan with one range has no IN')
+      const value = await evaluateConstant(equality.value.evaluate, run, context)
+      if (!isKeyValue(value)) return []
+      equal.push(value)
+    }
+    const lower = await boundOf(this.conditions.lower, run, context)
+    const upper = await boundOf(this.conditions.upper, run, context)
+    if (lower === null || upper === null) return []
+    const range = keyConditionRange(this.format, { equal, lower, upper })
+    return Buffer.compare(range.from, range.to) < 0 ? [range] : []
+  }
+}
+
+/** False for what no key has. */
+function isKeyValue(value: unknown): boolean {
+  return value !== null && value !== undefined && value !== noKeyValue
 }
 
 function textParts({ parts }: IndexKeyFormat): IndexKeyFormat['parts'] {
@@ -232,7 +261,7 @@ function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {
 async function keyValues(values: readonly unknown[], context: StatementContext): Promise<unknown[]> {
   const usable = new Set<unknown>()
   await eachInTurns(values, context, (one) => {
-    if (one !== null && one !== undefined && one !== noKeyValue) usable.add(one)
+    if (isKeyValue(one)) usable.add(one)
   })
   return [...usable]
 }

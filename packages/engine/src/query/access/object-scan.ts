@@ -32,9 +32,13 @@ export async function* fetchObjects(
       context.hold(0, oids.length * 64)
       for (const oid of oids) seen.add(oid)
     }
-    yield* loadInParts(scan, [...new Set(oids)])
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
+    // Not by `loadInParts`: each level of generators costs a row of waits.
+    for (const part of context.reader.parts(oids.length < 2 ? oids : [...new Set(oids)])) {
+      const rows = await loadAndFilter(scan, part)
+      if (rows.length > 0) yield rows
+      const pause = context.yieldIfDue()
+      if (pause !== undefined) await pause
+    }
   }
 }
 
