@@ -18,7 +18,7 @@ const notOfTheStore = [
   '**/expressions/{arithmetic,bits,cast,date,logical,math,regular-expression,text}.test.ts',
   // What is counted on the store in memory, and what has a store of its own, of which reads are of several moments.
   '**/ddl/{alter-costs,request-properties}.test.ts',
-  '**/{model,query}/expectations.test.ts',
+  '**/{model,query}/preconditions.test.ts',
   '**/model/skew.test.ts',
   // The text of a statement, and the form of its reply.
   '**/statements/{dialect,text-formats}.test.ts',

@@ -95,6 +95,56 @@ it('a list is put in another order while an element leaves it: it does not stay 
     expect(await read(fd, one)).toMatchObject({ hub })
   }))
 
+const people = [
+  classOf('Person', {
+    n: 'integer',
+    liked: { logicalType: 'set', elementSpecification: toOne('Song', 'likers') },
+    known: { logicalType: 'set', elementSpecification: toOne('Song') },
+  }),
+  classOf('Song', { n: 'integer', likers: toMany('Person', 'liked') }),
+]
+
+it('a song is removed from the sets of a person while it is added to them again: it is in them afterwards', () =>
+  withBesides(people, async (fd, store) => {
+    const song = await fd.createObject('Song', {})
+    const person = await fd.createObject('Person', { liked: [song], known: [song] })
+    const again = { action: 'add', elements: [song] }
+    // Neither removal writes the record of the person: the link entries alone tell of it.
+    const leaveLiked = () => fd.updateObject(song, { likers: { action: 'remove', elements: [person] } })
+    const leaveKnown = () => fd.updateObject(person, { known: { action: 'remove', elements: [song] } })
+    const likes = await openInterrupted(store, onceBeforeCommit(leaveLiked))
+    await likes.updateObject(person, { n: 1, liked: again })
+    const knows = await openInterrupted(store, onceBeforeCommit(leaveKnown))
+    await knows.updateObject(person, { n: 2, known: again })
+    expect(await read(fd, person)).toMatchObject({ n: 2, liked: [song], known: [song] })
+    expect(await read(fd, song)).toMatchObject({ likers: [person] })
+  }))
+
+it('a person is removed from the list of a song while it is added to it again: it is in the list afterwards', () =>
+  withBesides(people, async (fd, store) => {
+    const person = await fd.createObject('Person', {})
+    const song = await fd.createObject('Song', { likers: [person] })
+    const late = await openInterrupted(
+      store,
+      onceBeforeCommit(() => fd.updateObject(person, { liked: { action: 'remove', elements: [song] } })),
+    )
+    await late.updateObject(song, { n: 1, likers: { action: 'add', elements: [person] } })
+    expect(await read(fd, song)).toMatchObject({ n: 1, likers: [person] })
+    expect(await read(fd, person)).toMatchObject({ liked: [song] })
+  }))
+
+it('a person and a song are linked from both sides at the same time: each has the other once', () =>
+  withBesides(people, async (fd, store) => {
+    const [person, song] = [await fd.createObject('Person', {}), await fd.createObject('Song', {})]
+    const late = await openInterrupted(
+      store,
+      onceBeforeCommit(() => fd.updateObject(song, { likers: { action: 'add', elements: [person] } })),
+    )
+    await late.updateObject(person, { n: 1, liked: { action: 'add', elements: [song] } })
+    expect(await read(fd, song)).toMatchObject({ likers: [person] })
+    expect(await read(fd, person)).toMatchObject({ n: 1, liked: [song] })
+  }))
+
 it('elements are removed from a list while it is overwritten: the first that comes is not forgotten', () =>
   withBesides(
     [

@@ -1,6 +1,7 @@
 /**
  * A store that compares what a transaction has read with what its commit requires. What a change concludes from a read must
- * still be so when it is committed, and so be a precondition; a read that none covers is told of.
+ * still be so when it is committed, and so be a precondition; a read that none covers is told of. The entry of an element of a set is
+ * nothing but its key: where the commit requires it to be present, it requires all that was read.
  *
  * These reads need none:
  * - the catalog, beside its version, and the version of the storage format: they change with that version alone, which every commit
@@ -196,7 +197,7 @@ function uncoveredReads({ values, ranges }: Reads, expected: Expected, isRetry: 
 function isValueExpected(key: Bytes, value: Bytes, expected: Expected, isRetry: boolean): boolean {
   if (expected.value(key, value)) return true
   if (key[0] !== keySpace.object && expected.isDeleted(key)) return true
-  return (isRetry || expected.isLinking(key)) && expected.presence(key)
+  return (isRetry || expected.isLinking(key) || isElementOfSet(key, value)) && expected.presence(key)
 }
 
 const containerKeyBytes = 5
@@ -215,6 +216,11 @@ function isListEnd({ from, reverse, limit }: RangeRead): boolean {
 
 function isElement(key: Bytes): boolean {
   return key[0] === keySpace.link && kindOfKey(key) !== linkKind.name
+}
+
+/** Beside a list, the entry by target has the position, which changes in place. */
+function isElementOfSet(key: Bytes, value: Bytes): boolean {
+  return key[0] === keySpace.link && kindOfKey(key) === linkKind.target && value.length === 0
 }
 
 function isWithin(key: Bytes, { from, to }: KeyRange): boolean {
