@@ -60,7 +60,8 @@ export function readUpdateObject(
  * attribute is given twice, under its bare name and with its class: which value is meant cannot be known.
  */
 function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): AttributeChange[] {
-  const given = new Set<number>()
+  /** By the index of the attribute in the class. */
+  const given: boolean[] = []
   const changes: AttributeChange[] = []
   for (const [name, json] of Object.entries(attributes)) {
     const found = format.cls.findAttribute(name)
@@ -68,12 +69,12 @@ function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: A
       refuseOther(format, oid, name, json)
       continue
     }
-    if (given.has(found.number)) {
+    const attribute = format.attribute(found.number)
+    if (given[attribute.index] === true) {
       const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
       throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
     }
-    given.add(found.number)
-    const attribute = format.attribute(found.number)
+    given[attribute.index] = true
     try {
       changes.push({ attribute, name, change: readValueChange(attribute, json) })
     } catch (error) {

@@ -29,7 +29,7 @@ export interface ObjectState extends RecordValues {
   readonly before: readonly unknown[] | undefined
   /**
    * The attributes that were given a value, or whose place in a partner's list changed, by their index in the class; undefined if none
-   * was. Of a new object all are.
+   * was. Not kept of a new object, of which all are.
    */
   changed: Set<number> | undefined
   isDeleted: boolean
@@ -61,6 +61,7 @@ export function touch(state: ObjectState): void {
 }
 
 function markChanged(state: ObjectState, index: number): void {
+  if (state.stored === undefined) return
   state.changed ??= new Set()
   state.changed.add(index)
 }

@@ -3,7 +3,7 @@ import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
-import type { Bytes, Change, Commit, CommitOutcome, Precondition } from '../store.ts'
+import type { Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
@@ -35,7 +35,7 @@ export function isLarge({ changes, preconditions }: Commit): boolean {
  */
 export function applyCommit(environment: Environment, { preconditions, changes }: Commit): Applied | typeof tooLarge {
   try {
-    const failed = failedPrecondition(preconditions, currentState(environment, bytesAtOnce))
+    const failed = failedPrecondition(preconditions, new WriteTransactionState(environment, bytesAtOnce))
     if (failed !== undefined) return { isCommitted: false, failed }
   } catch (error) {
     if (error === tooLarge) return tooLarge
@@ -54,7 +54,7 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
   const slice = readingBetween(environment)
   await checkInSlices(commit, limits, slice)
   const { preconditions, changes } = commit
-  const state = currentState(environment)
+  const state = new WriteTransactionState(environment)
   let failed: Precondition | undefined
   try {
     const check = ({ part, whole }: Small): number | false => {
@@ -137,27 +137,30 @@ const namelessChecks = new EntryChecks('checked')
 export const tooLarge = Symbol('a commit expects too much to be applied at once')
 
 /** Reads of the write transaction: they see what earlier commits of the group have changed. Throws `tooLarge` after `bytesMax`. */
-function currentState(
-  environment: Environment,
-  bytesMax = Number.POSITIVE_INFINITY,
-): CurrentState & { readonly bytes: number } {
-  let bytes = 0
-  return {
-    /** Of values, so far. */
-    get bytes() {
-      return bytes
-    },
-    get(key) {
-      if (bytes > bytesMax) throw tooLarge
-      const value = lentValue(environment, key, namelessChecks)
-      if (value !== undefined) bytes += value.length
-      return value
-    },
-    keys(range, limit) {
-      const bounds = lmdbRange(range, false, limit)
-      const keys: Bytes[] = []
-      if (bounds !== undefined) visitEntries(environment, bounds, namelessChecks, undefined, (key) => keys.push(key))
-      return keys
-    },
+class WriteTransactionState implements CurrentState {
+  /** Of values, so far. */
+  bytes = 0
+  private readonly environment: Environment
+  private readonly bytesMax: number
+
+  constructor(environment: Environment, bytesMax = Number.POSITIVE_INFINITY) {
+    this.environment = environment
+    this.bytesMax = bytesMax
+  }
+
+  get(key: Bytes): Bytes | undefined {
+    if (this.bytes > this.bytesMax) throw tooLarge
+    const value = lentValue(this.environment, key, namelessChecks)
+    if (value !== undefined) this.bytes += value.length
+    return value
+  }
+
+  keys(range: KeyRange, limit: number): Iterable<Bytes> {
+    const bounds = lmdbRange(range, false, limit)
+    const keys: Bytes[] = []
+    if (bounds !== undefined) {
+      visitEntries(this.environment, bounds, namelessChecks, undefined, (key) => keys.push(key))
+    }
+    return keys
   }
 }
