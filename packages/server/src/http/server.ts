@@ -26,6 +26,7 @@ import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
 import { limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { collectBody } from './collect-body.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
 import { lazyValidators } from './lazy-validators.ts'
@@ -149,32 +150,40 @@ function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: Re
   const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
     return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
   }
+  const addBodyParser = (
+    type: string,
+    parse: (request: FastifyRequest, body: Buffer, done: BodyDone) => void,
+  ): void => {
+    app.addContentTypeParser(type, (request, payload, done) => {
+      collectBody(request, payload, (error, body) => {
+        if (body === undefined) done(error)
+        else parse(request, body, done)
+      })
+    })
+  }
   const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+  addBodyParser('*', (request, body, done) => {
     // What is checked here is checked for every route: a body that none asked for is not looked at.
     if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
     // Each value takes a byte: most bodies are too short for a look at what they are.
     const isObject = body.length > limits.objectValuesMax && request.routeOptions.config.bodyIsObject === true
     takeBody(
       request,
-      body as Buffer,
+      body,
       (bytes) => parseJson(bytes, isObject ? ofObject : ofAny, undefined, admission(request)),
       done,
     )
   })
-  app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
+  addBodyParser('text/plain', (request, body, done) => {
     const parse = (bytes: Buffer): unknown => (bytes.length === 0 ? undefined : { query: decodeText(bytes) })
-    takeBody(request, body as Buffer, parse, done)
+    takeBody(request, body, parse, done)
   })
 }
 
+type BodyDone = (error: Error | null, parsed?: unknown) => void
+
 /** `done` gets what `parse` makes of the body, now or later, or throws. */
-function takeBody(
-  request: FastifyRequest,
-  body: Buffer,
-  parse: (body: Buffer) => unknown,
-  done: (error: Error | null, parsed?: unknown) => void,
-): void {
+function takeBody(request: FastifyRequest, body: Buffer, parse: (body: Buffer) => unknown, done: BodyDone): void {
   const end = (): void => {
     let parsed: unknown
     try {

@@ -1,0 +1,62 @@
+/** The bytes of a request's body. The framework's own way copies a body in one piece: 60 MiB hold the event loop for 50 to 100 ms. */
+import type { Readable } from 'node:stream'
+import { openTimeSlice } from '@ashlar/engine'
+import { errorCodes, type FastifyRequest } from 'fastify'
+
+/** What a hook before the parsing returns: it may tell how many bytes came over the wire, where those it gives are decompressed. */
+export type BodyStream = Readable & { readonly receivedEncodedLength?: number }
+
+type Done = (error: Error | null, body?: Buffer) => void
+
+/** Bytes of a body that is put together in one piece. */
+const atOnceBytes = 1_048_576
+
+/** Calls `done` once, at once where the body is short. As the framework does, it fails where the body is too large, broken off, or of another length. */
+export function collectBody(request: FastifyRequest, payload: BodyStream, done: Done): void {
+  const limit = request.routeOptions.bodyLimit as number
+  const announced = Number(request.headers['content-length'])
+  if (announced > limit) {
+    done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
+    return
+  }
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const stopListening = (): void => {
+    payload.off('data', take).off('end', end).off('error', fail)
+  }
+  const take = (chunk: Buffer): void => {
+    bytes += chunk.length
+    if (bytes > limit || (payload.receivedEncodedLength ?? 0) > limit) {
+      stopListening()
+      done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
+      return
+    }
+    chunks.push(chunk)
+  }
+  const fail = (error: Error & { statusCode?: number }): void => {
+    stopListening()
+    if (error.statusCode === undefined || error.statusCode < 400) error.statusCode = 400
+    done(error)
+  }
+  const end = (): void => {
+    stopListening()
+    if (!Number.isNaN(announced) && (payload.receivedEncodedLength || bytes) !== announced) {
+      done(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH())
+    } else if (bytes <= atOnceBytes) done(null, Buffer.concat(chunks, bytes))
+    else void inOnePiece(chunks, bytes).then((body) => done(null, body))
+  }
+  payload.on('data', take).on('end', end).on('error', fail).resume()
+}
+
+/** Others have their turn in between: what costs is not so much the copying as the memory, which the system gives page by page. */
+async function inOnePiece(chunks: readonly Buffer[], bytes: number): Promise<Buffer> {
+  const slice = openTimeSlice()
+  const body = Buffer.allocUnsafeSlow(bytes)
+  let at = 0
+  for (const chunk of chunks) {
+    at += chunk.copy(body, at)
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  return body
+}
