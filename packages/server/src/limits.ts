@@ -10,6 +10,7 @@ export interface ServerLimits {
   readonly bodyValuesMax: number
   /** Those of a body that is one object to be created or changed. */
   readonly objectValuesMax: number
+  /** The line of a request and its headers together. */
   readonly requestHeaderBytesMax: number
   /** What the bodies of all requests under way take together, in one process, after decompression. */
   readonly bodiesBytesMax: number
@@ -47,6 +48,7 @@ export interface ServerLimits {
   readonly stopBodyMsMax: number
   /** So many crashes of worker processes by native code within `workerCrashWindowMs` end the server. */
   readonly workerCrashesMax: number
+  /** The time within which so many crashes are too many. */
   readonly workerCrashWindowMs: number
 }
 

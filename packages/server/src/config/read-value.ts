@@ -1,8 +1,10 @@
-/** Reads single settings as texts, from options, environment and file alike. */
+/** Reads the values of single settings, from options, environment and file alike. */
 import type { Dialect } from '@ashlar/engine'
+import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { hostNameOf } from '../browsers/host-names.ts'
 import { dialectNamed, dialectWords } from '../dialect.ts'
-import { ConfigError } from './config.ts'
+import { defaultServerLimits, type Limits } from '../limits.ts'
+import { ConfigError, type ConfigSource } from './config.ts'
 
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
 export function readPort(value: unknown, name: string): number {
@@ -56,7 +58,7 @@ function isOrigin(text: string): boolean {
   }
 }
 
-function readTexts(value: unknown, name: string): string[] {
+export function readTexts(value: unknown, name: string): string[] {
   if (Array.isArray(value)) return value.map((entry: unknown) => readText(entry, `An entry of ${name}`))
   throw new ConfigError(`${name} is an array of texts, not ${JSON.stringify(value)}.`)
 }
@@ -86,7 +88,43 @@ export function readDialects(texts: readonly string[], name: string): Record<str
   )
 }
 
-export function readDialect(value: unknown, name: string): Dialect {
+const fdFields = ['alias', 'store', 'dialect']
+
+export function readFds(value: unknown, name: string): NonNullable<ConfigSource['federatedDatabases']> {
+  if (!Array.isArray(value)) throw new ConfigError(`${name} is an array of {"alias","store","dialect"}.`)
+  return value.map((entry: unknown) => {
+    const fd = objectOf(entry, `An entry of ${name}`)
+    for (const field of Object.keys(fd)) {
+      if (fdFields.includes(field)) continue
+      throw new ConfigError(`${name}: a federated database has no ${field}.${didYouMean(field, fdFields)}`)
+    }
+    const alias = readText(fd.alias, `alias of ${name}`)
+    return {
+      alias,
+      ...(fd.store === undefined ? {} : { store: readText(fd.store, `store of ${alias} in ${name}`) }),
+      ...(fd.dialect === undefined ? {} : { dialect: readDialect(fd.dialect, `dialect of ${alias} in ${name}`) }),
+    }
+  })
+}
+
+export function readLimits(value: unknown, name: string): Partial<Limits> {
+  const known = Object.keys({ ...defaultServerLimits, ...defaultEngineLimits })
+  const limits = objectOf(value, name)
+  for (const [limit, bound] of Object.entries(limits)) {
+    if (!known.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, known)}`)
+    if (typeof bound === 'number' && Number.isInteger(bound) && bound > 0) continue
+    throw new ConfigError(`${name}: ${limit} is a positive whole number, not ${JSON.stringify(bound)}.`)
+  }
+  return limits as Partial<Limits>
+}
+
+export function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>
+  throw new ConfigError(`${what} is a JSON object.`)
+}
+
+function readDialect(value: unknown, name: string): Dialect {
   const dialect = dialectNamed(value)
   if (dialect !== undefined) return dialect
   throw new ConfigError(`${name} is ${dialectWords}, not ${JSON.stringify(value)}.`)

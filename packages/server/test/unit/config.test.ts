@@ -1,10 +1,13 @@
 /** The configuration: its sources, their order, and the mistakes it tells (REST interface, section 8). */
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { ConfigError, mergeConfig } from '../../src/config/config.ts'
+import { ConfigError } from '../../src/config/config.ts'
 import { configFromEnvironment } from '../../src/config/config-environment.ts'
 import { configFromJson } from '../../src/config/config-file.ts'
+import { addOptions, configFromOptions } from '../../src/config/config-options.ts'
+import { mergeConfig } from '../../src/config/merge-config.ts'
 import { readDialects, readFdOption } from '../../src/config/read-value.ts'
 
 const mistake = (words: RegExp) =>
@@ -112,6 +115,52 @@ describe('the import directory', () => {
   })
 })
 
+describe('configFromOptions', () => {
+  const read = (...words: string[]) => {
+    const command = addOptions(new Command())
+      .exitOverride()
+      .configureOutput({ writeErr: () => undefined })
+    return configFromOptions(command.parse(words, { from: 'user' }).opts())
+  }
+
+  it('reads every option, and says nothing of those that are not there', () => {
+    expect(read()).toEqual({})
+    const words =
+      '--host ::1 --port 0 --data /d --workers 2 --default b --fd a --fd b=memory: --dialect a=objectivity --config c.json ' +
+      '--allow-shutdown --allow-remote --host-name DB.example.com --cors app://notes --log-level warn --import-dir /imports'
+    expect(read(...words.split(' '))).toEqual({
+      host: '::1',
+      port: 0,
+      data: '/d',
+      workers: 2,
+      default: 'b',
+      federatedDatabases: [{ alias: 'a' }, { alias: 'b', store: 'memory:' }],
+      dialects: { a: 'objectivity' },
+      config: 'c.json',
+      allowShutdown: true,
+      allowRemote: true,
+      hosts: ['db.example.com'],
+      cors: ['app://notes'],
+      logLevel: 'warn',
+      importDir: '/imports',
+    })
+  })
+
+  it.each([
+    [['--port', 'x'], /--port is a port/],
+    [['--host', ''], /--host is a text/],
+    [['--cors', '*'], /--cors: '\*' is not an origin/],
+  ])('refuses %j', (words, reason) => {
+    expect(() => read(...words)).toThrow(mistake(reason))
+  })
+})
+
+describe('the file', () => {
+  it.each(['config', 'dialects'])('has no %s in the file', (name) => {
+    expect(() => configFromJson(JSON.stringify({ [name]: 'x' }), 'ashlar.json')).toThrow(mistake(/there is no setting/))
+  })
+})
+
 describe('configFromEnvironment', () => {
   it('reads every setting', () => {
     const environment = {
@@ -143,6 +192,7 @@ describe('configFromEnvironment', () => {
       cors: ['https://app.example.com', 'http://localhost:3000'],
       logLevel: 'warn',
       importDir: '/imports',
+      config: '/read/elsewhere',
     })
   })
 

@@ -1,0 +1,35 @@
+/** The configuration that the options of the command line give. */
+import { type Command, Option } from 'commander'
+import type { ConfigSource } from './config.ts'
+import { defaultText, optionName, type Setting, settings } from './settings.ts'
+
+const given = settings.flatMap((setting) => (setting.option === undefined ? [] : [{ setting, flags: setting.option }]))
+
+export function addOptions(command: Command): Command {
+  for (const { setting, flags } of given) command.addOption(optionOf(setting, flags))
+  return command
+}
+
+function optionOf(setting: Setting, flags: string): Option {
+  const note = [setting.isRepeatable === true ? 'repeatable' : '', flagDefault(setting, flags)].filter(
+    (one) => one !== '',
+  )
+  const option = new Option(flags, `${setting.help}${note.length === 0 ? '' : ` (${note.join('; ')})`}`)
+  const collect = (value: string, previous: readonly string[] = []): string[] => [...previous, value]
+  return setting.isRepeatable === true ? option.argParser(collect) : option
+}
+
+/** A flag that is not there is off. */
+function flagDefault(setting: Setting, flags: string): string {
+  return flags.includes(' ') ? `default: ${defaultText(setting)}` : ''
+}
+
+/** `options`: as commander has read them. Throws ConfigError. */
+export function configFromOptions(options: Readonly<Record<string, unknown>>): ConfigSource {
+  const source: Record<string, unknown> = {}
+  for (const { setting, flags } of given) {
+    const value = options[new Option(flags).attributeName()]
+    if (value !== undefined) source[setting.field] = setting.read(value, optionName(flags))
+  }
+  return source
+}

@@ -1,0 +1,102 @@
+/** The configuration of a server from its sources: options before environment before file before defaults (contract 8.1.1). */
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Dialect } from '@ashlar/engine'
+import { isLoopback } from '../browsers/host-names.ts'
+import { type Config, ConfigError, type ConfigSource, type FederatedDatabaseConfig } from './config.ts'
+import { defaults, logLevels } from './settings.ts'
+
+const workersMax = 256
+const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+
+type Merged = Omit<Config, 'federatedDatabases'> &
+  Pick<ConfigSource, 'config' | 'dialects'> &
+  Pick<Required<ConfigSource>, 'federatedDatabases'>
+
+/** The first source that says something wins. Throws ConfigError. */
+export function mergeConfig(sources: readonly ConfigSource[]): Config {
+  const merged: Merged = Object.assign({}, defaults, ...[...sources].reverse())
+  const { data, federatedDatabases: given, importDir } = merged
+  const dialects: Readonly<Record<string, Dialect>> = Object.assign({}, ...sources.map((one) => one.dialects).reverse())
+  const federatedDatabases = given.map((fd) => {
+    const dialect = Object.hasOwn(dialects, fd.alias) ? dialects[fd.alias] : fd.dialect
+    const store = fd.store ?? `lmdb:${join(data, fd.alias)}`
+    return { ...fd, store, ...(dialect === undefined ? {} : { dialect }) }
+  })
+  for (const alias of Object.keys(dialects)) {
+    if (given.some((fd) => fd.alias === alias)) continue
+    throw new ConfigError(`A dialect is given for the federated database ${alias}, which is not configured.`)
+  }
+  const { config: _file, dialects: _dialects, ...settings } = merged
+  const absolute = importDir === undefined ? undefined : resolve(importDir)
+  const config: Config = { ...settings, federatedDatabases, importDir: absolute }
+  check(config)
+  return config
+}
+
+function check(config: Config): void {
+  const { port, host, federatedDatabases, logLevel } = config
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new ConfigError(`'${port}' is not a port (0 to 65535).`)
+  if (federatedDatabases.length === 0) throw new ConfigError('At least one federated database is needed.')
+  checkWorkers(config)
+  const aliases = new Set<string>()
+  for (const { alias } of federatedDatabases) {
+    if (!aliasForm.test(alias)) {
+      throw new ConfigError(
+        `'${alias}' is not an alias: letters, digits, _ and -, beginning with a letter or digit, at most 64.`,
+      )
+    }
+    if (aliases.has(alias)) throw new ConfigError(`The federated database ${alias} is configured twice.`)
+    aliases.add(alias)
+  }
+  checkDistinctStores(federatedDatabases)
+  checkImportDir(config.importDir)
+  if (config.default !== undefined && !aliases.has(config.default)) {
+    throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
+  }
+  if (!logLevels.includes(logLevel)) {
+    throw new ConfigError(`'${logLevel}' is not a log level: ${logLevels.join(', ')}.`)
+  }
+  if (!config.allowRemote && !isLoopback(host)) {
+    throw new ConfigError(
+      `Listening on ${host} lets others on the network read and change everything, since there is no authentication; if that is meant, say --allow-remote.`,
+    )
+  }
+}
+
+function checkWorkers({ workers, federatedDatabases }: Config): void {
+  if (!Number.isInteger(workers) || workers < 1 || workers > workersMax)
+    throw new ConfigError(`'${workers}' is not a number of workers (1 to ${workersMax}).`)
+  const inMemory = federatedDatabases.find(({ store }) => store === 'memory:')
+  if (workers === 1 || inMemory === undefined) return
+  throw new ConfigError(
+    `The federated database ${inMemory.alias} is kept in memory, which ${workers} workers cannot share.`,
+  )
+}
+
+function checkImportDir(importDir: string | undefined): void {
+  if (importDir === undefined || isDirectory(importDir)) return
+  throw new ConfigError(`The import directory ${importDir} is no directory that exists.`)
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/** Two aliases for one place would not be two federated databases. */
+function checkDistinctStores(federatedDatabases: readonly FederatedDatabaseConfig[]): void {
+  const aliasByPlace = new Map<string, string>()
+  for (const { alias, store } of federatedDatabases) {
+    if (!store.startsWith('lmdb:')) continue
+    const place = resolve(store.slice('lmdb:'.length))
+    const other = aliasByPlace.get(place)
+    if (other !== undefined)
+      throw new ConfigError(`The federated databases ${other} and ${alias} have one store, ${store}.`)
+    aliasByPlace.set(place, alias)
+  }
+}

@@ -1,0 +1,197 @@
+/** The settings of a server, each described once: options, environment, file, defaults, help and docs/configuration.md follow. */
+import type { ConfigSource } from './config.ts'
+import {
+  readBoolean,
+  readDialects,
+  readFdOption,
+  readFds,
+  readHostNames,
+  readLimits,
+  readOrigins,
+  readPort,
+  readText,
+  readTexts,
+  readWorkers,
+} from './read-value.ts'
+
+/** `name`: the setting as whoever gave the value knows it. Throws ConfigError. */
+type Read<T> = (value: unknown, name: string) => T
+
+interface SettingOf<K extends keyof ConfigSource> {
+  /** As the configuration calls it, and the file where it has it. */
+  readonly field: K
+  /** As the command line has it. The environment variable follows from it; without one, only the file has the setting. */
+  readonly option?: string
+  /** The option may be given several times; in the environment, values are separated by commas. `read` is given a list. */
+  readonly isRepeatable?: true
+  readonly help: string
+  /** What `read` is given where no source says anything. */
+  readonly default?: unknown
+  /** The default in words, where it is none or not told as it is given. */
+  readonly otherwise?: string
+  readonly read: Read<NonNullable<ConfigSource[K]>>
+  /** How the file has it, where that is not as the environment has it; undefined is what the file leaves to the others. */
+  readonly readInFile?: Read<ConfigSource[K] | undefined>
+  /** What the documents say of the file. */
+  readonly inFile?: string
+}
+
+export type Setting = { [K in keyof ConfigSource]-?: SettingOf<K> }[keyof ConfigSource]
+
+export const variablePrefix = 'ASHLAR_'
+
+export const logLevels: readonly string[] = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']
+
+const orNull =
+  <T>(read: Read<T>): Read<T | undefined> =>
+  (value, name) =>
+    value === null ? undefined : read(value, name)
+
+/** The file has no such setting of this name. */
+export const nowhere = (): undefined => undefined
+
+export const settings: readonly Setting[] = [
+  {
+    field: 'host',
+    option: '--host <address>',
+    help: 'address to listen on',
+    default: '127.0.0.1',
+    read: readText,
+  },
+  {
+    field: 'port',
+    option: '--port <number>',
+    help: 'port to listen on; 0 = any free one',
+    default: '8185',
+    read: readPort,
+  },
+  {
+    field: 'data',
+    option: '--data <dir>',
+    help: 'directory below which federated databases are kept',
+    default: './data',
+    read: readText,
+  },
+  {
+    field: 'federatedDatabases',
+    option: '--fd <alias[=store]>',
+    isRepeatable: true,
+    help: 'a federated database; a store is lmdb:<dir>, postgres://<host>/<database> or memory:',
+    default: ['default'],
+    read: (value, name) => readTexts(value, name).map(readFdOption),
+    readInFile: readFds,
+    inFile: 'federatedDatabases: [{alias, store}]',
+  },
+  {
+    field: 'dialects',
+    option: '--dialect <alias=dialect>',
+    isRepeatable: true,
+    help: 'how queries of a federated database are understood and answered: ashlar, or objectivity as by the original',
+    otherwise: 'ashlar',
+    read: (value, name) => readDialects(readTexts(value, name), name),
+    readInFile: nowhere,
+    inFile: 'federatedDatabases: [{dialect}]',
+  },
+  {
+    field: 'workers',
+    option: '--workers <number>',
+    help: 'processes that answer on the port, together',
+    default: '1',
+    read: readWorkers,
+  },
+  {
+    field: 'default',
+    option: '--default <alias>',
+    help: 'the federated database that requests without fdAlias mean',
+    otherwise: 'the only one',
+    read: readText,
+  },
+  {
+    field: 'config',
+    option: '--config <file>',
+    help: 'a configuration file: JSON, or the XML of the original server',
+    otherwise: 'none',
+    read: readText,
+    readInFile: nowhere,
+    inFile: '',
+  },
+  {
+    field: 'importDir',
+    option: '--import-dir <dir>',
+    help: 'directory below which IMPORT CSV may read',
+    otherwise: 'none',
+    read: readText,
+    readInFile: orNull(readText),
+  },
+  {
+    field: 'allowShutdown',
+    option: '--allow-shutdown',
+    help: 'let POST /shutdown stop the server',
+    default: 'false',
+    read: readBoolean,
+  },
+  {
+    field: 'allowRemote',
+    option: '--allow-remote',
+    help: 'listen beyond this machine though nobody has to authenticate',
+    default: 'false',
+    read: readBoolean,
+  },
+  {
+    field: 'hosts',
+    option: '--host-name <name>',
+    isRepeatable: true,
+    help: 'a name of this server that browsers may ask it by; * = any',
+    otherwise: 'its addresses; beyond this machine any',
+    read: readHostNames,
+    readInFile: orNull(readHostNames),
+    inFile: 'hosts: […]',
+  },
+  {
+    field: 'cors',
+    option: '--cors <origin>',
+    isRepeatable: true,
+    help: 'an origin whose pages may use this server from a browser',
+    default: [],
+    otherwise: 'none',
+    read: readOrigins,
+    readInFile: orNull(readOrigins),
+    inFile: 'cors: […]',
+  },
+  {
+    field: 'logLevel',
+    option: '--log-level <level>',
+    help: `${logLevels.slice(0, -1).join(', ')} or ${logLevels.at(-1)}`,
+    default: 'info',
+    read: readText,
+  },
+  {
+    field: 'limits',
+    help: 'bounds of what requests may take, by their names (below); GET /v1/fd shows them',
+    default: {},
+    otherwise: 'those below',
+    read: readLimits,
+    inFile: 'limits: {…}',
+  },
+]
+
+/** The name of its option: `--host-name`. */
+export function optionName(option: string): string {
+  return option.split(' ', 1)[0] ?? ''
+}
+
+/** `ASHLAR_HOST_NAME`. */
+export function variableOf(option: string): string {
+  return `${variablePrefix}${optionName(option).slice(2).replaceAll('-', '_').toUpperCase()}`
+}
+
+/** What is said of the default. */
+export function defaultText({ default: value, otherwise }: Setting): string {
+  return otherwise ?? [value].flat().join(', ')
+}
+
+export const defaults: ConfigSource = Object.fromEntries(
+  settings
+    .filter((setting) => setting.default !== undefined)
+    .map((setting) => [setting.field, setting.read(setting.default, `the default of ${setting.field}`)]),
+)
