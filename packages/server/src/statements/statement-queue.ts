@@ -103,7 +103,8 @@ export class StatementQueue {
     if (dueMs >= this.timerDueMs) return
     clearTimeout(this.timer)
     this.timerDueMs = dueMs
-    this.timer = setTimeout(this.refuseOverdue, dueMs - performance.now())
+    // It is left to run out when nobody waits any more, which must not keep a server from ending.
+    this.timer = setTimeout(this.refuseOverdue, dueMs - performance.now()).unref()
   }
 
   private readonly refuseOverdue = (): void => {

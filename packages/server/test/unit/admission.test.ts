@@ -87,6 +87,17 @@ describe('places', () => {
     expect(askFor(admission, ['c4'])).toEqual(['c4'])
   })
 
+  it('that were waited for keep no process from ending', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const admission = new Admission({ ...limits, statementsMax: 1 })
+    const before = timers()
+    const got = askFor(admission, ['a1', 'b2'])
+    admission.leave('a')
+    await nextTurn()
+    expect(got).toEqual(['a1', 'b2'])
+    expect(timers()).toBe(before)
+  })
+
   it('whoever goes away leaves the queue at once, and has its room there no more', async () => {
     const admission = new Admission(limits)
     askFor(admission, ['a1', 'a2', 'b3'])
