@@ -1,4 +1,5 @@
 /** The operations of the interface, written once for single requests and for steps of a transaction. */
+import type { RequestMemory } from './budget/request-memory.ts'
 import { listClasses } from './catalog/list-classes.ts'
 import type { CreateIndexOptions, Database } from './database.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
@@ -7,7 +8,7 @@ import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/i
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject } from './objects/delete.ts'
-import { readObject } from './objects/read.ts'
+import { readObject, type WithMemory } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once } from './receipts/receipt.ts'
@@ -45,6 +46,8 @@ export abstract class DatabaseOperations implements Database {
   protected abstract change<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T>
   /** Holds what a read has found until the commit that it is part of; undefined where it is part of none. Throws PreconditionFailed. */
   protected abstract hold(oid: Oid, condition: Condition): Promise<void> | undefined
+  /** Of the request, where it is a step of a transaction; else released when `use` is done. */
+  protected abstract withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
   protected abstract dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport>
 
   protected abstract runDefineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
@@ -125,7 +128,10 @@ export abstract class DatabaseOperations implements Database {
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
-    const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => readObject(snapshot, catalog, parsed)
+    const withMemory: WithMemory = (use) => this.withMemory(use)
+    const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => {
+      return readObject(snapshot, catalog, parsed, withMemory)
+    }
     const held = condition === undefined ? undefined : this.hold(parsed, condition)
     return held === undefined ? this.readAt(read, parsed) : held.then(() => this.readAt(read, parsed))
   }

@@ -2,6 +2,7 @@
 
 import { runTransaction, type TransactionBody, type TransactionClient } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
+import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
@@ -173,6 +174,12 @@ export class FederatedDatabase extends DatabaseOperations {
     return runQuery(request, this.resources())
   }
 
+  /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy. */
+  reserveMemory(bytes: number): () => void {
+    this.memory.take(bytes, this.limits.statementsBytesMax)
+    return () => this.memory.giveBack(bytes)
+  }
+
   /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
   classify(request: QueryRequest): Effect {
     return effectOfQuery(request, this.resources())
@@ -284,6 +291,15 @@ export class FederatedDatabase extends DatabaseOperations {
     if (oid === undefined || this.store.capabilities.hasSynchronousReads)
       return withSnapshot(this.store, readAt, reading)
     return withSnapshot(this.store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
+  }
+
+  protected override async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
+    const memory = new RequestMemory(this.memory, this.limits)
+    try {
+      return await use(memory)
+    } finally {
+      memory.release()
+    }
   }
 
   /** A single read leaves its condition to whoever asks. */

@@ -1,8 +1,11 @@
 /** The operations of the interface as steps of one transaction: each sees what those before it did. */
+
+import type { RequestMemory } from '../budget/request-memory.ts'
 import { DatabaseOperations } from '../database-operations.ts'
 import type { DryRunContext } from '../ddl/dry-run.ts'
 import type { SchemaReport } from '../ddl/schema-report.ts'
 import type { WriteSession } from '../ddl/write-session.ts'
+import { assert } from '../errors.ts'
 import { type Condition, checkCondition } from '../objects/condition.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
@@ -55,6 +58,15 @@ export class DatabaseTransaction extends DatabaseOperations {
 
   protected override hold(oid: Oid, condition: Condition): Promise<void> {
     return this.change((unit) => checkCondition(unit, oid, condition))
+  }
+
+  protected override async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
+    const { memory } = this.scope.transaction
+    assert(memory !== undefined, 'a transaction of several steps has a budget')
+    const held = memory.heldBytes
+    const result = await use(memory)
+    memory.holdAgain(held)
+    return result
   }
 
   protected override dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {

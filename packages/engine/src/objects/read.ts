@@ -1,4 +1,5 @@
 /** Reads an object as JSON text, from its record and its link entries. */
+import type { RequestMemory } from '../budget/request-memory.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { linkKind, linkRange } from '../records/link-keys.ts'
@@ -7,10 +8,9 @@ import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
-import { withRest } from '../store/read-range.ts'
-import type { Awaitable, Bytes, Entry, Snapshot } from '../store/store.ts'
+import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
-import { type LinkEntries, manyLinksJson, writeObjectJson } from './representation.ts'
+import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson } from './representation.ts'
 import { objectNotFound } from './update.ts'
 
 /** Links of one attribute read in the first trip; longer collections are scanned, letting other requests in between. */
@@ -20,8 +20,14 @@ const noLinks: LinkEntries = new Map()
 /** One writer serves all reads: each fills and empties it without a pause. */
 const writer = new JsonWriter()
 
-/** The representation in UTF-8. Throws ObjectNotFound. */
-export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Awaitable<Buffer> {
+/** What an entry of a link takes in memory, about, where many are held together. */
+const heldEntryBytes = 300
+
+/** Gives `use` an account for what an object of very many links takes in memory until `use` is done. */
+export type WithMemory = <T>(use: (memory: RequestMemory) => Promise<T>) => Promise<T>
+
+/** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
+export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, withMemory: WithMemory): Awaitable<Buffer> {
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record) => {
     const format = formats.ofShape(shapeNumberOf(record))
@@ -30,12 +36,26 @@ export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid): Awai
   })
   return mapAwaitable(found, (seen) => {
     if (seen === undefined) throw objectNotFound(oid)
-    return Buffer.isBuffer(seen) ? seen : readWithLinks(snapshot, seen.format, oid, seen.record)
+    return Buffer.isBuffer(seen) ? seen : readWithLinks(snapshot, seen.format, oid, seen.record, withMemory)
   })
 }
 
-async function readWithLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid, record: Bytes): Promise<Buffer> {
-  return objectJson(format, oid, record, await readLinks(snapshot, format, oid))
+async function readWithLinks(
+  snapshot: Snapshot,
+  format: ClassFormat,
+  oid: Oid,
+  record: Bytes,
+  withMemory: WithMemory,
+): Promise<Buffer> {
+  const { first, hasMore } = await firstLinks(snapshot, format, oid)
+  if (!hasMore) return objectJson(format, oid, record, first)
+  return withMemory(async (memory) => {
+    const links = new Map<number, readonly Entry[] | Buffer>()
+    for (const attribute of format.linkAttributes) {
+      links.set(attribute.index, await allLinks(snapshot, attribute, oid, first.get(attribute.index) ?? [], memory))
+    }
+    return objectJson(format, oid, record, links)
+  })
 }
 
 /** The representation, from a record under the format of its class. */
@@ -45,18 +65,59 @@ export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: 
   return writer.to.copy()
 }
 
-async function readLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Promise<LinkEntries> {
+interface FirstLinks {
+  readonly first: ReadonlyMap<number, readonly Entry[]>
+  /** Of at least one attribute. */
+  readonly hasMore: boolean
+}
+
+async function firstLinks(snapshot: Snapshot, format: ClassFormat, oid: Oid): Promise<FirstLinks> {
   const ranges = format.linkAttributes.map((attribute) => {
-    return { ...linkRange(oid, attribute.attribute.number, shownKind(attribute)), limit: linksReadAtOnce }
+    return { ...shownRange(oid, attribute), limit: linksReadAtOnce }
   })
   const answer = await snapshot.read([], ranges)
-  const links = new Map<number, readonly Entry[] | Buffer>()
-  for (const [position, attribute] of format.linkAttributes.entries()) {
-    const first = answer.ranges[position] ?? []
-    const entries = await withRest(snapshot, ranges[position] ?? {}, first, linksReadAtOnce)
-    links.set(attribute.index, await shownLinks(attribute, entries))
+  const first = new Map(format.linkAttributes.map(({ index }, position) => [index, answer.ranges[position] ?? []]))
+  return { first, hasMore: answer.ranges.some((entries) => entries.length >= linksReadAtOnce) }
+}
+
+/** `first`: the first entries of the attribute, and all where they are fewer than `linksReadAtOnce`. */
+async function allLinks(
+  snapshot: Snapshot,
+  attribute: AttributeFormat,
+  oid: Oid,
+  first: readonly Entry[],
+  memory: RequestMemory,
+): Promise<readonly Entry[] | Buffer> {
+  const last = first.at(-1)
+  if (first.length < linksReadAtOnce || last === undefined) return first
+  const rest = { ...shownRange(oid, attribute), from: Buffer.concat([last.key, Buffer.from([0])]) }
+  // The keys of maps may be cut, and are then sorted: they are held.
+  if (attribute.linkStorage === 'map') return manyLinksJson(attribute, await heldEntries(snapshot, rest, first, memory))
+  const text = new LinksJson(attribute)
+  for (const entry of first) text.add(entry)
+  let charged = 0
+  for await (const _ of snapshot.scan(rest, (key, value) => text.add({ key: key as Buffer, value: value as Buffer }))) {
+    // The writer's buffer doubles when it is full; the text is copied out of it, and then into that of the object.
+    const bytes = 4 * text.bytes
+    memory.hold(bytes - charged)
+    charged = bytes
   }
-  return links
+  return text.end()
+}
+
+async function heldEntries(
+  snapshot: Snapshot,
+  rest: KeyRange,
+  first: readonly Entry[],
+  memory: RequestMemory,
+): Promise<Entry[]> {
+  const all = [...first]
+  const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
+  for await (const batch of snapshot.scan(rest, copy)) {
+    memory.hold(batch.length * heldEntryBytes)
+    for (const entry of batch) all.push(entry)
+  }
+  return all
 }
 
 /** What `objectJson` takes for a link attribute: of very many entries, their text. */
@@ -65,6 +126,10 @@ export function shownLinks(
   entries: readonly Entry[],
 ): Awaitable<readonly Entry[] | Buffer> {
   return entries.length < linksReadAtOnce ? entries : manyLinksJson(attribute, entries)
+}
+
+function shownRange(oid: Oid, attribute: AttributeFormat): KeyRange {
+  return linkRange(oid, attribute.attribute.number, shownKind(attribute))
 }
 
 function shownKind(attribute: AttributeFormat): number {

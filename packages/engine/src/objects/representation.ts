@@ -80,6 +80,32 @@ export async function manyLinksJson(attribute: AttributeFormat, entries: readonl
   return json.to.copy()
 }
 
+/** The same of a list or set, written while its entries are read, so that they are never held together. */
+export class LinksJson {
+  private readonly attribute: AttributeFormat
+  private readonly json = new JsonWriter()
+  private position = 0
+
+  constructor(attribute: AttributeFormat) {
+    this.attribute = attribute
+    this.json.ascii('[')
+  }
+
+  add(entry: Entry): void {
+    writeElementJson(this.json, this.attribute, this.position++, entry)
+  }
+
+  /** Of the text so far. */
+  get bytes(): number {
+    return this.json.to.length
+  }
+
+  end(): Buffer {
+    this.json.ascii(']')
+    return this.json.to.copy()
+  }
+}
+
 const keyBytes = new ByteWriter(64)
 
 function writeMapJson(json: JsonWriter, keyCodec: Codec, entries: readonly MapEntry[]): void {

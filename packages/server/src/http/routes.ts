@@ -1,4 +1,5 @@
 /** Registers the table of operations with Fastify, and answers what no operation takes. */
+import type { FederatedDatabase } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { dispatch } from '../dispatch/dispatch.ts'
 import type { Operation, OperationReply, ReplyType, ServiceContext } from '../dispatch/operation.ts'
@@ -70,8 +71,9 @@ function handle(
   const single = new SingleRequest(request, reply, replyType, service)
   if (operation.statement !== undefined) return handleStatement(operation, single, request, reply)
   const answer = dispatch(operation, single, single)
-  if (answer instanceof Promise) return answer.then((later) => send(later, operation.status, reply))
-  send(answer, operation.status, reply)
+  if (answer instanceof Promise)
+    return answer.then((later) => send(later, operation.status, reply, readFrom(operation, single)))
+  send(answer, operation.status, reply, readFrom(operation, single))
   return undefined
 }
 
@@ -91,14 +93,27 @@ async function handleStatement(
   }
 }
 
-function send(answer: OperationReply, usual: number, reply: FastifyReply): FastifyReply {
+/** Bytes of a reply that are held for a client without being counted. */
+const uncountedReplyBytes = 65_536
+
+/** What has changed something is not refused any more, for whatever its reply takes. */
+function readFrom({ method }: Operation, { fd }: SingleRequest): FederatedDatabase | undefined {
+  return method === 'GET' ? fd : undefined
+}
+
+/** `fd`: what was read from. Throws ServerBusy where so large a reply finds no room until its client has taken it. */
+function send(answer: OperationReply, usual: number, reply: FastifyReply, fd?: FederatedDatabase): FastifyReply {
   const { body, headers, status = usual, type } = answer
   reply.code(status)
   if (headers !== undefined) reply.headers(headers)
   // A reply without rows is of its type as well.
   if (body !== undefined || type !== undefined) reply.header('content-type', contentTypeOf[type ?? 'json'])
   if (body === undefined) return reply.send()
-  return reply.send(Buffer.isBuffer(body) ? body : JSON.stringify(body))
+  const payload = Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  if (fd !== undefined && payload.length > uncountedReplyBytes && !reply.raw.destroyed) {
+    reply.raw.once('close', fd.reserveMemory(payload.length))
+  }
+  return reply.send(payload)
 }
 
 /**
