@@ -125,21 +125,21 @@ export class AshlarError extends Error {
     message: string,
     errors: readonly ErrorDetail[] = [],
     extensions: Readonly<Record<string, unknown>> = {},
-    isLasting = false,
+    isFatal = false,
   ) {
     super(message)
     this.name = 'AshlarError'
     this.type = type
     this.errors = errors
     this.extensions = extensions
-    this.isFatal = isLasting
+    this.isFatal = isFatal
   }
 
   get kind(): ErrorKind {
     return errorCatalogue[this.type].kind
   }
 
-  /** Whether nothing was done and the same request may be sent again, were it not `isLasting`; see `errorCatalogue`. */
+  /** Whether nothing was done and the same request may be sent again, were it not `isFatal`; see `errorCatalogue`. */
   get isRepeatable(): boolean {
     const entry: ErrorEntry = errorCatalogue[this.type]
     return entry.isRepeatable === true

@@ -10,7 +10,7 @@ export async function readWholeRange(snapshot: Snapshot, range: KeyRange): Promi
 }
 
 /** `first`: what there is of the range, read up to a limit. */
-export async function withRest(
+async function withRest(
   snapshot: Snapshot,
   { to }: KeyRange,
   first: readonly Entry[],

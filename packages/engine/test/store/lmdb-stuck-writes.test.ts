@@ -35,7 +35,7 @@ it('commits are refused and nothing of them is done, until the other continues o
   const waiting = [group.commit(commitOf([put('first', '1')])), group.commit(commitOf([put('second', '1')]))]
   for (const commit of waiting) await expect(commit).rejects.toMatchObject(refused)
   await expect(group.commit(commitOf([put('third', '1')]))).rejects.toMatchObject(refused)
-  expect(group.problem()).toMatchObject({ ...refused, isLasting: false })
+  expect(group.problem()).toMatchObject({ ...refused, isFatal: false })
 
   await kill()
   await expect.poll(() => group.problem()).toBeUndefined()

@@ -18,8 +18,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   lingerAfter(request.raw)
   const cause = error instanceof OperationFailure ? error.cause : error
   if (cause instanceof ServerError) reply.headers(cause.headers)
-  const isLasting = cause instanceof AshlarError && cause.isFatal
-  if (problemEntry(problem.type).isRepeatable && !isLasting) reply.header('retry-after', retryAfterSeconds)
+  const isFatal = cause instanceof AshlarError && cause.isFatal
+  if (problemEntry(problem.type).isRepeatable && !isFatal) reply.header('retry-after', retryAfterSeconds)
   const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
   reply
     .code(problem.status)
