@@ -8,8 +8,10 @@ import { importsOf, nodesOf, parseSource, type Source } from './source.ts'
 /** A room is a folder or a single file of a package's src; a file imports from a lower rank or from its own room. */
 type Ranks = Readonly<Record<string, number>>
 
-/** The single files of a room that have no rank of their own. */
+/** The single files of a room that have no rank of their own: together one room within it. */
 const others = '*.ts'
+/** The same, but each of them is a room by itself: they are of one rank and do not import each other. */
+const each = 'each *.ts'
 
 /** What of a package.json is checked. */
 interface Manifest {
@@ -104,8 +106,67 @@ const queryRanks: Ranks = {
   'run-query.ts': 13,
 }
 
+/** A kind of statement, an operator, an access path is a file beside the others, which do not know it: no line of these tables is its own. */
+const statementRanks: Ranks = {
+  'answer.ts': 0,
+  'statement-kind.ts': 1,
+  // What several kinds have in common.
+  'changed-objects.ts': 2,
+  'import.ts': 2,
+  'create.ts': 2,
+  'select.ts': 2,
+  [each]: 3,
+  'statement-kinds.ts': 4,
+}
+
+const operatorRanks: Ranks = {
+  'planning.ts': 0,
+  'row-limits.ts': 1,
+  'row-operator.ts': 2,
+  'sort-key.ts': 3,
+  [each]: 4,
+  'clauses.ts': 5,
+}
+
+const accessRanks: Ranks = {
+  'sargable-predicates.ts': 0,
+  'object-scan.ts': 0,
+  'access-path.ts': 1,
+  'key-value.ts': 2,
+  [each]: 3,
+  // They begin with an access path of another kind.
+  'ordered-index-scan.ts': 4,
+  'reverse-navigation.ts': 4,
+  'access-kinds.ts': 5,
+  'source-plan.ts': 6,
+  'choose-access.ts': 7,
+  'object-rows.ts': 8,
+}
+
+/** How a MATCH is planned and how it is carried out do not know each other. */
+const matchRanks: Ranks = {
+  'match-row.ts': 0,
+  'match-operator.ts': 1,
+  'neighbours.ts': 2,
+  'path-modes.ts': 2,
+  'predicates.ts': 2,
+  // What is a vertex is part of what every other operator is told.
+  'vertices.ts': 3,
+  [each]: 4,
+  'search-order.ts': 5,
+  'plan-match.ts': 6,
+  'match-rows.ts': 6,
+}
+
 /** Rooms within rooms. */
-const innerRanks: Readonly<Record<string, Ranks>> = { 'engine/store': storeRanks, 'engine/query': queryRanks }
+const innerRanks: Readonly<Record<string, Ranks>> = {
+  'engine/store': storeRanks,
+  'engine/query': queryRanks,
+  'engine/query/access': accessRanks,
+  'engine/query/match': matchRanks,
+  'engine/query/operators': operatorRanks,
+  'engine/query/statements': statementRanks,
+}
 
 /** The packages that each package may import, and so depend on. Those that only tests need are among the `devDependencies`. */
 const packagesBelow: Readonly<Record<string, readonly string[]>> = {
@@ -193,30 +254,41 @@ function packageRule(name: string, file: string, specifier: string, manifest?: M
 
 function rankRule(name: string, ranks: Ranks, file: string, specifier: string): string | undefined {
   const target = specifier.startsWith('.') ? targetOf(file, specifier) : undefined
-  const [from, to] = [roomOf(name, file), target === undefined ? undefined : roomOf(name, target)]
-  const broken = downwards('', ranks, from, to)
-  const inner = innerRanks[`${name}/${from}`]
-  if (broken !== undefined || inner === undefined) return broken
-  const within = `${name}/src/${from}/`
-  const isWithin = target?.startsWith(`packages/${within}`)
-  return downwards(`${from}/`, inner, partOf(inner, within, file), isWithin ? partOf(inner, within, target) : undefined)
+  return rankRuleWithin(name, '', ranks, file, target)
+}
+
+/** `path`: of the room within which it is looked, with a slash at its end; empty = the package. */
+function rankRuleWithin(
+  name: string,
+  path: string,
+  ranks: Ranks,
+  file: string,
+  target: string | undefined,
+): string | undefined {
+  const within = `packages/${name}/src/${path}`
+  const from = partOf(ranks, within, file)
+  const broken = downwards(path, ranks, from, target?.startsWith(within) ? partOf(ranks, within, target) : undefined)
+  const inner = innerRanks[`${name}/${path}${from}`]
+  return broken !== undefined || inner === undefined
+    ? broken
+    : rankRuleWithin(name, `${path}${from}/`, inner, file, target)
 }
 
 /** `to`: undefined = nothing of what the table ranks. */
 function downwards(prefix: string, ranks: Ranks, from: string, to: string | undefined): string | undefined {
-  const missing = [from, to].find((room) => room !== undefined && ranks[room] === undefined)
+  const missing = [from, to].find((room) => room !== undefined && rankOf(ranks, room) === undefined)
   if (missing !== undefined) return `the room ${prefix}${missing} has no rank in the table of tools/check-imports.ts`
-  if (to === undefined || to === from || Number(ranks[to]) < Number(ranks[from])) return undefined
-  return `${prefix}${from} (rank ${ranks[from]}) may not import ${prefix}${to} (rank ${ranks[to]}): only its own room and lower ranks`
+  if (to === undefined || to === from || Number(rankOf(ranks, to)) < Number(rankOf(ranks, from))) return undefined
+  return `${prefix}${from} (rank ${rankOf(ranks, from)}) may not import ${prefix}${to} (rank ${rankOf(ranks, to)}): only its own room and lower ranks`
 }
 
-function roomOf(name: string, file: string): string {
-  return file.slice(`packages/${name}/src/`.length).split('/')[0] ?? ''
+function rankOf(ranks: Ranks, room: string): number | undefined {
+  return ranks[room] ?? (room.endsWith('.ts') ? ranks[each] : undefined)
 }
 
-/** The room within a room. */
-function partOf(ranks: Ranks, within: string, file = ''): string {
-  const part = file.slice(`packages/${within}`.length).split('/')[0] ?? ''
+/** The folder or file below the path `within` in which the file is. */
+function partOf(ranks: Ranks, within: string, file: string): string {
+  const part = file.slice(within.length).split('/')[0] ?? ''
   return ranks[part] === undefined && part.endsWith('.ts') && ranks[others] !== undefined ? others : part
 }
 

@@ -70,6 +70,21 @@ describe('ranks within rooms of the engine', () => {
     expect(messages(`${engine}/store/postgres/a.ts`, `import '../memory/a.ts'`)).toHaveLength(1)
   })
 
+  it('lets operators, access paths and kinds of statements know what all of them are, and not each other', () => {
+    expect(messages(`${engine}/query/operators/sort.ts`, `import './row-operator.ts'`)).toEqual([])
+    expect(messages(`${engine}/query/operators/sort.ts`, `import type { A } from './distinct.ts'`)).toEqual([
+      '1: query/operators/sort.ts (rank 4) may not import query/operators/distinct.ts (rank 4): only its own room and lower ranks',
+    ])
+    expect(messages(`${engine}/query/operators/clauses.ts`, `import './distinct.ts'`)).toEqual([])
+    expect(messages(`${engine}/query/access/union.ts`, `import './index-scan.ts'`)).toHaveLength(1)
+    expect(messages(`${engine}/query/statements/match.ts`, `import './update.ts'`)).toHaveLength(1)
+  })
+
+  it('keeps the planning of MATCH from its execution, both ways', () => {
+    expect(messages(`${engine}/query/match/plan-match.ts`, `import './match-rows.ts'`)).toHaveLength(1)
+    expect(messages(`${engine}/query/match/match-rows.ts`, `import type { A } from './plan-match.ts'`)).toHaveLength(1)
+  })
+
   it('asks for the rank of a new room', () => {
     const message = 'the room query/misc has no rank in the table of tools/check-imports.ts'
     expect(messages(`${engine}/query/misc/a.ts`, `import './b.ts'`)).toEqual([`1: ${message}`])

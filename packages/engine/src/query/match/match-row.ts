@@ -11,6 +11,8 @@ export interface MatchRow {
   readonly edges: readonly (readonly (readonly Edge[] | undefined)[])[]
 }
 
+export type MatchBatches = AsyncIterable<readonly MatchRow[]>
+
 const slotBytes = 100
 /** Objects whose records are in the size of a row already: many rows may share them. */
 const counted = new WeakSet<ObjectView>()

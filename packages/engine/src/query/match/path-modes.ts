@@ -5,7 +5,6 @@ import type { ObjectView } from '../evaluate/object-view.ts'
 import type { PathMode } from '../language/ast.ts'
 import type { Edge } from '../values/edge.ts'
 import type { MatchRow } from './match-row.ts'
-import type { MatchPlan, VertexPlan } from './plan-match.ts'
 
 export function repeatsVertices(mode: PathMode): boolean {
   return mode === 'walk' || mode === 'trail'
@@ -23,6 +22,27 @@ export function mayBeMetAgain(pattern: BoundPattern, vertex: number): boolean {
   return mode === 'simple' && (vertices[0] === vertex || vertices.at(-1) === vertex)
 }
 
+/**
+ * The row with an object for the vertex at a position; undefined where a pattern that has been at that object may not meet it again.
+ * `slot`: of the vertex.
+ */
+export function withVertex(
+  patterns: readonly BoundPattern[],
+  row: MatchRow,
+  position: number,
+  slot: number,
+  view: ObjectView,
+): MatchRow | undefined {
+  const visited = [...row.visited]
+  for (const [i, pattern] of patterns.entries()) {
+    if (!pattern.vertices.includes(position)) continue
+    const been = visited[i] as readonly Oid[]
+    if (been.includes(view.oid) && !mayBeMetAgain(pattern, position)) return undefined
+    visited[i] = [...been, view.oid]
+  }
+  return { ...row, slots: row.slots.with(slot, view), visited }
+}
+
 /** Whether there is anything left to tell by `isAllowed` once all vertices and edges of the pattern are known. */
 export function isDecidedAtEnd(pattern: BoundPattern): boolean {
   return !repeatsVertices(pattern.mode) && (pattern.mode === 'simple' || mayHaveNoEdge(pattern))
@@ -30,16 +50,16 @@ export function isDecidedAtEnd(pattern: BoundPattern): boolean {
 
 /**
  * Whether the pattern's walk meets no object twice, but where it has to or may: at vertices of one name, at both ends of
- * a walk of no edge, and in SIMPLE at its beginning and its end.
+ * a walk of no edge, and in SIMPLE at its beginning and its end. `number`: of the pattern; `slots`: of the vertices.
  */
-export function isAllowed({ vertices: plans, patterns }: MatchPlan, row: MatchRow, position: number): boolean {
-  const { mode, vertices } = patterns[position] as BoundPattern
-  const walks = row.edges[position] as readonly (readonly Edge[] | undefined)[]
+export function isAllowed(pattern: BoundPattern, number: number, slots: readonly number[], row: MatchRow): boolean {
+  const { mode, vertices } = pattern
+  const walks = row.edges[number] as readonly (readonly Edge[] | undefined)[]
   const groups = [...vertices]
   const join = (one: number, other: number): void => {
     for (const [at, group] of groups.entries()) if (group === other) groups[at] = one
   }
-  const oidAt = (i: number): Oid => (row.slots[(plans[vertices[i] as number] as VertexPlan).slot] as ObjectView).oid
+  const oidAt = (i: number): Oid => (row.slots[slots[vertices[i] as number] as number] as ObjectView).oid
   for (const [i, walk] of walks.entries()) if (walk?.length === 0) join(groups[i] as number, groups[i + 1] as number)
   const last = vertices.length - 1
   if (mode === 'simple' && oidAt(0) === oidAt(last)) join(groups[0] as number, groups[last] as number)

@@ -55,7 +55,7 @@ async function startMatch(
   context: StatementContext,
 ): Promise<{ readonly run: EvaluationContext; readonly pipeline: Pipeline<MatchRow> }> {
   const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const { rows, operator } = await matchRows(plan, run, context)
+  const { rows, operator } = await matchRows(plan, { run, context })
   const source = { rows, operator, isOrdered: false }
   return { run, pipeline: await runClauses(source, plan.clauses, matchRowKind, run, context) }
 }

@@ -99,6 +99,18 @@ describe('the plan as text', () => {
     )
   })
 
+  queryTest('of a pattern whose walk has a name, and a mode that is decided at its end', shop, async (db) => {
+    const text = 'MATCH SIMPLE w = (c:Client {age = 30})-[:orders]->(o) WHERE LENGTH(w.attribute) = 1 RETURN o.no'
+    const [lines = ''] = (await explained(db, text)).split('        ->  Expand')
+    expect(lines).toBe(`Return
+  Columns: o.no
+  ->  Walks
+        Names: w
+        Modes: simple
+        Predicates: LENGTH(w.attribute) = 1
+`)
+  })
+
   queryTest('of several statements, which are told apart by their text', shop, async (db) => {
     expect(await explained(db, 'LET a = 25;\nDELETE Client\nWHERE age = $a; SHOW 1')).toBe(
       block(`

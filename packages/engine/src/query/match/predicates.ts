@@ -1,0 +1,64 @@
+/** The predicates of a MATCH: each is worked out by the first operator after which all that it needs is known. */
+import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
+import type { Evaluate } from '../evaluate/evaluation-context.ts'
+import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { Planning } from '../operators/planning.ts'
+import type { MatchFlow } from './match-operator.ts'
+import { type MatchRow, matchRowKind } from './match-row.ts'
+
+export interface PredicatePlan {
+  readonly bound: Bound
+  /** Slots of vertices, edges and walks. */
+  readonly needs: ReadonlySet<number>
+  readonly evaluate: Evaluate
+  /** As written, for EXPLAIN. */
+  readonly text: string
+}
+
+/** `patternSlots`: of vertices, edges and walks. */
+export function planPredicates(
+  given: readonly Bound[],
+  patternSlots: ReadonlySet<number>,
+  { compiler, text }: Planning,
+): PredicatePlan[] {
+  return given.flatMap(conjunctsOf).map((bound) => ({
+    bound,
+    needs: slotsIn(bound, patternSlots),
+    evaluate: compiler.compile(bound),
+    text: text.slice(bound.start, bound.end),
+  }))
+}
+
+function slotsIn(bound: Bound, patternSlots: ReadonlySet<number>): Set<number> {
+  const slots = new Set<number>()
+  const visit = (node: Bound): void => {
+    if ('slot' in node && patternSlots.has(node.slot)) slots.add(node.slot)
+    for (const part of partsOf(node)) visit(part)
+  }
+  visit(bound)
+  return slots
+}
+
+/** It needs nothing but this slot. */
+export function isOfSlot({ needs }: PredicatePlan, slot: number): boolean {
+  return needs.size === 1 && needs.has(slot)
+}
+
+/** For EXPLAIN. */
+export function predicateTexts(predicates: readonly PredicatePlan[]): { readonly predicates?: readonly string[] } {
+  return predicates.length === 0 ? {} : { predicates: predicates.map(({ text }) => text) }
+}
+
+/** The rows for which all of the predicates are true. */
+export async function qualified(
+  predicates: readonly PredicatePlan[],
+  rows: readonly MatchRow[],
+  { run, context }: MatchFlow,
+): Promise<readonly MatchRow[]> {
+  if (predicates.length === 0 || rows.length === 0) return rows
+  const results = await evaluateRows(context, rows, (row) => {
+    matchRowKind.enter(run, row)
+    return predicates.every(({ evaluate }) => evaluate(run) === true)
+  })
+  return rows.filter((_row, i) => results[i])
+}

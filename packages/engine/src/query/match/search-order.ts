@@ -1,0 +1,135 @@
+/** In which order a MATCH is searched: from the vertex with the fewest candidates along the edges; told when the data is there. */
+import { assert } from '../../errors.ts'
+import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
+import type { BoundEdge, BoundPattern } from '../bind/bind-match.ts'
+import { expand } from './expand.ts'
+import type { MatchFlow, MatchOperator } from './match-operator.ts'
+import { isOfSlot, type PredicatePlan } from './predicates.ts'
+import { type VertexPlan, vertices } from './vertices.ts'
+import { walks } from './walks.ts'
+
+/** What is searched for. */
+export interface PatternsPlan {
+  readonly vertices: readonly VertexPlan[]
+  readonly patterns: readonly BoundPattern[]
+  readonly predicates: readonly PredicatePlan[]
+  readonly slots: number
+}
+
+/** What is known of each row when the next operator has its turn. */
+interface Progress {
+  /** Positions of the vertices that have objects. */
+  readonly bound: Set<number>
+  /** Slots that are filled. */
+  readonly filled: Set<number>
+  readonly predicatesLeft: Set<PredicatePlan>
+}
+
+interface EdgePlace {
+  readonly patternNumber: number
+  readonly edgeNumber: number
+}
+
+/** A vertex that has its turn, with the access path to its objects. */
+interface ChosenVertex {
+  readonly position: number
+  readonly chosen: ChosenAccessPath
+}
+
+export async function operatorsInOrder(plan: PatternsPlan, flow: MatchFlow): Promise<MatchOperator[]> {
+  const progress: Progress = { bound: new Set(), filled: new Set(), predicatesLeft: new Set(plan.predicates) }
+  const operators: MatchOperator[] = []
+  const left = new Set(
+    plan.patterns.flatMap(({ edges }, patternNumber) =>
+      edges.map((_edge, edgeNumber): EdgePlace => ({ patternNumber, edgeNumber })),
+    ),
+  )
+  while (progress.bound.size < plan.vertices.length || left.size > 0) {
+    const next = [...left].find((place) => endsOf(plan, place).some((vertex) => progress.bound.has(vertex)))
+    if (next === undefined) {
+      operators.push(vertexOperator(plan, progress, await cheapestVertex(plan, progress, flow)))
+      continue
+    }
+    const other = await otherEnd(plan, progress, next, flow)
+    if (other === undefined) left.delete(next)
+    operators.push(other === undefined ? edgeOperator(plan, progress, next) : vertexOperator(plan, progress, other))
+  }
+  for (const { slot } of plan.patterns) progress.filled.add(slot)
+  const last = walks({ patterns: plan.patterns, vertices: plan.vertices, predicates: decidable(progress) })
+  return last === undefined ? operators : [...operators, last]
+}
+
+function vertexOperator(plan: PatternsPlan, progress: Progress, { position, chosen }: ChosenVertex): MatchOperator {
+  const { bound, filled, predicatesLeft } = progress
+  const vertex = plan.vertices[position] as VertexPlan
+  bound.add(position)
+  for (const predicate of predicatesLeft) if (isOfSlot(predicate, vertex.slot)) predicatesLeft.delete(predicate)
+  filled.add(vertex.slot)
+  return vertices({ vertex, position, patterns: plan.patterns, chosen, predicates: decidable(progress) })
+}
+
+function edgeOperator(plan: PatternsPlan, progress: Progress, place: EdgePlace): MatchOperator {
+  const { bound, filled } = progress
+  const { patterns } = plan
+  const pattern = patterns[place.patternNumber] as BoundPattern
+  const edge = pattern.edges[place.edgeNumber] as BoundEdge
+  const [left, right] = endsOf(plan, place)
+  const isRightward = bound.has(left)
+  const [fromPosition, toPosition] = isRightward ? [left, right] : [right, left]
+  const from = plan.vertices[fromPosition] as VertexPlan
+  const to = plan.vertices[toPosition] as VertexPlan
+  const isToBound = bound.has(toPosition)
+  bound.add(toPosition)
+  filled.add(to.slot)
+  filled.add(edge.slot)
+  const predicates = decidable(progress)
+  return expand({ ...place, patterns, pattern, edge, from, to, toPosition, isToBound, isRightward, predicates })
+}
+
+/** Positions of the vertices at its left and its right. */
+function endsOf({ patterns }: PatternsPlan, { patternNumber, edgeNumber }: EdgePlace): [number, number] {
+  const { vertices: positions } = patterns[patternNumber] as BoundPattern
+  return [positions[edgeNumber] as number, positions[edgeNumber + 1] as number]
+}
+
+/** Those of the predicates that can be decided now and could not before. */
+function decidable({ filled, predicatesLeft }: Progress): PredicatePlan[] {
+  const now = [...predicatesLeft].filter(({ needs }) => [...needs].every((slot) => filled.has(slot)))
+  for (const predicate of now) predicatesLeft.delete(predicate)
+  return now
+}
+
+/** So few ends of long walks are looked up first: a walk then knows where it has to arrive. */
+const fewEnds = 16
+
+/** The end of a walk of several edges, where it has few candidates of its own. */
+async function otherEnd(
+  plan: PatternsPlan,
+  { bound }: Progress,
+  place: EdgePlace,
+  { run, context }: MatchFlow,
+): Promise<ChosenVertex | undefined> {
+  const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
+  const position = endsOf(plan, place).find((end) => !bound.has(end))
+  if (edge.max === 1 || position === undefined) return undefined
+  const { objects } = plan.vertices[position] as VertexPlan
+  if (objects.accesses.length === 0) return undefined
+  const chosen = await chooseAccess(objects, run, context, undefined)
+  return chosen.estimated <= fewEnds && chosen.access !== objects.extent ? { position, chosen } : undefined
+}
+
+/** Of the vertices that have no objects yet. */
+async function cheapestVertex(
+  plan: PatternsPlan,
+  { bound }: Progress,
+  { run, context }: MatchFlow,
+): Promise<ChosenVertex> {
+  let best: ChosenVertex | undefined
+  for (const [position, { objects }] of plan.vertices.entries()) {
+    if (bound.has(position)) continue
+    const chosen = await chooseAccess(objects, run, context, undefined)
+    if (best === undefined || chosen.estimated < best.chosen.estimated) best = { position, chosen }
+  }
+  assert(best !== undefined, 'a pattern without edges left has a vertex left')
+  return best
+}

@@ -1,0 +1,99 @@
+/** Vertices: each row with each of the objects that an access path finds for one vertex of the patterns. */
+import { assert } from '../../errors.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import type { ChosenAccessPath } from '../access/choose-access.ts'
+import { objectRows } from '../access/object-rows.ts'
+import { planObjects, type SourcePlan } from '../access/source-plan.ts'
+import type { BoundPattern, BoundVertex } from '../bind/bind-match.ts'
+import { noClauses } from '../bind/bind-select.ts'
+import type { Bound } from '../bind/bound.ts'
+import { addCounts, type ExplainNode, rowOperatorPlan } from '../explain/explain-node.ts'
+import type { Planning } from '../operators/planning.ts'
+import { inputsOf, type MatchFlow, type MatchOperator } from './match-operator.ts'
+import type { MatchBatches, MatchRow } from './match-row.ts'
+import { withVertex } from './path-modes.ts'
+import { isOfSlot, type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+
+export interface VertexPlan {
+  readonly slot: number
+  readonly name: string | undefined
+  readonly cls: SchemaClass | null
+  /** Its objects, where the search does not come to it by an edge. */
+  readonly objects: SourcePlan
+}
+
+/** `predicates`: of the whole MATCH; those of the vertex alone are conditions of its access paths. */
+export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePlan[], planning: Planning): VertexPlan {
+  const { slot, name, cls } = vertex
+  const where = conjunction(predicates.filter((predicate) => isOfSlot(predicate, slot)).map(({ bound }) => bound))
+  if (cls !== null) {
+    const source = { kind: 'class', cls, classes: [cls, ...cls.subclasses] } as const
+    return { slot, name, cls, objects: planObjects(source, slot, { ...noClauses, where }, planning) }
+  }
+  const classes = planning.formats.catalog.classes.filter(({ isReferenceable }) => isReferenceable)
+  const [first] = classes
+  assert(first !== undefined, 'a pattern with edges is over classes')
+  const source = { kind: 'class', cls: first, classes } as const
+  const objects = planObjects(source, slot, { ...noClauses, where }, planning)
+  return { slot, name, cls, objects: { ...objects, className: 'any', accesses: [] } }
+}
+
+function conjunction(predicates: readonly Bound[]): Bound | undefined {
+  const [first] = predicates
+  if (first === undefined || predicates.length === 1) return first
+  const { start } = first
+  const { end } = predicates.at(-1) as Bound
+  return { kind: 'logical', operator: 'and', operands: predicates, type: first.type, start, end }
+}
+
+/** A vertex whose turn it is, and by which access path. */
+export interface VertexStep {
+  readonly vertex: VertexPlan
+  /** Among the vertices of the MATCH. */
+  readonly position: number
+  readonly patterns: readonly BoundPattern[]
+  readonly chosen: ChosenAccessPath
+  /** Those that can be decided now, beside what the access path asks itself. */
+  readonly predicates: readonly PredicatePlan[]
+}
+
+export function vertices(step: VertexStep): MatchOperator {
+  return {
+    run(input, flow) {
+      const { vertex, chosen, predicates } = step
+      const { run, context } = flow
+      const first = objectRows(vertex.objects, chosen, run, context, undefined)
+      const operator = rowOperatorPlan(
+        'vertices',
+        { name: vertex.name ?? null, ...predicateTexts(predicates) },
+        inputsOf(input.operator, first.operator),
+      )
+      const rows = rowsWithVertex(step, input.rows, first, operator, flow)
+      return { rows: context.measured(rows, operator), operator }
+    },
+  }
+}
+
+/** The objects are looked up anew for each row. `first`: those for the first one. */
+async function* rowsWithVertex(
+  { vertex, position, patterns, chosen, predicates }: VertexStep,
+  input: MatchBatches,
+  first: ReturnType<typeof objectRows>,
+  operator: ExplainNode,
+  flow: MatchFlow,
+): AsyncGenerator<readonly MatchRow[]> {
+  let isFirst = true
+  for await (const batch of input) {
+    for (const row of batch) {
+      const source = isFirst ? first : objectRows(vertex.objects, chosen, flow.run, flow.context, undefined)
+      isFirst = false
+      for await (const views of source.rows) {
+        const found = views.flatMap((view) => withVertex(patterns, row, position, vertex.slot, view) ?? [])
+        const kept = await qualified(predicates, found, flow)
+        operator.returned += kept.length
+        if (kept.length > 0) yield kept
+      }
+      if (source !== first) addCounts(first.operator, source.operator)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** Walks: once all vertices and edges are known, what the modes of the patterns allow, and the walks that have names. */
+import type { BoundPattern } from '../bind/bind-match.ts'
+import { rowOperatorPlan } from '../explain/explain-node.ts'
+import { inputsOf, type MatchOperator } from './match-operator.ts'
+import type { MatchRow } from './match-row.ts'
+import { isAllowed, isDecidedAtEnd } from './path-modes.ts'
+import { type PredicatePlan, predicateTexts, qualified } from './predicates.ts'
+import type { VertexPlan } from './vertices.ts'
+
+export interface WalksStep {
+  readonly patterns: readonly BoundPattern[]
+  readonly vertices: readonly VertexPlan[]
+  /** Those that ask for walks. */
+  readonly predicates: readonly PredicatePlan[]
+}
+
+/** Undefined where there is nothing left to decide, and no walk has a name. */
+export function walks({ patterns, vertices, predicates }: WalksStep): MatchOperator | undefined {
+  const undecided = [...patterns.entries()].filter(([, pattern]) => isDecidedAtEnd(pattern))
+  const isNamed = patterns.some(({ name }) => name !== undefined)
+  if (undecided.length === 0 && !isNamed && predicates.length === 0) return undefined
+  const slots = vertices.map(({ slot }) => slot)
+  const isWhole = (row: MatchRow): boolean => undecided.every(([i, pattern]) => isAllowed(pattern, i, slots, row))
+  return {
+    run(input, flow) {
+      const names = patterns.flatMap(({ name }) => name ?? [])
+      const modes = new Set(undecided.map(([, { mode }]) => mode))
+      const details = {
+        ...(isNamed ? { names } : {}),
+        ...(modes.size === 0 ? {} : { modes: [...modes] }),
+        ...predicateTexts(predicates),
+      }
+      const operator = rowOperatorPlan('walks', details, inputsOf(input.operator))
+      async function* whole(): AsyncGenerator<readonly MatchRow[]> {
+        for await (const batch of input.rows) {
+          const rows = batch.filter(isWhole).map((row) => withWalks(row, patterns))
+          const kept = await qualified(predicates, rows, flow)
+          operator.returned += kept.length
+          if (kept.length > 0) yield kept
+        }
+      }
+      return { rows: flow.context.measured(whole(), operator), operator }
+    },
+  }
+}
+
+/** Of each pattern that has a name, the edges of all its edge patterns from left to right. */
+function withWalks(row: MatchRow, patterns: readonly BoundPattern[]): MatchRow {
+  let { slots } = row
+  for (const [i, { slot, name }] of patterns.entries()) {
+    if (name !== undefined)
+      slots = slots.with(
+        slot,
+        (row.edges[i] ?? []).flatMap((edges) => edges ?? []),
+      )
+  }
+  return { ...row, slots }
+}
