@@ -1,49 +1,46 @@
 /**
- * Many heavy statements at once, and others meanwhile: `node --import tsx bench/overload.ts [statements] [addresses] [server words …]`.
- * The statements sort and group 200,000 objects (`OVERLOAD_OBJECTS`); they come from so many addresses of this machine (Linux). Beside
- * them somebody reads an object every 5 ms, and another looks one up by its key with a statement every 20 ms.
+ * Many heavy statements at once, and others meanwhile: `node --import tsx bench/overload.ts [--of <other checkout>]
+ * [statements] [addresses] [-- server words …]`. The statements sort and group 200,000 objects (`OVERLOAD_OBJECTS`); they come from so many
+ * addresses of this machine (Linux). What is told of the server's own time is what its processes needed of the CPU.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { request } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { type ChildServer, startChild } from './child-server.ts'
+import type { Flood, Flooded } from './overload/flood.ts'
+import type { Answer, Probed, Probes } from './overload/probe.ts'
 
+const { values: options, positionals } = parseArgs({
+  options: { of: { type: 'string', default: '.' } },
+  allowPositionals: true,
+})
+const [statements = '1000', addresses = '1', ...words] = positionals
 const objects = Number(process.env.OVERLOAD_OBJECTS ?? 200_000)
 const batch = 5_000
 const heavy = [
   'FROM Part ORDER BY name, size RETURN name, size',
   'FROM Part GROUP BY name RETURN name, COUNT(), SUM(size)',
 ]
+const aloneMs = 3_000
 
-interface Answer {
-  readonly status: number
-  readonly ms: number
-}
-
-if (process.send === undefined) await main()
-else await probe(process.argv.slice(2) as [string, string])
-
-async function main(): Promise<void> {
-  const [statements = '1000', addresses = '1', ...words] = process.argv.slice(2)
-  const data = mkdtempSync(join(tmpdir(), 'ashlar-overload-'))
+const data = mkdtempSync(join(tmpdir(), 'ashlar-overload-'))
+try {
+  const oid = await fill(`lmdb:${join(data, 'default')}`)
+  const program = join(resolve(options.of), 'packages/server/dist/cli/main.js')
+  const server = await startChild([program, 'serve', '--port', '0', '--data', data, '--log-level', 'warn', ...words])
   try {
-    const oid = await fill(`lmdb:${join(data, 'default')}`)
-    const program = 'packages/server/dist/cli/main.js'
-    const server = await startChild([program, 'serve', '--port', '0', '--data', data, '--log-level', 'warn', ...words])
-    try {
-      await measureAll(server, oid, Number(statements), Number(addresses))
-    } finally {
-      await server.stop()
-    }
+    await measureAll(server, oid)
   } finally {
-    rmSync(data, { recursive: true, force: true })
+    await server.stop()
   }
+} finally {
+  rmSync(data, { recursive: true, force: true })
 }
 
 async function fill(store: string): Promise<string> {
@@ -67,90 +64,75 @@ async function fill(store: string): Promise<string> {
   return oid
 }
 
-async function measureAll(server: ChildServer, oid: string, statements: number, addresses: number): Promise<void> {
+async function measureAll(server: ChildServer, oid: string): Promise<void> {
   const { url } = server
-  const own = ask(url, 'POST', '/v1/query', { query: heavy[0] })
-  console.log(`one statement alone: ${describe([await own])}`)
-  const alone = await probing(url, oid, () => delay(3_000))
+  const one = await flooded({ url, statements: heavy, amount: 1, addresses: 1 })
+  console.log(`one statement alone: ${describe(one.answers)}`)
+  tell('alone', await probing({ url, oid }, () => delay(aloneMs)))
   let peak = 0
   const watch = setInterval(() => {
     peak = Math.max(peak, server.memory().own)
   }, 100)
-  const answers: Answer[] = []
-  const beside = await probing(url, oid, async () => {
-    const asked = Array.from({ length: statements }, async (_, i) => {
-      const from = addresses === 1 ? undefined : `127.0.0.${2 + (i % addresses)}`
-      answers.push(await ask(url, 'POST', '/v1/query', { query: heavy[i % heavy.length] }, from))
-    })
-    await Promise.all(asked)
+  let flood: Flooded = { answers: [], sendingMs: 0, heldMs: 0 }
+  const beside = await probing({ url, oid }, async () => {
+    flood = await flooded({ url, statements: heavy, amount: Number(statements), addresses: Number(addresses) })
   })
   clearInterval(watch)
+  const { answers, sendingMs, heldMs } = flood
   for (const status of [...new Set(answers.map((one) => one.status))].sort()) {
-    console.log(`${status}: ${describe(answers.filter((one) => one.status === status))}`)
+    const ofStatus = answers.filter((one) => one.status === status)
+    console.log(
+      `${status}: ${describe(ofStatus)}; connected ${percentiles(ofStatus.map(({ connectedMs }) => connectedMs))}`,
+    )
   }
-  for (const [what, { reads, lookups }] of Object.entries({ alone, beside })) {
-    console.log(`${what}: reads ${describe(reads)}; lookups ${describe(lookups)}`)
-  }
+  console.log(
+    `sent within ${sendingMs.toFixed(0)} ms, by a process that was itself busy for ${heldMs.toFixed(0)} ms at most`,
+  )
+  tell('beside', beside)
   console.log(`anonymous memory at its peak: ${peak} MiB`)
 }
 
-/** Milliseconds, with the share that was not answered by 200. */
+function tell(when: string, { reads, keptReads, lookups, heldMs }: Probes): void {
+  console.log(`${when}: reads ${describe(reads)}`)
+  console.log(`${when}: reads on a kept connection ${describe(keptReads)}`)
+  console.log(`${when}: lookups ${describe(lookups)}; the probe itself was held for ${heldMs.toFixed(0)} ms at most`)
+}
+
+/** With the share that was not answered by 200. */
 function describe(answers: readonly Answer[]): string {
-  const ms = answers.map((one) => one.ms).sort((one, other) => one - other)
-  const at = (share: number): string => (ms[Math.min(ms.length - 1, Math.floor(ms.length * share))] ?? 0).toFixed(1)
   const refused = answers.filter(({ status }) => status !== 200).length
-  return `${ms.length} answers (${refused} not 200), ms p50 ${at(0.5)} p99 ${at(0.99)} max ${at(1)}`
+  return `${answers.length} answers (${refused} not 200), ${percentiles(answers.map(({ ms }) => ms))}`
 }
 
-interface Probes {
-  readonly reads: Answer[]
-  readonly lookups: Answer[]
+function percentiles(times: readonly number[]): string {
+  const sorted = times.toSorted((one, other) => one - other)
+  const at = (share: number): string => {
+    return (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(1)
+  }
+  return `ms p50 ${at(0.5)} p99 ${at(0.99)} max ${at(1)}`
 }
 
-/** By a process of its own, lest the load of this one counts. */
-async function probing(url: string, oid: string, during: () => Promise<unknown>): Promise<Probes> {
-  const child = fork(fileURLToPath(import.meta.url), [url, oid], { execArgv: ['--import', 'tsx'] })
+async function flooded(flood: Flood): Promise<Flooded> {
+  const child = forkOwn('flood.ts')
   await once(child, 'message')
+  const ended = once(child, 'message') as Promise<[Flooded]>
+  child.send(flood)
+  return (await ended)[0]
+}
+
+async function probing(probed: Probed, during: () => Promise<unknown>): Promise<Probes> {
+  const child = forkOwn('probe.ts')
+  await once(child, 'message')
+  const begun = once(child, 'message')
+  child.send(probed)
+  await begun
   await during()
   const ended = once(child, 'message') as Promise<[Probes]>
   child.send('end')
-  const [probes] = await ended
-  return probes
+  return (await ended)[0]
 }
 
-async function probe([url, oid]: [string, string]): Promise<void> {
-  const probes: Probes = { reads: [], lookups: [] }
-  let isOver = false
-  process.once('message', () => {
-    isOver = true
-  })
-  const repeat = async (ms: number, into: Answer[], one: () => Promise<Answer>): Promise<void> => {
-    while (!isOver) {
-      into.push(await one())
-      await delay(ms)
-    }
-  }
-  const text = 'FROM Part WHERE size = $size RETURN name'
-  process.send?.('begun')
-  await Promise.all([
-    repeat(5, probes.reads, () => ask(url, 'GET', `/v1/object/${oid}`)),
-    repeat(20, probes.lookups, () => ask(url, 'POST', '/v1/query', { query: text, parameters: { size: 4711 } })),
-  ])
-  process.send?.(probes, () => process.disconnect())
-}
-
-function ask(url: string, method: string, path: string, body?: unknown, localAddress?: string): Promise<Answer> {
-  const beganAt = performance.now()
-  return new Promise((resolve) => {
-    const end = (status: number): void => resolve({ status, ms: performance.now() - beganAt })
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' }
-    const from = localAddress === undefined ? {} : { localAddress }
-    const sent = request(`${url}${path}`, { method, headers, agent: false, ...from }, (response) => {
-      response.resume()
-      response.once('end', () => end(response.statusCode ?? 0))
-      response.once('error', () => end(0))
-    })
-    sent.once('error', () => end(0))
-    sent.end(body === undefined ? undefined : JSON.stringify(body))
-  })
+/** A process of its own, lest the load of this one counts. */
+function forkOwn(file: string): ReturnType<typeof fork> {
+  return fork(fileURLToPath(new URL(`overload/${file}`, import.meta.url)), { execArgv: ['--import', 'tsx'] })
 }

@@ -85,6 +85,17 @@ export const listedTextCharactersMax = 1_000
 export const smallBodyBytes = 65_536
 /** Connections beyond the limits that are there to hear why; further ones are closed at once. */
 export const refusedConnectionsMax = 100
+/**
+ * Connections that the operating system has, and the server has not accepted yet; the system may allow fewer (`net.core.somaxconn`). It drops
+ * what is beyond, and clients try again after a second.
+ */
+export const unacceptedConnectionsMax = 4_096
+/** While connections arrive turn after turn of the event loop, one is served for so many that are accepted. */
+export const acceptedPerServedMax = 8
+/** Connections that are served first in one turn of the event loop, once none arrives, or `acceptedUnservedMax` wait. */
+export const servedInATurnMax = 32
+/** Connections that wait to be served while others are accepted. */
+export const acceptedUnservedMax = 1_024
 /** Of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
 /** How long a connection on which nothing is under way is kept for a last request while the server stops. */

@@ -14,7 +14,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import { collectSooner } from './heap.ts'
 import { buildServer } from './http/server.ts'
-import { defaultServerLimits } from './limits.ts'
+import { defaultServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
 
 export interface RunningServer {
@@ -55,7 +55,8 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       isStopping: () => stopping !== undefined,
     })
     // One worker listens itself: connections do not go through the primary.
-    await app.listen({ host: config.host, port: config.port, exclusive: config.workers === 1 })
+    const { host, port, workers } = config
+    await app.listen({ host, port, exclusive: workers === 1, backlog: unacceptedConnectionsMax })
   } catch (error) {
     await closeAll(fds)
     throw listenError(error as NodeJS.ErrnoException, config)

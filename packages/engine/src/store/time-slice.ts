@@ -8,6 +8,10 @@ const sliceMs = 5
 const stepsBetweenLooks = 32
 /** Bytes that steps copy or sum up between two looks: about a millisecond's worth. */
 const bytesBetweenLooks = 1_048_576
+/** Turns of the event loop that pass between two slices at most while something arrives. */
+const arrivalTurnsMax = 256
+/** Turns that pass after each arrival: in one a connection is accepted, in the next served, in the one after that its request is read. */
+const turnsOfAnArrival = 3
 
 export interface TimeSlice {
   readonly isOver: boolean
@@ -118,7 +122,25 @@ function nextTurn(queue: (() => void)[] = begun): Promise<void> {
   })
 }
 
+let arrivalTurns = 0
+let arrivalTurnsLeft = 0
+
+/**
+ * To be called for each connection. Node accepts one in a turn of the event loop: if each turn had a slice, a thousand connections would wait
+ * for a thousand slices. So the next slice waits until nothing arrives any more, but not for ever.
+ */
+export function noteArrival(): void {
+  arrivalTurnsLeft = turnsOfAnArrival
+}
+
 function giveTurn(): void {
+  if (arrivalTurnsLeft > 0 && arrivalTurns < arrivalTurnsMax) {
+    arrivalTurnsLeft--
+    arrivalTurns++
+    setImmediate(giveTurn)
+    return
+  }
+  arrivalTurns = 0
   const [first, other] = isFreshNext ? [fresh, begun] : [begun, fresh]
   isFreshNext = !isFreshNext
   const next = first.shift() ?? other.shift()

@@ -24,6 +24,7 @@ import { watchReplies } from '../statements/stalled-replies.ts'
 import { Statements } from '../statements/statements.ts'
 import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
+import { serveByAddress } from './arrivals.ts'
 import { limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { collectBody } from './collect-body.ts'
@@ -96,6 +97,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits),
     frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
   })
+  serveByAddress(app.server)
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   const router = new Router(operations)
   answerUnrouted(app, router)

@@ -1,0 +1,44 @@
+/** Whose turn it is while connections arrive, counted in turns of the event loop. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { noteArrival, openTimeSlice } from '../../src/store/time-slice.ts'
+
+/** The turns of the event loop, counted from 0, in which work that never ends had a slice. `arrives`: whether a connection does in a turn. */
+async function turnsOfSlices(turns: number, arrives: (turn: number) => boolean): Promise<number[]> {
+  const had: number[] = []
+  let turn = 0
+  let isOver = false
+  const work = async (): Promise<void> => {
+    const slice = openTimeSlice()
+    while (!isOver) {
+      while (!slice.isOver);
+      await slice.yieldIfDue()
+      had.push(turn)
+    }
+  }
+  const works = work()
+  for (; turn < turns; turn++) {
+    if (arrives(turn)) noteArrival()
+    await nextTurn()
+  }
+  isOver = true
+  await works
+  return had
+}
+
+it('slices of long work have each turn where nothing arrives', async () => {
+  const had = await turnsOfSlices(20, () => false)
+  expect(had.length).toBeGreaterThan(15)
+})
+
+it('slices wait while connections arrive turn after turn, and until the last is read', async () => {
+  const had = await turnsOfSlices(60, (turn) => turn < 50)
+  expect(had.filter((turn) => turn > 1 && turn < 50)).toEqual([])
+  expect(had.filter((turn) => turn > 54).length).toBeGreaterThan(2)
+})
+
+it('slices do not wait for ever: connections that never cease leave them a turn of some hundred', async () => {
+  const had = await turnsOfSlices(1_100, () => true)
+  expect(had.length).toBeGreaterThanOrEqual(4)
+  expect(had.length).toBeLessThanOrEqual(8)
+})

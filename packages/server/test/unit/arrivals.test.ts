@@ -1,0 +1,112 @@
+/** In which turn of the event loop a connection is served that arrives together with many others. */
+import { EventEmitter } from 'node:events'
+import type { Server, Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { AddressQueues } from '../../src/http/address-queues.ts'
+import { serveByAddress } from '../../src/http/arrivals.ts'
+import { acceptedPerServedMax, acceptedUnservedMax, servedInATurnMax } from '../../src/limits.ts'
+
+class Connection extends EventEmitter {
+  destroyed = false
+  isRead = false
+  readonly remoteAddress: string
+
+  constructor(remoteAddress: string) {
+    super()
+    this.remoteAddress = remoteAddress
+  }
+
+  resume(): void {
+    this.isRead = true
+  }
+}
+
+function open(): { readonly served: Connection[]; accept(address: string): Connection } {
+  const served: Connection[] = []
+  const server = new EventEmitter()
+  server.on('connection', (socket: Connection) => served.push(socket))
+  serveByAddress(server as Server)
+  return {
+    served,
+    accept(address) {
+      const connection = new Connection(address)
+      server.emit('connection', connection as unknown as Socket)
+      return connection
+    },
+  }
+}
+
+const addressesOf = (served: readonly Connection[]): Set<string> =>
+  new Set(served.map(({ remoteAddress }) => remoteAddress))
+
+describe('connections', () => {
+  it('are served so many in a turn of the event loop, and read only then', async () => {
+    const { served, accept } = open()
+    const all = Array.from({ length: 100 }, () => accept('a'))
+    expect(served).toEqual([])
+    // In the first turn it is not known yet whether more arrive.
+    await nextTurn()
+    const counts: number[] = []
+    while (served.length < 100) {
+      const before = served.length
+      await nextTurn()
+      counts.push(served.length - before)
+    }
+    expect(counts).toEqual([servedInATurnMax, servedInATurnMax, servedInATurnMax, 100 - 3 * servedInATurnMax])
+    expect(served).toEqual(all)
+    expect(all.every(({ isRead }) => isRead)).toBe(true)
+  })
+
+  it('of one address do not delay the single one of another', async () => {
+    const { served, accept } = open()
+    for (let i = 0; i < 900; i++) accept('a')
+    const single = accept('b')
+    await nextTurn()
+    await nextTurn()
+    expect(served).toHaveLength(servedInATurnMax)
+    expect(served.indexOf(single)).toBe(1)
+  })
+
+  it('are accepted before they are served while they arrive turn after turn, and others have their turn among them', async () => {
+    const { served, accept } = open()
+    const turns = acceptedPerServedMax * 10
+    for (let turn = 0; turn < turns; turn++) {
+      accept(turn === turns / 2 ? 'b' : 'a')
+      await nextTurn()
+    }
+    expect(served).toHaveLength(10)
+    expect(addressesOf(served)).toEqual(new Set(['a', 'b']))
+    for (let left = 4; left > 0; left--) await nextTurn()
+    expect(served).toHaveLength(turns)
+  })
+
+  it('are served where too many wait, though more arrive', async () => {
+    const { served, accept } = open()
+    for (let i = 0; i < acceptedUnservedMax; i++) accept('a')
+    for (let turn = 0; turn < 10; turn++) {
+      accept('a')
+      await nextTurn()
+    }
+    expect(served.length).toBeGreaterThanOrEqual(servedInATurnMax)
+  })
+
+  it('that were closed before their turn are not served', async () => {
+    const { served, accept } = open()
+    const [closed, other] = [accept('a'), accept('a')]
+    closed.destroyed = true
+    for (let turn = 0; turn < 3; turn++) await nextTurn()
+    expect(served).toEqual([other])
+  })
+})
+
+it('queues by address give each its turn, in the order in which items came', () => {
+  const queues = new AddressQueues<string>()
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) queues.add(item[0] as string, item)
+  expect(queues.size).toBe(6)
+  const order = Array.from({ length: 7 }, () => queues.next())
+  expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', undefined])
+  queues.add('a', 'a4')
+  expect(queues.next()).toBe('a4')
+  expect(queues.size).toBe(0)
+})
