@@ -5,6 +5,7 @@ import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
+import { validateBody } from './validate-body.ts'
 
 /** How an operation on a federated database is run: as a request of its own, or as a step of a transaction. */
 export interface Execution {
@@ -48,9 +49,9 @@ function checkParameters({ queryParameters = {} }: Operation, query: OperationRe
 }
 
 /** Throws BodyValidationError. */
-function checkBody({ body: schema, isBodyCheckedByEngine }: Operation, { body, check }: OperationRequest): void {
+function checkBody({ body: schema, isBodyCheckedByEngine }: Operation, { body }: OperationRequest): void {
   if (schema === undefined) return
   // The engine takes a missing body for a value.
-  if (isBodyCheckedByEngine !== true) check(schema, body)
+  if (isBodyCheckedByEngine !== true) validateBody(schema, body)
   else if (body === undefined) throw new BodyValidationError(missingBody())
 }

@@ -71,8 +71,6 @@ export interface OperationRequest {
   readonly onEnded?: ((error: AshlarError) => void) | undefined
   /** Of a statement: to be told where to ask how far it is. */
   readonly onBegun?: ((progress: QueryProgress) => void) | undefined
-  /** Throws where a body is not as the schema has it. */
-  readonly check: (schema: Schema, body: unknown) => void
 }
 
 /** Of an operation on a federated database. */

@@ -16,12 +16,14 @@ export class OneLineARequest extends LogController {
 
 /** Also of requests whose clients went away (`aborted`) and of replies that failed on the way (`brokenOff`). */
 export function logRequests(app: FastifyInstance, logger: Logger): void {
+  // The level stays as it is while the server runs.
+  if (!logger.isLevelEnabled('info')) return
   app.addHook('onRequest', (request, reply, done) => {
-    if (logger.isLevelEnabled('info')) reply.raw.once('close', () => logUnfinished(request, reply, logger))
+    reply.raw.once('close', () => logUnfinished(request, reply, logger))
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    if (logger.isLevelEnabled('info')) logger.info(lineOf(request, reply, reply.statusCode), 'request')
+    logger.info(lineOf(request, reply, reply.statusCode), 'request')
     done()
   })
 }

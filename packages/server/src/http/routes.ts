@@ -1,8 +1,8 @@
 /** Registers the table of operations with Fastify, and answers what no operation takes. */
 import type { FederatedDatabase } from '@ashlar/engine'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify'
 import { dispatch } from '../dispatch/dispatch.ts'
-import type { Operation, OperationReply, ReplyType, ServiceContext } from '../dispatch/operation.ts'
+import type { Operation, OperationReply, ServiceContext } from '../dispatch/operation.ts'
 import type { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { operations } from '../operations/table.ts'
@@ -31,7 +31,7 @@ export function registerOperations(app: FastifyInstance, service: ServiceContext
         bodyIsObject: operation.bodyIsObject === true,
       },
       ...(operation.statement === undefined ? {} : { onRequest: refuseBeforeBody(service) }),
-      handler: (request, reply) => handle(operation, service, request, reply),
+      handler: handlerOf(operation, service),
     })
   }
   registerMethodNotAllowed(app, router)
@@ -50,30 +50,32 @@ function refuseBeforeBody({ statements }: ServiceContext): onRequestHookHandler 
   }
 }
 
-type Writable = readonly [ReplyType, ...ReplyType[]]
+type Writable = Parameters<typeof negotiate>[1]
 
 const jsonOnly: Writable = ['json']
 const rowTypes: Writable = ['json', 'ndjson']
 const textOnly: Writable = ['text']
 
-function writableBy(operation: Operation, query: Record<string, unknown>): Writable {
-  if (operation.asksForText?.(query) === true) return textOnly
-  return operation.streamsRows === true ? rowTypes : jsonOnly
+function handlerOf(operation: Operation, service: ServiceContext): RouteHandlerMethod {
+  const writable = operation.streamsRows === true ? rowTypes : jsonOnly
+  const handle = operation.statement === undefined ? handleAtOnce : handleStatement
+  return (request, reply) => {
+    const asksForText = operation.asksForText?.(request.query as Record<string, unknown>) === true
+    const replyType = negotiate(request.headers.accept, asksForText ? textOnly : writable)
+    return handle(operation, new SingleRequest(request, reply, replyType, service), request, reply)
+  }
 }
 
-function handle(
+/** Without a promise where the operation needs none. */
+function handleAtOnce(
   operation: Operation,
-  service: ServiceContext,
-  request: FastifyRequest,
+  single: SingleRequest,
+  _request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> | undefined {
-  const replyType = negotiate(request.headers.accept, writableBy(operation, request.query as Record<string, unknown>))
-  const single = new SingleRequest(request, reply, replyType, service)
-  if (operation.statement !== undefined) return handleStatement(operation, single, request, reply)
   const answer = dispatch(operation, single, single)
-  if (answer instanceof Promise)
-    return answer.then((later) => send(later, operation.status, reply, readFrom(operation, single)))
-  send(answer, operation.status, reply, readFrom(operation, single))
+  if (answer instanceof Promise) return answer.then((later) => send(later, operation, single, reply))
+  send(answer, operation, single, reply)
   return undefined
 }
 
@@ -86,7 +88,7 @@ async function handleStatement(
 ): Promise<FastifyReply> {
   try {
     const answer = await dispatch(operation, single, single)
-    if (answer.rows === undefined) return send(answer, operation.status, reply)
+    if (answer.rows === undefined) return send(answer, operation, single, reply)
     return await sendRows(answer.rows, single.replyType, request, reply, single.statement)
   } finally {
     single.statement?.worked()
@@ -96,21 +98,23 @@ async function handleStatement(
 /** Bytes of a reply that are held for a client without being counted. */
 const uncountedReplyBytes = 65_536
 
-/** What has changed something is not refused any more, for whatever its reply takes. */
-function readFrom({ method }: Operation, { fd }: SingleRequest): FederatedDatabase | undefined {
-  return method === 'GET' ? fd : undefined
-}
-
-/** `fd`: what was read from. Throws ServerBusy where so large a reply finds no room until its client has taken it. */
-function send(answer: OperationReply, usual: number, reply: FastifyReply, fd?: FederatedDatabase): FastifyReply {
-  const { body, headers, status = usual, type } = answer
+/** Throws ServerBusy where so large a reply to a read finds no room until its client has taken it. */
+function send(
+  answer: OperationReply,
+  operation: Operation,
+  { fd }: { readonly fd?: FederatedDatabase },
+  reply: FastifyReply,
+): FastifyReply {
+  const { body, headers, status = operation.status, type } = answer
   reply.code(status)
   if (headers !== undefined) reply.headers(headers)
   // A reply without rows is of its type as well.
   if (body !== undefined || type !== undefined) reply.header('content-type', contentTypeOf[type ?? 'json'])
   if (body === undefined) return reply.send()
   const payload = Buffer.isBuffer(body) ? body : JSON.stringify(body)
-  if (fd !== undefined && payload.length > uncountedReplyBytes && !reply.raw.destroyed) {
+  // What has changed something is not refused any more, for whatever its reply takes.
+  const isOfRead = operation.method === 'GET' && fd !== undefined
+  if (isOfRead && payload.length > uncountedReplyBytes && !reply.raw.destroyed) {
     reply.raw.once('close', fd.reserveMemory(payload.length))
   }
   return reply.send(payload)

@@ -30,7 +30,6 @@ import { answerBrokenRequest } from './broken-request.ts'
 import { collectBody } from './collect-body.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
-import { lazyValidators } from './lazy-validators.ts'
 import { readContentType } from './negotiate.ts'
 import { closeQueuedResponses } from './pipelining.ts'
 import { noteBody } from './request-id.ts'
@@ -78,6 +77,13 @@ const compression: FastifyCompressOptions = {
   brotliOptions: { flush: constants.BROTLI_OPERATION_FLUSH },
 }
 
+/** Routes have no schemas: bodies are checked by `dispatch/validate-body.ts`. So the compilers of the framework are not loaded. */
+const noCompilers = { compilersFactory: { buildValidator: neverCalled, buildSerializer: neverCalled } }
+
+function neverCalled(): never {
+  throw new Error('a route has a schema')
+}
+
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits } = options
   // The general type of loggers, lest this one's type becomes part of the instance's.
@@ -88,8 +94,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     logController: new OneLineARequest(),
     bodyLimit: limits.bodyBytesMax,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
-    schemaController: lazyValidators,
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } },
+    schemaController: noCompilers,
     // A request without Host is refused below, with a body.
     http: { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) },
     requestTimeout: limits.requestMsMax,
@@ -152,54 +157,44 @@ function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: Re
   const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
     return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
   }
-  const addBodyParser = (
-    type: string,
-    parse: (request: FastifyRequest, body: Buffer, done: BodyDone) => void,
-  ): void => {
-    app.addContentTypeParser(type, (request, payload, done) => {
-      collectBody(request, payload, (error, body) => {
-        if (body === undefined) done(error)
-        else parse(request, body, done)
-      })
-    })
-  }
   const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
-  addBodyParser('*', (request, body, done) => {
-    // What is checked here is checked for every route: a body that none asked for is not looked at.
-    if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
+  addBodyParser(app, '*', (body, request) => {
     // Each value takes a byte: most bodies are too short for a look at what they are.
     const isObject = body.length > limits.objectValuesMax && request.routeOptions.config.bodyIsObject === true
-    takeBody(
-      request,
-      body,
-      (bytes) => parseJson(bytes, isObject ? ofObject : ofAny, undefined, admission(request)),
-      done,
-    )
+    return parseJson(body, isObject ? ofObject : ofAny, undefined, admission(request))
   })
-  addBodyParser('text/plain', (request, body, done) => {
-    const parse = (bytes: Buffer): unknown => (bytes.length === 0 ? undefined : { query: decodeText(bytes) })
-    takeBody(request, body, parse, done)
-  })
+  addBodyParser(app, 'text/plain', (body) => ({ query: decodeText(body) }))
 }
+
+/** What the bytes stand for, now or later. May throw. */
+type ParseBody = (body: Buffer, request: FastifyRequest) => unknown
 
 type BodyDone = (error: Error | null, parsed?: unknown) => void
 
-/** `done` gets what `parse` makes of the body, now or later, or throws. */
-function takeBody(request: FastifyRequest, body: Buffer, parse: (body: Buffer) => unknown, done: BodyDone): void {
-  const end = (): void => {
-    let parsed: unknown
-    try {
-      parsed = parse(body)
-    } catch (error) {
-      done(error as Error)
-      return
-    }
-    if (parsed instanceof Promise) parsed.then((value) => done(null, value), done)
-    else done(null, parsed)
+function addBodyParser(app: FastifyInstance, type: string, parse: ParseBody): void {
+  app.addContentTypeParser(type, (request, payload, done) => {
+    collectBody(request, payload, (error, body) => {
+      if (body === undefined) return done(error)
+      // What is checked here is checked for every route: a body that none asked for is not looked at.
+      if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
+      const noted = noteBody(request, body)
+      if (noted === undefined) takeBody(parse, body, request, done)
+      else void noted.then(() => takeBody(parse, body, request, done))
+    })
+  })
+}
+
+/** Calls `done` with what `parse` gives, or throws. */
+function takeBody(parse: ParseBody, body: Buffer, request: FastifyRequest, done: BodyDone): void {
+  let parsed: unknown
+  try {
+    parsed = parse(body, request)
+  } catch (error) {
+    done(error as Error)
+    return
   }
-  const noted = noteBody(request, body)
-  if (noted === undefined) end()
-  else void noted.then(end)
+  if (parsed instanceof Promise) parsed.then((value) => done(null, value), done)
+  else done(null, parsed)
 }
 
 function addHooks(

@@ -7,9 +7,7 @@ import { runOnce } from '../dispatch/run-once.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
-import type { Schema } from '../wire/json-schema.ts'
 import { requestIdOf } from './request-id.ts'
-import { validateBody } from './validate-body.ts'
 
 export class SingleRequest implements FdRequest, Execution {
   readonly params: FdRequest['params']
@@ -56,17 +54,16 @@ export class SingleRequest implements FdRequest, Execution {
     return this.statement?.begun
   }
 
-  readonly check = (schema: Schema, body: unknown): void => validateBody(schema, body, this.request)
-
   resolve(operation: FdOperation): FederatedDatabase {
     return operation.chooseFd?.(this) ?? this.service.federatedDatabases.resolve(this.query.fdAlias)
   }
 
   run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply> {
     this.fd = fd
-    return operation.statement === undefined
-      ? this.runOnce(operation)
-      : this.runStatement(operation, operation.statement)
+    // Reading is the same however often it is done.
+    this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request)
+    if (operation.statement !== undefined) return this.runStatement(operation, operation.statement)
+    return this.carryOut(operation)
   }
 
   private async runStatement(
@@ -78,12 +75,10 @@ export class SingleRequest implements FdRequest, Execution {
     this.reply.header('statement-id', this.statement.id)
     const turn = this.statement.mayBegin()
     if (turn !== undefined) await turn
-    return this.runOnce(operation)
+    return this.carryOut(operation)
   }
 
-  /** Reading is the same however often it is done. */
-  private runOnce(operation: FdOperation): OperationReply | Promise<OperationReply> {
-    this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request)
+  private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
     return this.requestId === undefined ? operation.run(this.fd, this) : runOnce(operation, this)
   }
 }

@@ -24,7 +24,6 @@ function requestOf(
   return {
     fd: { alias: 'x', transaction: transact ?? once },
     headers: {},
-    check: () => undefined,
     body,
     service: {
       limits: { ...defaultServerLimits, ...defaultEngineLimits, changeReplyBytesMax: 1_000 },

@@ -182,11 +182,10 @@ function checkConditions({ conditions }: RequestedOperation, { method, path }: O
 function plainRequest({
   fd,
   service,
-  check,
   signal,
   mayGoOn,
 }: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  return { fd, service, check, signal, mayGoOn, replyType: 'json' }
+  return { fd, service, signal, mayGoOn, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

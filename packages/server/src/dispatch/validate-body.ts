@@ -1,16 +1,34 @@
 /** Bodies of requests against the schemas of their operations, and the problem that Ajv's errors become. */
-import type { FastifyRequest } from 'fastify'
+import { createRequire } from 'node:module'
+import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import { makeProblem, missingBody, type Problem, pointerTo } from '../errors/problem.ts'
 import { nameCharactersMax, namesListedMax, quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import type { Schema } from '../wire/json-schema.ts'
 
+type Compile = ReturnType<BuildCompilerFromPool>
+type Check = ReturnType<Compile>
+
+/** Compiled when the first such body comes, since most servers see few kinds of bodies, and shared by the servers of one process. */
+const checks = new WeakMap<Schema, Check>()
+let compile: Compile | undefined
+
 /** Throws BodyValidationError. */
-export function validateBody(schema: Schema, body: unknown, request: FastifyRequest): void {
-  const validate = request.getValidationFunction(schema) ?? request.compileValidationSchema(schema)
-  if (validate(body)) return
-  const found = (validate as { readonly errors?: readonly AjvError[] }).errors ?? []
-  throw new BodyValidationError(fromAjvErrors(found, body, schema))
+export function validateBody(schema: Schema, body: unknown): void {
+  let check = checks.get(schema)
+  if (check === undefined) {
+    compile ??= loadCompiler()
+    check = compile({ schema })
+    checks.set(schema, check)
+  }
+  if (!check(body)) throw new BodyValidationError(fromAjvErrors(check.errors ?? [], body, schema))
+}
+
+/** Ajv takes a while to load. A body is checked as it is: nothing is converted, left out or filled in. */
+function loadCompiler(): Compile {
+  const { AjvCompiler } = createRequire(import.meta.url)('@fastify/ajv-compiler')
+  const build = AjvCompiler() as BuildCompilerFromPool
+  return build({}, { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false } })
 }
 
 interface AjvError {
