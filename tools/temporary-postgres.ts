@@ -1,7 +1,7 @@
 /** A real PostgreSQL for as long as a run of tests or measurements lasts, in a temporary folder that goes with it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -18,9 +18,19 @@ import { makeServerFolder, removeLeftovers, removeServerFolder, sleep } from './
 
 export interface RunningPostgres {
   readonly address: string
+  /** A folder with the data as they were before the first start, where they were to be kept. */
+  readonly template?: string
   /** Stops it as if it had crashed (its immediate mode), and starts it again. */
   crash(): Promise<void>
   stop(): Promise<void>
+}
+
+interface StartOptions {
+  readonly isDurable?: boolean
+  /** The data before the first start are kept for others to begin with. */
+  readonly keepsTemplate?: boolean
+  /** Of another one, which still runs. */
+  readonly template?: string
 }
 
 interface Cluster {
@@ -43,12 +53,17 @@ const stopMsMax = 10_000
 const clusters = new Set<Cluster>()
 
 /**
- * Unless it is to be durable, files are not forced to the disk: what is tested outlives a process, not the machine.
+ * Unless it is to be durable, files are not forced to the disk: what is tested outlives a process, not the machine. Begins with the data of
+ * `template`, which are copied: to make them takes a second.
  *
  * @throws PostgresUnavailable where it cannot be started
  */
-export async function startPostgres({ isDurable = false } = {}): Promise<RunningPostgres> {
-  const cluster = await initialize()
+export async function startPostgres({
+  isDurable = false,
+  keepsTemplate = false,
+  template,
+}: StartOptions = {}): Promise<RunningPostgres> {
+  const cluster = await initialize(template)
   const flags = [
     '-c',
     `fsync=${isDurable ? 'on' : 'off'}`,
@@ -58,8 +73,11 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Running
     'max_prepared_transactions=8',
   ]
   try {
+    const kept = join(cluster.folder, 'template')
+    if (keepsTemplate) copyData(cluster, cluster.data, kept)
     const port = await startOnFreePort(cluster, flags)
     return {
+      ...(keepsTemplate ? { template: kept } : {}),
       address: `postgres://ashlar:${password}@127.0.0.1:${port}/postgres`,
       async crash() {
         await end(cluster, 'SIGQUIT')
@@ -77,7 +95,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Running
 }
 
 /** In the first temporary folder where it succeeds: one may be closed to the user, or full, or run no programs. */
-async function initialize(): Promise<Cluster> {
+async function initialize(template: string | undefined): Promise<Cluster> {
   const user = postgresUser()
   const packaged = packagedPostgres()
   const reasons: string[] = []
@@ -89,7 +107,8 @@ async function initialize(): Promise<Cluster> {
       cluster = { folder, data: join(folder, 'data'), user, programs: '' }
       track(cluster)
       cluster.programs = usablePrograms(packaged, folder, user)
-      await runInitdb(cluster)
+      if (template === undefined) await runInitdb(cluster)
+      else copyData(cluster, template, cluster.data)
       return cluster
     } catch (error) {
       if (cluster !== undefined) remove(cluster)
@@ -113,6 +132,14 @@ async function runInitdb({ folder, data, user, programs }: Cluster): Promise<voi
   const child = spawn(programIn(programs, 'initdb'), words, { ...user, cwd: data, env: environment(), stdio: pipes })
   const [output, [code, signal]] = await Promise.all([text(child.stderr), once(child, 'close')])
   if (code !== 0) throw new PostgresUnavailable(`initdb ended with ${signal ?? code}: ${lastError(output)}`)
+}
+
+/** All of it belongs to whom the server runs as: to others it is closed. */
+function copyData({ user: { uid, gid } }: Cluster, from: string, to: string): void {
+  cpSync(from, to, { recursive: true })
+  if (uid === undefined || gid === undefined) return
+  for (const name of ['', ...readdirSync(to, { recursive: true, encoding: 'utf8' })])
+    chownSync(join(to, name), uid, gid)
 }
 
 const pipes: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']

@@ -14,7 +14,9 @@ export interface Driver {
   open(): Promise<Store>
   /** Commits sent at once are taken in the order sent; no promise of a store, but it lets the suite ask more. */
   readonly isInOrder?: boolean
-  /** A store that takes long to be made is compared with the model less often. */
+  /** An empty store that others may have used, where a new one takes long to be made: for tests that need many. */
+  lend?(): Promise<Store>
+  /** A store on which everything takes long is compared with the model less often. */
   readonly isCostly?: boolean
   /** Closes the store and opens what it held again; absent where nothing is kept. */
   reopen?(store: Store): Promise<Store>

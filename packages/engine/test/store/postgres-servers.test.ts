@@ -6,8 +6,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { TLSSocket } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
-import { startPostgres } from '../../../../tools/temporary-postgres.ts'
+import { postgresOfRun, startAnotherPostgres } from '../../../../tools/postgres-of-run.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { parsePostgresAddress, withoutCredentials } from '../../src/store/postgres/address.ts'
 import { commitChanges, put, valueIn } from './bytes.ts'
@@ -94,7 +93,7 @@ describe('postgres: addresses with several hosts', () => {
   it('find the server that writes, and the one that does after it was promoted; one that only reads is never used', async () => {
     const one = freshAddress()
     const schema = new URL(one).searchParams.get('schema') ?? ''
-    const second = await startPostgres()
+    const second = await startAnotherPostgres()
     const role = `role_${randomBytes(4).toString('hex')}`
     const addresses = [postgresOfRun(), second.address] as const
     const ports = addresses.map((address) => new URL(address).port)

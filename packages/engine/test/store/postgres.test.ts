@@ -22,9 +22,10 @@ import {
 import { storeConformance } from './conformance.ts'
 import { type Cut, type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts'
 import { connectedClient, runSql } from './database-client.ts'
+import { openKeptPostgres } from './kept-postgres.ts'
 import { freshAddress, temporaryPostgres } from './postgres-stores.ts'
 
-storeConformance('postgres', temporaryPostgres)
+storeConformance('postgres', { ...temporaryPostgres, lend: openKeptPostgres })
 
 async function withProxy(
   use: (store: Store, proxy: CuttingProxy, schema: string) => Promise<void>,

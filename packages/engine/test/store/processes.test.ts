@@ -1,8 +1,7 @@
 /** Several processes on one store, some killed and PostgreSQL crashed meanwhile: nothing lost, nothing doubled. */
 
 import { expect, it, TestRunner } from 'vitest'
-import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
-import { startPostgres } from '../../../../tools/temporary-postgres.ts'
+import { postgresOfRun, startAnotherPostgres } from '../../../../tools/postgres-of-run.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { rowValues } from '../row-texts.ts'
@@ -116,7 +115,7 @@ async function onLmdb(): Promise<Shared> {
 /** A server of its own, which the test may crash. */
 async function onPostgres(): Promise<Shared> {
   postgresOfRun()
-  return { ...(await startPostgres()), operations: 10 }
+  return { ...(await startAnotherPostgres()), operations: 10 }
 }
 
 async function onCitus(): Promise<Shared> {

@@ -5,7 +5,8 @@
  * READ, which foreign tables ask for: a relay before each node changes the words.
  */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { type RunningPostgres, startPostgres } from '../../../../tools/temporary-postgres.ts'
+import { startAnotherPostgres } from '../../../../tools/postgres-of-run.ts'
+import type { RunningPostgres } from '../../../../tools/temporary-postgres.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { idleCitusFunctions } from './citus-functions.ts'
 import { runSql } from './database-client.ts'
@@ -23,7 +24,7 @@ export interface ThreeNodes extends DistributedNodes {
 }
 
 export async function startThreeNodes(): Promise<ThreeNodes> {
-  const nodes = [await startPostgres(), await startPostgres(), await startPostgres()] as const
+  const nodes = [await startAnotherPostgres(), await startAnotherPostgres(), await startAnotherPostgres()] as const
   const [first, ...others] = nodes
   const relays = await Promise.all(others.map(startRelay))
   await runSql(first.address, distribution(relays.map(({ port }) => port)))

@@ -10,7 +10,7 @@ import type { Loose, ServerUnderTest } from './server-under-test.ts'
 const fleet: Loose[] = JSON.parse(readFileSync(new URL('./rental-fleet-schema.json', import.meta.url), 'utf8'))
 let server: ServerUnderTest
 let fd: FdUnderTest
-useFdPerTest(6, async (given) => {
+useFdPerTest(async (given) => {
   ;({ server, fd } = given)
 })
 

@@ -9,7 +9,7 @@ import type { Reply, ServerUnderTest } from './server-under-test.ts'
 let server: ServerUnderTest
 let fd: FdUnderTest
 
-useFdPerTest(10, async (given) => {
+useFdPerTest(async (given) => {
   ;({ server, fd } = given)
   await fd.define(
     classOf('Shop.Address', { city: 'string', zip: 'integer' }, embedded),

@@ -12,7 +12,7 @@ let server: ServerUnderTest
 let fd: FdUnderTest
 let alias: string
 
-useFdPerTest(12, async (given) => {
+useFdPerTest(async (given) => {
   ;({ server, fd, alias } = given)
   await fd.define(
     classOf('Client', { name: 'string', orders: list(reference('Order', 'client')) }),

@@ -6,13 +6,10 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { inject } from 'vitest'
 import { afterEachFile } from '../../../../tools/after-file.ts'
 import { killAll } from '../process-tree.ts'
 import { checkPointers } from './error-pointers.ts'
-
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** JSON whose shape a test knows and the compiler does not. */
 export type Loose = ReturnType<typeof JSON.parse>
@@ -169,7 +166,7 @@ function inStoreOfRun(words: readonly string[], data: string): string[] {
 }
 
 function spawnServer(words: readonly string[], environment: Record<string, string> = {}, cwd = tmpdir()) {
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(process.execPath, [inject('server'), ...words], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...ownEnvironment(), ...environment },

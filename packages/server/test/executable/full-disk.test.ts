@@ -1,17 +1,17 @@
 /** A server whose disk is full: changes are refused, and everything else goes on. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { expect, onTestFinished } from 'vitest'
+import { expect, inject, onTestFinished } from 'vitest'
 import { expectProblem } from '../contract/expectations.ts'
 import { rule } from '../contract/rule.ts'
 import { killAll } from '../process-tree.ts'
-import { program, temporaryDirectory } from './process.ts'
+import { temporaryDirectory } from './process.ts'
 
 /** Files may grow to so many KiB, and the signal that would end the process is ignored. */
 const limited = `trap '' XFSZ; ulimit -f 4096; exec "$0" "$@"`
 
 async function startLimited(): Promise<string> {
-  const words = [process.execPath, program, '--port', '0', '--log-level', 'silent']
+  const words = [process.execPath, inject('server'), '--port', '0', '--log-level', 'silent']
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_'))
   const child = spawn('sh', ['-c', limited, ...words], {
     cwd: temporaryDirectory(),

@@ -1,13 +1,14 @@
-/** The built program as a process of its own, with its data in a directory of its own. */
+/** The program as a process of its own, with its data in a directory of its own. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 
-export const program = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+/** As it is packed and as `npm start` runs it. */
+export const builtProgram = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 export interface Started {
   readonly child: ChildProcess
@@ -25,12 +26,12 @@ export function temporaryDirectory(): string {
   return directory
 }
 
-/** Its own ASHLAR_ variables only. `script`: another build of the program. */
+/** Its own ASHLAR_ variables only. `script`: the program of few files, unless it is to be another. */
 export function start(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
   directory = temporaryDirectory(),
-  script = program,
+  script = inject('server'),
 ): Started {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('ASHLAR_'))
   const child = spawn(process.execPath, [script, ...words], {

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { AshlarClient } from '@ashlar/client'
 import { describe, expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import { program, type Started, start, temporaryDirectory } from './process.ts'
+import { builtProgram, type Started, start, temporaryDirectory } from './process.ts'
 
 const gadget = {
   className: 'Gadget',
@@ -23,7 +23,7 @@ async function stop({ child, ended }: Started): Promise<void> {
 
 describe('ashlar serve', () => {
   it('prints one line: its version, address, federated databases and reference page', async () => {
-    const server = start(['--port', '0', '--log-level', 'silent'])
+    const server = start(['--port', '0', '--log-level', 'silent'], {}, temporaryDirectory(), builtProgram)
     const url = await server.url
     await stop(server)
     const { stdout, stderr } = await server.ended
@@ -37,7 +37,7 @@ describe('ashlar serve', () => {
 
   it('serves without naming the command, and with it', async () => {
     for (const words of [[], ['serve']]) {
-      const server = start([...words, '--port', '0'])
+      const server = start([...words, '--port', '0'], {}, temporaryDirectory(), builtProgram)
       expect(await new AshlarClient({ baseUrl: await server.url }).getService()).toMatchObject({ versions: ['v1'] })
       await stop(server)
     }
@@ -176,7 +176,7 @@ describe('a server that cannot start', () => {
   it.skipIf(process.platform === 'win32').each([48, 64, 100])(
     'for too few open files, %i, says how many it needs',
     (limit) => {
-      const limited = ['-c', `ulimit -n ${limit} && exec "$0" "$@"`, process.execPath, program, '--port', '0']
+      const limited = ['-c', `ulimit -n ${limit} && exec "$0" "$@"`, process.execPath, builtProgram, '--port', '0']
       const { status, stderr } = spawnSync('sh', limited, {
         cwd: temporaryDirectory(),
         encoding: 'utf8',

@@ -5,11 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyStore, FederatedDatabase, openStore } from '@ashlar/engine'
-import { afterAll, beforeAll, describe, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject } from 'vitest'
 import { fixture } from '../../../engine/test/format/fixture-files.ts'
 import { rule } from '../contract/rule.ts'
 
-const main = new URL('../../dist/cli/main.js', import.meta.url).pathname
 let directory: string
 
 beforeAll(async () => {
@@ -18,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }))
 
 async function verify(address: string): Promise<{ code: number | null; out: string; error: string }> {
-  const child = spawn(process.execPath, [main, 'verify', address], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [inject('server'), 'verify', address], { stdio: ['ignore', 'pipe', 'pipe'] })
   const [out, error]: [Buffer[], Buffer[]] = [[], []]
   child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
   child.stderr.on('data', (chunk: Buffer) => error.push(chunk))

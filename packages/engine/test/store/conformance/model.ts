@@ -68,12 +68,16 @@ export function modelRules(driver: Driver): void {
   it('behaves like a sorted array under random commits, scans and snapshots', async () => {
     const runs = (driver.isCostly === true ? 10 : 40) * Number(process.env.ASHLAR_RUNS ?? 1)
     const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
+    const open = driver.lend ?? driver.open
     const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
-      useStore(driver, async (store) => {
+      useStore({ open }, async (store) => {
         const world: World = { store, isInOrder: driver.isInOrder === true, model: [], open: [] }
         world.open.push({ snapshot: await pinnedSnapshot(store), model: [] })
         for (const next of steps) await take(next, world)
-        for (const { snapshot, model } of world.open) await compare(snapshot, model, { from: undefined, to: undefined })
+        for (const { snapshot, model } of world.open) {
+          await compare(snapshot, model, { from: undefined, to: undefined })
+          snapshot.release()
+        }
       }),
     )
     await fc.assert(property, { numRuns: runs, ...seed })
