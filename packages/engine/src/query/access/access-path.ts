@@ -21,6 +21,8 @@ export interface OidAccess {
   readonly rank: number
   /** One object at most: nothing can be better. */
   readonly isAtMostOne: boolean
+  /** It answers so many of the conjuncts of the predicate; where these are all, nearly every object that it gives qualifies. */
+  readonly conjunctsAnswered: number
   /** The same OID may come more than once. */
   readonly mayRepeat: boolean
   /** `className`: of the source. */

@@ -82,6 +82,11 @@ async function choose(
     considered?.note(exact, 1, Number.POSITIVE_INFINITY)
     return { access: exact, estimated: 1 }
   }
+  const settled = wanted === undefined ? undefined : accessOfFirstRows(plan, wanted)
+  if (settled !== undefined) {
+    considered?.note(settled, wanted as number, wanted as number)
+    return { access: settled, estimated: wanted as number }
+  }
   const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
   const few = await cheapest(accesses, run, context, fewMax, considered)
   if (few !== undefined && few.estimated < fewMax) return few
@@ -96,6 +101,17 @@ async function choose(
   }
   if (best !== undefined && best.estimated < max) return best
   return { access: plan.extent, estimated: extent }
+}
+
+/**
+ * The access that gives the first rows wherever it is used: to count how many more it would give costs more than to take them. One that
+ * follows the order asked for, where every other reads the same entries; without an order, one of whose objects nearly all qualify.
+ */
+function accessOfFirstRows(plan: SourcePlan, wanted: number): AccessPath | undefined {
+  const { accesses, ordered, conjuncts, areRows } = plan
+  if (ordered !== undefined) return accesses.every((access) => ordered.isNarrowedBy(access)) ? ordered : undefined
+  if (!areRows || wanted > candidatesMin) return undefined
+  return bestOf(accesses.filter(({ conjunctsAnswered }) => conjunctsAnswered === conjuncts))
 }
 
 /** The access with the fewest candidates, counted up to `max`; the first of equal ones. */

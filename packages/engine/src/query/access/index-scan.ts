@@ -110,6 +110,7 @@ export class IndexScan implements OidAccess {
   readonly rank: number
   /** One value for each key attribute of a unique index. */
   readonly isAtMostOne: boolean
+  readonly conjunctsAnswered: number
   readonly mayRepeat = false
   private readonly hasOneRange: boolean
   /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
@@ -126,6 +127,7 @@ export class IndexScan implements OidAccess {
     this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
     const range = (lower === undefined ? 0 : 1) + (upper === undefined ? 0 : 1)
     this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
+    this.conjunctsAnswered = equal.length + range
   }
 
   describe(className: string): ExplainNode {

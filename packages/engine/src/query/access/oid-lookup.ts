@@ -18,6 +18,7 @@ export const planOidLookups: PlanAccess = ({ conditions, planning }) => {
 export class OidLookup implements OidAccess {
   readonly rank = 100
   readonly isAtMostOne = false
+  readonly conjunctsAnswered = 1
   readonly mayRepeat = false
   /** One, or a collection of them. */
   private readonly references: KeyValue

@@ -92,6 +92,8 @@ const countedObjectsMax = 16
 class ReverseNavigation implements OidAccess {
   readonly rank = 3
   readonly isAtMostOne = false
+  /** None: before the first object that qualifies, many ends may have to be gone through. */
+  readonly conjunctsAnswered = 0
   readonly mayRepeat = true
   private readonly inner: OidAccess
   /** The class whose objects are found first. */

@@ -1,6 +1,6 @@
 /** The objects of a source that qualify: every access path that could find them, and the filter that all of them pass. */
 import type { ClassNumber } from '../../types/type-spec.ts'
-import type { BoundClauses, BoundSource } from '../bind/bound.ts'
+import { type BoundClauses, type BoundSource, conjunctsOf } from '../bind/bound.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
 import { accessesFor } from './access-kinds.ts'
@@ -20,6 +20,10 @@ export interface SourcePlan {
   readonly ordered: OrderedIndexScan | undefined
   readonly extent: ExtentScan
   readonly filter: FilterPlan
+  /** Of the predicate. */
+  readonly conjuncts: number
+  /** The objects that qualify are the rows, as they come: none is sorted or grouped. */
+  readonly areRows: boolean
 }
 
 /** `slot`: of the objects. */
@@ -39,5 +43,7 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
     ordered: isOrdered ? planOrderedIndexScan(cls, slot, orderBy, conditions, planning) : undefined,
     extent: new ExtentScan(classes, classNumbers),
     filter: planFilter(where, slot, planning),
+    conjuncts: conjunctsOf(where).length,
+    areRows: orderBy.length === 0 && groupBy === undefined,
   }
 }

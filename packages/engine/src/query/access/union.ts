@@ -16,6 +16,8 @@ export const planUnions: PlanAccess = ({ cls, conditions, planning, accessesFor 
 class Union implements OidAccess {
   readonly rank: number
   readonly isAtMostOne = false
+  /** None for certain: of each part of OR, its access may answer only some conjuncts. */
+  readonly conjunctsAnswered = 0
   readonly mayRepeat = true
   private readonly parts: readonly OidAccess[]
 

@@ -159,7 +159,7 @@ class WriteTransactionState implements CurrentState {
     const bounds = lmdbRange(range, false, limit)
     const keys: Bytes[] = []
     if (bounds !== undefined) {
-      visitEntries(this.environment, bounds, namelessChecks, undefined, (key) => keys.push(key))
+      visitEntries(this.environment, bounds, namelessChecks, undefined, (key) => keys.push(Buffer.from(key)))
     }
     return keys
   }

@@ -2,65 +2,60 @@
 import { AshlarError } from '../../errors.ts'
 import type { Bytes } from '../store.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import type { Environment, ReadTransaction } from './lmdb-js.ts'
+import { type EntryCursor, lentBytes, noteValueBuffer, type Pin, withCursor } from './entry-cursor.ts'
+import type { Environment } from './lmdb-js.ts'
 import type { LmdbRange } from './lmdb-range.ts'
 
-/** The transaction that reads; without it, the write transaction that is under way. */
-type ReadOptions = { readonly transaction: ReadTransaction } | undefined
-
 /**
- * The value of the key, as a view that the next read overwrites; undefined where there is none. To a snapshot the entries
- * around its place prove that: were the key, or one on the page that led past it, damaged, one of them would be. Throws
- * DataCorruption.
+ * The value of the key, as a view that the next read overwrites; undefined where there is none. Without a pin, of the write transaction under
+ * way. To a snapshot the entries around its place prove that there is none: were the key, or one on the page that led past it, damaged, one of
+ * them would be. Throws DataCorruption.
  */
-export function lentValue(
-  environment: Environment,
-  key: Bytes,
-  checks: EntryChecks,
-  options?: ReadOptions,
-): Buffer | undefined {
+export function lentValue(environment: Environment, key: Bytes, checks: EntryChecks, pin?: Pin): Buffer | undefined {
   let found: Buffer | undefined
   try {
-    found = environment.getBinaryFast(key, options)
+    found = environment.getBinaryFast(key, pin)
   } catch (error) {
     throw checks.ofRead(error)
   }
   if (found === undefined) {
     // Most preconditions of commits are absences, and a proof costs more than the rest of such a commit.
-    if (options === undefined) return undefined
-    checkNeighbour(environment, key, { isBefore: true, isExclusive: true }, checks, options.transaction)
-    checkNeighbour(environment, key, { isBefore: false, isExclusive: true }, checks, options.transaction)
+    if (pin === undefined) return undefined
+    withCursor(environment, pin, (cursor) => {
+      checkNeighbour(cursor, key, true, true, checks)
+      checkNeighbour(cursor, key, false, true, checks)
+    })
     return undefined
   }
+  noteValueBuffer(found)
   // The buffer itself is larger than its property `length` says.
   const length = checks.valueLength(key, found, found.length)
   if (length < 0) throw checks.damaged(key, checksumFault)
-  return found.subarray(0, length)
+  return lentBytes(found, length)
 }
 
 /** The entry next to the key, on one side. Throws DataCorruption. */
 function checkNeighbour(
-  environment: Environment,
+  cursor: EntryCursor,
   key: Bytes,
-  { isBefore, isExclusive }: { readonly isBefore: boolean; readonly isExclusive: boolean },
+  isBefore: boolean,
+  isExclusive: boolean,
   checks: EntryChecks,
-  transaction: ReadTransaction,
 ): void {
-  const start = { start: key, end: undefined, reverse: isBefore, exclusiveStart: isExclusive, transaction }
   try {
-    for (const { key: found, value } of environment.getRange(start)) {
-      if (checks.valueLength(found, value, value.length) < 0) throw checks.damaged(found, checksumFault)
-      if (!follows(key, found, isBefore, isExclusive)) throw checks.damaged(found, orderFault)
-      return
-    }
+    if (!cursor.start(key, isBefore, isExclusive)) return
   } catch (error) {
     throw checks.ofRead(error)
   }
+  const { key: found, value } = cursor
+  if (value === undefined || checks.valueLength(found, value, value.length) < 0)
+    throw checks.damaged(Buffer.from(found), checksumFault)
+  if (!follows(key, key.length, found, isBefore, isExclusive)) throw checks.damaged(Buffer.from(found), orderFault)
 }
 
 /**
- * Hands the entries of a range to `use`, until that returns false or the range ends. The key belongs to whoever takes
- * it; the value is the first `length` bytes of `lent`, until something else is read. Throws DataCorruption, also where
+ * Lends the entries of a range to `use`, until that returns false or the range ends; it reads nothing else meanwhile. Without a pin, those of
+ * the write transaction under way. Throws DataCorruption, also where
  * only keys are wanted, since damage may be in a key, and where the entry before or behind the range is damaged, which may
  * have been within. With `onDamage` damaged entries are left out instead. Returns the key after which the range goes on:
  * undefined at its end.
@@ -69,42 +64,54 @@ export function visitEntries(
   environment: Environment,
   range: LmdbRange,
   checks: EntryChecks,
-  transaction: ReadTransaction | undefined,
-  use: (key: Buffer, lent: Buffer, length: number) => unknown,
+  pin: Pin | undefined,
+  use: (key: Buffer, value: Buffer) => unknown,
   onDamage?: (error: AshlarError) => void,
 ): Bytes | undefined {
-  const { reverse, limit, start, exclusiveStart, isContinued } = range
-  if (start !== undefined && transaction !== undefined && !isContinued && onDamage === undefined)
-    checkNeighbour(environment, start, { isBefore: !reverse, isExclusive: !exclusiveStart }, checks, transaction)
+  return withCursor(environment, pin, (cursor) => {
+    const { reverse, start, exclusiveStart, isContinued } = range
+    if (start !== undefined && pin !== undefined && !isContinued && onDamage === undefined)
+      checkNeighbour(cursor, start, !reverse, !exclusiveStart, checks)
+    try {
+      return visit(cursor, range, checks, use, onDamage)
+    } catch (error) {
+      const damage = checks.ofRead(error)
+      if (onDamage === undefined || !(damage instanceof AshlarError) || damage === error) throw damage
+      onDamage(damage)
+      return undefined
+    }
+  })
+}
+
+/** The end is looked for here and not by LMDB, so that the entry behind it is seen. */
+function visit(
+  cursor: EntryCursor,
+  range: LmdbRange,
+  checks: EntryChecks,
+  use: (key: Buffer, value: Buffer) => unknown,
+  onDamage: ((error: AshlarError) => void) | undefined,
+): Bytes | undefined {
+  const { reverse, limit, start, exclusiveStart } = range
   let previous = start
+  let previousLength = start === undefined ? 0 : start.length
   let isAfter = exclusiveStart
   let visited = 0
-  try {
-    // The end is looked for here, so that the entry behind it is seen.
-    for (const { key, value } of environment.getRange({
-      start,
-      end: undefined,
-      reverse,
-      exclusiveStart,
-      transaction,
-    })) {
-      const length = checks.valueLength(key, value, value.length)
-      const isInOrder = previous === undefined || follows(previous, key, reverse, isAfter)
-      if (length < 0 || !isInOrder) {
-        const error = checks.damaged(key, length < 0 ? checksumFault : orderFault)
-        if (onDamage === undefined) throw error
-        onDamage(error)
-        continue
-      }
-      if (isBehind(key, range)) return undefined
-      previous = key
-      isAfter = true
-      if (use(key, value, length) === false || ++visited === limit) return key
+  for (let isThere = cursor.start(start, reverse, exclusiveStart); isThere; isThere = cursor.next()) {
+    const { key, value } = cursor
+    const length = value === undefined ? -1 : checks.valueLength(key, value, value.length)
+    const isInOrder = previous === undefined || follows(previous, previousLength, key, reverse, isAfter)
+    if (length < 0 || !isInOrder) {
+      const error = checks.damaged(Buffer.from(key), length < 0 ? checksumFault : orderFault)
+      if (onDamage === undefined) throw error
+      onDamage(error)
+      continue
     }
-  } catch (error) {
-    const damage = checks.ofRead(error)
-    if (onDamage === undefined || !(damage instanceof AshlarError) || damage === error) throw damage
-    onDamage(damage)
+    if (isBehind(key, range)) return undefined
+    previous = cursor.keepKey()
+    previousLength = key.length
+    isAfter = true
+    if (use(key, cursor.valueOf(length)) === false || ++visited === limit)
+      return Buffer.from(previous.subarray(0, previousLength))
   }
   return undefined
 }
@@ -114,21 +121,21 @@ const orderFault = 'it is not at its place in the order of keys'
 
 function isBehind(key: Bytes, { end, inclusiveEnd, reverse }: LmdbRange): boolean {
   if (end === undefined) return false
-  const order = compareKeys(key, end)
+  const order = compareKeys(key, key.length, end)
   return order === 0 ? !inclusiveEnd : order > 0 !== reverse
 }
 
-function follows(previous: Bytes, key: Bytes, reverse: boolean, isAfter: boolean): boolean {
-  const order = compareKeys(previous, key)
+function follows(previous: Bytes, previousLength: number, key: Bytes, reverse: boolean, isAfter: boolean): boolean {
+  const order = compareKeys(previous, previousLength, key)
   return order === 0 ? !isAfter : order < 0 !== reverse
 }
 
 /** Neighbours share most of their bytes, and are short: faster than calling `Buffer.compare`. */
-function compareKeys(one: Bytes, other: Bytes): number {
-  const length = Math.min(one.length, other.length)
+function compareKeys(one: Bytes, oneLength: number, other: Bytes): number {
+  const length = Math.min(oneLength, other.length)
   for (let at = 0; at < length; at++) {
     const difference = (one[at] as number) - (other[at] as number)
     if (difference !== 0) return difference
   }
-  return one.length - other.length
+  return oneLength - other.length
 }

@@ -2,16 +2,9 @@
 import type { Awaitable, Bytes } from '../store.ts'
 
 export interface ReadTransaction {
+  /** For the library. */
+  readonly address: number
   done(): void
-}
-
-/** Where a walk over entries starts; it has no end. */
-export interface RangeStart {
-  readonly start: Bytes | undefined
-  readonly end: undefined
-  readonly reverse: boolean
-  readonly exclusiveStart: boolean
-  readonly transaction: ReadTransaction | undefined
 }
 
 /**
@@ -19,10 +12,10 @@ export interface RangeStart {
  * Inside the callback of `childTransaction` every read sees the transaction's own writes.
  */
 export interface Environment {
-  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentValue`. */
+  /** One buffer, overwritten by the next read. Only its property `length` tells the size of the value: see `lentBytes`. */
   getBinaryFast(key: Bytes, options?: { transaction: ReadTransaction }): Buffer | undefined
-  /** Values are lent in the same way. */
-  getRange(start: RangeStart): Iterable<{ key: Buffer; value: Buffer }>
+  /** Writes a key where the library reads it; returns where it ends. */
+  writeKey(key: Bytes, target: Buffer, at: number): number
   /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
   put(key: Bytes, value: Bytes): unknown
   remove(key: Bytes): unknown

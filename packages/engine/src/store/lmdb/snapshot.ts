@@ -5,15 +5,12 @@ import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapsh
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import type { Environment, ReadTransaction } from './lmdb-js.ts'
+import type { Pin } from './entry-cursor.ts'
+import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)
-
-interface Pin {
-  readonly transaction: ReadTransaction
-}
 
 /**
  * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only,
@@ -21,7 +18,7 @@ interface Pin {
  */
 function beginRead(environment: Environment): Pin {
   environment.resetReadTxn()
-  return { transaction: environment.useReadTransaction() }
+  return { transaction: environment.useReadTransaction(), cursor: undefined }
 }
 
 /** A class, not closures, because each GET makes one. */
@@ -87,6 +84,7 @@ export class LmdbSnapshot implements Snapshot {
 
   release(): void {
     if (this.pin === undefined) return
+    this.pin.cursor?.close()
     this.pin.transaction.done()
     this.pin = undefined
     this.ended(this)
@@ -106,8 +104,8 @@ export class LmdbSnapshot implements Snapshot {
     const range = lmdbRange(read, read.reverse === true, read.limit ?? Number.POSITIVE_INFINITY)
     if (range === undefined) return []
     const entries: Entry[] = []
-    visitEntries(this.environment, range, this.checks, this.requireOpen().transaction, (key, lent, length) =>
-      entries.push({ key, value: Buffer.from(lent.subarray(0, length)) }),
+    visitEntries(this.environment, range, this.checks, this.requireOpen(), (key, value) =>
+      entries.push({ key: Buffer.from(key), value: Buffer.from(value) }),
     )
     return entries
   }
@@ -119,13 +117,13 @@ export class LmdbSnapshot implements Snapshot {
     use: (key: Bytes, value: Bytes) => T,
     { keysOnly = false, onDamage }: ScanOptions,
   ): Bytes | undefined {
-    const { transaction } = this.requireOpen()
+    const pin = this.requireOpen()
     let bytes = 0
-    const visit = (key: Buffer, lent: Buffer, length: number): boolean => {
-      results.push(use(key, keysOnly ? nothing : lent.subarray(0, length)))
-      bytes += length
+    const visit = (key: Buffer, value: Buffer): boolean => {
+      results.push(use(key, keysOnly ? nothing : value))
+      bytes += value.length
       return bytes < scanBatchBytes
     }
-    return visitEntries(this.environment, range, this.checks, transaction, visit, onDamage)
+    return visitEntries(this.environment, range, this.checks, pin, visit, onDamage)
   }
 }

@@ -1,0 +1,187 @@
+/**
+ * A cursor that lends the entries that it comes to. The ranges of lmdb-js make a key, a value and two objects of each entry, and a dozen closures
+ * of each range: four times the time that the entry itself takes.
+ */
+import * as lmdb from 'lmdb'
+import { assert } from '../../errors.ts'
+import type { Bytes } from '../store.ts'
+import type { Environment, ReadTransaction } from './lmdb-js.ts'
+
+/** What lmdb-js uses of its own library; its types do not have it. A cursor that is not closed is never freed. */
+interface NativeFunctions {
+  readonly Cursor: new (database: object, transaction: number) => NativeCursor
+  /** Where values are copied to; see `LmdbCursor.value`. */
+  readonly globalBuffer: Buffer
+  /** Both return the length of the key, 0 behind the last entry, or the number of an error. */
+  position(cursor: number, flags: number, offset: number, keyLength: number, end: number): number
+  iterate(cursor: number): number
+  /** Throws it. */
+  lmdbError(number: number): never
+}
+
+interface NativeCursor {
+  readonly address: number
+  close(): void
+}
+
+const native = (lmdb as unknown as { readonly nativeAddon: NativeFunctions }).nativeAddon
+
+const includeValues = 0x100
+const isReverse = 0x400
+const isExclusive = 0x1_0000
+const notFound = -30_798
+const keyLengthMax = 20_000
+/** Of the key, in the buffer that lmdb-js shares with its library; before it stand the length of the value and where else it is. */
+const keyStart = 32
+
+/** Of keys and values of each length, in the two buffers: views of them are made once. */
+const viewsMax = 2_048
+const noBytes = Buffer.alloc(0)
+const keyViews = new Array<Buffer | undefined>(viewsMax)
+const valueViews = new Array<Buffer | undefined>(viewsMax)
+let valueBuffer = native.globalBuffer
+let keyBuffer: Buffer | undefined
+let keyNumbers: Uint32Array = new Uint32Array(0)
+
+/** A read transaction that a snapshot holds; its cursor is kept for the next range. */
+export interface Pin {
+  readonly transaction: ReadTransaction
+  cursor: EntryCursor | undefined
+}
+
+/** Without a pin, with a cursor of the write transaction under way. */
+export function withCursor<T>(environment: Environment, pin: Pin | undefined, use: (cursor: EntryCursor) => T): T {
+  const cursor = pin?.cursor ?? new EntryCursor(environment, pin?.transaction)
+  if (pin === undefined) {
+    try {
+      return use(cursor)
+    } finally {
+      cursor.close()
+    }
+  }
+  pin.cursor = undefined
+  try {
+    return use(cursor)
+  } finally {
+    pin.cursor = cursor
+  }
+}
+
+export class EntryCursor {
+  private readonly cursor: NativeCursor
+  private readonly address: number
+  private readonly keys: Buffer
+  private kept = Buffer.allocUnsafe(64)
+  /** Lent, until anything else is read. */
+  key: Buffer = noBytes
+  /** Lent in the same way; undefined where it is longer than any value that was ever written. */
+  value: Buffer | undefined
+
+  /** Without a transaction, of the write transaction under way. To be closed before the transaction ends. */
+  constructor(environment: Environment, transaction: ReadTransaction | undefined) {
+    this.keys = sharedKeyBuffer(environment)
+    this.cursor = new native.Cursor(environment.db, transaction?.address ?? 0)
+    this.address = this.cursor.address
+  }
+
+  /** At the first entry from the key on, or after it; without a key, of all. False where there is none. Throws errors of LMDB. */
+  start(key: Bytes | undefined, isBackwards: boolean, isAfter: boolean): boolean {
+    const { keys } = this
+    const length = key === undefined ? 0 : key.length
+    for (let i = 0; i < length; i++) keys[i] = (key as Bytes)[i] as number
+    const flags = includeValues | (isBackwards ? isReverse : 0) | (isAfter ? isExclusive : 0)
+    return this.reached(native.position(this.address, flags, 0, length, 0))
+  }
+
+  /** Not after the last entry. */
+  next(): boolean {
+    return this.reached(native.iterate(this.address))
+  }
+
+  /** The first bytes of the value, lent. */
+  valueOf(length: number): Buffer {
+    return valueView(length, 0) as Buffer
+  }
+
+  /** A copy of the key, longer than that, which the next call overwrites. */
+  keepKey(): Buffer {
+    const { key } = this
+    const { length } = key
+    if (length > this.kept.length) this.kept = Buffer.allocUnsafe(2 * length)
+    const { kept } = this
+    for (let i = 0; i < length; i++) kept[i] = key[i] as number
+    return kept
+  }
+
+  close(): void {
+    this.cursor.close()
+  }
+
+  private reached(keyLength: number): boolean {
+    if (keyLength <= 0) {
+      if (keyLength !== 0 && keyLength !== notFound) native.lmdbError(keyLength)
+      return false
+    }
+    if (keyLength > keyLengthMax) throw new Error(`Invalid key size ${keyLength.toString(16)}`)
+    this.key = keyView(this.keys, keyLength)
+    this.value = valueView(keyNumbers[0] as number, keyNumbers[1] as number)
+    return true
+  }
+}
+
+function keyView(keys: Buffer, length: number): Buffer {
+  return (length < viewsMax ? keyViews[length] : undefined) ?? newKeyView(keys, length)
+}
+
+function newKeyView(keys: Buffer, length: number): Buffer {
+  const view = keys.subarray(keyStart, keyStart + length)
+  if (length < viewsMax) keyViews[length] = view
+  return view
+}
+
+/** `place`: 0 where it was copied to the buffer of values. */
+function valueView(length: number, place: number): Buffer | undefined {
+  if (place !== 0) return undefined
+  return (length < viewsMax ? valueViews[length] : undefined) ?? newValueView(length)
+}
+
+function newValueView(length: number): Buffer | undefined {
+  if (length > valueBuffer.byteLength) return undefined
+  // Not by `subarray`, which goes by the property `length` that lmdb-js sets to that of the last value.
+  const view = Buffer.from(valueBuffer.buffer, valueBuffer.byteOffset, length)
+  if (length < viewsMax) valueViews[length] = view
+  return view
+}
+
+/** What a read by key has returned: lmdb-js gets another buffer for values where one is too long for the present one. */
+export function noteValueBuffer(buffer: Buffer): void {
+  if (buffer === valueBuffer || (buffer as { readonly isGlobal?: boolean }).isGlobal !== true) return
+  valueBuffer = buffer
+  valueViews.fill(undefined)
+}
+
+/** The bytes of a value that a read by key has left in the buffer. */
+export function lentBytes(buffer: Buffer, length: number): Buffer {
+  return (buffer === valueBuffer ? valueView(length, 0) : undefined) ?? buffer.subarray(0, length)
+}
+
+/** lmdb-js writes keys to it for its library; one for all environments. It shows it to whatever writes keys. */
+function sharedKeyBuffer(environment: Environment): Buffer {
+  if (keyBuffer !== undefined) return keyBuffer
+  const { writeKey } = environment
+  const targets: Buffer[] = []
+  environment.writeKey = (key, target, at) => {
+    targets.push(target)
+    return writeKey(key, target, at)
+  }
+  try {
+    environment.getBinaryFast(Buffer.of(0))
+  } finally {
+    environment.writeKey = writeKey
+  }
+  const [found] = targets
+  assert(found !== undefined, 'lmdb-js writes the key of a read to its buffer')
+  keyBuffer = found
+  keyNumbers = new Uint32Array(found.buffer, found.byteOffset, 2)
+  return found
+}
