@@ -37,8 +37,10 @@ const elementType: ElementType = {
   codec: (spec, context) => codecFor(spec, context),
 }
 
-/** In the order in which the documentation lists them. */
-export const logicalTypes = [
+type SpecNamed<Name extends LogicalTypeName> = Extract<TypeSpec, { readonly logicalType: Name }>
+
+/** In the order in which the documentation lists them. The compiler asks for each that `type-spec.ts` has. */
+const byName: { readonly [Name in LogicalTypeName]: LogicalType<SpecNamed<Name>> } = {
   boolean,
   character,
   integer,
@@ -51,23 +53,24 @@ export const logicalTypes = [
   interval,
   reference,
   object,
-  listOf(elementType),
+  list: listOf(elementType),
   set,
   map,
-] as const
+}
 
-const byName = new Map<string, LogicalType>(logicalTypes.map((type) => [type.logicalType, type as LogicalType]))
+export const logicalTypes: readonly Pick<LogicalType, 'logicalType' | 'fields'>[] = Object.values(byName)
 
 /** The normal form of a definition. Throws ValueError. */
 export function defineType(given: TypeDefinition, context: DefineContext): TypeSpec {
   const definition = withCurrentTypeNames(given)
   const word = definition.logicalType
   if (word === undefined) throw wrongField('logicalType', 'MalformedValue', 'is needed')
-  const type = byName.get(word.toLowerCase())
-  if (type === undefined) {
-    const known = [...byName.keys()].join(', ')
+  const name = word.toLowerCase()
+  if (!Object.hasOwn(byName, name)) {
+    const known = Object.keys(byName).join(', ')
     throw wrongField('logicalType', 'InvalidDefinition', `is one of ${known}; not ${formatForMessage(word)}`)
   }
+  const type = typeNamed(name as LogicalTypeName)
   refuseOtherFields(definition, type)
   return type.define(definition, context)
 }
@@ -82,5 +85,5 @@ export function codecFor(spec: TypeSpec, context: CodecContext): Codec {
 }
 
 function typeNamed(name: LogicalTypeName): LogicalType {
-  return byName.get(name) as LogicalType
+  return byName[name] as LogicalType
 }

@@ -3,7 +3,7 @@ import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { JsonWriter } from '../bytes/json-writer.ts'
 import type { KeyForm, KeyWriter } from '../bytes/key-writer.ts'
 import type { NameField, TypeDefinition, TypeField } from './type-definition.ts'
-import type { AttributeNumber, ClassNumber, LogicalTypeName, TypeSpec } from './type-spec.ts'
+import type { AttributeNumber, ClassNumber, TypeSpec } from './type-spec.ts'
 
 /** How a definition finds the classes and attributes it names, also those defined in the same batch. */
 export interface DefineContext {
@@ -77,7 +77,7 @@ export interface CodecContext {
 }
 
 export interface LogicalType<S extends TypeSpec = TypeSpec> {
-  readonly logicalType: LogicalTypeName
+  readonly logicalType: S['logicalType']
   /** The definition fields that belong to the type, `logicalType` not among them; any other is refused. */
   readonly fields: readonly TypeField[]
   /** Checks encoding × storage × length and fills in the defaults. Throws ValueError (InvalidDefinition). */

@@ -4,6 +4,7 @@ import type { FunctionDefinition, OperandKind } from '../functions/function-defi
 import { fitsOperand, functions, operandReader } from '../functions/function-table.ts'
 import type { CallExpression, Expression, Span } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
+import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
 import {
   aTypeName,
@@ -11,7 +12,6 @@ import {
   commonType,
   integerType,
   isMany,
-  isNumeric,
   isReference,
   realType,
   type ValueType,
@@ -164,12 +164,11 @@ function bindAggregate(name: AggregateName, expression: CallExpression, scope: S
     throw binder.error(expression, `${name} over rows cannot stand here: ${place}`)
   }
   const type = aggregateType(name, operand, expression, binder)
-  const compare = operand === undefined ? undefined : compareFor(operand.type, operand.type)
   // What is written twice, as in RETURN and ORDER BY, is worked out once.
   const written = binder.text.slice(start, end)
   let index = collector.places.get(written)
   if (index === undefined) {
-    index = collector.all.push({ function: name, operand, type, compare, start, end }) - 1
+    index = collector.all.push({ function: name, operand, type, start, end }) - 1
     collector.places.set(written, index)
   }
   return { kind: 'aggregate', index, type, start, end }
@@ -191,9 +190,8 @@ function fold(name: AggregateName, collection: Bound, { start, end }: Span, bind
     end: collection.end,
   }
   const type = aggregateType(name, element, { start, end }, binder)
-  const compare = compareFor(collection.type.element, collection.type.element)
   const countsNulls = name === 'COUNT' && isLength
-  return { kind: 'fold', function: name, collection, countsNulls, compare, type, start, end }
+  return { kind: 'fold', function: name, collection, countsNulls, type, start, end }
 }
 
 function aggregateType(name: AggregateName, operand: Bound | undefined, span: Span, binder: Binder): ValueType {
@@ -205,7 +203,7 @@ function aggregateType(name: AggregateName, operand: Bound | undefined, span: Sp
     if (compareFor(type, type) !== undefined) return type
     throw binder.error(span, `${name} takes values that have an order, not ${aTypeName(type)}`)
   }
-  if (isNumeric(type)) return name === 'AVG' || type.kind === 'real' ? realType : integerType
-  if (type.kind === 'interval') return type
+  const total = totalOf(type)
+  if (total !== undefined) return name === 'AVG' ? total.averageType : total.sumType
   throw binder.error(span, `${name} takes numbers or intervals, not ${aTypeName(type)}`)
 }

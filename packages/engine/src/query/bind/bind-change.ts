@@ -14,7 +14,7 @@ import type {
   UpdateStatement,
   UpsertStatement,
 } from '../language/ast.ts'
-import { scalarCodec } from '../values/value-json.ts'
+import { scalarCodec } from '../values/scalars/scalar-kinds.ts'
 import { aTypeName, isMany, isScalar, type ValueType } from '../values/value-type.ts'
 import { bindClauses, bindSource } from './bind-select.ts'
 import { type BoundTarget, bindTarget, collectionTarget, targetSteps } from './bind-target.ts'

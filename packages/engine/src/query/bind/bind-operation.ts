@@ -1,23 +1,22 @@
 /** Operators: which types they stand between, and what comes out (docs/query-language.md, Operators). */
 
-import { arithmeticFor } from '../functions/arithmetic.ts'
-import { negated } from '../functions/math-functions.ts'
-import type { Whole } from '../functions/whole-number.ts'
-import { calculateBits } from '../functions/whole-number.ts'
 import type { OperationExpression } from '../language/ast.ts'
 import { type OperatorName, operatorText } from '../language/operators.ts'
+import { arithmeticFor } from '../values/arithmetic.ts'
 import { compareFor, equalsFor } from '../values/compare.ts'
+import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import {
   aTypeName,
   booleanType,
   integerType,
   isMany,
-  isNumeric,
   isReference,
+  isScalar,
   isText,
   nullType,
   typeName,
 } from '../values/value-type.ts'
+import { calculateBits, type Whole } from '../values/whole-number.ts'
 import { bindPredicate } from './bind-path.ts'
 import { type Bound, isConstant } from './bound.ts'
 import { coerced } from './coercion.ts'
@@ -233,10 +232,9 @@ function unary(
   if (operator === 'bitComplement' && type.kind === 'integer') {
     return { ...node, calculate: (value: Whole) => calculateBits('bitXor', value, -1) }
   }
-  if (operator !== 'bitComplement' && (isNumeric(type) || type.kind === 'interval')) {
-    if (operator === 'identity') return { ...node, calculate: (value: unknown) => value }
-    if (type.kind === 'integer') return { ...node, calculate: negated }
-    return { ...node, calculate: (value: number) => -value }
+  const negate = isScalar(type) ? scalarKinds[type.kind].negate : undefined
+  if (operator !== 'bitComplement' && negate !== undefined) {
+    return { ...node, calculate: operator === 'identity' ? (value: unknown) => value : negate }
   }
   throw binder.error(operand, `${operatorText[operator]} does not stand before ${aTypeName(type)}`)
 }

@@ -5,7 +5,8 @@ import type { LinkStorage } from '../../types/link-storage.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
 import type { IntervalUnit, Span } from '../language/ast.ts'
 import type { OperatorName } from '../language/operators.ts'
-import type { Compare, Equals } from '../values/compare.ts'
+import type { Equals } from '../values/compare.ts'
+import type { Compare } from '../values/scalars/scalar-kind.ts'
 import type { ScalarType, ValueType } from '../values/value-type.ts'
 
 /** An attribute as a class and all its subclasses have it, at the same place. */
@@ -116,7 +117,6 @@ export type Bound =
       readonly collection: Bound
       /** The number of elements of the collection itself is asked for: null ones count too. */
       readonly countsNulls: boolean
-      readonly compare: Compare | undefined
     })
   /** The result of an aggregate over rows, worked out when all of them are seen. */
   | (Node & { readonly kind: 'aggregate'; readonly index: number })
@@ -139,7 +139,6 @@ export interface BoundAggregate extends Span {
   /** Undefined for COUNT(). */
   readonly operand: Bound | undefined
   readonly type: ValueType
-  readonly compare: Compare | undefined
 }
 
 /** `path`: the attribute, then those inside embedded objects. */

@@ -1,9 +1,18 @@
 /** Values made to fit where another type is meant: texts known before the rows, dates as datetimes, whole numbers as reals. */
-import { ticksPerDay } from '../../types/calendar.ts'
-import { type OffsetDateTime, withoutOffset } from '../../types/datetime.ts'
 import { ValueError } from '../../types/logical-type.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
-import { aTypeName, isFraction, isMany, isNumeric, isReference, isText, type ValueType } from '../values/value-type.ts'
+import type { Convert } from '../values/scalars/scalar-kind.ts'
+import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
+import {
+  aTypeName,
+  isFraction,
+  isMany,
+  isNumeric,
+  isReference,
+  isScalar,
+  isText,
+  type ValueType,
+} from '../values/value-type.ts'
 import { type Bound, isConstant } from './bound.ts'
 import type { Binder } from './scope.ts'
 
@@ -38,8 +47,6 @@ interface Subject {
   readonly what: string | undefined
 }
 
-type Convert = (value: unknown) => unknown
-
 /** Of values that are not null; undefined where there is nothing to do, or no way. */
 function conversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'collection' && type.kind === 'collection') {
@@ -48,7 +55,7 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
   }
   return (
     (isConstant(subject.bound) ? constantConversion(from, type, subject) : undefined) ??
-    momentConversion(from, type, subject)
+    kindConversion(from, type, subject)
   )
 }
 
@@ -62,19 +69,11 @@ function constantConversion(from: ValueType, type: ValueType, subject: Subject):
   return from.kind === 'integer' ? toDouble : undefined
 }
 
-/** Between dates and datetimes: without an offset, UTC is meant. */
-function momentConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
-  if (from.kind === 'date' && type.kind === 'datetime') return (value) => (value as number) * ticksPerDay
-  if (from.kind === 'date' && type.kind === 'datetimeoffset') {
-    return (value) => ({ ticks: (value as number) * ticksPerDay, offsetMinutes: 0 })
-  }
-  if (from.kind === 'datetime' && type.kind === 'datetimeoffset') {
-    return (value) => ({ ticks: value as number, offsetMinutes: 0 })
-  }
-  if (from.kind === 'datetimeoffset' && type.kind === 'datetime') {
-    return (value) => toClientError(subject, () => withoutOffset(value as OffsetDateTime))
-  }
-  return undefined
+/** Values of another kind that are taken as they are: dates and datetimes for each other. */
+function kindConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
+  if (!isScalar(from) || !isScalar(type)) return undefined
+  const convert = scalarKinds[type.kind].coerceFrom[from.kind]
+  return convert && ((value) => toClientError(subject, () => convert(value)))
 }
 
 /** A whole number beyond 2^53 is stored in a real as the nearest double, and so it is compared with one. */

@@ -13,7 +13,8 @@ import type { UnitOfWork } from '../../write/unit-of-work.ts'
 import { NewObject } from '../evaluate/new-object.ts'
 import type { Span } from '../language/ast.ts'
 import { atPlace } from '../language/query-error.ts'
-import { scalarCodec, toJson } from '../values/value-json.ts'
+import { scalarCodec } from '../values/scalars/scalar-kinds.ts'
+import { toJson } from '../values/value-json.ts'
 import { isMany, type ScalarType, type ValueType } from '../values/value-type.ts'
 
 export interface ChangeContext {

@@ -1,7 +1,8 @@
 /** COUNT, SUM, AVG, MIN, MAX and COLLECT: over rows one by one, or over the elements of one collection. */
 import type { AggregateName } from '../bind/bound.ts'
-import { calculateWhole, type Whole } from '../functions/whole-number.ts'
-import type { Compare } from '../values/compare.ts'
+import { totalOf } from '../values/arithmetic.ts'
+import { compareFor } from '../values/compare.ts'
+import type { Compare, Total } from '../values/scalars/scalar-kind.ts'
 import type { ValueType } from '../values/value-type.ts'
 
 export interface Accumulator {
@@ -12,20 +13,23 @@ export interface Accumulator {
   readonly held: number
 }
 
-export function accumulatorFor(name: AggregateName, compare: Compare | undefined, type: ValueType): Accumulator {
+/** Makes one for each group, or each collection. `operand`: the type of the values; undefined for COUNT(). */
+export function accumulatorsOf(name: AggregateName, operand: ValueType | undefined): () => Accumulator {
+  const total = operand && totalOf(operand)
+  const compare = operand && compareFor(operand, operand)
   switch (name) {
     case 'COUNT':
-      return new Count()
+      return () => new Count()
     case 'SUM':
-      return new Sum(type.kind === 'integer')
+      return () => new Sum(total)
     case 'AVG':
-      return new Average(type.kind === 'interval')
+      return () => new Average(total)
     case 'MIN':
-      return new Extreme(compare, -1)
+      return () => new Extreme(compare, -1)
     case 'MAX':
-      return new Extreme(compare, 1)
+      return () => new Extreme(compare, 1)
     case 'COLLECT':
-      return new Collect()
+      return () => new Collect()
   }
 }
 
@@ -45,37 +49,35 @@ class Count implements Accumulator {
 
 class Sum implements Accumulator {
   readonly held = 0
-  private readonly isWhole: boolean
-  private sum: Whole | null = null
+  private readonly plus: Total['add']
+  private sum: unknown = null
 
-  constructor(isWhole: boolean) {
-    this.isWhole = isWhole
+  /** `total`: undefined where there are nulls only. */
+  constructor(total: Total | undefined) {
+    this.plus = total?.add ?? ((sum) => sum)
   }
 
   add(value: unknown): boolean {
-    if (this.sum === null) {
-      this.sum = value as Whole
-      return true
-    }
-    const sum = this.isWhole ? calculateWhole('plus', this.sum, value as Whole) : Number(this.sum) + Number(value)
+    const sum = this.sum === null ? value : this.plus(this.sum, value)
     if (sum === undefined) return false
     this.sum = sum
     return true
   }
 
-  result(): Whole | null {
+  result(): unknown {
     return this.sum
   }
 }
 
 class Average implements Accumulator {
   readonly held = 0
-  private readonly isInterval: boolean
+  private readonly average: Total['average']
   private sum = 0
   private count = 0
 
-  constructor(isInterval: boolean) {
-    this.isInterval = isInterval
+  /** `total`: undefined where there are nulls only. */
+  constructor(total: Total | undefined) {
+    this.average = total?.average ?? ((mean) => mean)
   }
 
   add(value: unknown): boolean {
@@ -84,10 +86,8 @@ class Average implements Accumulator {
     return true
   }
 
-  result(): number | null {
-    if (this.count === 0) return null
-    const average = this.sum / this.count
-    return this.isInterval ? Math.trunc(average) : average
+  result(): unknown {
+    return this.count === 0 ? null : this.average(this.sum / this.count)
   }
 }
 

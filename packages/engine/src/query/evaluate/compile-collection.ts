@@ -4,7 +4,7 @@ import type { Bound } from '../bind/bound.ts'
 import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import { isLong, isMany, type ValueType } from '../values/value-type.ts'
-import { accumulatorFor } from './aggregate.ts'
+import { accumulatorsOf } from './aggregate.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
@@ -73,13 +73,14 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Expressi
   const collection = compiler.compile(bound.collection)
   const elements = elementsIn(bound.collection.type)
   const elementType = elementTypeOf(bound.collection.type)
-  const { function: name, compare, type } = bound
+  const { function: name } = bound
+  const accumulator = accumulatorsOf(name, elementType)
   if (bound.countsNulls) return (run) => elements(collection(run) ?? []).length
   return compileLoop(
     compiler,
     () => undefined,
     () => ({
-      start: (run) => ({ elements: elements(collection(run) ?? []), state: accumulatorFor(name, compare, type) }),
+      start: (run) => ({ elements: elements(collection(run) ?? []), state: accumulator() }),
       step(run, accumulator, element) {
         if (isNullOf(elementType, element)) return false
         if (name === 'COLLECT') charged(element, run)

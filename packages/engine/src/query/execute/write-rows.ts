@@ -12,8 +12,9 @@ import type { OutputRow } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { turnDue } from '../functions/work.ts'
 import type { RowChunk } from '../query-request.ts'
+import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
 import { writeValue } from '../values/value-json.ts'
-import type { ValueType } from '../values/value-type.ts'
+import { isScalar, type ValueType } from '../values/value-type.ts'
 import { newline, rowBy } from './row-chunk.ts'
 
 const chunkBytesMin = 32_768
@@ -40,7 +41,7 @@ export function writeObject(json: JsonWriter, view: ObjectView, { reader }: Pick
 }
 
 /** A value; OBJECT(ref) as the object it names, also within collections. */
-export function writeResult(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
+function writeResult(json: JsonWriter, type: ValueType, value: unknown, context: StatementContext): void {
   if (type.kind === 'object') {
     if (value === null || value === undefined || value === noOid) json.ascii('null')
     else writeObject(json, context.reader.object(value as Oid), context)
@@ -56,6 +57,18 @@ export function writeResult(json: JsonWriter, type: ValueType, value: unknown, c
     return
   }
   writeValue(json, type, value, context.catalog)
+}
+
+export type WriteResult = (json: JsonWriter, value: unknown, context: StatementContext) => void
+
+/** `writeResult` of values of one type: what is asked of the type is asked once for all rows. */
+export function resultWriter(type: ValueType): WriteResult {
+  if (!isScalar(type)) return (json, value, context) => writeResult(json, type, value, context)
+  const { writeJson } = scalarKinds[type.kind]
+  return (json, value) => {
+    if (value === null || value === undefined) json.ascii('null')
+    else writeJson(json, value, type)
+  }
 }
 
 /** Chunks of rows. */

@@ -1,8 +1,7 @@
 /** ABS, ROUND, SIN and the like. */
 import { integerType, realType, type ScalarType, type ValueType } from '../values/value-type.ts'
+import { type Whole, wholeOf } from '../values/whole-number.ts'
 import type { FunctionDefinition } from './function-definition.ts'
-import type { Whole } from './whole-number.ts'
-import { calculateWhole, wholeOf } from './whole-number.ts'
 
 function ofNumber(calculate: (value: number) => number): FunctionDefinition {
   return { operands: ['number'], result: realType, calculate: (value: Whole) => calculate(Number(value)) }
@@ -91,9 +90,4 @@ export const mathFunctions: Readonly<Record<string, FunctionDefinition>> = {
     result: { kind: 'boolean' },
     calculate: (value: Whole) => Math.abs(Number(value)) === Number.POSITIVE_INFINITY,
   },
-}
-
-/** `-value`; undefined on overflow. */
-export function negated(value: Whole): Whole | undefined {
-  return calculateWhole('minus', 0, value)
 }

@@ -1,6 +1,7 @@
 /** SUBSTRING, UPPER and the like; positions and lengths count characters (code points). */
 
 import { integerType, type ScalarType, stringType } from '../values/value-type.ts'
+import type { Whole } from '../values/whole-number.ts'
 import type { FunctionDefinition } from './function-definition.ts'
 import {
   characterCount,
@@ -11,7 +12,6 @@ import {
   textAtOnce,
   upperInPieces,
 } from './long-texts.ts'
-import type { Whole } from './whole-number.ts'
 import { LongWork, type Pieces } from './work.ts'
 
 const substring: FunctionDefinition = {

@@ -2,7 +2,7 @@
 import { SteadyMap } from '../../budget/steady-map.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import { type AggregateName, type Bound, type BoundClauses, partsOf } from '../bind/bound.ts'
-import { type Accumulator, accumulatorFor } from '../evaluate/aggregate.ts'
+import { type Accumulator, accumulatorsOf } from '../evaluate/aggregate.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { elementBytes, textBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
@@ -10,23 +10,23 @@ import { enterOutput, type OutputRow, type RowBatches, type RowKind } from '../e
 import type { StatementContext } from '../execute/statement-context.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { queryError } from '../language/query-error.ts'
-import { type Compare, isNullOf } from '../values/compare.ts'
+import { isNullOf } from '../values/compare.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { Planning } from './planning.ts'
 import { later, type PlanOperator, pipeline } from './row-operator.ts'
-import { groupKey } from './sort-key.ts'
+import { groupKey, keyWriter, type WriteKey } from './sort-key.ts'
 
 interface AggregatePlan {
   readonly function: AggregateName
   readonly operand: Evaluate | undefined
   readonly operandType: ValueType | undefined
   readonly type: ValueType
-  readonly compare: Compare | undefined
+  readonly newAccumulator: () => Accumulator
   readonly span: { readonly start: number; readonly end: number }
 }
 
 interface GroupPlan {
-  readonly keys: readonly { readonly evaluate: Evaluate; readonly type: ValueType }[]
+  readonly keys: readonly { readonly evaluate: Evaluate; readonly write: WriteKey }[]
   readonly aggregates: readonly AggregatePlan[]
   readonly having: Evaluate | undefined
 }
@@ -49,13 +49,13 @@ export const planGroup: PlanOperator = (clauses, planning) => {
 function planGroups({ groupBy, aggregates, having }: BoundClauses, { compiler }: Planning): GroupPlan | undefined {
   if (groupBy === undefined) return undefined
   return {
-    keys: groupBy.map((key) => ({ evaluate: compiler.compile(key), type: key.type })),
-    aggregates: aggregates.map(({ function: name, operand, type, compare, start, end }) => ({
+    keys: groupBy.map((key) => ({ evaluate: compiler.compile(key), write: keyWriter(key.type) })),
+    aggregates: aggregates.map(({ function: name, operand, type, start, end }) => ({
       function: name,
       operand: operand === undefined ? undefined : compiler.compile(operand),
       operandType: operand?.type,
       type,
-      compare,
+      newAccumulator: accumulatorsOf(name, operand?.type),
       span: { start, end },
     })),
     having: having === undefined ? undefined : compiler.compile(having),
@@ -98,7 +98,7 @@ async function groupRows<R>(
 ): Promise<OutputRow<R>[]> {
   const { keys, aggregates } = plan
   const { memory } = run
-  const types = keys.map(({ type }) => type)
+  const writers = keys.map(({ write }) => write)
   const groups: Group<R>[] = []
   const byKey = new SteadyMap<string, Group<R>>()
   for await (const rows of batches) {
@@ -114,7 +114,7 @@ async function groupRows<R>(
       const operands = aggregates.map(({ operand }) => operand?.(run))
       for (const value of values) hold(value)
       for (const operand of operands) hold(operand)
-      return { key: groupKey(types, values), operands }
+      return { key: groupKey(writers, values), operands }
     })
     const evaluated = seen instanceof Promise ? await seen : seen
     memory.hold(-bytes)
@@ -148,7 +148,7 @@ async function groupRows<R>(
 function newGroup<R>({ aggregates }: GroupPlan, row: R | undefined): Group<R> {
   return {
     row,
-    accumulators: aggregates.map(({ function: name, compare, type }) => accumulatorFor(name, compare, type)),
+    accumulators: aggregates.map(({ newAccumulator }) => newAccumulator()),
   }
 }
 

@@ -7,7 +7,14 @@ import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
 import { enterOutput as bindOutputRow, type OutputRow, type RowKind } from '../execute/row.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { isLarge, type WriteRow, writeLarge, writeObject, writeResult } from '../execute/write-rows.ts'
+import {
+  isLarge,
+  resultWriter,
+  type WriteResult,
+  type WriteRow,
+  writeLarge,
+  writeObject,
+} from '../execute/write-rows.ts'
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { rowClassName } from '../language/dialect.ts'
 import type { ValueType } from '../values/value-type.ts'
@@ -20,6 +27,7 @@ export interface ProjectionPlan {
   readonly jsonName: string
   readonly evaluate: Evaluate
   readonly type: ValueType
+  readonly write: WriteResult
 }
 
 /** Undefined for `RETURN *` of objects. */
@@ -31,6 +39,7 @@ export function planProjections({ projections }: BoundClauses, { compiler }: Pla
     jsonName: `${JSON.stringify(name)}:`,
     evaluate: compiler.compile(expression),
     type: expression.type,
+    write: resultWriter(expression.type),
   }))
 }
 
@@ -54,12 +63,12 @@ export function projectionWriter<R>(
   const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
   const writeFrom = (json: JsonWriter, from: number): void | Promise<void> => {
     for (let i = from; i < projections.length; i++) {
-      const { jsonName, evaluate, type } = projections[i] as ProjectionPlan
+      const { jsonName, evaluate, type, write } = projections[i] as ProjectionPlan
       const value = evaluate(run)
       if (hasClass || i > 0) json.ascii(',')
       writeName(json, jsonName)
       if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, i + 1))
-      writeResult(json, type, value, context)
+      write(json, value, context)
     }
     json.ascii('}')
   }

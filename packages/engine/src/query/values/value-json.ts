@@ -5,44 +5,15 @@ import { unreachable } from '../../errors.ts'
 import type { MapPair } from '../../records/attribute-change.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
 import { withHiddenFraction } from '../../types/hidden-fraction.ts'
-import { codecFor } from '../../types/index.ts'
-import type { Codec, CodecContext } from '../../types/logical-type.ts'
 import { type Edge, edgeFields } from './edge.ts'
-import { isFraction, type ScalarKind, type ScalarType, specOfKind, typeOfSpec, type ValueType } from './value-type.ts'
-
-const noContext: CodecContext = {
-  embedded: () => {
-    unreachable('scalars embed nothing')
-  },
-}
-const codecs = new Map<string, Codec>()
-
-/** The codec of the widest form of a scalar type. */
-export function scalarCodec(type: ScalarType): Codec {
-  const name = type.isSingle === true ? 'single' : type.kind
-  let codec = codecs.get(name)
-  if (codec === undefined) {
-    const spec = type.isSingle === true ? ({ logicalType: 'real', storage: 'b32' } as const) : specOfKind(type.kind)
-    codec = codecFor(spec, noContext)
-    codecs.set(name, codec)
-  }
-  return codec
-}
-
-const asText: readonly ScalarKind[] = ['date', 'time', 'datetime', 'datetimeoffset', 'interval']
+import { scalarKinds } from './scalars/scalar-kinds.ts'
+import { isFraction, isScalar, typeOfSpec, type ValueType } from './value-type.ts'
 
 /** Plain data, in which whole numbers may be bigints. `catalog`: for the attributes of embedded objects. */
 export function toJson(type: ValueType, value: unknown, catalog: Catalog): unknown {
   if (value === null || value === undefined) return null
+  if (isScalar(type)) return scalarKinds[type.kind].toJson(value, type)
   switch (type.kind) {
-    case 'real':
-      return Number.isFinite(value) && type.isSingle === true ? scalarCodec(type).toJson(value) : value
-    case 'date':
-    case 'time':
-    case 'datetime':
-    case 'datetimeoffset':
-    case 'interval':
-      return scalarCodec(type).toJson(value)
     case 'collection':
       return (value as readonly unknown[]).map((element) => toJson(type.element, element, catalog))
     case 'map':
@@ -58,8 +29,13 @@ export function toJson(type: ValueType, value: unknown, catalog: Catalog): unkno
           fieldJson(field, (value as readonly unknown[])[i], catalog),
         ]),
       )
-    default:
+    case 'null':
+    case 'reference':
+    case 'object':
+    case 'edge':
       return value
+    default:
+      unreachable(type satisfies never)
   }
 }
 
@@ -88,16 +64,11 @@ export function writeValue(json: JsonWriter, type: ValueType, value: unknown, ca
     json.ascii('null')
     return
   }
+  if (isScalar(type)) {
+    scalarKinds[type.kind].writeJson(json, value, type)
+    return
+  }
   switch (type.kind) {
-    case 'boolean':
-      json.ascii(value === true ? 'true' : 'false')
-      return
-    case 'integer':
-      json.ascii(String(value))
-      return
-    case 'real':
-      writeReal(json, type, value as number)
-      return
     case 'collection':
       writeArray(json, value as readonly unknown[], (element) => writeValue(json, type.element, element, catalog))
       return
@@ -126,16 +97,14 @@ export function writeValue(json: JsonWriter, type: ValueType, value: unknown, ca
     case 'edge':
       writeEdge(json, value as Edge)
       return
+    case 'null':
+    case 'reference':
+    case 'object':
+      json.string(value as string)
+      return
     default:
-      if (asText.includes(type.kind as ScalarKind)) json.ascii(`"${scalarCodec(type as ScalarType).toJson(value)}"`)
-      else json.string(value as string)
+      unreachable(type satisfies never)
   }
-}
-
-function writeReal(json: JsonWriter, type: ScalarType, value: number): void {
-  if (!Number.isFinite(value)) json.ascii('null')
-  else
-    json.ascii(String(type.isSingle === true ? scalarCodec(type).toJson(value) : Object.is(value, -0) ? '-0' : value))
 }
 
 function writeArray(json: JsonWriter, elements: readonly unknown[], write: (element: unknown) => void): void {

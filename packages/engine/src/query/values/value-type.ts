@@ -1,20 +1,10 @@
 /** The types of expressions. Every value has one before the first row is read; `null` belongs to each of them. */
 import { assert } from '../../errors.ts'
 import type { Catalog, SchemaClass } from '../../schema/catalog.ts'
-import type { ScalarSpec, TypeSpec } from '../../types/type-spec.ts'
+import type { DateTimeSpec, ScalarSpec, TypeSpec } from '../../types/type-spec.ts'
 
-export type ScalarKind =
-  | 'boolean'
-  | 'integer'
-  | 'real'
-  | 'string'
-  | 'character'
-  | 'guid'
-  | 'date'
-  | 'time'
-  | 'datetime'
-  | 'datetimeoffset'
-  | 'interval'
+/** One for each scalar type; datetimes with an offset are a kind of their own. */
+export type ScalarKind = Exclude<ScalarSpec['logicalType'], 'datetime'> | DateTimeSpec['storage']
 
 export interface ScalarType {
   readonly kind: ScalarKind
@@ -105,7 +95,7 @@ export function isScalar(type: ValueType): type is ScalarType {
     case 'edge':
       return false
     default:
-      return true
+      return Boolean(type satisfies ScalarType)
   }
 }
 
@@ -131,25 +121,6 @@ export function typeOfSpec(spec: TypeSpec, catalog: Catalog): ValueType {
       return { kind: spec.storage }
     default:
       return { kind: spec.logicalType }
-  }
-}
-
-/** The widest form of a scalar kind, from which its codec follows. */
-export function specOfKind(kind: ScalarKind): ScalarSpec {
-  switch (kind) {
-    case 'integer':
-      return { logicalType: 'integer', encoding: 'signed', storage: 'b64' }
-    case 'real':
-      return { logicalType: 'real', storage: 'b64' }
-    case 'string':
-      return { logicalType: 'string', encoding: 'utf8', storage: 'variable' }
-    case 'character':
-      return { logicalType: 'character', storage: 'b32' }
-    case 'datetime':
-    case 'datetimeoffset':
-      return { logicalType: 'datetime', storage: kind }
-    default:
-      return { logicalType: kind }
   }
 }
 

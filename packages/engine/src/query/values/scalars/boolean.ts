@@ -1,0 +1,23 @@
+/** Booleans in queries: false before true; texts and integers stand for them where CAST says so. */
+import { ValueError } from '../../../types/logical-type.ts'
+import type { Whole } from '../whole-number.ts'
+import { apart, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
+
+const codec = codecOf({ logicalType: 'boolean' })
+
+export const boolean: ScalarDefinition = {
+  ...apart,
+  codec,
+  words: ['boolean'],
+  compareWith: { boolean: comparePlain },
+  ofText(text) {
+    if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'
+    throw new ValueError('ValueNotAllowed', `'${text.slice(0, 60)}' is neither true nor false`)
+  },
+  toText: String,
+  castFrom: { integer: (value) => Number(value as Whole) !== 0 },
+  castTo: { integer: (value) => (value === true ? 1 : 0) },
+  toJson: (value) => value,
+  writeJson: (json, value) => json.ascii(value === true ? 'true' : 'false'),
+  writeKey: (value, writer) => codec.key.write(value, writer),
+}

@@ -1,0 +1,16 @@
+/** GUIDs in queries: texts of one form, in the order of their letters. */
+import { apart, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
+
+const codec = codecOf({ logicalType: 'guid' })
+
+export const guid: ScalarDefinition = {
+  ...apart,
+  codec,
+  words: ['guid'],
+  compareWith: { guid: comparePlain },
+  ofText: (text) => codec.parse(text),
+  toText: (value) => value as string,
+  toJson: (value) => value,
+  writeJson: (json, value) => json.string(value as string),
+  writeKey: (value, writer) => codec.key.write(value, writer),
+}

@@ -1,0 +1,143 @@
+/** Integers and reals in queries: they are compared with each other exactly, and calculated with; one real makes the result real. */
+import type { JsonWriter } from '../../../bytes/json-writer.ts'
+import type { OperatorName } from '../../language/operators.ts'
+import { integerType, isNumeric, realType, type ScalarType } from '../value-type.ts'
+import {
+  type BitOperation,
+  calculateBits,
+  calculateWhole,
+  divideWhole,
+  moduloWhole,
+  type Whole,
+  wholeOf,
+} from '../whole-number.ts'
+import {
+  type Arithmetic,
+  apart,
+  type ByKind,
+  type Compare,
+  codecOf,
+  comparePlain,
+  type ScalarDefinition,
+} from './scalar-kind.ts'
+
+const ofNumbers = {
+  ...apart,
+  compareWith: { integer: comparePlain, real: comparePlain } as ByKind<Compare>,
+  arithmetic: numeric,
+} satisfies Partial<ScalarDefinition>
+
+const integerCodec = codecOf({ logicalType: 'integer', encoding: 'signed', storage: 'b64' })
+
+/** In memory: a number while it is exact, a bigint beyond. */
+export const integer: ScalarDefinition = {
+  ...ofNumbers,
+  codec: integerCodec,
+  words: ['integer'],
+  ofText(text) {
+    const value = integerCodec.parse(text.trim()) as bigint
+    const isSafe = value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER
+    return isSafe ? Number(value) : value
+  },
+  toText: String,
+  castFrom: { real: (value) => truncated(value as number) },
+  toJson: (value) => value,
+  writeJson: (json, value) => json.ascii(String(value)),
+  writeKey: (value, writer) => integerCodec.key.write(value, writer),
+  negate: (value) => calculateWhole('minus', 0, value as Whole),
+  total: {
+    sumType: integerType,
+    add: (sum, value) => calculateWhole('plus', sum as Whole, value as Whole),
+    averageType: realType,
+    average: (mean) => mean,
+  },
+}
+
+const realCodec = codecOf({ logicalType: 'real', storage: 'b64' })
+const singleCodec = codecOf({ logicalType: 'real', storage: 'b32' })
+
+export const real: ScalarDefinition = {
+  ...ofNumbers,
+  codec: realCodec,
+  words: ['real', 'float'],
+  ofText: (text) => realCodec.parse(text),
+  toText: (value, type) => String(codecOfReal(type).toJson(value)),
+  // What is of type real may still be a whole number in memory.
+  castFrom: { integer: Number, real: Number },
+  toJson: (value, type) => (Number.isFinite(value) && type.isSingle === true ? singleCodec.toJson(value) : value),
+  writeJson: writeReal,
+  // Values of other numeric types may stand where a real is meant.
+  writeKey: (value, writer) => realCodec.key.write(Number(value), writer),
+  negate: (value) => -(value as number),
+  total: {
+    sumType: realType,
+    add: (sum, value) => Number(sum) + Number(value),
+    averageType: realType,
+    average: (mean) => mean,
+  },
+}
+
+/** A single real shows the fewest digits that name it among those of 32 bits. */
+export function codecOfReal({ isSingle }: ScalarType): typeof realCodec {
+  return isSingle === true ? singleCodec : realCodec
+}
+
+function writeReal(json: JsonWriter, given: unknown, type: ScalarType): void {
+  const value = given as number
+  if (!Number.isFinite(value)) json.ascii('null')
+  else json.ascii(String(type.isSingle === true ? singleCodec.toJson(value) : Object.is(value, -0) ? '-0' : value))
+}
+
+function truncated(value: number): unknown {
+  if (!Number.isFinite(value)) return null
+  return wholeOf(BigInt(Math.trunc(value))) ?? null
+}
+
+function numeric(operator: OperatorName, one: ScalarType, other: ScalarType): Arithmetic | undefined {
+  if (!isNumeric(one) || !isNumeric(other)) return undefined
+  const isWhole = one.kind === 'integer' && other.kind === 'integer'
+  switch (operator) {
+    case 'plus':
+    case 'minus':
+    case 'multiply':
+      if (isWhole) return { type: integerType, calculate: (a: Whole, b: Whole) => calculateWhole(operator, a, b) }
+      return { type: realType, calculate: realOperation(operator) }
+    case 'divide':
+      if (isWhole) return { type: integerType, calculate: divideWhole }
+      return {
+        type: realType,
+        calculate: (a: Whole, b: Whole) => (Number(b) === 0 ? null : finite(Number(a) / Number(b))),
+      }
+    case 'modulo':
+      if (isWhole) return { type: integerType, calculate: moduloWhole }
+      return { type: realType, calculate: (a: Whole, b: Whole) => (Number(b) === 0 ? null : Number(a) % Number(b)) }
+    case 'bitAnd':
+    case 'bitOr':
+    case 'bitXor':
+    case 'shiftLeft':
+    case 'shiftRight':
+      return isWhole ? { type: integerType, calculate: bits(operator) } : undefined
+    default:
+      return undefined
+  }
+}
+
+function bits(operator: BitOperation): Arithmetic['calculate'] {
+  return (a: Whole, b: Whole) => calculateBits(operator, a, b)
+}
+
+function realOperation(operator: 'plus' | 'minus' | 'multiply'): Arithmetic['calculate'] {
+  switch (operator) {
+    case 'plus':
+      return (a: Whole, b: Whole) => finite(Number(a) + Number(b))
+    case 'minus':
+      return (a: Whole, b: Whole) => finite(Number(a) - Number(b))
+    case 'multiply':
+      return (a: Whole, b: Whole) => finite(Number(a) * Number(b))
+  }
+}
+
+/** Infinity from finite numbers is an overflow; what was infinite or no number before stays so. */
+function finite(value: number): number | undefined {
+  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? undefined : value
+}

@@ -1,0 +1,73 @@
+/** Strings and characters in queries: by code point, and `+` puts them together. */
+import { stringType } from '../value-type.ts'
+import { apart, type ByKind, type Compare, codecOf, type ScalarDefinition } from './scalar-kind.ts'
+
+const ofTexts = {
+  ...apart,
+  compareWith: { string: compareTexts, character: compareTexts } as ByKind<Compare>,
+  toText: (value) => value as string,
+  toJson: (value) => value,
+  writeJson: (json, value) => json.string(value as string),
+  arithmetic(operator, one, other) {
+    const areTexts = isText(one.kind) && isText(other.kind)
+    return operator === 'plus' && areTexts ? { type: stringType, calculate: concatenated } : undefined
+  },
+} satisfies Partial<ScalarDefinition>
+
+const stringCodec = codecOf({ logicalType: 'string', encoding: 'utf8', storage: 'variable' })
+
+export const string: ScalarDefinition = {
+  ...ofTexts,
+  codec: stringCodec,
+  words: ['string'],
+  ofText: (text) => text,
+  writeKey: (value, writer) => stringCodec.key.write(value, writer),
+}
+
+const characterCodec = codecOf({ logicalType: 'character', storage: 'b32' })
+
+export const character: ScalarDefinition = {
+  ...ofTexts,
+  codec: characterCodec,
+  words: ['character'],
+  ofText: (text) => characterCodec.parse(text),
+  writeKey: (value, writer) => characterCodec.key.write(value, writer),
+}
+
+function isText(kind: string): boolean {
+  return kind === 'string' || kind === 'character'
+}
+
+function concatenated(one: string, other: string): string {
+  return one + other
+}
+
+const surrogateFirst = 0xd800
+const surrogateLast = 0xdfff
+
+/** By code point, which differs from the order of UTF-16 where one text has a surrogate pair. */
+function compareTexts(given: unknown, opposite: unknown): number {
+  const [one, other] = [given as string, opposite as string]
+  if (one === other) return 0
+  const length = Math.min(one.length, other.length)
+  for (let i = length > shortCharacters ? equalCharacters(one, other, length) : 0; i < length; i++) {
+    const [a, b] = [one.charCodeAt(i), other.charCodeAt(i)]
+    if (a === b) continue
+    const isPair = a >= surrogateFirst && a <= surrogateLast
+    const isOtherPair = b >= surrogateFirst && b <= surrogateLast
+    if (isPair === isOtherPair) return a - b
+    return isPair ? 1 : -1
+  }
+  return one.length - other.length
+}
+
+const shortCharacters = 256
+const comparedAtOnce = 8_192
+
+/** Some of the first characters that are equal: the engine compares pieces faster than a loop does characters. */
+function equalCharacters(one: string, other: string, length: number): number {
+  let at = 0
+  while (at < length && one.slice(at, at + comparedAtOnce) === other.slice(at, at + comparedAtOnce))
+    at += comparedAtOnce
+  return Math.min(at, length)
+}
