@@ -19,6 +19,8 @@ interface Match {
 /** In which Allow lists them. */
 const methodOrder = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS']
 
+const none: Readonly<Record<string, never>> = Object.freeze({})
+
 /** All resources are entered for it: a fixed path is then found before one with a parameter, whatever methods the two have. */
 const anyMethod = 'GET'
 
@@ -59,7 +61,8 @@ export class Router implements OperationRouter {
 
   /** `method` in any case; `uri`: a path, and maybe parameters. Throws ResourceNotFound, MethodNotAllowed, MalformedUrl. */
   findOperation(method: string, uri: string): FoundOperation {
-    const [path = '', search = ''] = splitOnce(uri, '?')
+    const searchAt = uri.indexOf('?')
+    const path = searchAt < 0 ? uri : uri.slice(0, searchAt)
     const found = this.find(path)
     if (found === undefined || found.resource.operations.size === 0) {
       throw new ServerError('ResourceNotFound', `There is nothing at ${path.slice(0, 200)}.`)
@@ -70,10 +73,13 @@ export class Router implements OperationRouter {
       const message = `${path.slice(0, 200)} does not have the method ${method.slice(0, 20)}.`
       throw new ServerError('MethodNotAllowed', message)
     }
-    return { operation, params, query: parametersOf(search) }
+    return { operation, params, query: searchAt < 0 ? none : parametersOf(uri.slice(searchAt + 1)) }
   }
 
   private find(path: string): Match | undefined {
+    // Thousands of operations of a batch may have the same path.
+    const fixed = path.includes(':') ? undefined : this.byPath.get(path)
+    if (fixed !== undefined) return { resource: fixed, params: none }
     // The router would take the path of an absolute address, whatever host it names.
     const found = path.startsWith('/') ? this.paths.find(anyMethod, path) : null
     if (found === null) return undefined
@@ -86,11 +92,6 @@ export class Router implements OperationRouter {
 }
 
 function noRoute(): void {}
-
-function splitOnce(text: string, separator: string): [string, string?] {
-  const at = text.indexOf(separator)
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)]
-}
 
 /** A parameter that is given several times is an array. */
 function parametersOf(search: string): Record<string, unknown> {

@@ -23,7 +23,8 @@ export interface RequestedOperation {
 
 const conditionHeaders = { ifMatch: 'if-match', ifNoneMatch: 'if-none-match' } as const
 
-const fields = ['method', 'uri', 'body', 'result', 'id', ...Object.keys(conditionHeaders)]
+const fields = new Set(['method', 'uri', 'body', 'result', 'id', ...Object.keys(conditionHeaders)])
+const noConditions: Readonly<Record<string, string>> = Object.freeze({})
 const idPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 /** Throws MalformedRequest, MalformedValue, UnknownField, LimitExceeded, and BodyValidationError with HeadersTooLarge. */
@@ -49,8 +50,9 @@ export function readOperations(
 
 /** What a single request would have in its head. */
 function checkHead({ number, uri, conditions }: RequestedOperation, bytesMax: number): void {
-  const texts = [uri, ...Object.values(conditions)]
-  if (texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0) <= bytesMax) return
+  let bytes = Buffer.byteLength(uri)
+  for (const header in conditions) bytes += Buffer.byteLength(conditions[header] as string)
+  if (bytes <= bytesMax) return
   const message = `Operation ${number}: uri and conditions take more than ${bytesMax} bytes (requestHeaderBytesMax).`
   throw new BodyValidationError(makeProblem('HeadersTooLarge', message, [{ pointer: `/${number - 1}`, message }]))
 }
@@ -60,11 +62,7 @@ function readOperation(given: unknown, position: number): RequestedOperation {
     throw malformed(`Operation ${position + 1} is an object with method and uri.`, [position])
   }
   const operation = given as Readonly<Record<string, unknown>>
-  const unknown = Object.keys(operation).filter((name) => !fields.includes(name))
-  if (unknown.length > 0) {
-    const message = `Operation ${position + 1} has no field ${quoteNames(unknown)}.`
-    throw new AshlarError('UnknownField', message, [{ place: [position], message }])
-  }
+  for (const name in operation) if (!fields.has(name)) throw unknownFields(operation, position)
   return {
     number: position + 1,
     method: textOf(operation.method, 'method', position),
@@ -76,7 +74,17 @@ function readOperation(given: unknown, position: number): RequestedOperation {
   }
 }
 
-function conditionsOf(operation: Readonly<Record<string, unknown>>, position: number): Record<string, string> {
+function unknownFields(operation: object, position: number): AshlarError {
+  const unknown = Object.keys(operation).filter((name) => !fields.has(name))
+  const message = `Operation ${position + 1} has no field ${quoteNames(unknown)}.`
+  return new AshlarError('UnknownField', message, [{ place: [position], message }])
+}
+
+function conditionsOf(
+  operation: Readonly<Record<string, unknown>>,
+  position: number,
+): Readonly<Record<string, string>> {
+  if (operation.ifMatch === undefined && operation.ifNoneMatch === undefined) return noConditions
   const conditions: Record<string, string> = {}
   for (const [field, header] of Object.entries(conditionHeaders)) {
     const given = operation[field]

@@ -26,7 +26,8 @@ export async function runOperations(request: FdRequest, once: Once<Buffer> | und
       const earlier = isRehearsal ? undefined : rehearsal
       const run = new BatchRun(request, limits.changeReplyBytesMax)
       for (const operation of operations) {
-        await between()
+        const pause = between()
+        if (pause !== undefined) await pause
         if (earlier === undefined || operation.isKept) await run.one(operation, step(operation.number), between)
         else run.takeOver(operation, earlier)
       }
@@ -43,25 +44,35 @@ export async function runOperations(request: FdRequest, once: Once<Buffer> | und
 /** Lets others have their turn where it is time. */
 type Between = () => Promise<void> | undefined
 
+/** Not joined before the end: a Buffer for each of thousands of small replies costs more than the replies. */
+interface Reply {
+  readonly head: string
+  /** JSON text. */
+  readonly result: string | Buffer
+  readonly bytes: number
+}
+
 class BatchRun {
   private readonly ids = new Map<string, string>()
-  private readonly request: FdRequest
+  private readonly request: Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'>
   private readonly bytesMax: number
   /** By the number of the operation. */
-  private readonly replies = new Map<number, Buffer>()
+  private readonly replies = new Map<number, Reply>()
   private bytes = 0
 
   constructor(request: FdRequest, bytesMax: number) {
-    this.request = request
+    this.request = plainRequest(request)
     this.bytesMax = bytesMax
   }
 
   async one(requested: RequestedOperation, database: Database, between: Between): Promise<void> {
     try {
       const { operation, reply } = await this.carryOut(requested, database, between)
-      const result = await this.resultOf(reply, requested.isKept)
-      const head = Buffer.from(`{"responseCode":"${reply.status ?? operation.status}","result":`)
-      this.keep(requested, Buffer.concat([head, result, brace]))
+      const { body, rows } = reply
+      const result = rows === undefined ? jsonOf(body) : await this.rowsOf(rows, requested.isKept)
+      const head = `{"responseCode":"${reply.status ?? operation.status}","result":`
+      const bytes = head.length + Buffer.byteLength(result) + tail.length
+      this.keep(requested, { head, result, bytes })
     } catch (error) {
       if (error instanceof AshlarError || error instanceof ServerError || error instanceof BodyValidationError) {
         throw new OperationFailure(requested.number, error)
@@ -70,9 +81,23 @@ class BatchRun {
     }
   }
 
+  /** An array of them. */
   reply(): Buffer {
-    const texts = [...this.replies.values()].flatMap((reply, i) => (i === 0 ? [reply] : [comma, reply]))
-    return Buffer.concat([Buffer.from('['), ...texts, Buffer.from(']')])
+    const pieces: Buffer[] = []
+    let text = '['
+    let separator = ''
+    for (const { head, result } of this.replies.values()) {
+      text += separator + head
+      separator = ','
+      if (typeof result === 'string') text += result
+      else {
+        pieces.push(Buffer.from(text), result)
+        text = ''
+      }
+      text += tail
+    }
+    pieces.push(Buffer.from(`${text}]`))
+    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)
   }
 
   /** The reply and the OID that a disposed operation had: what refers to its object is told that there is none. */
@@ -85,27 +110,23 @@ class BatchRun {
   }
 
   /** In request order. Throws LimitExceeded. */
-  private keep({ number }: RequestedOperation, reply: Buffer): void {
-    this.bytes += reply.length
+  private keep({ number }: RequestedOperation, reply: Reply): void {
+    this.bytes += reply.bytes
     this.checkBytes(this.bytes)
     this.replies.set(number, reply)
   }
 
   /** Rows as an array, no more than may be kept; a query that is disposed of leaves its rows out. Throws LimitExceeded. */
-  private async resultOf({ body, rows }: OperationReply, isKept: boolean): Promise<Buffer> {
-    if (rows !== undefined) {
-      const chunks: RowChunk[] = []
-      let bytes = this.bytes
-      for await (const chunk of rows) {
-        if (!isKept) continue
-        bytes += chunk.bytes.length
-        this.checkBytes(bytes)
-        chunks.push(chunk)
-      }
-      return wholeReply(chunks, 'json')
+  private async rowsOf(rows: AsyncIterable<RowChunk>, isKept: boolean): Promise<Buffer> {
+    const chunks: RowChunk[] = []
+    let bytes = this.bytes
+    for await (const chunk of rows) {
+      if (!isKept) continue
+      bytes += chunk.bytes.length
+      this.checkBytes(bytes)
+      chunks.push(chunk)
     }
-    if (Buffer.isBuffer(body)) return body
-    return Buffer.from(body === undefined ? '{}' : JSON.stringify(body))
+    return wholeReply(chunks, 'json')
   }
 
   private checkBytes(bytes: number): void {
@@ -129,7 +150,7 @@ class BatchRun {
     checkConditions(requested, operation)
     this.checkValues(requested.body, operation)
     const body = await this.substituted(requested.body, between)
-    const request: FdRequest = { ...plainRequest(this.request), headers: requested.conditions, params, query, body }
+    const request: FdRequest = { ...this.request, headers: requested.conditions, params, query, body }
     const step: Execution = {
       resolve: () => fd,
       run: (one) => one.run(database, request),
@@ -168,14 +189,23 @@ class BatchRun {
   }
 }
 
-const comma = Buffer.from(',')
-const brace = Buffer.from('}')
+const tail = '}'
 
 /** A condition that would not be looked at is refused: whoever gives it relies on it. */
 function checkConditions({ conditions }: RequestedOperation, { method, path }: Operation): void {
-  if (path === '/v1/object/:oid' || Object.keys(conditions).length === 0) return
+  if (path === '/v1/object/:oid' || !hasFields(conditions)) return
   const message = `ifMatch and ifNoneMatch belong to operations on one object, not to ${method} ${path}.`
   throw new AshlarError('MalformedRequest', message)
+}
+
+function jsonOf(body: unknown): string | Buffer {
+  if (Buffer.isBuffer(body)) return body
+  return body === undefined ? '{}' : JSON.stringify(body)
+}
+
+function hasFields(conditions: RequestedOperation['conditions']): boolean {
+  for (const _ in conditions) return true
+  return false
 }
 
 /** Spread, the getters of the request would all be asked. */
