@@ -1,5 +1,8 @@
 /** A growing buffer that records and other values are written into; fixed-width numbers are big-endian. */
 
+/** Up to here a loop beats a call into the runtime. */
+const shortBytes = 48
+
 export class ByteWriter {
   bytes: Buffer
   length = 0
@@ -48,8 +51,10 @@ export class ByteWriter {
 
   /** The bytes written so far, as a copy that stays valid. */
   copy(): Buffer {
-    const result = Buffer.allocUnsafe(this.length)
-    this.bytes.copy(result, 0, 0, this.length)
+    const { bytes, length } = this
+    const result = Buffer.allocUnsafe(length)
+    if (length > shortBytes) bytes.copy(result, 0, 0, length)
+    else for (let at = 0; at < length; at++) result[at] = bytes[at] as number
     return result
   }
 

@@ -7,7 +7,7 @@ import { keyBytesMax, keyDigestBytes } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { IndexDefinition, IndexNumber, KeyAttribute } from '../schema/class-definition.ts'
 import type { KeyCodec } from '../types/logical-type.ts'
-import { noOid, type Oid, oidBytes } from '../types/oid.ts'
+import { noOid, type Oid, writeOid } from '../types/oid.ts'
 
 /** Room that every further key part can count on: the longest part of fixed width, or a text cut to nothing. */
 const partBytesReserved = 20
@@ -81,11 +81,15 @@ export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[],
   const isUniqueKey = hasUniqueKey(format, keyed)
   startKey(format.index.number)
   for (let i = 0; i < keyed.length; i++) writeStoredPart(format, i, keyed[i])
-  const isTruncated = writer.isTruncated
-  const parts = writer.to.copy()
-  const tail = isTruncated ? [digest(format, keyed)] : []
-  if (!isUniqueKey) tail.push(oidBytes(oid))
-  const key = tail.length === 0 ? parts : Buffer.concat([parts, ...tail])
+  if (writer.isTruncated) {
+    const parts = writer.to.copy()
+    const digested = digest(format, keyed)
+    writer.to.reset()
+    writer.to.writeBytes(parts)
+    writer.to.writeBytes(digested)
+  }
+  if (!isUniqueKey) writeOid(oid, writer.to)
+  const key = writer.to.copy()
   assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
   return { key, isUniqueKey }
 }

@@ -33,24 +33,27 @@ export async function maintainIndexes(transaction: Transaction, changes: readonl
   const removals: EntryChange[] = []
   const additions: EntryChange[] = []
   const slice = openTimeSlice()
-  for (const [position, change] of changes.entries()) {
+  let seen = 0
+  for (const change of changes) {
     for (const format of indexFormatsOf(change.format)) collect(change, format, removals, additions)
     // A key of large values is digested from all of them.
-    const pause = position === 0 ? undefined : slice.yieldIfDue()
+    const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
   // All removals first: a unique key may move from one changed object to another.
-  for (const [position, removal] of removals.entries()) {
+  let position = 0
+  for (const removal of removals) {
     if (removal.entry.isUniqueKey && removal.format.index.state === 'building') {
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
-    if (isLook(position)) await slice.yieldIfDue()
+    if (isLook(position++)) await slice.yieldIfDue()
   }
   const left = transaction.isRetry ? await withoutTakenKeys(transaction, additions, slice) : additions
-  for (const [position, { change, entry }] of left.entries()) {
-    if (entry.isUniqueKey) transaction.requireAbsent(entry.key)
-    transaction.put(entry.key, oidBytes(change.oid))
-    if (isLook(position)) await slice.yieldIfDue()
+  position = 0
+  for (const { change, entry } of left) {
+    if (entry.isUniqueKey) transaction.putNew(entry.key, oidBytes(change.oid))
+    else transaction.put(entry.key, oidBytes(change.oid))
+    if (isLook(position++)) await slice.yieldIfDue()
   }
 }
 

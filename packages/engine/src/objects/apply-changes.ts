@@ -7,7 +7,7 @@ import type { AttributeChange, MapPair, ValueChange } from '../records/attribute
 import type { AttributeFormat } from '../records/class-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import { inSlices } from '../store/time-slice.ts'
-import type { Oid } from '../types/oid.ts'
+import { noOid, type Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
@@ -45,8 +45,27 @@ function applyTo(
   }
   const before = state.values[attribute.index]
   const after = applyChange(attribute, before, change)
+  if (spec.logicalType === 'reference') return setTarget(unit, state, attribute, before as Oid, after as Oid)
   if (mayHoldReferences(spec)) {
     return checkNewReferences(unit, state, attribute, before, after).then(() => setValue(state, attribute, after))
+  }
+  setValue(state, attribute, after)
+  return undefined
+}
+
+/** Of a reference without an inverse. */
+function setTarget(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  before: Oid,
+  after: Oid,
+): Promise<void> | undefined {
+  const { spec, name } = attribute.attribute
+  if (after !== before && after !== noOid && spec.logicalType === 'reference') {
+    const place = { className: state.format.cls.name, attributeName: name }
+    const checked = unit.checkReference(after, spec.referencedClass, place)
+    if (checked instanceof Promise) return checked.then(() => setValue(state, attribute, after))
   }
   setValue(state, attribute, after)
   return undefined

@@ -14,7 +14,8 @@ export async function createObject(unit: UnitOfWork, { cls, changes }: CreateObj
       [{ place: ['class'], message: 'is embeddable' }],
     )
   }
-  const state = await unit.create(unit.objects.formats.of(cls))
+  const created = unit.create(unit.objects.formats.of(cls))
+  const state = created instanceof Promise ? await created : created
   await applyChanges(unit, state, changes)
   return state.oid
 }

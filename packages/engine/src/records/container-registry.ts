@@ -4,7 +4,7 @@ import { assert, withoutEffect } from '../errors.ts'
 import { containerMax, databaseMax, firstContainer, firstDatabase, pageMax, slotMax } from '../limits.ts'
 import type { Awaitable, Bytes, Precondition, Snapshot, Store } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
-import type { Oid } from '../types/oid.ts'
+import { containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { containerKey, nextContainerKey } from './object-key.ts'
 
@@ -96,12 +96,15 @@ export class ContainerRegistry {
 
   /** The class of the objects in an OID's container, or undefined where there is no such container. */
   classOf(oid: Oid, snapshot: Snapshot): Awaitable<ClassNumber | undefined> {
-    const [database, container] = oid.split('-', 2).map(Number) as [number, number]
-    const known = this.classes.get(database * 65_536 + container)
-    if (known !== undefined) return known
-    const found = snapshot.view(containerKey(database, container), (value) => readClassNumber(value))
+    const container = containerNumberOf(oid)
+    return this.classes.get(container) ?? this.readClass(container, snapshot)
+  }
+
+  private readClass(container: number, snapshot: Snapshot): Awaitable<ClassNumber | undefined> {
+    const key = containerKey(container >>> 16, container & 0xffff)
+    const found = snapshot.view(key, (value) => readClassNumber(value))
     const remember = (classNumber: ClassNumber | undefined): ClassNumber | undefined => {
-      if (classNumber !== undefined) this.classes.set(database * 65_536 + container, classNumber)
+      if (classNumber !== undefined) this.classes.set(container, classNumber)
       return classNumber
     }
     return found instanceof Promise ? found.then(remember) : remember(found)

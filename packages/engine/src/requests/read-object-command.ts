@@ -3,7 +3,7 @@ import { AshlarError } from '../errors.ts'
 import { attributeError, attributePlace } from '../objects/attribute-error.ts'
 import type { ChangesOf, CreateObject, UpdateObject } from '../objects/commands.ts'
 import type { AttributeChange } from '../records/attribute-change.ts'
-import type { ClassFormat } from '../records/class-format.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { readValueChange } from '../records/read-change.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -60,21 +60,23 @@ export function readUpdateObject(
  * attribute is given twice, under its bare name and with its class: which value is meant cannot be known.
  */
 function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): AttributeChange[] {
-  /** By the index of the attribute in the class. */
-  const given: boolean[] = []
+  const names = Object.keys(attributes)
+  // An object has no name twice: only one with its class can mean the same attribute as another.
+  const given = names.some((name) => name.includes('::')) ? new Set<AttributeFormat>() : undefined
   const changes: AttributeChange[] = []
-  for (const [name, json] of Object.entries(attributes)) {
+  for (const name of names) {
+    const json = attributes[name]
     const found = format.cls.findAttribute(name)
     if (found === undefined) {
       refuseOther(format, oid, name, json)
       continue
     }
     const attribute = format.attribute(found.number)
-    if (given[attribute.index] === true) {
+    if (given?.has(attribute) === true) {
       const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
       throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
     }
-    given[attribute.index] = true
+    given?.add(attribute)
     try {
       changes.push({ attribute, name, change: readValueChange(attribute, json) })
     } catch (error) {

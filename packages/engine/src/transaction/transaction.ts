@@ -153,17 +153,26 @@ export class Transaction {
 
   /** Throws LimitExceeded where the transaction writes too much, as `delete` does. */
   put(key: Bytes, value: Bytes): void {
-    this.writtenBytes += value.length
-    this.write({ kind: 'put', key, value })
+    this.write(keyText(key), { kind: 'put', key, value })
   }
 
   delete(key: Bytes): void {
-    this.write({ kind: 'delete', key })
+    this.write(keyText(key), { kind: 'delete', key })
+  }
+
+  /** `requireAbsent` and `put`. */
+  putNew(key: Bytes, value: Bytes): void {
+    const text = keyText(key)
+    this.requireAbsentText(text, key)
+    this.write(text, { kind: 'put', key, value })
   }
 
   /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
   requireAbsent(key: Bytes): void {
-    const text = keyText(key)
+    this.requireAbsentText(keyText(key), key)
+  }
+
+  private requireAbsentText(text: string, key: Bytes): void {
     const own = this.ownChange(text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     // A key that this transaction deletes was there, under a precondition of its own.
@@ -314,11 +323,12 @@ export class Transaction {
     this.changes.push(change)
   }
 
-  private write(change: Change): void {
-    this.memory?.change(changeBytes + change.key.length + (change.kind === 'put' ? change.value.length : 0))
-    this.keep(keyText(change.key), change)
+  private write(text: string, change: Change): void {
+    const bytes = change.key.length + (change.kind === 'put' ? change.value.length : 0)
+    this.memory?.change(changeBytes + bytes)
+    this.keep(text, change)
     this.unsorted.push(change)
-    this.writtenBytes += change.key.length
+    this.writtenBytes += bytes
     const { commitEntriesMax, commitBytesMax } = this.size
     if (this.changes.length > commitEntriesMax) throw tooLarge(`${commitEntriesMax} entries`, 'commitEntriesMax')
     if (this.writtenBytes > commitBytesMax) throw tooLarge(`${commitBytesMax} bytes`, 'commitBytesMax')

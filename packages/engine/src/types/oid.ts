@@ -67,6 +67,24 @@ export function writeOidBytes(oid: Oid, bytes: Uint8Array, at: number): void {
   bytes[offset + 1] = part & 0xff
 }
 
+/** The first two numbers, which name the container of the object: the database in the upper half. */
+export function containerNumberOf(oid: Oid): number {
+  let database = 0
+  let part = 0
+  let isContainer = false
+  for (let i = 0; i < oid.length; i++) {
+    const code = oid.charCodeAt(i)
+    if (code !== dash) part = part * 10 + code - zero
+    else if (isContainer) break
+    else {
+      database = part
+      part = 0
+      isContainer = true
+    }
+  }
+  return database * 65_536 + part
+}
+
 export function writeOid(oid: Oid, to: ByteWriter): void {
   const at = to.reserve(oidLength)
   writeOidBytes(oid, to.bytes, at)

@@ -5,6 +5,7 @@ import type { ContainerRegistry } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Awaitable } from '../store/store.ts'
 import { inParts, inSlices } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -55,11 +56,12 @@ export class UnitOfWork {
   }
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. */
-  async create(format: ClassFormat): Promise<ObjectState> {
-    const oid = await this.transaction.allocate(format.cls.number, () =>
-      this.containers.allocate(format.cls.number, this.transaction),
-    )
-    return this.objects.create(oid, format)
+  create(format: ClassFormat): Awaitable<ObjectState> {
+    const { number } = format.cls
+    const oid = this.transaction.allocate(number, () => this.containers.allocate(number, this.transaction))
+    return oid instanceof Promise
+      ? oid.then((made) => this.objects.create(made, format))
+      : this.objects.create(oid, format)
   }
 
   /** Requires the object to exist when the operation commits, unless the operation itself makes it. */
@@ -123,18 +125,53 @@ export class UnitOfWork {
   }
 
   /** By its container: the class that an object has, had or would have, for good. Undefined where there is no such container. */
-  async classOf(oid: Oid): Promise<SchemaClass | undefined> {
-    const classNumber = await this.containers.classOf(oid, this.transaction.snapshot)
-    return classNumber === undefined ? undefined : this.catalog.classByNumber(classNumber)
+  classOf(oid: Oid): Awaitable<SchemaClass | undefined> {
+    const number = this.containers.classOf(oid, this.transaction.snapshot)
+    return number instanceof Promise ? number.then((found) => this.classByNumber(found)) : this.classByNumber(number)
+  }
+
+  private classByNumber(number: ClassNumber | undefined): SchemaClass | undefined {
+    return number === undefined ? undefined : this.catalog.classByNumber(number)
   }
 
   /**
    * The format of the object that a newly set reference names. It must exist and be of the referenced class or a
    * subclass (contract 4.4.1). Throws InvalidReference.
    */
-  async checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Promise<ClassFormat> {
+  checkReference(target: Oid, referencedClass: ClassNumber, place: ReferenceLocation): Awaitable<ClassFormat> {
     const known = this.objects.known(target)
-    const cls = known?.format.cls ?? (await this.classOf(target))
+    const cls = known === undefined ? this.classOf(target) : known.format.cls
+    if (cls instanceof Promise || (known === undefined && this.transaction.isRetry)) {
+      return this.lookUpReference(target, referencedClass, place)
+    }
+    const format = this.formatOfTarget(target, cls, referencedClass, place)
+    // Also where it is loaded: it may be deleted between the reading and the commit.
+    this.requireObject(target)
+    return format
+  }
+
+  /** Where something has to be read for it. */
+  private async lookUpReference(
+    target: Oid,
+    referencedClass: ClassNumber,
+    place: ReferenceLocation,
+  ): Promise<ClassFormat> {
+    const format = this.formatOfTarget(target, await this.classOf(target), referencedClass, place)
+    if (this.transaction.isRetry) {
+      const { values } = await this.transaction.read([objectKey(target)])
+      if (values[0] === undefined) throw this.noSuchObject(target, place)
+    }
+    this.requireObject(target)
+    return format
+  }
+
+  /** `cls`: of the object, if there may be one. */
+  private formatOfTarget(
+    target: Oid,
+    cls: SchemaClass | undefined,
+    referencedClass: ClassNumber,
+    place: ReferenceLocation,
+  ): ClassFormat {
     if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw this.noSuchObject(target, place)
     if (!cls.isOrInherits(referencedClass)) {
       const wanted = this.catalog.classByNumber(referencedClass)?.name
@@ -143,12 +180,6 @@ export class UnitOfWork {
         `Attribute ${place.attributeName} of class ${place.className} refers to objects of class ${wanted}, but ${target} is of class ${cls.name}.`,
       )
     }
-    if (known === undefined && this.transaction.isRetry) {
-      const { values } = await this.transaction.read([objectKey(target)])
-      if (values[0] === undefined) throw this.noSuchObject(target, place)
-    }
-    // Also where it is loaded: it may be deleted between the reading and the commit.
-    this.requireObject(target)
     return this.objects.formats.of(cls)
   }
 

@@ -16,6 +16,9 @@ import type { Oid } from '../types/oid.ts'
 /** Objects that are read or written before other requests get their turn. */
 export const objectsAtOnce = 1_000
 
+/** Found one by one: a map costs more than them, and most operations have no more. */
+const fewObjects = 8
+
 /** About what an object takes in memory beside its record and values. */
 const stateBytes = 400
 
@@ -70,8 +73,9 @@ export class WorkingSet {
   readonly transaction: Transaction
   readonly formats: RecordFormats
   private readonly states: ObjectState[] = []
-  private readonly byOid = new SteadyMap<Oid, ObjectState>()
-  private readonly sizes = new PartSizes(objectsAtOnce)
+  /** Made for more than a few. */
+  private byOid: SteadyMap<Oid, ObjectState> | undefined
+  private sizes: PartSizes | undefined
 
   constructor(transaction: Transaction, catalog: Catalog) {
     this.transaction = transaction
@@ -84,21 +88,21 @@ export class WorkingSet {
 
   /** An object loaded or created before, if it still exists. */
   known(oid: Oid): ObjectState | undefined {
-    const state = this.byOid.get(oid)
+    const state = this.find(oid)
     return state === undefined || state.isDeleted ? undefined : state
   }
 
   /** True once the operation has deleted the object. */
   isDeleted(oid: Oid): boolean {
-    return this.byOid.get(oid)?.isDeleted === true
+    return this.find(oid)?.isDeleted === true
   }
 
   /** Undefined where there is no such object. */
   async load(oid: Oid): Promise<ObjectState | undefined> {
-    if (!this.byOid.has(oid)) {
+    if (this.find(oid) === undefined) {
       const answer = this.transaction.read([objectKey(oid)])
       const [stored] = (answer instanceof Promise ? await answer : answer).values
-      if (stored !== undefined && !this.byOid.has(oid)) this.keep(this.decode(oid, stored))
+      if (stored !== undefined && this.find(oid) === undefined) this.keep(this.decode(oid, stored))
     }
     return this.known(oid)
   }
@@ -108,7 +112,7 @@ export class WorkingSet {
     const slice = openTimeSlice()
     for (let at = 0; at < oids.length; at += objectsAtOnce) {
       const part = new Set(oids.length <= objectsAtOnce ? oids : oids.slice(at, at + objectsAtOnce))
-      const missing = [...part].filter((oid) => !this.byOid.has(oid))
+      const missing = [...part].filter((oid) => this.find(oid) === undefined)
       if (missing.length === 0) continue
       await this.loadPart(missing, slice)
     }
@@ -133,12 +137,13 @@ export class WorkingSet {
   }
 
   private async loadPart(oids: readonly Oid[], slice: TimeSlice): Promise<void> {
+    this.sizes ??= new PartSizes(objectsAtOnce)
     for (const part of this.sizes.parts(oids)) {
       const { values } = await this.transaction.read(part.map(objectKey))
       this.sizes.note(values, part.length)
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
-        if (stored !== undefined && !this.byOid.has(oid)) this.keep(this.decode(oid, stored))
+        if (stored !== undefined && this.find(oid) === undefined) this.keep(this.decode(oid, stored))
       }
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
@@ -148,7 +153,18 @@ export class WorkingSet {
   /** One that was not known. */
   private keep(state: ObjectState): void {
     this.states.push(state)
-    this.byOid.set(state.oid, state)
+    if (this.byOid !== undefined) this.byOid.set(state.oid, state)
+    else if (this.states.length > fewObjects) {
+      this.byOid = new SteadyMap()
+      for (const one of this.states) this.byOid.set(one.oid, one)
+    }
+  }
+
+  /** Whether it still exists or not. */
+  private find(oid: Oid): ObjectState | undefined {
+    if (this.byOid !== undefined) return this.byOid.get(oid)
+    for (const state of this.states) if (state.oid === oid) return state
+    return undefined
   }
 
   private decode(oid: Oid, stored: Bytes): ObjectState {
