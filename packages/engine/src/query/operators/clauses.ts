@@ -24,11 +24,14 @@ export interface ClausesPlan {
 }
 
 export function planClauses(clauses: BoundClauses, planning: Planning): ClausesPlan {
+  const operators = rowOperators.flatMap((plan) => plan(clauses, planning) ?? [])
+  // Any operator beside that of the aggregates has the rows made.
+  const isCounted = operators.length === 1 && isCountOnly(clauses)
   return {
-    operators: rowOperators.flatMap((plan) => plan(clauses, planning) ?? []),
+    operators,
     limits: planRowLimits(clauses, planning),
     projections: planProjections(clauses, planning),
-    countsOnly: isCountOnly(clauses) ? clauses.aggregates.length : undefined,
+    countsOnly: isCounted ? clauses.aggregates.length : undefined,
   }
 }
 

@@ -70,14 +70,12 @@ function groupTexts({ groupBy = [], having }: BoundClauses, text: string): objec
   }
 }
 
-/** Nothing is asked of the rows but how many there are. */
-export function isCountOnly({ groupBy, aggregates, having, orderBy, projections, skip, take }: BoundClauses): boolean {
-  const isPlain = groupBy?.length === 0 && having === undefined && skip === undefined && take === undefined
+/** Nothing is asked of the rows but how many there are, as far as this operator and the columns ask. */
+export function isCountOnly({ groupBy, aggregates, having, projections }: BoundClauses): boolean {
+  const isPlain = groupBy?.length === 0 && having === undefined
   const isCount = aggregates.every(({ function: name, operand }) => name === 'COUNT' && operand === undefined)
   const isOfRow = (bound: Bound): boolean => 'slot' in bound || partsOf(bound).some(isOfRow)
-  return (
-    isPlain && isCount && orderBy.length === 0 && projections?.some(({ expression }) => isOfRow(expression)) === false
-  )
+  return isPlain && isCount && projections?.some(({ expression }) => isOfRow(expression)) === false
 }
 
 interface Group<R> {
