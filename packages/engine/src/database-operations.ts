@@ -123,7 +123,10 @@ export abstract class DatabaseOperations implements Database {
   }
 
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.change((unit) => createObject(unit, readCreateObject(unit.catalog, className, attributes)))
+    return this.change(async (unit) => {
+      const command = readCreateObject(unit.catalog, className, attributes)
+      return createObject(unit, command instanceof Promise ? await command : command)
+    })
   }
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {

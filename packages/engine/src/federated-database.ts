@@ -164,7 +164,7 @@ export class FederatedDatabase extends DatabaseOperations {
     return this.change(async (unit) => {
       const oids: Oid[] = []
       for (const request of requests)
-        oids.push(await createObject(unit, readCreateObject(unit.catalog, request.class, request.attributes)))
+        oids.push(await createObject(unit, await readCreateObject(unit.catalog, request.class, request.attributes)))
       return oids
     })
   }

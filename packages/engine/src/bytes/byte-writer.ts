@@ -58,6 +58,11 @@ export class ByteWriter {
     return result
   }
 
+  /** The same without a copy, for a writer that writes nothing more. */
+  written(): Buffer {
+    return this.bytes.subarray(0, this.length)
+  }
+
   reset(): void {
     this.length = 0
   }

@@ -11,6 +11,12 @@ const asciiMax = 0x7f
 
 const longCharacters = 65_536
 
+/** Where a piece of a long text ends that begins at `at`: a pair of surrogates stays together. */
+export function pieceEnd(text: string, at: number): number {
+  const end = Math.min(at + longCharacters, text.length)
+  return end < text.length && isLead(text.charCodeAt(end - 1)) ? end + 1 : end
+}
+
 function isLead(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff
 }
@@ -80,14 +86,15 @@ export class JsonWriter {
   /** In pieces: with its escapes the text may be six times as long. */
   private longString(text: string): void {
     this.to.writeByte(quote)
-    for (let at = 0; at < text.length; ) {
-      let end = Math.min(at + longCharacters, text.length)
-      // A pair of surrogates stays together.
-      if (end < text.length && isLead(text.charCodeAt(end - 1))) end++
-      this.quoted(JSON.stringify(text.slice(at, end)).slice(1, -1))
-      at = end
-    }
+    for (let at = 0; at < text.length; ) at = this.escaped(text, at)
     this.to.writeByte(quote)
+  }
+
+  /** A piece of a text from `at` on, escaped and without quotes; returns where the next one begins. */
+  escaped(text: string, at: number): number {
+    const end = pieceEnd(text, at)
+    this.quoted(JSON.stringify(text.slice(at, end)).slice(1, -1))
+    return end
   }
 
   /** UTF-8 text of which it is known that JSON needs no escapes in it. */

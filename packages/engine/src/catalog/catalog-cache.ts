@@ -16,6 +16,8 @@ export class CatalogCache {
   private current: Catalog | undefined
   /** The load under way, which whoever asks for the same version waits for. */
   private loading: { readonly version: Bytes; readonly catalog: Promise<Catalog> } | undefined
+  /** The one that was read last before: snapshots of both may be open at the same time, and ask in any order. */
+  private previous: Catalog | undefined
   /** The catalog that this process committed last, or is about to commit. */
   private announced: Catalog | undefined
   private readonly attributes = new SharedAttributes()
@@ -64,12 +66,11 @@ export class CatalogCache {
     this.checkFormat(format)
     if (version === undefined || counters === undefined)
       throw new ReadSkew('the catalog lacks its version or its counters')
-    const { loading, announced } = this
-    if (announced !== undefined && Buffer.compare(announced.version, version) === 0) {
-      this.current = announced
-      this.announced = undefined
-      return announced
-    }
+    const { loading } = this
+    const known = [this.announced, this.previous].find((one) => {
+      return one !== undefined && Buffer.compare(one.version, version) === 0
+    })
+    if (known !== undefined) return this.keep(known)
     if (loading !== undefined && Buffer.compare(loading.version, version) === 0) {
       // Where it fails, as when its snapshot was lost, this one's may be better.
       const loaded = await loading.catalog.catch(() => undefined)
@@ -78,11 +79,16 @@ export class CatalogCache {
     const own = { version, catalog: this.readCatalog(snapshot, version, decodeCounters(counters)) }
     this.loading = own
     try {
-      this.current = await own.catalog
-      return this.current
+      return this.keep(await own.catalog)
     } finally {
       if (this.loading === own) this.loading = undefined
     }
+  }
+
+  private keep(catalog: Catalog): Catalog {
+    if (catalog !== this.current) this.previous = this.current
+    this.current = catalog
+    return catalog
   }
 
   private async readCatalog(snapshot: Snapshot, version: Bytes, counters: CatalogCounters): Promise<Catalog> {

@@ -1,4 +1,6 @@
 /** Keeps the index entries of changed objects in step with their values, in the same commit. */
+import { SteadyList } from '../budget/steady-list.ts'
+import { SteadyMap } from '../budget/steady-map.ts'
 import { AshlarError } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { Bytes } from '../store/store.ts'
@@ -29,9 +31,9 @@ interface EntryChange {
  * Puts and deletes the entries of all indexes that cover the changed objects.
  * Throws UniqueViolation (contract 6.1.6: unique means the full values; null and 0-0-0-0 do not count).
  */
-export async function maintainIndexes(transaction: Transaction, changes: readonly IndexedChange[]): Promise<void> {
-  const removals: EntryChange[] = []
-  const additions: EntryChange[] = []
+export async function maintainIndexes(transaction: Transaction, changes: Iterable<IndexedChange>): Promise<void> {
+  const removals = new SteadyList<EntryChange>()
+  const additions = new SteadyList<EntryChange>()
   const slice = openTimeSlice()
   let seen = 0
   for (const change of changes) {
@@ -42,15 +44,15 @@ export async function maintainIndexes(transaction: Transaction, changes: readonl
   }
   // All removals first: a unique key may move from one changed object to another.
   let position = 0
-  for (const removal of removals) {
+  for (const removal of removals.all()) {
     if (removal.entry.isUniqueKey && removal.format.index.state === 'building') {
       await removeWhileBuilding(transaction, removal)
     } else transaction.delete(removal.entry.key)
     if (isLook(position++)) await slice.yieldIfDue()
   }
-  const left = transaction.isRetry ? await withoutTakenKeys(transaction, additions, slice) : additions
+  const added = additions.all()
   position = 0
-  for (const { change, entry } of left) {
+  for (const { change, entry } of transaction.isRetry ? await withoutTakenKeys(transaction, added, slice) : added) {
     if (entry.isUniqueKey) transaction.putNew(entry.key, oidBytes(change.oid))
     else transaction.put(entry.key, oidBytes(change.oid))
     if (isLook(position++)) await slice.yieldIfDue()
@@ -65,8 +67,8 @@ function isLook(position: number): boolean {
 function collect(
   change: IndexedChange,
   format: IndexKeyFormat,
-  removals: EntryChange[],
-  additions: EntryChange[],
+  removals: SteadyList<EntryChange>,
+  additions: SteadyList<EntryChange>,
 ): void {
   if (change.before !== undefined && change.after !== undefined && !concerns(format, change)) return
   const before = change.before === undefined ? undefined : makeIndexKey(format, change.before, change.oid)
@@ -97,33 +99,42 @@ async function removeWhileBuilding(transaction: Transaction, { change, entry }: 
  */
 async function withoutTakenKeys(
   transaction: Transaction,
-  additions: readonly EntryChange[],
+  additions: Iterable<EntryChange>,
   slice: TimeSlice,
-): Promise<readonly EntryChange[]> {
-  const exclusive = additions.filter(({ entry }) => entry.isUniqueKey)
-  if (exclusive.length === 0) return additions
+): Promise<Iterable<EntryChange>> {
   const leftOut = new Set<EntryChange>()
-  const holders = new Map<string, Bytes>()
-  const values: (Bytes | undefined)[] = []
-  for (let at = 0; at < exclusive.length; at += keysAtOnce) {
-    const part = exclusive.slice(at, at + keysAtOnce)
-    for (const value of (await transaction.read(part.map(({ entry }) => entry.key))).values) values.push(value)
+  const holders = new SteadyMap<string, Bytes>()
+  for (const part of partsOf(additions, ({ entry }) => entry.isUniqueKey)) {
+    const { values } = await transaction.read(part.map(({ entry }) => entry.key))
+    for (const [i, addition] of part.entries()) {
+      const text = addition.entry.key.toString('latin1')
+      const holder = values[i] ?? holders.get(text)
+      if (holder === undefined) {
+        holders.set(text, oidBytes(addition.change.oid))
+        continue
+      }
+      transaction.requireAsRead(addition.entry.key, values[i])
+      const { index } = addition.format
+      if (index.replaces === undefined) throw uniqueViolation(addition, oidFromBytes(holder, 0))
+      noteDuplicate(transaction, index.number, addition.change.oid, oidFromBytes(holder, 0))
+      leftOut.add(addition)
+    }
     await slice.yieldIfDue()
   }
-  for (const [position, addition] of exclusive.entries()) {
-    const text = addition.entry.key.toString('latin1')
-    const holder = values[position] ?? holders.get(text)
-    if (holder === undefined) {
-      holders.set(text, oidBytes(addition.change.oid))
-      continue
-    }
-    transaction.requireAsRead(addition.entry.key, values[position])
-    const { index } = addition.format
-    if (index.replaces === undefined) throw uniqueViolation(addition, oidFromBytes(holder, 0))
-    noteDuplicate(transaction, index.number, addition.change.oid, oidFromBytes(holder, 0))
-    leftOut.add(addition)
+  return leftOut.size === 0 ? additions : [...additions].filter((addition) => !leftOut.has(addition))
+}
+
+/** Those that are asked for, some at a time. */
+function* partsOf<T>(all: Iterable<T>, isAskedFor: (one: T) => boolean): Generator<readonly T[]> {
+  let part: T[] = []
+  for (const one of all) {
+    if (!isAskedFor(one)) continue
+    part.push(one)
+    if (part.length < keysAtOnce) continue
+    yield part
+    part = []
   }
-  return leftOut.size === 0 ? additions : additions.filter((addition) => !leftOut.has(addition))
+  if (part.length > 0) yield part
 }
 
 /** Keys that are looked up in one go. */

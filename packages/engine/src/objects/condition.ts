@@ -28,7 +28,7 @@ export async function checkCondition(unit: UnitOfWork, oid: Oid, condition: Cond
     const entries = await readAndRequireLinkEntries(transaction, oid, attribute)
     links.set(attribute.index, await shownLinks(attribute, entries))
   }
-  const entityTag = entityTagOf(objectJson(format, oid, stored, links))
+  const entityTag = entityTagOf(await objectJson(format, oid, stored, links))
   if (condition(entityTag)) return
   throw new AshlarError('PreconditionFailed', `Object ${oid} does not meet the condition: its ETag is ${entityTag}.`)
 }

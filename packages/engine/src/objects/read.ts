@@ -4,13 +4,21 @@ import { JsonWriter } from '../bytes/json-writer.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { linkKind, linkRange } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
-import { shapeNumberOf } from '../records/record-format.ts'
+import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
+import { inTurns } from '../store/time-slice.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
-import { type LinkEntries, LinksJson, manyLinksJson, writeObjectJson } from './representation.ts'
+import {
+  type LinkEntries,
+  LinksJson,
+  manyLinksJson,
+  writeObjectJson,
+  writeObjectJsonInPieces,
+} from './representation.ts'
 import { objectNotFound } from './update.ts'
 
 /** Links of one attribute read in the first trip; longer collections are scanned, letting other requests in between. */
@@ -31,12 +39,15 @@ export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, withM
   const formats = recordFormats(catalog)
   const found = snapshot.view(objectKey(oid), (record) => {
     const format = formats.ofShape(shapeNumberOf(record))
-    if (format.linkAttributes.length === 0) return objectJson(format, oid, record, noLinks)
-    return { format, record: Buffer.from(record) }
+    const hasLinks = format.linkAttributes.length > 0
+    if (!hasLinks && !isLongRecord(record)) return shortObjectJson(format, oid, record, noLinks)
+    return { format, record: Buffer.from(record), hasLinks }
   })
-  return mapAwaitable(found, (seen) => {
+  return mapAwaitable(found, (seen): Awaitable<Buffer> => {
     if (seen === undefined) throw objectNotFound(oid)
-    return Buffer.isBuffer(seen) ? seen : readWithLinks(snapshot, seen.format, oid, seen.record, withMemory)
+    if (Buffer.isBuffer(seen)) return seen
+    if (!seen.hasLinks) return objectJson(seen.format, oid, seen.record, noLinks)
+    return readWithLinks(snapshot, seen.format, oid, seen.record, withMemory)
   })
 }
 
@@ -58,11 +69,22 @@ async function readWithLinks(
   })
 }
 
-/** The representation, from a record under the format of its class. */
-export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
+/** The representation, from a record under the format of its class; of a long record, with turns for others in between. */
+export function objectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Awaitable<Buffer> {
+  const isLong = isLongRecord(record)
+  return isLong ? inTurns(longObjectJson(format, oid, record, links)) : shortObjectJson(format, oid, record, links)
+}
+
+function shortObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Buffer {
   writer.to.reset()
   writeObjectJson(writer, format, oid, record, links)
   return writer.to.copy()
+}
+
+function* longObjectJson(format: ClassFormat, oid: Oid, record: Bytes, links: LinkEntries): Pieces<Buffer> {
+  const own = new JsonWriter()
+  yield* writeObjectJsonInPieces(own, format, oid, record, links)
+  return own.to.written()
 }
 
 interface FirstLinks {

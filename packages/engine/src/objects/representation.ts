@@ -9,7 +9,7 @@ import { linkHeaderBytes } from '../records/link-keys.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
-import type { Codec } from '../types/logical-type.ts'
+import type { Codec, Pieces } from '../types/logical-type.ts'
 import { writeOidJson } from '../types/oid.ts'
 
 /** The link entries of each link attribute, in order, by the attribute's position in the class; of very many, their JSON text. */
@@ -25,13 +25,32 @@ export function writeObjectJson(
   record: Bytes,
   links: LinkEntries,
 ): void {
-  json.raw(openingOf(format))
-  json.ascii(oid)
-  json.ascii('"')
+  writeOpening(json, format, oid)
   format.writeAttributesJson(json, record, recordHeaderBytes, shapeNumberOf(record), (attribute) => {
     writeLinksJson(json, attribute, links.get(attribute.index) ?? [])
   })
   json.ascii('}')
+}
+
+/** The same in pieces. */
+export function* writeObjectJsonInPieces(
+  json: JsonWriter,
+  format: ClassFormat,
+  oid: string,
+  record: Bytes,
+  links: LinkEntries,
+): Pieces<void> {
+  writeOpening(json, format, oid)
+  yield* format.writeAttributesJsonInPieces(json, record, recordHeaderBytes, shapeNumberOf(record), (attribute) => {
+    writeLinksJson(json, attribute, links.get(attribute.index) ?? [])
+  })
+  json.ascii('}')
+}
+
+function writeOpening(json: JsonWriter, format: ClassFormat, oid: string): void {
+  json.raw(openingOf(format))
+  json.ascii(oid)
+  json.ascii('"')
 }
 
 function openingOf(format: ClassFormat): Buffer {

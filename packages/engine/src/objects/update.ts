@@ -9,7 +9,8 @@ import type { UpdateObject } from './commands.ts'
 /** Throws ObjectNotFound, and what `changesOf` and `applyChanges` throw. */
 export async function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Promise<void> {
   const state = await loadExisting(unit, oid)
-  await applyChanges(unit, state, changesOf(state.format, oid))
+  const changes = changesOf(state.format, oid)
+  await applyChanges(unit, state, changes instanceof Promise ? await changes : changes)
   if (!isChanged(state)) unit.requireObject(oid)
 }
 

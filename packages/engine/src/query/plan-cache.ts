@@ -5,7 +5,7 @@ import type { Awaitable } from '../store/store.ts'
 import { inTurns, type TimeSlice } from '../store/time-slice.ts'
 import { bindExpression } from './bind/bind-expression.ts'
 import { assignable } from './bind/coercion.ts'
-import { Binder, emptyScope, type NestedValue } from './bind/scope.ts'
+import { Binder, emptyScope, type NestedValue, type VariableTypes } from './bind/scope.ts'
 import { Compiler } from './evaluate/compile-expression.ts'
 import type { Evaluate } from './evaluate/evaluation-context.ts'
 import type { Expression, Statement } from './language/ast.ts'
@@ -36,16 +36,46 @@ export interface ValuePlan {
   readonly constants: number
 }
 
-export interface Planned<P> {
+export interface Planned<P> extends Uses {
   readonly plan: P
+}
+
+/** What a plan takes from outside. */
+export interface Uses {
   /** Statements whose values the plan takes, in order. */
   readonly nested: readonly NestedValue[]
+  /** The variables that it depends on, by name, each with the signature of its type: a text may have thousands of others. */
+  readonly variables: ReadonlyMap<string, string>
 }
 
 interface KeptPlan {
   readonly catalog: Catalog
-  readonly variables: string
+  readonly settings: string
   readonly planned: Planned<unknown>
+}
+
+/** The types of variables, and which of them were asked for. */
+class AskedVariables implements VariableTypes {
+  readonly signatures = new Map<string, string>()
+  private readonly variables: ReadonlyMap<string, TypedValue>
+
+  constructor(variables: ReadonlyMap<string, TypedValue>) {
+    this.variables = variables
+  }
+
+  get(name: string): ValueType | undefined {
+    const type = this.variables.get(name)?.type
+    if (type !== undefined) this.signatures.set(name, typeSignature(type))
+    return type
+  }
+
+  has(name: string): boolean {
+    return this.variables.has(name)
+  }
+
+  keys(): Iterable<string> {
+    return this.variables.keys()
+  }
 }
 
 const textsKeptMax = 500
@@ -97,19 +127,26 @@ export class PlanCache {
   /** As `make` has planned it, perhaps earlier. */
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
     const { catalog } = context
-    const variables = `${context.dialect}|${signatureOf(context.variables)}|${formatsSignature(context.textFormats)}`
+    const settings = `${context.dialect}|${formatsSignature(context.textFormats)}`
     const kept = this.plans.get(statement)
-    if (kept !== undefined && kept.catalog === catalog && kept.variables === variables)
-      return kept.planned as Planned<P>
-    const binder = createBinder(context)
-    const planned = { plan: make(binder), nested: binder.nested }
-    this.plans.set(statement, { catalog, variables, planned })
+    if (kept !== undefined && kept.catalog === catalog && kept.settings === settings) {
+      if (areSame(kept.planned.variables, context.variables)) return kept.planned as Planned<P>
+    }
+    const asked = new AskedVariables(context.variables)
+    const binder = createBinder(context, asked)
+    const planned = { plan: make(binder), nested: binder.nested, variables: asked.signatures }
+    this.plans.set(statement, { catalog, settings, planned })
     return planned
   }
 }
 
-function signatureOf(variables: ReadonlyMap<string, TypedValue>): string {
-  return [...variables].map(([name, { type }]) => `${name}:${typeSignature(type)}`).join(';')
+/** Whether the variables have the types with these signatures. */
+function areSame(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap<string, TypedValue>): boolean {
+  for (const [name, signature] of signatures) {
+    const variable = variables.get(name)
+    if (variable === undefined || typeSignature(variable.type) !== signature) return false
+  }
+  return true
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {
@@ -118,10 +155,9 @@ function formatsSignature({ date, time, datetime }: TextFormats): string {
   return JSON.stringify([date?.written, time?.written, datetime?.written])
 }
 
-export function createBinder(context: PlanningContext): Binder {
-  const { text, dialect, catalog, variables, walkEdgesMax, textFormats } = context
-  const types = new Map([...variables].map(([name, { type }]) => [name, type]))
-  return new Binder(text, dialect, catalog, types, textFormats, bindExpression, (statement) => {
-    return context.typeOfStatement(statement, createBinder(context), walkEdgesMax)
+export function createBinder(context: PlanningContext, variables = new AskedVariables(context.variables)): Binder {
+  const { text, dialect, catalog, walkEdgesMax, textFormats } = context
+  return new Binder(text, dialect, catalog, variables, textFormats, bindExpression, (statement) => {
+    return context.typeOfStatement(statement, createBinder(context, variables), walkEdgesMax)
   })
 }

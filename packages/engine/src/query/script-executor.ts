@@ -7,7 +7,6 @@ import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot } from '../store/store.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
-import type { NestedValue } from './bind/scope.ts'
 import { type ChangeContext, createFrom, materializeNewObjects } from './change/change-values.ts'
 import { effectOf } from './classify.ts'
 import { NewObject } from './evaluate/new-object.ts'
@@ -19,7 +18,7 @@ import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
 import { type DescribedPlan, describeAnalyzed, describePlanned } from './explain/describe-statement.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import { placed, queryError } from './language/query-error.ts'
-import type { PlanCache, Planned, PlanningContext, ValuePlan } from './plan-cache.ts'
+import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type PlannedScript, StatementPlanner } from './statement-planner.ts'
@@ -164,11 +163,13 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   /** The values of nested statements come before the statement's own rows. */
-  async inputs({ nested }: { readonly nested: readonly NestedValue[] }): Promise<Inputs> {
+  async inputs({ nested, variables }: Uses): Promise<Inputs> {
     const values: unknown[] = []
     for (const { statement } of nested) values.push((await this.partValue(statement)).value)
-    const variables = new Map([...this.state.variables].map(([name, { value }]) => [name, value]))
-    return { variables, nested: values }
+    // As they are now: while rows are taken, FOR EACH may set them.
+    const used = new Map<string, unknown>()
+    for (const name of variables.keys()) used.set(name, this.state.variables.get(name)?.value)
+    return { variables: used, nested: values }
   }
 
   partValue(statement: Statement): Promise<TypedValue> {

@@ -1,6 +1,5 @@
 /** EXPLAIN of what is not carried out: each statement is planned, its values stay unknown, and nothing but estimates is read. */
 import { AshlarError } from '../errors.ts'
-import type { NestedValue } from './bind/scope.ts'
 import { effectOf } from './classify.ts'
 import { unknownValue } from './evaluate/evaluation-context.ts'
 import { evaluateConstant } from './execute/evaluate-rows.ts'
@@ -9,7 +8,7 @@ import type { StatementContext } from './execute/statement-context.ts'
 import { StatementProbe } from './explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
 import { placed } from './language/query-error.ts'
-import type { PlanCache, PlanningContext } from './plan-cache.ts'
+import type { PlanCache, PlanningContext, Uses } from './plan-cache.ts'
 import { noValue, type StatementExplainer } from './statements/statement-kind.ts'
 import { kindOf } from './statements/statement-kinds.ts'
 import type { TypedValue } from './values/parameter-value.ts'
@@ -114,8 +113,9 @@ class PlannedStatement implements StatementExplainer {
 
   /** Worked out where it takes no statement. */
   async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
-    const { plan, nested } = this.plans.value(expression, this.planning(), wanted)
-    const inputs = await this.inputs({ nested })
+    const planned = this.plans.value(expression, this.planning(), wanted)
+    const inputs = await this.inputs(planned)
+    const { plan, nested } = planned
     const { type } = plan
     if (nested.length > 0 || effectOf(expression) !== 'read') return { type, value: unknownValue }
     const context = this.context()
@@ -129,9 +129,10 @@ class PlannedStatement implements StatementExplainer {
   }
 
   /** Nested statements are planned; their values are unknown, as are those of variables that earlier statements would set. */
-  async inputs({ nested }: { readonly nested: readonly NestedValue[] }): Promise<Inputs> {
+  async inputs({ nested, variables: used }: Uses): Promise<Inputs> {
     await this.parts(nested.map(({ statement }) => statement))
-    const variables = new KnownValues([...this.variables].map(([name, { value }]) => [name, value]))
+    const variables = new KnownValues()
+    for (const name of used.keys()) variables.set(name, this.variables.get(name)?.value)
     const unknown: unknown[] = []
     for (const [i] of nested.entries()) {
       Object.defineProperty(unknown, i, {

@@ -9,7 +9,13 @@ import type { Bytes } from '../store/store.ts'
 import { type Conversion, conversionFor } from '../types/conversion.ts'
 import { codecFor } from '../types/index.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
-import type { Codec, CodecContext } from '../types/logical-type.ts'
+import {
+  type Codec,
+  type CodecContext,
+  type CodecInPieces,
+  longValueBytes,
+  type Pieces,
+} from '../types/logical-type.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber, TypeSpec } from '../types/type-spec.ts'
 import { RecordLayout, type Slice } from './record-layout.ts'
 import type { RecordValues } from './record-values.ts'
@@ -74,6 +80,8 @@ export class ClassFormat {
   readonly linkAttributes: readonly AttributeFormat[]
   /** Some attribute, perhaps of an embedded object, is changing its type. */
   readonly hasPendingType: boolean
+  /** Those that are kept in records, and whose values may be long. */
+  private readonly longAttributes: readonly AttributeFormat[]
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
   private readonly byNumber = new Map<AttributeNumber, AttributeFormat>()
@@ -84,6 +92,9 @@ export class ClassFormat {
     this.attributes = cls.attributes.map((attribute, index) => formatAttribute(attribute, index, cls, formats))
     for (const attribute of this.attributes) this.byNumber.set(attribute.attribute.number, attribute)
     this.linkAttributes = this.attributes.filter((attribute) => attribute.linkStorage !== undefined)
+    this.longAttributes = this.attributes.filter(({ codec, linkStorage }) => {
+      return linkStorage === undefined && codec.inPieces !== undefined
+    })
     this.hasPendingType = this.attributes.some(({ attribute, pendingType }) => {
       const embedded = embeddedClassOf(attribute.spec)
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
@@ -116,6 +127,28 @@ export class ClassFormat {
 
   /** Values in the order of the class's attributes, defaults for those that the stored shape does not have. */
   readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): RecordValues {
+    return this.readAll(bytes, start, end, shapeNumber, undefined)
+  }
+
+  /** The same in pieces. */
+  *readValuesInPieces(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): Pieces<RecordValues> {
+    const long: LongValue[] = []
+    const result = this.readAll(bytes, start, end, shapeNumber, long)
+    for (const { index, inPieces, ...at } of long) {
+      yield
+      result.values[index] = yield* inPieces.read(bytes, at.start, at.end)
+    }
+    return result
+  }
+
+  /** `long`: takes those values that are not read here. */
+  private readAll(
+    bytes: Bytes,
+    start: number,
+    end: number,
+    shapeNumber: ShapeNumber,
+    long: LongValue[] | undefined,
+  ): RecordValues {
     const view = this.view(shapeNumber)
     const result = this.defaultValues()
     assert(end <= bytes.length, 'a body lies within its bytes')
@@ -128,10 +161,21 @@ export class ClassFormat {
         continue
       }
       view.layout.locate(bytes, start, source, slice)
-      result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
+      const inPieces = long === undefined ? undefined : piecesAt(view, i, codec)
+      if (inPieces === undefined) {
+        result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
+      } else long?.push({ index: i, inPieces, ...slice })
       result.positions[i] = view.layout.positionOf(bytes, start, source)
     }
     return result
+  }
+
+  /** Whether to write these values of the class takes long. */
+  isLong(values: readonly unknown[]): boolean {
+    return this.longAttributes.some(({ codec, index }) => {
+      const value = values[index]
+      return value !== null && codec.inPieces?.isLong(value) === true
+    })
   }
 
   /** The value of one attribute, without reading the others. */
@@ -159,21 +203,45 @@ export class ClassFormat {
     for (let i = 0; i < this.attributes.length; i++) {
       const attribute = this.attributes[i] as AttributeFormat
       json.raw(attribute.jsonName)
-      if (attribute.linkStorage !== undefined) {
-        writeLinks(attribute)
-        continue
-      }
-      const source = view.sources[i] as number
-      if (source < 0) {
-        json.raw((view.absent[i] as AbsentValue).json)
-        continue
-      }
-      view.layout.locate(bytes, start, source, slice)
-      const reader = view.readers[i]
-      if (slice.start < 0) json.ascii('null')
-      else if (reader === undefined) attribute.codec.writeJson(bytes, slice.start, slice.end, json)
-      else writeValueJson(attribute.codec, reader(bytes, slice.start, slice.end), json)
+      if (attribute.linkStorage !== undefined) writeLinks(attribute)
+      else this.writeValueAt(view, i, bytes, start, json)
     }
+  }
+
+  /** The same in pieces. */
+  *writeAttributesJsonInPieces(
+    json: JsonWriter,
+    bytes: Bytes,
+    start: number,
+    shapeNumber: ShapeNumber,
+    writeLinks: (attribute: AttributeFormat) => void,
+  ): Pieces<void> {
+    const view = this.view(shapeNumber)
+    for (const attribute of this.attributes) {
+      const { codec, index, jsonName, linkStorage } = attribute
+      json.raw(jsonName)
+      const source = view.sources[index] as number
+      const isStored = linkStorage === undefined && source >= 0
+      if (isStored) view.layout.locate(bytes, start, source, slice)
+      const inPieces = isStored ? piecesAt(view, index, codec) : undefined
+      if (linkStorage !== undefined) writeLinks(attribute)
+      else if (inPieces === undefined) this.writeValueAt(view, index, bytes, start, json)
+      else yield* inPieces.writeJson(bytes, slice.start, slice.end, json)
+    }
+  }
+
+  private writeValueAt(view: ShapeDecoder, index: number, bytes: Bytes, start: number, json: JsonWriter): void {
+    const source = view.sources[index] as number
+    if (source < 0) {
+      json.raw((view.absent[index] as AbsentValue).json)
+      return
+    }
+    view.layout.locate(bytes, start, source, slice)
+    const { codec } = this.attributes[index] as AttributeFormat
+    const reader = view.readers[index]
+    if (slice.start < 0) json.ascii('null')
+    else if (reader === undefined) codec.writeJson(bytes, slice.start, slice.end, json)
+    else writeValueJson(codec, reader(bytes, slice.start, slice.end), json)
   }
 
   private view(shapeNumber: ShapeNumber): ShapeDecoder {
@@ -241,6 +309,18 @@ export class ClassFormat {
     }
     return types
   }
+}
+
+/** A value that is read in pieces, and where it is. */
+interface LongValue extends Slice {
+  readonly index: number
+  readonly inPieces: CodecInPieces
+}
+
+/** Where `slice` is that of a long value, and its bytes are read as they are. */
+function piecesAt(view: ShapeDecoder, index: number, codec: Codec): CodecInPieces | undefined {
+  const isLong = slice.start >= 0 && slice.end - slice.start > longValueBytes
+  return isLong && view.readers[index] === undefined ? codec.inPieces : undefined
 }
 
 /** Undefined where the bytes are read as they are: one type, or one class of references after another. */

@@ -5,7 +5,8 @@ import type { JsonWriter } from '../bytes/json-writer.ts'
 import { readUint32 } from '../bytes/read-number.ts'
 import { unreachable } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
-import { type Codec, ValueError } from '../types/logical-type.ts'
+import { atOnce } from '../store/time-slice.ts'
+import { type Codec, type Pieces, ValueError } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import { mergeFields } from './apply-change.ts'
 import type { ClassFormat } from './class-format.ts'
@@ -22,18 +23,42 @@ export function embeddedCodec(format: ClassFormat): Codec<readonly unknown[]> {
     get defaultValue() {
       return format.defaultValues().values
     },
-    parse(json) {
-      const change = readEmbeddedChange(format, json)
-      return change.kind === 'merge'
-        ? mergeFields(format.defaultValues().values, change.fields)
-        : ((change as { value: unknown }).value as readonly unknown[])
-    },
+    parse: (json) => atOnce(parseInPieces(format, json)),
     accept: (given) => acceptEmbedded(format, given as readonly unknown[]),
     write: (value, to) => writeEmbedded(format, value, to),
     read: (bytes, start, end) => format.readValues(bytes, start + shapeBytes, end, shapeAt(bytes, start)).values,
     writeJson: (bytes, start, _end, json) => writeEmbeddedJson(format, bytes, start, json),
     toJson: (value) => embeddedToJson(format, value),
+    inPieces: {
+      isLong: (values) => format.isLong(values),
+      parse: (json) => parseInPieces(format, json),
+      *write(values, to) {
+        to.writeUint32(format.cls.shape.number)
+        yield* format.layout.encodeInPieces(to, values, noPositions)
+      },
+      *read(bytes, start, end) {
+        return (yield* format.readValuesInPieces(bytes, start + shapeBytes, end, shapeAt(bytes, start))).values
+      },
+      *writeJson(bytes, start, _end, json) {
+        const from = json.to.length
+        yield* format.writeAttributesJsonInPieces(
+          json,
+          bytes,
+          start + shapeBytes,
+          shapeAt(bytes, start),
+          unreachableLinks,
+        )
+        closeObject(json, from)
+      },
+    },
   }
+}
+
+function* parseInPieces(format: ClassFormat, json: unknown): Pieces<readonly unknown[]> {
+  const change = yield* readEmbeddedChange(format, json)
+  return change.kind === 'merge'
+    ? mergeFields(format.defaultValues().values, change.fields)
+    : ((change as { value: unknown }).value as readonly unknown[])
 }
 
 /** Null is what an attribute holds that has none, where its type knows no null. */
@@ -56,14 +81,19 @@ function writeEmbedded(format: ClassFormat, values: readonly unknown[], to: Byte
 }
 
 function writeEmbeddedJson(format: ClassFormat, bytes: Bytes, start: number, json: JsonWriter): void {
-  const comma = json.to.length
+  const from = json.to.length
   format.writeAttributesJson(json, bytes, start + shapeBytes, shapeAt(bytes, start), unreachableLinks)
-  if (json.to.length === comma) json.ascii('{}')
-  else {
-    // Each attribute begins with a comma; the first one's is where the object opens.
-    json.to.bytes[comma] = 0x7b
-    json.ascii('}')
+  closeObject(json, from)
+}
+
+/** Each attribute begins with a comma; the first one's is where the object opens. */
+function closeObject(json: JsonWriter, comma: number): void {
+  if (json.to.length === comma) {
+    json.ascii('{}')
+    return
   }
+  json.to.bytes[comma] = 0x7b
+  json.ascii('}')
 }
 
 function unreachableLinks(): never {

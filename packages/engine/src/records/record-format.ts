@@ -5,6 +5,7 @@ import { AshlarError } from '../errors.ts'
 import { recordBytesMax } from '../limits.ts'
 import type { Bytes } from '../store/store.ts'
 import { commitIdBytes } from '../transaction/store-session.ts'
+import { longValueBytes, type Pieces } from '../types/logical-type.ts'
 import type { ShapeNumber } from '../types/type-spec.ts'
 import type { ClassFormat } from './class-format.ts'
 import type { RecordValues } from './record-values.ts'
@@ -33,6 +34,16 @@ export function encodeRecord(format: ClassFormat, commitId: Bytes, content: Reco
   return writer.copy()
 }
 
+/** The same of values that may be long (`ClassFormat.isLong`), in pieces. */
+export function* encodeRecordInPieces(format: ClassFormat, commitId: Bytes, content: RecordValues): Pieces<Buffer> {
+  const own = new ByteWriter(longValueBytes)
+  own.writeUint32(format.cls.shape.number)
+  own.writeBytes(commitId)
+  yield* format.layout.encodeInPieces(own, content.values, content.positions)
+  if (own.length > recordBytesMax) throw tooLarge(format, own.length)
+  return own.copy()
+}
+
 function tooLarge({ cls: { name } }: ClassFormat, bytes: number): AshlarError {
   const message = `An object of class ${name} is stored in ${recordBytesMax} bytes (recordBytesMax) at most; this one would take ${bytes}.`
   return new AshlarError('LimitExceeded', message)
@@ -40,4 +51,14 @@ function tooLarge({ cls: { name } }: ClassFormat, bytes: number): AshlarError {
 
 export function decodeRecord(format: ClassFormat, record: Bytes): RecordValues {
   return format.readValues(record, recordHeaderBytes, record.length, shapeNumberOf(record))
+}
+
+/** The same in pieces; of a record that is not `isLongRecord`, there is one. */
+export function decodeRecordInPieces(format: ClassFormat, record: Bytes): Pieces<RecordValues> {
+  return format.readValuesInPieces(record, recordHeaderBytes, record.length, shapeNumberOf(record))
+}
+
+/** Whether a record may hold a value that takes long to read. */
+export function isLongRecord(record: Bytes): boolean {
+  return record.length > longValueBytes
 }

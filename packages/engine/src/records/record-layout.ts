@@ -7,7 +7,7 @@ import { readUint32 } from '../bytes/read-number.ts'
 import { assert } from '../errors.ts'
 import type { Bytes } from '../store/store.ts'
 import { positionBytes } from '../transaction/store-session.ts'
-import type { Codec } from '../types/logical-type.ts'
+import type { Codec, Pieces } from '../types/logical-type.ts'
 
 export interface LayoutField {
   readonly codec: Codec
@@ -70,18 +70,27 @@ export class RecordLayout {
 
   /** Appends a body. `values` in shape order (null = null); `positions` in shape order, where a field has one. */
   encode(to: ByteWriter, values: readonly unknown[], positions: readonly (Bytes | undefined)[]): void {
-    const start = to.reserve(this.nullBytes)
-    to.bytes.fill(0, start, start + this.nullBytes)
-    for (const field of this.fixedFields) {
-      this.encodeFixed(to, start, field, values[field.valueIndex])
-      if (field.hasPosition) to.writeBytes(positions[field.valueIndex] ?? noPosition)
-    }
+    const start = this.encodeFixedFields(to, values, positions)
     const ends = to.reserve(endBytes * this.variableFields.length)
     const variableStart = to.length
     for (const field of this.variableFields) {
       const value = values[field.valueIndex]
       if (value === null) setNull(to, start, field)
       else field.codec.write(value, to)
+      to.bytes.writeUInt32BE(to.length - variableStart, ends + endBytes * field.variableIndex)
+    }
+  }
+
+  /** The same in pieces. */
+  *encodeInPieces(to: ByteWriter, values: readonly unknown[], positions: readonly (Bytes | undefined)[]): Pieces<void> {
+    const start = this.encodeFixedFields(to, values, positions)
+    const ends = to.reserve(endBytes * this.variableFields.length)
+    const variableStart = to.length
+    for (const { codec, ...field } of this.variableFields) {
+      const value = values[field.valueIndex]
+      if (value === null) setNull(to, start, field)
+      else if (codec.inPieces?.isLong(value) === true) yield* codec.inPieces.write(value, to)
+      else codec.write(value, to)
       to.bytes.writeUInt32BE(to.length - variableStart, ends + endBytes * field.variableIndex)
     }
   }
@@ -114,6 +123,21 @@ export class RecordLayout {
     return position.equals(noPosition) ? undefined : position
   }
 
+  /** Returns where the body begins. */
+  private encodeFixedFields(
+    to: ByteWriter,
+    values: readonly unknown[],
+    positions: readonly (Bytes | undefined)[],
+  ): number {
+    const start = to.reserve(this.nullBytes)
+    to.bytes.fill(0, start, start + this.nullBytes)
+    for (const field of this.fixedFields) {
+      this.encodeFixed(to, start, field, values[field.valueIndex])
+      if (field.hasPosition) to.writeBytes(positions[field.valueIndex] ?? noPosition)
+    }
+    return start
+  }
+
   private encodeFixed(to: ByteWriter, start: number, field: PlacedField, value: unknown): void {
     if (value !== null) {
       field.codec.write(value, to)
@@ -128,6 +152,6 @@ export class RecordLayout {
 
 const noPosition = Buffer.alloc(positionBytes)
 
-function setNull(to: ByteWriter, start: number, field: PlacedField): void {
+function setNull(to: ByteWriter, start: number, field: Pick<PlacedField, 'nullByte' | 'nullMask'>): void {
   to.bytes[start + field.nullByte] = (to.bytes[start + field.nullByte] as number) | field.nullMask
 }

@@ -1,4 +1,5 @@
 /** Every reference within a value that is kept in a record: alone, in collections and in embedded objects. */
+import { SteadySet } from '../budget/steady-map.ts'
 import type { Oid } from '../types/oid.ts'
 import { noOid } from '../types/oid.ts'
 import type { ClassNumber, MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
@@ -101,11 +102,14 @@ export function* newReferences(
     yield* newPairs(spec, before as readonly MapPair[], after as readonly MapPair[])
     return
   }
-  const known = new Map<ClassNumber, Set<Oid>>()
+  const known = new Map<ClassNumber, SteadySet<Oid>>()
   for (const { target, referencedClass } of referencesIn(spec, before, formats)) {
-    const targets = known.get(referencedClass)
-    if (targets === undefined) known.set(referencedClass, new Set([target]))
-    else targets.add(target)
+    let targets = known.get(referencedClass)
+    if (targets === undefined) {
+      targets = new SteadySet()
+      known.set(referencedClass, targets)
+    }
+    targets.add(target)
     yield undefined
   }
   for (const reference of referencesIn(spec, after, formats)) {

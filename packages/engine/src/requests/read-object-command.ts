@@ -4,19 +4,23 @@ import { attributeError, attributePlace } from '../objects/attribute-error.ts'
 import type { ChangesOf, CreateObject, UpdateObject } from '../objects/commands.ts'
 import type { AttributeChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
-import { readValueChange } from '../records/read-change.ts'
+import { isReadAtOnce, readValueChange, readValueChangeInPieces } from '../records/read-change.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable } from '../store/store.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import type { Oid } from '../types/oid.ts'
 
 /** JSON by the names of attributes. */
 export type Attributes = { readonly [name: string]: unknown }
 
 /** `className`: full name or class number. Throws UnknownClass, ClassIsInternal, and what attributes can throw. */
-export function readCreateObject(catalog: Catalog, className: string, attributes: Attributes): CreateObject {
+export function readCreateObject(catalog: Catalog, className: string, attributes: Attributes): Awaitable<CreateObject> {
   const cls = catalog.findClass(className)
   if (cls === undefined && className === rootClassName) {
     throw rootClassRefusal(['class'], 'an object is created in one of the classes below it')
@@ -31,8 +35,9 @@ export function readCreateObject(catalog: Catalog, className: string, attributes
     ])
   }
   // Values of an embeddable class would be read only to be refused.
-  const changes = cls.isReferenceable ? readAttributes(recordFormats(catalog).of(cls), undefined, attributes) : []
-  return { cls, changes }
+  if (!cls.isReferenceable) return { cls, changes: [] }
+  const read = inTurnsIfLong(readAttributes(recordFormats(catalog).of(cls), undefined, attributes))
+  return mapAwaitable(read, (changes) => ({ cls, changes }))
 }
 
 /** `className`, where given, must be the object's. */
@@ -50,7 +55,7 @@ export function readUpdateObject(
         [{ place: ['class'], message: `is not ${format.cls.name}` }],
       )
     }
-    return readAttributes(format, oid, attributes)
+    return inTurnsIfLong(readAttributes(format, oid, attributes))
   }
   return { oid, changesOf }
 }
@@ -59,7 +64,7 @@ export function readUpdateObject(
  * `oid`: of an object that there is already. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also where an
  * attribute is given twice, under its bare name and with its class: which value is meant cannot be known.
  */
-function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): AttributeChange[] {
+function* readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): Pieces<AttributeChange[]> {
   const names = Object.keys(attributes)
   // An object has no name twice: only one with its class can mean the same attribute as another.
   const given = names.some((name) => name.includes('::')) ? new Set<AttributeFormat>() : undefined
@@ -78,7 +83,9 @@ function readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: A
     }
     given?.add(attribute)
     try {
-      changes.push({ attribute, name, change: readValueChange(attribute, json) })
+      const isShort = isReadAtOnce(attribute)
+      const change = isShort ? readValueChange(attribute, json) : yield* readValueChangeInPieces(attribute, json)
+      changes.push({ attribute, name, change })
     } catch (error) {
       throw attributeError(error, format.cls.name, name)
     }

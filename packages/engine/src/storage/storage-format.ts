@@ -3,6 +3,7 @@ import { soleKey } from '../bytes/key-layout.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import { type AshlarError, assert, fatalFailure } from '../errors.ts'
 import { copyCommand } from '../store/copy-command.ts'
+import { hasSome } from '../store/sequence.ts'
 import type { Bytes, Change, Commit, Precondition, Snapshot, Store } from '../store/store.ts'
 
 /**
@@ -219,7 +220,7 @@ export function guardFormat(store: Store, version: number): Store {
     nameEntriesBy: (nameOf) => store.nameEntriesBy?.(nameOf),
     close: () => store.close(),
     async commit(commit) {
-      if (commit.preconditions.some(isOfCatalogVersion)) return store.commit(commit)
+      if (hasSome(commit.preconditions, isOfCatalogVersion)) return store.commit(commit)
       const guarded = { changes: commit.changes, preconditions: [...commit.preconditions, isFormat] }
       for (;;) {
         const outcome = await store.commit(guarded)

@@ -11,7 +11,7 @@ export interface CurrentState {
 
 /** The first precondition that does not hold, as the very object given; undefined when all hold. */
 export function failedPrecondition(
-  preconditions: readonly Precondition[],
+  preconditions: Iterable<Precondition>,
   state: CurrentState,
 ): Precondition | undefined {
   for (const precondition of preconditions) if (!holds(precondition, state)) return precondition

@@ -2,6 +2,7 @@
 
 import type { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
+import type { Sequence } from './sequence.ts'
 
 export type Bytes = Uint8Array
 export type Awaitable<T> = T | Promise<T>
@@ -76,8 +77,8 @@ export type Precondition =
   | { readonly kind: 'range'; readonly range: KeyRange; readonly keys: readonly Bytes[]; readonly rangeLockKey: Bytes }
 
 export interface Commit {
-  readonly changes: readonly Change[]
-  readonly preconditions: readonly Precondition[]
+  readonly changes: Sequence<Change>
+  readonly preconditions: Sequence<Precondition>
 }
 
 /** `failed` is the very precondition object of the commit that did not hold (the first found). */

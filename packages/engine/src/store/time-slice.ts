@@ -76,12 +76,26 @@ export async function inSlices<T>(
 }
 
 /** Work that yields now and then, where others may have their turn; to its result. */
-export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlice): Promise<T> {
+export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlice = openTimeSlice()): Promise<T> {
   for (;;) {
     const piece = pieces.next()
     if (piece.done === true) return piece.value
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
+  }
+}
+
+/** The same, with the result itself, and no look at the clock, where the work has one piece only. */
+export function inTurnsIfLong<T>(pieces: Iterator<undefined, T>): Awaitable<T> {
+  const first = pieces.next()
+  return first.done === true ? first.value : inTurns(pieces)
+}
+
+/** The same where nobody can have a turn in between. */
+export function atOnce<T>(pieces: Iterator<undefined, T>): T {
+  for (;;) {
+    const piece = pieces.next()
+    if (piece.done === true) return piece.value
   }
 }
 

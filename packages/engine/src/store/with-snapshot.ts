@@ -8,6 +8,7 @@ import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
 import { mapAwaitable } from './awaitable.ts'
 import { ReadSkew } from './read-skew.ts'
+import type { Sequence } from './sequence.ts'
 import { SnapshotInvalidated } from './snapshot-invalidated.ts'
 import type { Awaitable, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
 
@@ -107,7 +108,7 @@ export class ReadsOfChange {
    * Whether what was read, and is expected, was so at one time. An error is a conclusion from reads as well, and so is that there is
    * nothing to change; neither is committed. Where snapshots are not consistent, a commit without changes tells.
    */
-  async areConfirmed(preconditions: () => readonly Precondition[]): Promise<boolean> {
+  async areConfirmed(preconditions: () => Sequence<Precondition>): Promise<boolean> {
     if (this.store.capabilities.hasConsistentSnapshots) return true
     const expected = preconditions()
     return expected.length === 0 || (await this.store.commit({ changes: [], preconditions: expected })).isCommitted

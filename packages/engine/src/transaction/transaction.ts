@@ -1,5 +1,6 @@
 /** One transaction: reads of one snapshot through its own writes, and the commit that they add up to. */
 import type { RequestMemory } from '../budget/request-memory.ts'
+import { SteadyList } from '../budget/steady-list.ts'
 import { SteadyMap, SteadySet } from '../budget/steady-map.ts'
 import { AshlarError } from '../errors.ts'
 import { defaultEngineLimits, type EngineLimits } from '../limits.ts'
@@ -67,15 +68,15 @@ export class Transaction {
   private readonly size: CommitSize
   private writtenBytes = 0
   /** The last of each key, in the order of the first. */
-  private readonly changes: Change[] = []
+  private readonly changes = new SteadyList<Change>()
   /** By key: where in `changes`. */
   private readonly written = new SteadyMap<string, number>()
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
   private sorted = OwnWrites.none
-  private unsorted: Change[] = []
+  private unsorted = new SteadyList<Change>()
   /** How many of `unsorted` are in `sorted` already. */
   private sortedCount = 0
-  private readonly preconditions: Precondition[] = []
+  private readonly preconditions = new SteadyList<Precondition>()
   /** The keys, and for ranges the bounds, of `preconditions`. */
   private readonly required: Record<Precondition['kind'], SteadySet<string>> = {
     revision: new SteadySet(),
@@ -144,9 +145,9 @@ export class Transaction {
   /** Whether all are sorted then. */
   private sortSome(most: number): boolean {
     const end = Math.min(this.unsorted.length, this.sortedCount + most)
-    while (this.sortedCount < end) this.sorted = this.sorted.with(this.unsorted[this.sortedCount++] as Change)
+    while (this.sortedCount < end) this.sorted = this.sorted.with(this.unsorted.at(this.sortedCount++))
     if (end < this.unsorted.length) return false
-    this.unsorted = []
+    this.unsorted = new SteadyList()
     this.sortedCount = 0
     return true
   }
@@ -271,8 +272,7 @@ export class Transaction {
     const { preconditions, required } = this
     const { changes } = other
     if (Math.min(changes.length, preconditions.length) > searchedKeysMax) {
-      const [first] = changes
-      return first && keyText(first.key)
+      return changes.length === 0 ? undefined : keyText(changes.at(0).key)
     }
     if (changes.length <= preconditions.length) {
       for (const { key } of changes) {
@@ -296,7 +296,7 @@ export class Transaction {
   }
 
   commit(): Commit {
-    return { changes: this.changes, preconditions: this.preconditions }
+    return { changes: this.changes.all(), preconditions: this.preconditions.all() }
   }
 
   /** `text`: of its key or its bounds. */
@@ -310,13 +310,13 @@ export class Transaction {
 
   private ownChange(text: string): Change | undefined {
     const at = this.written.get(text)
-    return at === undefined ? undefined : this.changes[at]
+    return at === undefined ? undefined : this.changes.at(at)
   }
 
   private keep(text: string, change: Change): void {
     const at = this.written.get(text)
     if (at !== undefined) {
-      this.changes[at] = change
+      this.changes.set(at, change)
       return
     }
     this.written.set(text, this.changes.length)

@@ -1,11 +1,20 @@
 /** string: four encodings that say which characters it may hold; stored as UTF-8 whatever they are. */
+import { pieceEnd } from '../bytes/json-writer.ts'
 import { countField, enumField, wrongField } from './definition-fields.ts'
-import { type Codec, formatForMessage, type LogicalType, ValueError } from './logical-type.ts'
+import {
+  type Codec,
+  type CodecInPieces,
+  formatForMessage,
+  type LogicalType,
+  longValueBytes,
+  ValueError,
+} from './logical-type.ts'
 import type { StringSpec } from './type-spec.ts'
 
 /** The first byte of a stored text; bit 0: JSON needs no escapes in it. */
 const plainFlag = 0x01
 const shortCharacters = 64
+const quote = 0x22
 
 export const string: LogicalType<StringSpec> = {
   logicalType: 'string',
@@ -26,7 +35,55 @@ export const string: LogicalType<StringSpec> = {
   codec: (spec) => codecOf(spec),
 }
 
-function codecOf({ encoding, storage, fixedLength }: StringSpec): Codec<string> {
+function codecOf(spec: StringSpec): Codec<string> {
+  const codec = shortCodec(spec)
+  return { ...codec, inPieces: inPieces(codec) }
+}
+
+function inPieces(codec: Codec<string>): CodecInPieces<string> {
+  return {
+    isLong: (value) => value.length > longValueBytes,
+    // biome-ignore lint/correctness/useYield: the runtime checks the text of a body faster than others would get their turns
+    *parse(json) {
+      return codec.parse(json)
+    },
+    *write(value, to) {
+      const flag = to.reserve(1)
+      let isAllPlain = true
+      for (let at = 0; at < value.length; ) {
+        const end = pieceEnd(value, at)
+        const piece = value.slice(at, end)
+        isAllPlain &&= isPlain(piece)
+        writeUtf8(piece, to)
+        at = end
+        yield
+      }
+      to.bytes[flag] = isAllPlain ? plainFlag : 0
+    },
+    // biome-ignore lint/correctness/useYield: the runtime decodes the text at once
+    *read(bytes, start, end) {
+      return codec.read(bytes, start, end)
+    },
+    *writeJson(bytes, start, end, json) {
+      json.byte(quote)
+      if (((bytes[start] as number) & plainFlag) !== 0) {
+        for (let at = start + 1; at < end; at += longValueBytes) {
+          json.raw(bytes.subarray(at, Math.min(at + longValueBytes, end)))
+          yield
+        }
+      } else {
+        const text = read(bytes, start, end)
+        for (let at = 0; at < text.length; ) {
+          at = json.escaped(text, at)
+          yield
+        }
+      }
+      json.byte(quote)
+    },
+  }
+}
+
+function shortCodec({ encoding, storage, fixedLength }: StringSpec): Codec<string> {
   const charactersMax = storage === 'fixed' ? (fixedLength as number) : Number.POSITIVE_INFINITY
   const isByte = encoding === 'byte'
   return {

@@ -1,15 +1,16 @@
 /** The objects that one operation reads and changes, until they are written together. */
 
+import { SteadyList } from '../budget/steady-list.ts'
 import { SteadyMap } from '../budget/steady-map.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { objectKey } from '../records/object-key.ts'
 import { PartSizes } from '../records/part-sizes.ts'
-import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Bytes } from '../store/store.ts'
-import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
+import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 
@@ -72,7 +73,7 @@ function markChanged(state: ObjectState, index: number): void {
 export class WorkingSet {
   readonly transaction: Transaction
   readonly formats: RecordFormats
-  private readonly states: ObjectState[] = []
+  private readonly states = new SteadyList<ObjectState>()
   /** Made for more than a few. */
   private byOid: SteadyMap<Oid, ObjectState> | undefined
   private sizes: PartSizes | undefined
@@ -83,7 +84,7 @@ export class WorkingSet {
   }
 
   all(): Iterable<ObjectState> {
-    return this.states
+    return this.states.all()
   }
 
   /** An object loaded or created before, if it still exists. */
@@ -102,7 +103,10 @@ export class WorkingSet {
     if (this.find(oid) === undefined) {
       const answer = this.transaction.read([objectKey(oid)])
       const [stored] = (answer instanceof Promise ? await answer : answer).values
-      if (stored !== undefined && this.find(oid) === undefined) this.keep(this.decode(oid, stored))
+      if (stored !== undefined && this.find(oid) === undefined) {
+        const state = this.decode(oid, stored)
+        this.keepLoaded(state instanceof Promise ? await state : state)
+      }
     }
     return this.known(oid)
   }
@@ -143,11 +147,18 @@ export class WorkingSet {
       this.sizes.note(values, part.length)
       for (const [position, oid] of part.entries()) {
         const stored = values[position]
-        if (stored !== undefined && this.find(oid) === undefined) this.keep(this.decode(oid, stored))
+        if (stored === undefined || this.find(oid) !== undefined) continue
+        const state = this.decode(oid, stored)
+        this.keepLoaded(state instanceof Promise ? await state : state)
       }
       const pause = slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
+  }
+
+  /** One that was not known when its record was read; it may have been loaded while that was decoded in turns. */
+  private keepLoaded(state: ObjectState): void {
+    if (this.find(state.oid) === undefined) this.keep(state)
   }
 
   /** One that was not known. */
@@ -163,24 +174,28 @@ export class WorkingSet {
   /** Whether it still exists or not. */
   private find(oid: Oid): ObjectState | undefined {
     if (this.byOid !== undefined) return this.byOid.get(oid)
-    for (const state of this.states) if (state.oid === oid) return state
+    for (const state of this.states.all()) if (state.oid === oid) return state
     return undefined
   }
 
-  private decode(oid: Oid, stored: Bytes): ObjectState {
+  private decode(oid: Oid, stored: Bytes): Awaitable<ObjectState> {
     this.transaction.memory?.load(stateBytes + 2 * stored.length)
     const format = this.formats.ofShape(shapeNumberOf(stored))
-    const { values, positions } = decodeRecord(format, stored)
-    return {
-      oid,
-      key: objectKey(oid),
-      format,
-      stored,
-      before: [...values],
-      values,
-      positions,
-      changed: undefined,
-      isDeleted: false,
-    }
+    if (!isLongRecord(stored)) return loadedState(oid, format, stored, decodeRecord(format, stored))
+    return inTurns(decodeRecordInPieces(format, stored)).then((content) => loadedState(oid, format, stored, content))
+  }
+}
+
+function loadedState(oid: Oid, format: ClassFormat, stored: Bytes, { values, positions }: RecordValues): ObjectState {
+  return {
+    oid,
+    key: objectKey(oid),
+    format,
+    stored,
+    before: [...values],
+    values,
+    positions,
+    changed: undefined,
+    isDeleted: false,
   }
 }

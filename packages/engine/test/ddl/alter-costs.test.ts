@@ -63,7 +63,7 @@ class CountingStore {
 
   private async commit(commit: Commit): ReturnType<Store['commit']> {
     costs.commits++
-    if (!commit.changes.some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0))
+    if (![...commit.changes].some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0))
       return this.store.commit(commit)
     const { before, after } = this.next
     this.next = {}

@@ -73,6 +73,28 @@ describe('the catalog that a process has written', () => {
   }
 })
 
+it('nor is the one before it, while snapshots of both are open, whichever asks first', async () => {
+  const store = await openStoreOfRun()
+  const fd = await FederatedDatabase.open({ alias: 'test', store })
+  await fd.defineClasses([classOf('Note', { note: 'string' })], 'create')
+  await fd.listClasses()
+  const early = await store.snapshot()
+  await fd.defineClasses([classOf('Late', {})], 'create')
+  const late = await store.snapshot()
+  let loads = 0
+  const { catalogs } = fd as unknown as { readonly catalogs: CatalogCache }
+  const seen: string[] = []
+  for (const snapshot of [late, early, late, late, early, late]) {
+    const catalog = await catalogs.at(countingLoads(snapshot, () => loads++))
+    seen.push(catalog.classes.map(({ name }) => name).join())
+  }
+  const [both, one] = ['Note,Late', 'Note']
+  expect(seen).toEqual([both, one, both, both, one, both])
+  expect(loads).toBe(0)
+  for (const snapshot of [early, late]) snapshot.release()
+  await fd.close()
+})
+
 /** Parts are kept in the order of their numbers. */
 function asStored(state: object): unknown {
   const parts = JSON.parse(JSON.stringify(state)) as Record<string, unknown>

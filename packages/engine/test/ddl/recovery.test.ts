@@ -48,7 +48,7 @@ class HeldUp implements Store {
 }
 
 function hasEntries({ changes }: Commit): boolean {
-  return changes.some(({ key }) => key[0] === keySpace.index)
+  return [...changes].some(({ key }) => key[0] === keySpace.index)
 }
 
 interface Begun {
@@ -162,7 +162,7 @@ it('a process starts also while it cannot take over what another has left, and d
   const commit = other.commit.bind(other)
   other.held = 'nothing'
   other.commit = async (one) => {
-    if (!isAway || !one.changes.some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0)) return commit(one)
+    if (!isAway || ![...one.changes].some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0)) return commit(one)
     refused++
     throw new AshlarError('StoreUnavailable', 'A node is away.')
   }

@@ -31,7 +31,7 @@ class Gate implements Store {
   }
 
   async commit(commit: Commit) {
-    const isOfCatalog = commit.changes.some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0)
+    const isOfCatalog = [...commit.changes].some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0)
     if (isOfCatalog && ++this.catalogCommits === 2) {
       this.tellReached()
       await this.open

@@ -44,7 +44,8 @@ class LossyStore {
 
   private async commit(commit: Commit): ReturnType<Store['commit']> {
     const { plan } = this
-    if (plan === undefined || !commit.changes.some(({ key }) => key[0] === plan.space)) return this.store.commit(commit)
+    if (plan === undefined || ![...commit.changes].some(({ key }) => key[0] === plan.space))
+      return this.store.commit(commit)
     const number = ++this.seen
     if (number !== plan.nth && !(plan.isLasting === true && number > plan.nth)) return this.store.commit(commit)
     if (plan.loss === 'unavailable') throw new AshlarError('StoreUnavailable', 'The store is out of reach.')

@@ -130,7 +130,7 @@ describe('a store', () => {
   it('that another process migrates while this one opens it is left as it is', async () => {
     const store = await openMemoryStore()
     const { fd } = await withParts(store, 1)
-    const changed = (commit: Commit): string[] => commit.changes.map(({ key }) => Buffer.from(key).toString('hex'))
+    const changed = (commit: Commit): string[] => [...commit.changes].map(({ key }) => Buffer.from(key).toString('hex'))
     const session = soleKey('session').toString('hex')
     const written: string[] = []
     const migratedMeanwhile: Store = {

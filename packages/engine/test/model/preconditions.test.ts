@@ -65,7 +65,7 @@ function withoutPresentLinks(store: Store): Store {
   return {
     ...store,
     commit: ({ changes, preconditions }) => {
-      const others = preconditions.filter((precondition) => {
+      const others = [...preconditions].filter((precondition) => {
         return precondition.kind !== 'present' || precondition.key[0] !== keySpace.link
       })
       return store.commit({ changes, preconditions: others })

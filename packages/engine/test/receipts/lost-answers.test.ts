@@ -12,7 +12,7 @@ import { createPart, part } from './create-part.ts'
 function losingOneAnswer(store: Store, isMade: boolean): Store {
   let isLost = false
   const commit = async (given: Commit): ReturnType<Store['commit']> => {
-    if (isLost || !given.changes.some(({ key }) => key[0] === keySpace.receipt)) return store.commit(given)
+    if (isLost || ![...given.changes].some(({ key }) => key[0] === keySpace.receipt)) return store.commit(given)
     isLost = true
     if (isMade) await store.commit(given)
     throw new AshlarError('OutcomeUnknown', 'The connection broke.')

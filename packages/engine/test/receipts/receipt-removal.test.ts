@@ -69,7 +69,7 @@ it('neither reads nor sends a reply', async () => {
     }
   }
   const commit = (given: Commit): ReturnType<Store['commit']> => {
-    bytes += given.preconditions.reduce((sum, one) => sum + preconditionBytes(one), 0)
+    bytes += [...given.preconditions].reduce((sum, one) => sum + preconditionBytes(one), 0)
     return store.commit(given)
   }
   expect(await removeEndedReceipts({ ...store, snapshot, commit }, Date.now() + 25 * hour)).toBe(3)

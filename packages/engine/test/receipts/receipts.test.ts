@@ -48,7 +48,7 @@ function holdingBack(store: Store, space: number): { store: Store; isHeld: Promi
   const held = signal()
   const released = signal()
   const commit = async (given: Commit): ReturnType<Store['commit']> => {
-    if (given.changes.some(({ key }) => key[0] === space)) {
+    if ([...given.changes].some(({ key }) => key[0] === space)) {
       held.give()
       await released.given
     }

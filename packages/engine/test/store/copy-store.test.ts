@@ -175,7 +175,7 @@ describe('a copy', () => {
     const overtaken: Store = {
       ...target,
       async commit(commit) {
-        if (isTheMoment(commit.changes) && others++ === 0) {
+        if (isTheMoment([...commit.changes]) && others++ === 0) {
           await expect(copyStore(source, target, { onProgress: stop })).rejects.toThrow('stopped')
         }
         return target.commit(commit)

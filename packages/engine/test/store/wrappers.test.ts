@@ -52,7 +52,7 @@ describe('faulty', () => {
       const wanted = commitOf([put(`k${number}`, '1')], [absent(`k${number}`), absent('never')])
       const outcome = await store.commit(wanted)
       if (outcome.isCommitted) return 'committed'
-      return wanted.preconditions.includes(outcome.failed) ? 'conflict' : 'strange conflict'
+      return [...wanted.preconditions].includes(outcome.failed) ? 'conflict' : 'strange conflict'
     } catch (error) {
       return error instanceof InjectedFault ? 'error' : String(error)
     }

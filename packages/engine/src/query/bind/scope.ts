@@ -39,7 +39,12 @@ export function contextScope(slot: number, type: ValueType, outer: Scope | undef
   return { outer, context: { slot, type }, names: noNames, aggregates: undefined }
 }
 
-export type VariableTypes = ReadonlyMap<string, ValueType>
+/** The types of variables, by name. */
+export interface VariableTypes {
+  get(name: string): ValueType | undefined
+  has(name: string): boolean
+  keys(): Iterable<string>
+}
 
 /** What the type of a nested statement's value is; the statement is bound again when it is run. */
 export interface NestedValue {

@@ -11,7 +11,7 @@ import type { ScriptContext, StatementContext } from '../execute/statement-conte
 import type { DescribedPlan } from '../explain/describe-statement.ts'
 import type { StatementProbe } from '../explain/statement-probe.ts'
 import type { Expression, FormatStatement, Statement } from '../language/ast.ts'
-import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
+import type { PlanCache, PlanningContext, Uses } from '../plan-cache.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { Answer } from './answer.ts'
@@ -44,8 +44,8 @@ interface ScriptAccess {
   planning(): PlanningContext
   /** What the statements before have left: what a statement changes itself, it does not see. */
   context(): StatementContext
-  /** The variables, and the values of the statements nested within it. */
-  inputs(planned: Pick<Planned<unknown>, 'nested'>): Promise<Inputs>
+  /** The variables that a plan uses, and the values of the statements nested within it. */
+  inputs(uses: Uses): Promise<Inputs>
   /** Of an expression outside of a row. */
   value(expression: Expression, wanted?: ValueType): Promise<TypedValue>
   /** USE … FORMAT, for the statements that follow. */

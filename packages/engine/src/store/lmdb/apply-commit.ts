@@ -115,7 +115,7 @@ interface Small {
 }
 
 /** Each precondition, or the parts of a range of many keys that together say the same. */
-function* smallPreconditions(preconditions: readonly Precondition[]): Generator<Small> {
+function* smallPreconditions(preconditions: Iterable<Precondition>): Generator<Small> {
   for (const whole of preconditions) {
     if (whole.kind !== 'range' || whole.keys.length <= keysAtOnce) {
       yield { part: whole, whole }

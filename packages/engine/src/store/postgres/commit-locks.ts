@@ -1,5 +1,6 @@
 /** What a commit is to each of its keys, and how that goes together with other commits of one group. */
 import type { KeyPlacement } from '../key-placement.ts'
+import { hasSome } from '../sequence.ts'
 import type { Bytes, Change, Commit, Precondition } from '../store.ts'
 import { lockFlags } from './commit-parameters.ts'
 
@@ -46,7 +47,8 @@ export function commitLocks(commit: Commit, keys: KeyPlacement): CommitLocks {
   const expected: RequiredKey[] = []
   let version: CommitLocks['version']
   for (const change of commit.changes) addChange(locks, change, keys)
-  const isExclusive = locks.has(textOf(versionKey)) || commit.preconditions.some((one) => isGuardedBy(one, versionKey))
+  const isExclusive =
+    locks.has(textOf(versionKey)) || hasSome(commit.preconditions, (one) => isGuardedBy(one, versionKey))
   for (const precondition of commit.preconditions) {
     const isOfVersion = precondition.kind === 'revision' && !isExclusive && isSame(precondition.key, versionKey)
     if (isOfVersion && version === undefined) version = precondition

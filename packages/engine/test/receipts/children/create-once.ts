@@ -11,7 +11,7 @@ const store = await openStore(address)
 const killing: Store = {
   ...store,
   async commit(commit) {
-    const isReceipt = commit.changes.some(({ key }) => key[0] === keySpace.receipt)
+    const isReceipt = [...commit.changes].some(({ key }) => key[0] === keySpace.receipt)
     if (isReceipt && moment === 'before') process.kill(process.pid, 'SIGKILL')
     const outcome = await store.commit(commit)
     if (isReceipt && moment === 'after') process.kill(process.pid, 'SIGKILL')

@@ -87,7 +87,7 @@ export function concurrencyRules(driver: Driver): void {
         const outcomes = await Promise.all(wanted.map((commit) => store.commit(commit)))
         const entries = await entriesIn(store)
         for (const [nth, outcome] of outcomes.entries()) {
-          const failed = wanted[nth]?.preconditions[3]
+          const failed = [...(wanted[nth]?.preconditions ?? [])][3]
           expect(outcome).toEqual(failed === undefined ? { isCommitted: true } : { isCommitted: false, failed })
           const left = ['new', 'old', 'blind', 'gone'].flatMap((name) =>
             entries.filter((one) => one.startsWith(`${name}${nth}=`)),

@@ -109,7 +109,7 @@ async function commitAll(commits: readonly CommitText[], world: World): Promise<
   for (const text of commits) {
     const wanted = commitFrom(text, world.model)
     sent.push(world.store.commit(wanted))
-    const failed = wanted.preconditions.find((precondition, position) => {
+    const failed = [...wanted.preconditions].find((precondition, position) => {
       return !modelHolds(world.model, text.preconditions[position]!, precondition)
     })
     if (failed === undefined) world.model = text.changes.reduce(changed, world.model)

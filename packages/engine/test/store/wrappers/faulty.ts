@@ -37,7 +37,10 @@ export function faulty(store: Store, faults: Faults): FaultyStore {
   function conflict(commit: Commit): CommitOutcome | undefined {
     if (commit.preconditions.length === 0 || !isConflictDue()) return undefined
     injected.conflicts += 1
-    return { isCommitted: false, failed: commit.preconditions[Math.floor(random() * commit.preconditions.length)]! }
+    return {
+      isCommitted: false,
+      failed: [...commit.preconditions][Math.floor(random() * commit.preconditions.length)]!,
+    }
   }
 
   return {

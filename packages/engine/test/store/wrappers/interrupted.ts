@@ -31,7 +31,7 @@ export function interrupted(store: Store, { beforeCommit, beforeSnapshot }: Inte
 }
 
 function isOfCatalog({ preconditions }: Commit): boolean {
-  return preconditions.some((precondition) => {
+  return [...preconditions].some((precondition) => {
     return precondition.kind !== 'range' && Buffer.compare(precondition.key, catalogVersionKey) === 0
   })
 }
