@@ -25,6 +25,8 @@ export interface OidAccess {
   readonly conjunctsAnswered: number
   /** The same OID may come more than once. */
   readonly mayRepeat: boolean
+  /** The entries that its OIDs are read from, whose objects are there; undefined where OIDs are given, which may name nothing. */
+  readonly entries: string | undefined
   /** `className`: of the source. */
   describe(className: string): ExplainNode
   /** How many OIDs it gives, counted up to `max`; beyond the answer is `max`. */

@@ -112,6 +112,7 @@ export class IndexScan implements OidAccess {
   readonly isAtMostOne: boolean
   readonly conjunctsAnswered: number
   readonly mayRepeat = false
+  readonly entries: string
   private readonly hasOneRange: boolean
   /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
   readonly isTruncated: boolean
@@ -120,6 +121,7 @@ export class IndexScan implements OidAccess {
     const { equal, lower, upper } = conditions
     this.format = indexKeyFormat(index, format)
     this.conditions = conditions
+    this.entries = `index '${index.name}'`
     this.isTruncated = textParts(this.format).length > 0
     this.hasOneRange = equal.every(({ kind }) => kind !== 'anyOf')
     const { parts } = this.format

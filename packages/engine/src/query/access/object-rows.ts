@@ -24,7 +24,8 @@ export function objectRows(
   if (considered?.isDeferred !== true) source.estimated = chosen.estimated
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
-  const scan: ObjectScan = { classNumbers, filter, run, context, source, filterOperator: filtered }
+  const entries = 'oids' in access ? access.entries : undefined
+  const scan: ObjectScan = { classNumbers, entries, filter, run, context, source, filterOperator: filtered }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
   const operator = filtered ?? source
   return { rows: context.measured(rows, operator), operator }

@@ -1,5 +1,6 @@
 /** Objects on their way from an access path: read, of the wanted classes, and filtered by the whole predicate. */
 import { SteadySet } from '../../budget/steady-map.ts'
+import { ReadSkew } from '../../store/read-skew.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -13,6 +14,8 @@ export interface ObjectScan {
   readonly filter: FilterPlan
   readonly run: EvaluationContext
   readonly context: StatementContext
+  /** The entries that OIDs are read from, whose objects are there; undefined where there may be none. */
+  readonly entries: string | undefined
   /** The access path, and the filter if there is one. */
   readonly source: ExplainNode
   readonly filterOperator: ExplainNode | undefined
@@ -54,13 +57,17 @@ export async function* loadInParts(scan: ObjectScan, oids: readonly Oid[]): Asyn
   }
 }
 
+/** Throws ReadSkew where an entry names an object that is not there. */
 async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<ObjectView[]> {
-  const { classNumbers, filter, run, context, source } = scan
+  const { classNumbers, entries, filter, run, context, source } = scan
   const loaded = await context.reader.load(oids)
   source.returned += oids.length
-  const views = loaded.filter((view): view is ObjectView => {
-    return view?.format !== undefined && classNumbers.has(view.format.cls.number)
-  })
+  const views: ObjectView[] = []
+  for (const [i, view] of loaded.entries()) {
+    if (view?.format === undefined) {
+      if (entries !== undefined) throw new ReadSkew(`${entries} names object ${oids[i]}, which is not there`)
+    } else if (classNumbers.has(view.format.cls.number)) views.push(view)
+  }
   const { ofRecord, slot } = filter
   const decided = ofRecord === undefined ? views : qualified(views, ofRecord, slot, run, context)
   return filterRest(scan, decided instanceof Promise ? await decided : decided, views.length)

@@ -20,6 +20,7 @@ export class OidLookup implements OidAccess {
   readonly isAtMostOne = false
   readonly conjunctsAnswered = 1
   readonly mayRepeat = false
+  readonly entries = undefined
   /** One, or a collection of them. */
   private readonly references: KeyValue
 

@@ -92,7 +92,8 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 
   /** Where texts are cut, entries that look alike are put in order by the objects' own values. */
-  async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+  async *objects(given: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
+    const scan = { ...given, entries: this.index.entries }
     const { run, context, source } = scan
     const { format, isTruncated } = this.index
     const batch = entriesAtOnce(scan, wanted)

@@ -95,6 +95,7 @@ class ReverseNavigation implements OidAccess {
   /** None: before the first object that qualifies, many ends may have to be gone through. */
   readonly conjunctsAnswered = 0
   readonly mayRepeat = true
+  readonly entries: string
   private readonly inner: OidAccess
   /** The class whose objects are found first. */
   private readonly cls: SchemaClass
@@ -106,6 +107,7 @@ class ReverseNavigation implements OidAccess {
     this.cls = cls
     this.attribute = attribute
     this.way = way
+    this.entries = way.kind === 'index' ? `index '${way.format.index.name}'` : `attribute ${way.inverse.name}`
   }
 
   describe(className: string): ExplainNode {

@@ -19,10 +19,13 @@ class Union implements OidAccess {
   /** None for certain: of each part of OR, its access may answer only some conjuncts. */
   readonly conjunctsAnswered = 0
   readonly mayRepeat = true
+  readonly entries: string | undefined
   private readonly parts: readonly OidAccess[]
 
   constructor(parts: readonly OidAccess[]) {
     this.parts = parts
+    const entries = new Set(parts.map((part) => part.entries))
+    this.entries = entries.has(undefined) ? undefined : [...entries].join(' or ')
     this.rank = Math.min(...parts.map(({ rank }) => rank)) - 1
   }
 
