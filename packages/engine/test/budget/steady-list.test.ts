@@ -1,3 +1,4 @@
+/** Lists that grow in parts. */
 import { expect, it } from 'vitest'
 import { elementsOfPart, SteadyList } from '../../src/budget/steady-list.ts'
 
