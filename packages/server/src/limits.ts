@@ -91,7 +91,7 @@ export const refusedConnectionsMax = 100
  */
 export const unacceptedConnectionsMax = 4_096
 /** While connections arrive turn after turn of the event loop, one is served for so many that are accepted. */
-export const acceptedPerServedMax = 8
+export const acceptedPerServedMax = 4
 /** Connections that are served first in one turn of the event loop, once none arrives, or `acceptedUnservedMax` wait. */
 export const servedInATurnMax = 32
 /** Connections that wait to be served while others are accepted. */

@@ -10,32 +10,51 @@ export class AddressQueues<T> {
     const last: Link<T> = { item, next: undefined }
     const queue = this.byAddress.get(address)
     if (queue === undefined) {
-      this.byAddress.set(address, { first: last, last })
+      this.byAddress.set(address, { first: last, last, size: 1 })
       return
     }
+    queue.size++
     queue.last.next = last
     queue.last = last
   }
 
-  /** Takes the next out; undefined where nothing waits. */
+  /** Takes the next out, of the address whose turn it is; undefined where nothing waits. */
   next(): T | undefined {
-    for (const [address, queue] of this.byAddress) {
-      const { item, next } = queue.first
-      this.size--
-      this.byAddress.delete(address)
-      if (next !== undefined) {
-        queue.first = next
-        this.byAddress.set(address, queue)
-      }
-      return item
-    }
+    for (const address of this.byAddress.keys()) return this.take(address)
     return undefined
+  }
+
+  /** Takes the next out of the address that has fewest waiting; undefined where nothing waits. */
+  nextOfFewest(): T | undefined {
+    let address: string | undefined
+    let fewest = Number.POSITIVE_INFINITY
+    for (const [one, { size }] of this.byAddress) {
+      if (size >= fewest) continue
+      address = one
+      fewest = size
+    }
+    return address === undefined ? undefined : this.take(address)
+  }
+
+  private take(address: string): T | undefined {
+    const queue = this.byAddress.get(address)
+    if (queue === undefined) return undefined
+    const { item, next } = queue.first
+    this.size--
+    this.byAddress.delete(address)
+    if (next !== undefined) {
+      queue.first = next
+      queue.size--
+      this.byAddress.set(address, queue)
+    }
+    return item
   }
 }
 
 interface Queue<T> {
   first: Link<T>
   last: Link<T>
+  size: number
 }
 
 interface Link<T> {

@@ -12,8 +12,8 @@ interface PausingServer extends Server {
 /**
  * To be called before others listen for connections of the server; these are told of each as soon as it is accepted. The operating system
  * hands connections over in the order in which they came, and Node accepts one in a turn of the event loop. That takes a tenth of what the
- * first request takes: so while more arrive, few of those that wait are served, one address after the other; then as many in a turn as
- * others can wait for.
+ * first request takes: so while more arrive, few of those that wait are served, of addresses that have fewest of them; then as many in a turn
+ * as others can wait for, one address after the other.
  */
 export function serveByAddress(server: Server): void {
   const serving = server.listeners('connection')
@@ -34,7 +34,7 @@ export function serveByAddress(server: Server): void {
 
   function takeTurn(): void {
     if (!hasAccepted || waiting.size > acceptedUnservedMax) serve(servedInATurnMax)
-    else if (++accepted % acceptedPerServedMax === 0) serve(1)
+    else if (++accepted % acceptedPerServedMax === 0) serveOne(waiting.nextOfFewest())
     hasAccepted = false
     // While more wait, other work alternates with them.
     if (waiting.size === 0) noteArrival()
@@ -43,13 +43,13 @@ export function serveByAddress(server: Server): void {
   }
 
   function serve(most: number): void {
-    for (let left = most; left > 0; left--) {
-      const socket = waiting.next()
-      if (socket === undefined) return
-      // Closed meanwhile where the server stops.
-      if (socket.destroyed) continue
-      for (const listener of serving) listener.call(server, socket)
-      socket.resume()
-    }
+    for (let left = most; left > 0 && waiting.size > 0; left--) serveOne(waiting.next())
+  }
+
+  function serveOne(socket: Socket | undefined): void {
+    // Closed meanwhile where the server stops.
+    if (socket === undefined || socket.destroyed) return
+    for (const listener of serving) listener.call(server, socket)
+    socket.resume()
   }
 }

@@ -15,7 +15,8 @@ export type AdmissionLimits = Pick<
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
  * of `statementsMax`, of which no address gets all. First turns alternate with statements that have places: in each, as many begin, one after
- * the other, as a slice has room for.
+ * the other, as a slice has room for: first of addresses of which none works or waits for a place, so that a short statement is not delayed by
+ * the many of others.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
@@ -62,7 +63,7 @@ export class Admission {
   leave(address: string): void {
     this.working.remove(address)
     while (this.working.all < this.limits.statementsMax) {
-      const next = this.waiting.letGo((one) => !this.hasShare(one))
+      const next = this.waiting.letGo((one) => (this.hasShare(one) ? undefined : this.working.of(one)))
       if (next === undefined) return
       this.working.add(next)
     }
@@ -73,7 +74,7 @@ export class Admission {
     while (!this.beginning.isEmpty) {
       const slice = await firstTurn()
       do {
-        this.beginning.letGo(() => true)
+        this.beginning.letGo((one) => this.working.of(one) + this.waiting.of(one))
         await untilItWaits()
       } while (!this.beginning.isEmpty && !slice.isOver)
     }

@@ -1,4 +1,4 @@
-/** Statements that wait: so many in all and of one address, in the order in which they came, for a bounded time. */
+/** Statements that wait: so many in all and of one address, for a bounded time; those of one address in the order in which they came. */
 import { AshlarError, type CancelSignal } from '@ashlar/engine'
 
 /** How many there are, in all and by address. */
@@ -44,10 +44,11 @@ export class StatementQueue {
   private readonly limits: QueueLimits
   private readonly tooLate: (address: string) => AshlarError | undefined
   private readonly entries = new Set<Entry>()
+  /** The same, of each address, in the order in which the addresses have their turns. */
+  private readonly byAddress = new Map<string, Set<Entry>>()
   /** One for all that wait, due when the first of them is. */
   private timer: NodeJS.Timeout | undefined
   private timerDueMs = Number.POSITIVE_INFINITY
-  private readonly count = new AddressCount()
 
   /** `tooLate`: the error of a wait that ends in vain; undefined where it is to go on, since the turn is about to come. */
   constructor(limits: QueueLimits, tooLate: (address: string) => AshlarError | undefined) {
@@ -59,44 +60,85 @@ export class StatementQueue {
     return this.entries.size === 0
   }
 
-  /** Throws ServerBusy where the queue is full, TooManyStatements where the address has its share of it. */
+  /** How many wait of one address. */
+  of(address: string): number {
+    return this.byAddress.get(address)?.size ?? 0
+  }
+
+  /**
+   * Throws TooManyStatements where the address has its share of the queue, and ServerBusy where the queue is full and no other address has
+   * more in it, of which one could give way.
+   */
   checkRoom(address: string): void {
     const { queuedStatementsMax, queuedStatementsPerAddressMax } = this.limits
-    if (this.count.of(address) >= queuedStatementsPerAddressMax) {
+    const own = this.of(address)
+    if (own >= queuedStatementsPerAddressMax) {
       const message = `Your address already has ${queuedStatementsPerAddressMax} statements waiting, the maximum (queuedStatementsPerAddressMax).`
       throw new AshlarError('TooManyStatements', message)
     }
-    if (this.entries.size < queuedStatementsMax) return
-    const message = `${queuedStatementsMax} statements are already waiting, the maximum (queuedStatementsMax).`
-    throw new AshlarError('ServerBusy', message)
+    if (this.entries.size >= queuedStatementsMax && this.largestShare().size <= own + 1) throw this.full()
   }
 
-  /** Resolves once `letGo` has chosen it. Throws what `checkRoom` does, the error for waits in vain, and the signal's reason. */
+  /**
+   * Resolves once `letGo` has chosen it. Throws what `checkRoom` does, the error for waits in vain, the signal's reason, and ServerBusy where
+   * it gives way: in a full queue the last of the address that has most in it does so for one of an address that has less.
+   */
   wait(waiter: Waiter): Promise<void> {
     waiter.signal.throwIfAborted()
     this.checkRoom(waiter.address)
+    if (this.entries.size >= this.limits.queuedStatementsMax) [...this.largestShare()].at(-1)?.refuse(this.full())
     return new Promise((resolve, reject) => {
       const entry = new Entry(waiter, resolve, reject, this.remove)
       waiter.signal.addEventListener('abort', entry.abort)
       this.entries.add(entry)
-      this.count.add(waiter.address)
+      const ofAddress = this.byAddress.get(waiter.address)
+      if (ofAddress === undefined) this.byAddress.set(waiter.address, new Set([entry]))
+      else ofAddress.add(entry)
       this.wakeAt(entry.dueMs)
     })
   }
 
-  /** Lets the first go whose address may; undefined where there is none, else its address. */
-  letGo(may: (address: string) => boolean): string | undefined {
-    for (const entry of this.entries) {
-      if (!may(entry.address)) continue
-      entry.go()
-      return entry.address
+  /**
+   * Lets the first of the address go that holds least; of those that hold the same, each address has its turn. `held`: undefined for
+   * addresses of which none may go. Undefined where there is none, else the address.
+   */
+  letGo(held: (address: string) => number | undefined): string | undefined {
+    let chosen: { readonly address: string; readonly entries: Set<Entry> } | undefined
+    let least = Number.POSITIVE_INFINITY
+    for (const [address, entries] of this.byAddress) {
+      const holds = held(address)
+      if (holds === undefined || holds >= least) continue
+      least = holds
+      chosen = { address, entries }
     }
-    return undefined
+    if (chosen === undefined) return undefined
+    const { address, entries } = chosen
+    const [first] = entries
+    first?.go()
+    if (entries.size > 0) {
+      this.byAddress.delete(address)
+      this.byAddress.set(address, entries)
+    }
+    return address
+  }
+
+  private largestShare(): ReadonlySet<Entry> {
+    let largest: ReadonlySet<Entry> = new Set()
+    for (const entries of this.byAddress.values()) if (entries.size > largest.size) largest = entries
+    return largest
+  }
+
+  private full(): AshlarError {
+    const { queuedStatementsMax } = this.limits
+    const message = `${queuedStatementsMax} statements are already waiting, the maximum (queuedStatementsMax).`
+    return new AshlarError('ServerBusy', message)
   }
 
   private readonly remove = (entry: Entry): void => {
     this.entries.delete(entry)
-    this.count.remove(entry.address)
+    const ofAddress = this.byAddress.get(entry.address)
+    ofAddress?.delete(entry)
+    if (ofAddress?.size === 0) this.byAddress.delete(entry.address)
   }
 
   private wakeAt(dueMs: number): void {

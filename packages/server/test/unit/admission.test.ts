@@ -30,13 +30,17 @@ async function typeOf(attempt: () => Promise<void> | undefined): Promise<string>
   }
 }
 
-/** Places for each of these addresses; the names of those who got theirs, in the order in which they did. */
-function askFor(admission: Admission, names: readonly string[]): string[] {
+/** Places for each of these addresses; the names of those who got theirs, in the order in which they did. `refused`: the others, with why. */
+function askFor(admission: Admission, names: readonly string[], refused: string[] = []): string[] {
   const got: string[] = []
   for (const name of names) {
     const place = admission.takePlace(waiter(name[0] as string))
     if (place === undefined) got.push(name)
-    else void place.then(() => got.push(name))
+    else
+      void place.then(
+        () => got.push(name),
+        (error: AshlarError) => refused.push(`${name} ${error.type}`),
+      )
   }
   return got
 }
@@ -68,11 +72,28 @@ describe('places', () => {
 
   it('are refused where the queue is full, in all or by address', async () => {
     const admission = new Admission(limits)
+    const refused: string[] = []
     askFor(admission, ['a1', 'a2', 'b3'])
-    askFor(admission, ['a4', 'a5', 'a6'])
+    askFor(admission, ['a4', 'a5', 'a6'], refused)
     expect(await typeOf(() => admission.takePlace(waiter('a')))).toBe('TooManyStatements')
     askFor(admission, ['b7'])
-    expect(await typeOf(() => admission.takePlace(waiter('c')))).toBe('ServerBusy')
+    // Two addresses would have to give up what each has.
+    askFor(admission, ['c8', 'd9'], refused)
+    expect(await typeOf(() => admission.takePlace(waiter('e')))).toBe('ServerBusy')
+    await nextTurn()
+    expect(refused).toEqual(['a6 ServerBusy', 'a5 ServerBusy'])
+  })
+
+  it('are waited for by an address that has less in a full queue: the last of the one that has most gives way', async () => {
+    const admission = new Admission({ ...limits, statementsPerAddressMax: 3 })
+    const refused: string[] = []
+    const got = askFor(admission, ['x1', 'y2', 'z3', 'a4', 'a5', 'a6', 'b7', 'c8'], refused)
+    await nextTurn()
+    expect(refused).toEqual(['a6 ServerBusy'])
+    for (const address of ['x', 'y', 'z']) admission.leave(address)
+    await nextTurn()
+    // Each address has its turn, where none has more places than another.
+    expect(got).toEqual(['x1', 'y2', 'z3', 'a4', 'b7', 'c8'])
   })
 
   it('are not waited for longer than said: a share that is used up is told apart from a full server', async () => {
@@ -179,12 +200,37 @@ describe('first turns', () => {
   it('are refused where too many wait for one, before a body is read too', async () => {
     const admission = new Admission(limits)
     while (admission.begin(waiter('a')) === undefined);
-    void admission.begin(waiter('a'))
-    void admission.begin(waiter('a'))
+    const [second, third] = [admission.begin(waiter('a')), admission.begin(waiter('a'))]
     expect(() => admission.checkRoom('a')).toThrow(expect.objectContaining({ type: 'TooManyStatements' }))
     expect(() => admission.checkRoom('b')).not.toThrow()
     void admission.begin(waiter('b'))
-    expect(() => admission.checkRoom('c')).toThrow(expect.objectContaining({ type: 'ServerBusy' }))
-    expect(await typeOf(() => admission.begin(waiter('c')))).toBe('ServerBusy')
+    // The last of the three would give way.
+    expect(() => admission.checkRoom('c')).not.toThrow()
+    void admission.begin(waiter('c'))
+    expect(() => admission.checkRoom('d')).not.toThrow()
+    void admission.begin(waiter('d'))
+    expect(() => admission.checkRoom('e')).toThrow(expect.objectContaining({ type: 'ServerBusy' }))
+    expect(await typeOf(() => admission.begin(waiter('e')))).toBe('ServerBusy')
+    await expect(third).rejects.toMatchObject({ type: 'ServerBusy' })
+    await expect(second).rejects.toMatchObject({ type: 'ServerBusy' })
+  })
+
+  it('are had first by the statement of an address of which none works or waits', async () => {
+    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 75 })
+    askFor(admission, ['a1', 'a2', 'b3', 'b4'])
+    while (admission.begin(waiter('a')) === undefined);
+    const began: string[] = []
+    const begin = (name: string): void => {
+      void Promise.resolve(admission.begin(waiter(name[0] as string))).then(() => began.push(name))
+    }
+    for (let i = 0; i < 60; i++) begin('a')
+    for (let i = 0; i < 30; i++) begin('b')
+    begin('c')
+    begin('d')
+    while (began.length < 2) await nextTurn()
+    expect(began.slice(0, 2)).toEqual(['c', 'd'])
+    while (began.length < 92) await nextTurn()
+    // The same number holds for both: none has all the turns.
+    expect(began.slice(2, 6).sort()).toEqual(['a', 'a', 'b', 'b'])
   })
 })

@@ -37,9 +37,6 @@ function open(): { readonly served: Connection[]; accept(address: string): Conne
   }
 }
 
-const addressesOf = (served: readonly Connection[]): Set<string> =>
-  new Set(served.map(({ remoteAddress }) => remoteAddress))
-
 describe('connections', () => {
   it('are served so many in a turn of the event loop, and read only then', async () => {
     const { served, accept } = open()
@@ -72,11 +69,11 @@ describe('connections', () => {
     const { served, accept } = open()
     const turns = acceptedPerServedMax * 10
     for (let turn = 0; turn < turns; turn++) {
-      accept(turn === turns / 2 ? 'b' : 'a')
+      // Of `a` more wait by then than will be served.
+      accept(turn >= turns - acceptedPerServedMax ? 'b' : 'a')
       await nextTurn()
     }
-    expect(served).toHaveLength(10)
-    expect(addressesOf(served)).toEqual(new Set(['a', 'b']))
+    expect(served.map(({ remoteAddress }) => remoteAddress)).toEqual([...Array<string>(9).fill('a'), 'b'])
     for (let left = 4; left > 0; left--) await nextTurn()
     expect(served).toHaveLength(turns)
   })
@@ -108,5 +105,9 @@ it('queues by address give each its turn, in the order in which items came', () 
   expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', undefined])
   queues.add('a', 'a4')
   expect(queues.next()).toBe('a4')
+  for (const item of ['a5', 'a6', 'b3', 'c2', 'c3']) queues.add(item[0] as string, item)
+  const [fewest, next] = [queues.nextOfFewest(), queues.next()]
+  expect([fewest, next, queues.nextOfFewest(), queues.nextOfFewest()]).toEqual(['b3', 'a5', 'a6', 'c2'])
+  expect([queues.nextOfFewest(), queues.nextOfFewest()]).toEqual(['c3', undefined])
   expect(queues.size).toBe(0)
 })

@@ -1,9 +1,19 @@
 /** Statements under way: admitted or refused, listed, stopped, and ended with their clients. */
 
 import type { FederatedDatabase } from '@ashlar/engine'
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { Admission } from '../../src/statements/admission.ts'
 import { rule } from '../contract/rule.ts'
 import { endless, open, short, unsorted } from './endless-statements.ts'
+
+/** What is returned waits until so many places are taken: a statement that runs does without one at first. */
+function watchPlaces(): (count: number) => Promise<void> {
+  const takePlace = vi.spyOn(Admission.prototype, 'takePlace')
+  onTestFinished(() => takePlace.mockRestore())
+  return async (count) => {
+    await expect.poll(() => takePlace.mock.results.filter(({ value }) => value === undefined)).toHaveLength(count)
+  }
+}
 
 const places = { statementsMax: 2, statementsPerAddressMax: 2 }
 
@@ -12,9 +22,10 @@ rule(
   'statements beyond the places are refused in time; short ones and reads are not',
   async () => {
     const { start, send, get, listed } = await open({ ...places, statementQueueMsMax: 50 })
+    const placesAreTaken = watchPlaces()
     start(endless)
     start(endless)
-    await listed(2, 'running')
+    await placesAreTaken(2)
     const late = await start(endless).answer
     expect([late.status, late.headers['retry-after']]).toEqual([429, '1'])
     expect(JSON.parse(late.text)).toMatchObject({ type: 'TooManyStatements' })
@@ -28,9 +39,10 @@ rule(
 )
 
 rule('1.4.10', 'a full server is told apart from a full share', async () => {
-  const { start, listed } = await open({ statementsMax: 1, statementQueueMsMax: 50 })
+  const { start } = await open({ statementsMax: 1, statementQueueMsMax: 50 })
+  const placesAreTaken = watchPlaces()
   start(endless)
-  await listed(1, 'running')
+  await placesAreTaken(1)
   const late = await start(endless).answer
   expect([late.status, late.headers['retry-after']]).toEqual([503, '1'])
   expect(JSON.parse(late.text)).toMatchObject({ type: 'ServerBusy' })
@@ -63,9 +75,10 @@ rule(
 )
 
 rule(['1.4.10', '1.5.15'], 'transactions and tools take places as queries do', async () => {
-  const { app, start, listed } = await open({ statementsMax: 1, statementQueueMsMax: 50 })
+  const { app, start } = await open({ statementsMax: 1, statementQueueMsMax: 50 })
+  const placesAreTaken = watchPlaces()
   start(endless)
-  await listed(1, 'running')
+  await placesAreTaken(1)
   const tool = await app.inject({ method: 'POST', url: '/v1/tool', payload: { tool: 'Verify' } })
   expect([tool.statusCode, tool.json().type]).toEqual([503, 'ServerBusy'])
   const operation = { method: 'POST', uri: '/v1/query', body: { query: endless } }
