@@ -21,7 +21,8 @@ const notOfTheStore = [
   '**/{model,query}/preconditions.test.ts',
   '**/model/skew.test.ts',
   // The text of a statement, and the form of its reply.
-  '**/statements/{dialect,text-formats}.test.ts',
+  '**/query/dialect.test.ts',
+  '**/statements/use-format.test.ts',
 ]
 
 /**

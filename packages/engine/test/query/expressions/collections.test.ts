@@ -1,7 +1,7 @@
 /** Paths, subscripts, and operators on collections and aggregates (DO, section 4). */
 import { describe, expect } from 'vitest'
 import { queryTest } from '../query-database.ts'
-import { shop } from '../statements/shop.ts'
+import { shop } from '../shop.ts'
 import { expectRefusals, expectValues, expectValuesOf } from './expect-expressions.ts'
 
 const ann = "Client WHERE name = 'Ann'"

@@ -4,7 +4,7 @@ import type { Evaluate, EvaluationContext } from '../../../src/query/evaluate/ev
 import { compileLoop, inParts, type Places } from '../../../src/query/evaluate/in-parts.ts'
 import { turnDue, Work } from '../../../src/query/functions/work.ts'
 import { openQueryDatabase, queryTest } from '../query-database.ts'
-import { shopSchema } from '../statements/shop.ts'
+import { shopSchema } from '../shop.ts'
 
 /** Evaluated as a row is: again whenever it was broken off. */
 function evaluateInTurns(evaluate: Evaluate, work: Work): { readonly value: unknown; readonly turns: number } {

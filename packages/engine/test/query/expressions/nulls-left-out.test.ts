@@ -1,7 +1,7 @@
 /** Nulls, and references to nothing, in aggregates and in ORDER BY (DO, sections 3 and 4). */
 import { describe, expect } from 'vitest'
 import { queryTest, type ShownPlan } from '../query-database.ts'
-import { shop } from '../statements/shop.ts'
+import { shop } from '../shop.ts'
 
 const withNull = [...shop, "CREATE Order {number: 6, total: null, client: (LOOKUP Client WHERE name = 'Ann')}"]
 

@@ -1,7 +1,7 @@
 /** DELETE, and what it cleans up (DO, sections 1, 3 and 4). */
 import { describe, expect } from 'vitest'
 import { queryTest } from '../query-database.ts'
-import { shop } from './shop.ts'
+import { shop } from '../shop.ts'
 
 describe('DELETE', () => {
   queryTest('replies the objects as they were, and cleans both sides of links', shop, async (db) => {

@@ -1,7 +1,7 @@
 /** UPDATE with SET, CLEAR, ADD and REMOVE (DO, sections 3 and 4). */
 import { describe, expect } from 'vitest'
 import { type QueryDatabase, queryTest } from '../query-database.ts'
-import { shop } from './shop.ts'
+import { shop } from '../shop.ts'
 
 async function valueFor(db: QueryDatabase, name: string, expression: string): Promise<unknown> {
   const rows = await db.rows(`FROM Client WHERE name = '${name}' RETURN ${expression} AS found`)

@@ -1,8 +1,8 @@
 /** What a request body may not give to an attribute, an expression may not either: refused with the same type, and nothing changed. */
 import { expect, it } from 'vitest'
-import { AshlarError } from '../../../src/errors.ts'
-import type { FederatedDatabase } from '../../../src/federated-database.ts'
-import { classOf, read, toOne, withFd } from '../../engine/open-fd.ts'
+import { AshlarError } from '../../src/errors.ts'
+import type { FederatedDatabase } from '../../src/federated-database.ts'
+import { classOf, read, toOne, withFd } from '../engine/open-fd.ts'
 
 const byte = { logicalType: 'integer', storage: 'b8' }
 const classes = [

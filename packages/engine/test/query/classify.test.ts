@@ -1,8 +1,8 @@
 /** A text reads, changes objects or changes the schema as the kinds of its statements say. */
 import { describe, expect, it } from 'vitest'
-import type { FederatedDatabase } from '../../../src/federated-database.ts'
-import type { Effect } from '../../../src/query/statements/statement-kind.ts'
-import { openQueryDatabase } from '../query-database.ts'
+import type { FederatedDatabase } from '../../src/federated-database.ts'
+import type { Effect } from '../../src/query/statements/statement-kind.ts'
+import { openQueryDatabase } from './query-database.ts'
 
 const texts: Readonly<Record<Effect, readonly string[]>> = {
   read: [

@@ -1,11 +1,11 @@
 /** What statements hold in memory, and its bounds (docs/contract.md, 1.5.14). */
 
 import { describe, expect, it } from 'vitest'
-import { MemoryPool } from '../../../src/budget/memory-pool.ts'
-import { FederatedDatabase } from '../../../src/federated-database.ts'
-import { rowTexts } from '../../row-texts.ts'
-import { openStoreOfRun } from '../../store/store-of-run.ts'
-import { queryTest } from '../query-database.ts'
+import { MemoryPool } from '../../src/budget/memory-pool.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import { rowTexts } from '../row-texts.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+import { queryTest } from './query-database.ts'
 
 const schema = 'UPDATE SCHEMA { CREATE CLASS T {n: Integer, s: String} }'
 const objects = 'FOR EACH n IN LIST{1, 2, 3, 4, 5, 6, 7, 8, 9, 10} => (CREATE T {n: $n, s: CAST($n AS String)})'

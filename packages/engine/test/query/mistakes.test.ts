@@ -1,6 +1,6 @@
 /** What newcomers write, and what they are told: each error points to its place and says what to write. */
 import { expect } from 'vitest'
-import { queryTest } from '../query-database.ts'
+import { queryTest } from './query-database.ts'
 import { shop } from './shop.ts'
 
 /** « stands before the place that the error names. */

@@ -1,7 +1,7 @@
 /** SET by commas, SET of elements, and CLEAR (DO, section 5). */
 import { describe, expect } from 'vitest'
 import { type QueryDatabase, queryTest } from '../query-database.ts'
-import { shop } from './shop.ts'
+import { shop } from '../shop.ts'
 
 const crew = [
   `UPDATE SCHEMA {

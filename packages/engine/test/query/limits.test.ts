@@ -1,6 +1,6 @@
-/** The limits of statements, cancelling, and EXPLAIN (limits: docs/contract.md; DO, section 3). */
+/** The limits of statements, and cancelling (docs/contract.md; DO, section 3). */
 import { describe, expect, it } from 'vitest'
-import { openQueryDatabase, queryTest } from '../query-database.ts'
+import { openQueryDatabase, queryTest } from './query-database.ts'
 import { shop, shopSchema } from './shop.ts'
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1)
@@ -145,25 +145,5 @@ describe('a text that is cancelled', () => {
     ).rejects.toThrow()
     expect(await db.rows('FROM Order RETURN COUNT() AS n')).toEqual([{ n: 5 }])
     await close()
-  })
-})
-
-describe('EXPLAIN', () => {
-  queryTest('tells the plan of a statement, and carries nothing out', shop, async (db) => {
-    const [plan] = await db.rows('EXPLAIN DELETE Order WHERE number = 1')
-    expect(plan).toMatchObject({ operator: expect.any(String) })
-    expect(JSON.stringify(plan)).toMatch(/Shop\.Order/)
-    expect(await db.rows('FROM Order RETURN COUNT() AS n')).toEqual([{ n: 5 }])
-    expect(JSON.stringify(plan)).not.toMatch(/"examined"/)
-  })
-
-  queryTest('ANALYZE carries it out, and counts', shop, async (db) => {
-    const plan = await db.analyze('FROM Order WHERE total > 10 RETURN number')
-    expect(plan.returned).toBe(2)
-    expect(JSON.stringify(plan)).toMatch(/"examined":5/)
-  })
-
-  queryTest('refuses what the statement itself would be refused for', shop, async (db) => {
-    expect((await db.failure('EXPLAIN FROM Nobody RETURN *')).extensions).toMatchObject({ line: 1, column: 14 })
   })
 })

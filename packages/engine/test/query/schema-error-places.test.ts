@@ -1,6 +1,6 @@
 /** Whatever a change of the schema is refused for: the error has its line and column in the text, at the piece to blame. */
 import { expect } from 'vitest'
-import { queryTest } from '../query-database.ts'
+import { queryTest } from './query-database.ts'
 
 const setUp = [
   `UPDATE SCHEMA {

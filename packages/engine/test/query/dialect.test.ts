@@ -1,9 +1,9 @@
 /** The original's dialect: its rows have a class, and MATCH without a mode walks (DO, section 5). */
 
 import { describe, expect } from 'vitest'
-import type { Dialect } from '../../../src/query/language/dialect.ts'
-import { rowTexts } from '../../row-texts.ts'
-import { type QueryDatabase, queryTest } from '../query-database.ts'
+import type { Dialect } from '../../src/query/language/dialect.ts'
+import { rowTexts } from '../row-texts.ts'
+import { type QueryDatabase, queryTest } from './query-database.ts'
 
 const setUp = [
   `UPDATE SCHEMA {

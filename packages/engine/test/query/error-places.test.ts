@@ -1,6 +1,6 @@
 /** What an operation of a statement is refused for has its place in the text, never in a body that nobody sent. */
 import { expect } from 'vitest'
-import { queryTest } from '../query-database.ts'
+import { queryTest } from './query-database.ts'
 import { shop } from './shop.ts'
 
 const refused: Readonly<Record<string, readonly [type: string, line: number, column: number]>> = {

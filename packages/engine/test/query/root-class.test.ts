@@ -1,13 +1,13 @@
 /** ooObj in the query language: a source and a vertex of all objects, referenced and inherited from, and never changed (DO, section 5). */
 
 import { describe, expect, it } from 'vitest'
-import { catalogVersionKey } from '../../../src/bytes/key-space.ts'
-import { catalogKey } from '../../../src/catalog/catalog-keys.ts'
-import { FederatedDatabase } from '../../../src/federated-database.ts'
-import type { Store } from '../../../src/store/store.ts'
-import { rowValues } from '../../row-texts.ts'
-import { openStoreOfRun } from '../../store/store-of-run.ts'
-import { type QueryDatabase, queryTest } from '../query-database.ts'
+import { catalogVersionKey } from '../../src/bytes/key-space.ts'
+import { catalogKey } from '../../src/catalog/catalog-keys.ts'
+import { FederatedDatabase } from '../../src/federated-database.ts'
+import type { Store } from '../../src/store/store.ts'
+import { rowValues } from '../row-texts.ts'
+import { openStoreOfRun } from '../store/store-of-run.ts'
+import { type QueryDatabase, queryTest } from './query-database.ts'
 
 const data = [
   `UPDATE SCHEMA {

@@ -1,0 +1,156 @@
+/** Predicates that an index answers: equality, IN, null, compound keys and ranges. */
+import { describe, expect, it } from 'vitest'
+import type { FederatedDatabase } from '../../../src/federated-database.ts'
+import { classOf, index, toOne, withFd } from '../../engine/open-fd.ts'
+import { rowValues } from '../../row-texts.ts'
+import { find, touched } from '../plans.ts'
+import { airlineTests, changingTest, remarkOf } from './airline.ts'
+
+const classes = [classOf('Hub', {}), classOf('Car', { license: 'string', n: 'integer', hub: toOne('Hub') })]
+const longText = 'x'.repeat(3_000)
+
+async function numbersOf(fd: FederatedDatabase, where: string, parameters: Record<string, unknown> = {}) {
+  const reply = await fd.query({ text: `FROM Car WHERE ${where} ORDER BY n RETURN n`, parameters })
+  return ((await rowValues(reply)) as { n: number }[]).map(({ n }) => n)
+}
+
+const flights = 400
+const plannerTest = airlineTests(flights)
+
+describe('equality', () => {
+  plannerTest('on a unique index touches one entry, by = and == and either way round', async (db) => {
+    for (const predicate of ['number = 77', 'number == 77', '77 = number', '77 == number']) {
+      const plan = await db.analyze(`FROM Flight WHERE ${predicate} RETURN *`)
+      expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightNumber', 1, 1])
+    }
+  })
+
+  plannerTest('of a parameter, of $$ID within a class that it is not of', async (db) => {
+    const plan = await db.analyze('FROM Flight WHERE number = $n RETURN *', { n: 78 })
+    expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightNumber', 1, 1])
+    const [airport] = await db.rows("FROM Airport WHERE code = 'a1' RETURN *")
+    expect(await db.rows('FROM Flight WHERE $$ID = $oid RETURN *', { oid: airport?.__identifier__ })).toEqual([])
+  })
+
+  plannerTest('on an attribute of an embedded object', async (db) => {
+    const plan = await db.analyze('FROM Flight WHERE route.gate = 7 RETURN *')
+    expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightGate', 8, 8])
+  })
+
+  plannerTest('IN asks for each value', async (db) => {
+    const plan = await db.analyze('FROM Flight WHERE number IN LIST{1, 5, 5, 99999, 7} RETURN *')
+    expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightNumber', 3, 3])
+  })
+
+  plannerTest('with subclasses, and ONLY without', async (db) => {
+    const plan = await db.analyze('FROM Flight WHERE number = 5002 RETURN *')
+    expect([touched(plan), plan.returned]).toEqual([1, 1])
+    const only = await db.analyze('FROM ONLY Flight WHERE number = 5002 RETURN *')
+    expect([touched(only), only.returned]).toEqual([1, 0])
+    const below = await db.analyze('FROM Charter WHERE number = 5002 RETURN *')
+    expect([find(below, 'indexScan').index, touched(below), below.returned]).toEqual(['flightNumber', 1, 1])
+  })
+
+  plannerTest('a cut text is compared in full on the object', async (db) => {
+    const plan = await db.analyze('FROM Flight WHERE remark = $r RETURN *', { r: remarkOf(12) })
+    const scan = find(plan, 'indexScan')
+    expect([scan.index, scan.recheck]).toEqual(['flightRemark', ['remark']])
+    expect([touched(plan), plan.returned]).toEqual([flights / 40, flights / 400])
+    expect(await db.rows('FROM Flight WHERE remark = $r RETURN *', { r: `${remarkOf(12)}!` })).toEqual([])
+  })
+
+  changingTest('null', async (db) => {
+    await db.rows('UPDATE Flight WHERE number < 4 CLEAR day')
+    const plan = await db.analyze('FROM Flight WHERE IS_NULL(day) RETURN number')
+    expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightDay', 4, 4])
+  })
+})
+
+describe('several predicates', () => {
+  plannerTest('AND with one side indexed reads that side', async (db) => {
+    const plan = await db.analyze('FROM Flight WHERE plain > 10 AND number = 77 RETURN *')
+    expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightNumber', 1, 1])
+  })
+})
+
+describe('compound indexes', () => {
+  plannerTest('by their first attribute alone', async (db) => {
+    const plan = await db.analyze("FROM Flight WHERE carrierCode = 'c7' RETURN *")
+    expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual([
+      'flightCarrierSeats',
+      flights / 20,
+      flights / 20,
+    ])
+  })
+
+  plannerTest('by a range on the attribute after equal ones', async (db) => {
+    const plan = await db.analyze("FROM Flight WHERE carrierCode = 'c7' AND seats >= 40 AND seats < 60 RETURN *")
+    const scan = find(plan, 'indexScan')
+    expect([scan.index, scan.conditions]).toEqual([
+      'flightCarrierSeats',
+      ["carrierCode = 'c7'", 'seats >= 40', 'seats < 60'],
+    ])
+    expect([touched(plan), plan.returned]).toEqual([flights / 100, flights / 100])
+  })
+})
+
+describe('ranges', () => {
+  plannerTest('open and closed, from either side', async (db) => {
+    const cases: [string, number][] = [
+      [`number > ${flights - 10} AND number < 5001`, 9],
+      [`number >= ${flights - 10} AND number <= 5001`, 11],
+      [`${flights - 10} <= number AND 5001 >= number`, 11],
+      ['number < 5', 5],
+      ['number > 4.5 AND number <= 6.0', 2],
+      ['number > 7 AND number < 7', 0],
+    ]
+    for (const [predicate, rows] of cases) {
+      const plan = await db.analyze(`FROM Flight WHERE ${predicate} RETURN *`)
+      expect([predicate, touched(plan), plan.returned]).toEqual([predicate, rows, rows])
+    }
+  })
+
+  plannerTest('of dates', async (db) => {
+    const plan = await db.analyze('FROM Flight WHERE day >= 2024-12-01 RETURN number')
+    const rows = Math.floor(flights / 12) + 3
+    expect([find(plan, 'indexScan').index, touched(plan), plan.returned]).toEqual(['flightDay', rows, rows])
+  })
+})
+
+/** Equality on all its attributes reads the entries with those very keys; where keys do not tell objects apart, a range. */
+describe('a unique index', () => {
+  it('finds one object a key, in lists of any length', async () => {
+    await withFd(classes, async (fd) => {
+      await fd.createIndex(index('byLicense', 'Car', true, 'license'))
+      const numbers = Array.from({ length: 600 }, (_, n) => n)
+      await fd.createObjects(numbers.map((n) => ({ class: 'Car', attributes: { license: `L${n}`, n } })))
+      expect(await numbersOf(fd, "license = 'L7'")).toEqual([7])
+      expect(await numbersOf(fd, "license = 'L'")).toEqual([])
+      const licenses = numbers.filter((n) => n % 2 === 0).map((n) => `L${n}`)
+      expect(await numbersOf(fd, 'license IN $licenses', { licenses: [...licenses, 'none', 'L0'] })).toEqual(
+        numbers.filter((n) => n % 2 === 0),
+      )
+    })
+  })
+
+  it('finds every object where texts are cut, and where null and 0-0-0-0 do not count', async () => {
+    await withFd(classes, async (fd) => {
+      const keyAttributes = [{ attributeName: 'license', properties: { maxStoredStringLength: 3 } }]
+      await fd.createIndex({ name: 'byLicense', indexedClass: 'Car', isUnique: true, keyAttributes })
+      await fd.createIndex(index('byHub', 'Car', true, 'hub'))
+      await fd.createIndex(index('byNumberAndHub', 'Car', true, 'n', 'hub'))
+      const [hub] = await fd.createObjects([{ class: 'Hub', attributes: {} }])
+      const cars = ['abc', 'abcd', 'abce', longText, `${longText}y`, null, null]
+      await fd.createObjects(cars.map((license, n) => ({ class: 'Car', attributes: { license, n } })))
+      await fd.createObjects([{ class: 'Car', attributes: { license: 'last', n: 9, hub } }])
+      expect(await numbersOf(fd, "license = 'abc'")).toEqual([0])
+      expect(await numbersOf(fd, "license = 'abcd'")).toEqual([1])
+      expect(await numbersOf(fd, 'license = $text', { text: `${longText}y` })).toEqual([4])
+      expect(await numbersOf(fd, "license IN LIST{'abc', 'abce', 'ab'}")).toEqual([0, 2])
+      expect(await numbersOf(fd, 'hub = $hub', { hub })).toEqual([9])
+      expect(await numbersOf(fd, 'n = 9 AND hub = $hub', { hub })).toEqual([9])
+      expect(await numbersOf(fd, 'hub = $none', { none: '0-0-0-0' })).toEqual(await numbersOf(fd, 'n < 9'))
+      expect(await numbersOf(fd, 'n = 3 AND hub = $none', { none: '0-0-0-0' })).toEqual([3])
+    })
+  })
+})

@@ -1,0 +1,33 @@
+/** Paths through references, from the end that has an index. */
+import { describe, expect } from 'vitest'
+import { find, touched } from '../plans.ts'
+import { airlineTests } from './airline.ts'
+
+const flights = 400
+const plannerTest = airlineTests(flights)
+
+describe('paths through references', () => {
+  plannerTest('with an indexed end go back over the inverse', async (db) => {
+    const plan = await db.analyze("FROM Flight WHERE origin.code = 'a7' RETURN number")
+    const back = find(plan, 'reverseNavigation')
+    expect([back.inverse, find(back, 'indexScan').index]).toEqual(['departures', 'airportCode'])
+    expect([touched(plan), plan.returned]).toEqual([flights / 50, flights / 50])
+  })
+
+  plannerTest('with an indexed end go back over an index on the reference', async (db) => {
+    const plan = await db.analyze("FROM Flight WHERE destination.code = 'a7' RETURN number")
+    const back = find(plan, 'reverseNavigation')
+    expect([back.index, find(back, 'indexScan').index]).toEqual(['flightDestination', 'airportCode'])
+    expect([touched(plan), plan.returned]).toEqual([flights / 40, flights / 40])
+  })
+
+  plannerTest('to a known object go over the inverse', async (db) => {
+    const [airport] = await db.rows("FROM Airport WHERE code = 'a7' RETURN *")
+    const plan = await db.analyze('FROM Flight WHERE origin = $o RETURN number', { o: airport?.__identifier__ })
+    expect([find(plan, 'reverseNavigation').inverse, touched(plan), plan.returned]).toEqual([
+      'departures',
+      flights / 50,
+      flights / 50,
+    ])
+  })
+})

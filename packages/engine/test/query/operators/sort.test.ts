@@ -1,0 +1,30 @@
+/** ORDER BY: which values come first, and how many rows are held (DO, sections 3 and 4). */
+import { describe, expect } from 'vitest'
+import { type QueryDatabase, queryTest } from '../query-database.ts'
+import { shop } from '../shop.ts'
+
+async function names(db: QueryDatabase, clauses: string): Promise<unknown[]> {
+  return (await db.rows(`FROM Client ${clauses} RETURN name`)).map(({ name }) => name)
+}
+
+describe('ORDER BY', () => {
+  queryTest('nulls come last ascending, first descending', shop, async (db) => {
+    expect(await names(db, 'ORDER BY age, name')).toEqual(['Bob', 'Dunn Ltd', 'Ann', 'Cleo'])
+    expect(await names(db, 'ORDER BY age ASC, name DESC')).toEqual(['Dunn Ltd', 'Bob', 'Ann', 'Cleo'])
+    expect(await names(db, 'ORDER BY age DESC, name')).toEqual(['Cleo', 'Ann', 'Bob', 'Dunn Ltd'])
+  })
+
+  queryTest('takes any expression', shop, async (db) => {
+    expect(await names(db, 'ORDER BY COUNT(orders) DESC, LENGTH(name)')).toEqual(['Ann', 'Bob', 'Dunn Ltd', 'Cleo'])
+    expect(await names(db, 'ORDER BY address.city, name')).toEqual(['Bob', 'Ann', 'Dunn Ltd', 'Cleo'])
+    expect(await names(db, 'ORDER BY $$ID DESC')).toEqual(['Dunn Ltd', 'Cleo', 'Bob', 'Ann'])
+  })
+
+  queryTest('compares texts by code point', shop, async (db) => {
+    await db.rows("FOR EACH n IN LIST{'😀', '\uff01', 'Z', 'a', 'É'} => (CREATE Item {title: $n, count: -1})")
+    const rows = await db.rows('FROM Item WHERE count = -1 ORDER BY title RETURN title')
+    expect(rows.map(({ title }) => title)).toEqual(['Z', 'a', 'É', '\uff01', '😀'])
+    await db.rows('CREATE INDEX itemTitle ON Item (title)')
+    expect(await db.rows('FROM Item WHERE count = -1 ORDER BY title RETURN title')).toEqual(rows)
+  })
+})
