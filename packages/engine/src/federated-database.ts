@@ -112,7 +112,8 @@ export class FederatedDatabase extends DatabaseOperations {
   private readonly importDirectory: string | undefined
   private readonly memory: MemoryPool
   private readonly snapshotAges: NodeJS.Timeout
-  private ofQueries: QueryResources | undefined
+  /** What changes and queries are carried out with. */
+  private readonly resources: QueryResources
 
   private constructor(options: OpenOptions, session: StoreSession) {
     super()
@@ -140,6 +141,23 @@ export class FederatedDatabase extends DatabaseOperations {
     this.importDirectory = options.importDir
     this.memory = options.memory ?? new MemoryPool()
     this.snapshotAges = watchSnapshotAges(this.store, this.limits)
+    const { store, limits, catalogs, containers, ddl, catalogWriter, receipts, plans } = this
+    const { dialect, memory, importDirectory } = this
+    this.resources = {
+      store,
+      limits,
+      catalogs,
+      onChanges: catalogWriter.onChanges,
+      containers,
+      session,
+      ddl,
+      catalogWriter,
+      receipts,
+      plans,
+      dialect,
+      memory,
+      importDirectory,
+    }
     this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
   }
 
@@ -171,7 +189,7 @@ export class FederatedDatabase extends DatabaseOperations {
 
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   override query(request: QueryRequest): Promise<QueryReply> {
-    return runQuery(request, this.resources())
+    return runQuery(request, this.resources)
   }
 
   /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy. */
@@ -182,7 +200,7 @@ export class FederatedDatabase extends DatabaseOperations {
 
   /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
   classify(request: QueryRequest): Effect {
-    return effectOfQuery(request, this.resources())
+    return effectOfQuery(request, this.resources)
   }
 
   /**
@@ -199,7 +217,7 @@ export class FederatedDatabase extends DatabaseOperations {
     client: TransactionClient = {},
   ): Promise<T> {
     const asked = once === undefined ? undefined : { once, oid: oid === undefined ? undefined : parseOid(oid) }
-    return runTransaction(body, isRehearsed, this.resources(), asked, client)
+    return runTransaction(body, isRehearsed, this.resources, asked, client)
   }
 
   /**
@@ -280,7 +298,7 @@ export class FederatedDatabase extends DatabaseOperations {
   }
 
   protected override change<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T> {
-    return changeObjects(this.resources(), body, oid)
+    return changeObjects(this.resources, body, oid)
   }
 
   /** At once where the store answers at once. */
@@ -310,27 +328,6 @@ export class FederatedDatabase extends DatabaseOperations {
   protected override async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
     const { limits, containers, session } = this
     return this.readAt((snapshot, catalog) => report({ snapshot, catalog, limits, containers, session, isStep: false }))
-  }
-
-  private resources(): QueryResources {
-    const { store, limits, catalogs, containers, session, ddl, catalogWriter, receipts, plans } = this
-    const { dialect, memory, importDirectory } = this
-    this.ofQueries ??= {
-      store,
-      limits,
-      catalogs,
-      onChanges: catalogWriter.onChanges,
-      containers,
-      session,
-      ddl,
-      catalogWriter,
-      receipts,
-      plans,
-      dialect,
-      memory,
-      importDirectory,
-    }
-    return this.ofQueries
   }
 }
 

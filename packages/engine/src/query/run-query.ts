@@ -25,7 +25,7 @@ import { createBinder } from './plan-cache.ts'
 import type { ExplainRequest, QueryReply, QueryRequest, RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
-import { newScriptState, ScriptExecutor, type ScriptState } from './script-executor.ts'
+import { copyOfState, ScriptExecutor, type ScriptState } from './script-executor.ts'
 import { indexRow } from './statements/create-index.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
 import type { Effect } from './statements/statement-kind.ts'
@@ -134,7 +134,7 @@ async function prepare(
       written,
       now: ticksNow(),
     },
-    state: newScriptState(given),
+    state: { variables: given, textFormats: noTextFormats },
   }
 }
 
@@ -203,7 +203,7 @@ async function explained(
   if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
     const use = async (snapshot: Snapshot): Promise<RowChunk[]> => {
       const catalog = await resources.catalogs.at(snapshot)
-      const own = { ...state, variables: new Map(state.variables) }
+      const own = copyOfState(state)
       return rowsOfRun(new ScriptExecutor(resources, texts, snapshot, catalog, own, undefined))
     }
     return withSnapshot(resources.store, use, { isolation: 'readOnly', onEnded })
@@ -213,7 +213,7 @@ async function explained(
     const undone = transaction.rehearsal()
     // Not one of `runInWriteSession`: it is never committed, and so leaves nothing to be done afterwards.
     const scope = new WriteSession(undone, catalog, resources)
-    const own = { ...state, variables: new Map(state.variables) }
+    const own = copyOfState(state)
     return rowsOfRun(new ScriptExecutor(resources, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
   }
   const { signal, memory } = texts
@@ -288,8 +288,8 @@ function read(
   const use = async (snapshot: Snapshot, late: LateReadError): Promise<AsyncIterable<RowChunk>> => {
     memory.keepAgain(kept)
     const catalog = await resources.catalogs.at(snapshot)
-    const attempt = { ...state, variables: new Map(state.variables) }
-    const answer = await new ScriptExecutor(resources, texts, snapshot, catalog, attempt, undefined).runAll(statements)
+    const own = copyOfState(state)
+    const answer = await new ScriptExecutor(resources, texts, snapshot, catalog, own, undefined).runAll(statements)
     const chunks = answer[Symbol.asyncIterator]()
     const first = await chunks.next()
     const end = (): void => {
@@ -459,11 +459,11 @@ async function inTransaction<T>(
 ): Promise<{ readonly result: T; readonly state: ScriptState }> {
   const attempt = async (open: OpenWriteSession, transaction: Transaction, catalog: Catalog) => {
     await hooks.before?.(transaction)
-    const ownState: ScriptState = { ...state, variables: new Map(state.variables) }
-    const run = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, ownState, open(transaction))
+    const own = copyOfState(state)
+    const run = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, own, open(transaction))
     const result = await body(run)
     await hooks.after?.(transaction, result)
-    return { result, state: ownState }
+    return { result, state: own }
   }
   const { signal, memory } = texts
   return runInWriteSession(resources, attempt, { signal, memory })

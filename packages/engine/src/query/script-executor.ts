@@ -26,7 +26,7 @@ import { type Answer, noRows } from './statements/answer.ts'
 import type { StatementExecutor } from './statements/statement-kind.ts'
 import { kindOf, noValueHere, typeOfStatement } from './statements/statement-kinds.ts'
 import type { TypedValue } from './values/parameter-value.ts'
-import { noTextFormats, type TextFormats, textFormat } from './values/text-format.ts'
+import { type TextFormats, textFormat } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
 async function* placedRows(rows: Answer, text: string, statement: Statement): AsyncGenerator<RowChunk> {
@@ -44,8 +44,12 @@ export interface ScriptState {
 }
 
 export class ScriptExecutor implements StatementExecutor {
-  private readonly resources: QueryResources
   readonly script: ScriptContext
+  readonly text: string
+  readonly plans: PlanCache
+  readonly importDirectory: string | undefined
+  readonly variables: Map<string, TypedValue>
+  private readonly resources: QueryResources
   private readonly snapshot: Snapshot
   private readonly readCatalog: Catalog
   private readonly writeSession: WriteSession | undefined
@@ -65,6 +69,10 @@ export class ScriptExecutor implements StatementExecutor {
     this.analysis = analysis
     this.resources = resources
     this.script = script
+    this.text = script.text
+    this.plans = resources.plans
+    this.importDirectory = resources.importDirectory
+    this.variables = state.variables
     this.snapshot = snapshot
     this.readCatalog = catalog
     this.state = state
@@ -103,7 +111,7 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   private async placedRun(statement: Statement, isAnswer: boolean): Promise<Answer> {
-    const { text } = this.script
+    const { text } = this
     try {
       const answer = await kindOf(statement).run(statement, this, isAnswer)
       return answer === noRows ? noRows : placedRows(answer, text, statement)
@@ -117,24 +125,8 @@ export class ScriptExecutor implements StatementExecutor {
       this.state.textFormats = { ...this.state.textFormats, [type]: textFormat(type, format) }
     } catch (error) {
       if (!(error instanceof ValueError)) throw error
-      throw queryError(this.script.text, { start, end }, error.message)
+      throw queryError(this.text, { start, end }, error.message)
     }
-  }
-
-  get text(): string {
-    return this.script.text
-  }
-
-  get plans(): PlanCache {
-    return this.resources.plans
-  }
-
-  get importDirectory(): string | undefined {
-    return this.resources.importDirectory
-  }
-
-  get variables(): Map<string, TypedValue> {
-    return this.state.variables
   }
 
   get catalog(): Catalog {
@@ -143,11 +135,11 @@ export class ScriptExecutor implements StatementExecutor {
 
   planning(): PlanningContext {
     return {
-      text: this.script.text,
+      text: this.text,
       dialect: this.script.dialect,
       catalog: this.catalog,
       formats: recordFormats(this.catalog),
-      variables: this.state.variables,
+      variables: this.variables,
       walkEdgesMax: this.resources.limits.walkEdgesMax,
       textFormats: this.state.textFormats,
       typeOfStatement,
@@ -168,7 +160,7 @@ export class ScriptExecutor implements StatementExecutor {
     for (const { statement } of nested) values.push((await this.partValue(statement)).value)
     // As they are now: while rows are taken, FOR EACH may set them.
     const used = new Map<string, unknown>()
-    for (const name of variables.keys()) used.set(name, this.state.variables.get(name)?.value)
+    for (const name of variables.keys()) used.set(name, this.variables.get(name)?.value)
     return { variables: used, nested: values }
   }
 
@@ -179,7 +171,7 @@ export class ScriptExecutor implements StatementExecutor {
 
   changeContext(): ChangeContext {
     const { session } = this
-    return { text: this.script.text, unit: session.objects(), count: (objects) => session.count(objects) }
+    return { text: this.text, unit: session.objects(), count: (objects) => session.count(objects) }
   }
 
   get session(): WriteSession {
@@ -189,12 +181,12 @@ export class ScriptExecutor implements StatementExecutor {
 
   /** The value that a statement has where a value stands. */
   private valueOf(statement: Statement): Promise<TypedValue> {
-    return kindOf(statement).value?.(statement, this) ?? noValueHere(statement, this.script.text)
+    return kindOf(statement).value?.(statement, this) ?? noValueHere(statement, this.text)
   }
 
   /** The value of an expression that needs no row; objects that it makes are made now. */
   async value(expression: Expression, wanted?: ValueType): Promise<TypedValue> {
-    const planned = this.resources.plans.value(expression, this.planning(), wanted)
+    const planned = this.plans.value(expression, this.planning(), wanted)
     const { evaluate, type } = planned.plan
     const context = this.context()
     const value = await evaluateConstant(evaluate, await this.valueRun(planned, context), context)
@@ -216,7 +208,7 @@ export class ScriptExecutor implements StatementExecutor {
   /** The plan of each statement; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
   async *explainAll(statements: readonly Statement[], isAnalyzed: boolean): AsyncGenerator<DescribedPlan> {
     const { resources, script, snapshot, readCatalog, writeSession } = this
-    const state: ScriptState = { ...this.state, variables: new Map(this.state.variables) }
+    const state = copyOfState(this.state)
     const { text, memory } = script
     if (!isAnalyzed) {
       const planner = new StatementPlanner(
@@ -264,7 +256,7 @@ export class ScriptExecutor implements StatementExecutor {
   async explained(statement: Statement, isAnalyze: boolean): Promise<DescribedPlan | undefined> {
     if (isAnalyze && effectOf(statement) !== 'read' && this.script.isUndone !== true) {
       throw queryError(
-        this.script.text,
+        this.text,
         statement,
         'what ANALYZE changes is undone, and so it ends a text that changes nothing else; or the request has the whole text analyzed',
       )
@@ -278,6 +270,7 @@ function detailsOf(statement: Statement, text: string): DescribedPlan {
   return kindOf(statement).details?.(statement, text) ?? {}
 }
 
-export function newScriptState(variables: ReadonlyMap<string, TypedValue>): ScriptState {
-  return { variables: new Map(variables), textFormats: noTextFormats }
+/** For another attempt, or for what is undone: what that sets does not show in the state itself. */
+export function copyOfState({ variables, textFormats }: ScriptState): ScriptState {
+  return { variables: new Map(variables), textFormats }
 }

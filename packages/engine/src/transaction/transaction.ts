@@ -313,20 +313,14 @@ export class Transaction {
     return at === undefined ? undefined : this.changes.at(at)
   }
 
-  private keep(text: string, change: Change): void {
-    const at = this.written.get(text)
-    if (at !== undefined) {
-      this.changes.set(at, change)
-      return
-    }
-    this.written.set(text, this.changes.length)
-    this.changes.push(change)
-  }
-
   private write(text: string, change: Change): void {
     const bytes = change.key.length + (change.kind === 'put' ? change.value.length : 0)
     this.memory?.change(changeBytes + bytes)
-    this.keep(text, change)
+    const at = this.written.get(text)
+    if (at === undefined) {
+      this.written.set(text, this.changes.length)
+      this.changes.push(change)
+    } else this.changes.set(at, change)
     this.unsorted.push(change)
     this.writtenBytes += bytes
     const { commitEntriesMax, commitBytesMax } = this.size

@@ -67,7 +67,7 @@ function planIndexScan(
     equal.push(equality)
   }
   if (equal.length === 0 && range.lower === undefined && range.upper === undefined) return undefined
-  return new IndexScan(planning.formats.of(cls), index, { equal, ...range })
+  return new IndexScan(planning.formats.of(cls), index, { equal, ...range }, planning)
 }
 
 /** `isSpread`: an IN came before; a second one would multiply the ranges. */
@@ -113,47 +113,40 @@ export class IndexScan implements OidAccess {
   readonly conjunctsAnswered: number
   readonly mayRepeat = false
   readonly entries: string
+  /** For EXPLAIN. */
+  readonly details: Readonly<Record<string, unknown>>
   private readonly hasOneRange: boolean
   /** Some key attributes are texts, which entries hold cut: what is found is checked on the object. */
   readonly isTruncated: boolean
+  /** Of its ranges, among the values that are the same for all rows. */
+  private readonly place: number
 
-  constructor(format: ClassFormat, index: IndexDefinition, conditions: KeyConditions) {
+  constructor(format: ClassFormat, index: IndexDefinition, conditions: KeyConditions, { compiler }: Planning) {
     const { equal, lower, upper } = conditions
     this.format = indexKeyFormat(index, format)
     this.conditions = conditions
     this.entries = `index '${index.name}'`
-    this.isTruncated = textParts(this.format).length > 0
-    this.hasOneRange = equal.every(({ kind }) => kind !== 'anyOf')
+    this.place = compiler.constants++
     const { parts } = this.format
+    const texts = parts.filter(({ format }) => format.attribute.spec.logicalType === 'string')
+    this.isTruncated = texts.length > 0
+    this.hasOneRange = equal.every(({ kind }) => kind !== 'anyOf')
     const isWhole = equal.length === parts.length
     this.isAtMostOne = isWhole && index.isUnique && equal.every(({ kind }) => kind === 'value')
     const range = (lower === undefined ? 0 : 1) + (upper === undefined ? 0 : 1)
     this.rank = (isWhole && index.isUnique ? 50 : 0) + equal.length * 4 + range
     this.conjunctsAnswered = equal.length + range
+    this.details = {
+      index: index.name,
+      isUnique: index.isUnique,
+      conditions: conditionTexts(this.format, conditions),
+      // What is found by a cut text is compared in full by the filter above.
+      ...(this.isTruncated ? { recheck: texts.map(({ name }) => name) } : {}),
+    }
   }
 
   describe(className: string): ExplainNode {
-    return explainNode('indexScan', { class: className, ...this.details() })
-  }
-
-  details(): Record<string, unknown> {
-    const { parts, index } = this.format
-    const { equal, lower, upper } = this.conditions
-    const conditions = equal.map((equality, i) => {
-      const name = parts[i]?.name
-      if (equality.kind === 'null') return `${name} is null`
-      return equality.kind === 'value' ? `${name} = ${equality.value.text}` : `${name} IN ${equality.values.text}`
-    })
-    const next = parts[equal.length]?.name
-    if (lower !== undefined) conditions.push(`${next} ${lower.isInclusive ? '>=' : '>'} ${lower.text}`)
-    if (upper !== undefined) conditions.push(`${next} ${upper.isInclusive ? '<=' : '<'} ${upper.text}`)
-    return {
-      index: index.name,
-      isUnique: index.isUnique,
-      conditions,
-      // What is found by a cut text is compared in full by the filter above.
-      ...(this.isTruncated ? { recheck: textParts(this.format).map(({ name }) => name) } : {}),
-    }
+    return explainNode('indexScan', { class: className, ...this.details })
   }
 
   async estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number> {
@@ -193,10 +186,18 @@ export class IndexScan implements OidAccess {
     }
   }
 
-  /** None where nothing can be found. An IN gives one range a value, in order. */
-  async ranges(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
+  /** None where nothing can be found. Worked out once a statement: the scan begins with what the estimate has counted. */
+  async ranges(run: EvaluationContext, context: StatementContext): Promise<readonly KeyConditionRange[]> {
+    const known = run.constants[this.place]
+    if (known !== undefined) return known as readonly KeyConditionRange[]
+    const ranges = this.hasOneRange ? await this.oneRange(run, context) : await this.severalRanges(run, context)
+    run.constants[this.place] = ranges
+    return ranges
+  }
+
+  /** An IN gives one range a value, in order. */
+  private async severalRanges(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const { format, conditions } = this
-    if (this.hasOneRange) return this.oneRange(run, context)
     let prefixes: unknown[][] = [[]]
     for (const equality of conditions.equal) {
       if (equality.kind === 'null') {
@@ -227,7 +228,7 @@ export class IndexScan implements OidAccess {
     return ranges
   }
 
-  /** What `ranges` gives where there is no IN: as for most statements, without lists of ranges to be sorted. */
+  /** Without IN, as most statements are: there is no list of ranges to be sorted. */
   private async oneRange(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const equal: unknown[] = []
     for (const equality of this.conditions.equal) {
@@ -253,8 +254,17 @@ function isKeyValue(value: unknown): boolean {
   return value !== null && value !== undefined && value !== noKeyValue
 }
 
-function textParts({ parts }: IndexKeyFormat): IndexKeyFormat['parts'] {
-  return parts.filter(({ format }) => format.attribute.spec.logicalType === 'string')
+/** As written. */
+function conditionTexts({ parts }: IndexKeyFormat, { equal, lower, upper }: KeyConditions): string[] {
+  const conditions = equal.map((equality, i) => {
+    const name = parts[i]?.name
+    if (equality.kind === 'null') return `${name} is null`
+    return equality.kind === 'value' ? `${name} = ${equality.value.text}` : `${name} IN ${equality.values.text}`
+  })
+  const next = parts[equal.length]?.name
+  if (lower !== undefined) conditions.push(`${next} ${lower.isInclusive ? '>=' : '>'} ${lower.text}`)
+  if (upper !== undefined) conditions.push(`${next} ${upper.isInclusive ? '<=' : '<'} ${upper.text}`)
+  return conditions
 }
 
 function byBeginning(one: KeyConditionRange, other: KeyConditionRange): number {

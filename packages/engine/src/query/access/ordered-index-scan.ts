@@ -62,7 +62,7 @@ function scanInOrder(
   const isSameOrder = order.every((attributes, i) => isSamePath(attributes, keyAttributes[at + i]?.path ?? []))
   if (!isSameOrder) return undefined
   const first = conditions.filter((condition) => isSamePath(condition.path.key, keyAttributes[at]?.path ?? []))
-  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) })
+  return new IndexScan(planning.formats.of(cls), index, { equal, ...rangeOf(first, planning) }, planning)
 }
 
 export class OrderedIndexScan implements ObjectAccess {
@@ -78,7 +78,7 @@ export class OrderedIndexScan implements ObjectAccess {
 
   describe(className: string): ExplainNode {
     const direction = this.isReverse ? 'descending' : 'ascending'
-    return explainNode('orderedIndexScan', { class: className, ...this.index.details(), direction })
+    return explainNode('orderedIndexScan', { class: className, ...this.index.details, direction })
   }
 
   /** The other access reads the same range of the same index: in its order, fewer entries can be enough. */
@@ -98,8 +98,7 @@ export class OrderedIndexScan implements ObjectAccess {
     const { format, isTruncated } = this.index
     const batch = entriesAtOnce(scan, wanted)
     const ranges = await this.index.ranges(run, context)
-    if (this.isReverse) ranges.reverse()
-    for (const range of ranges) {
+    for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
       for await (const entries of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
         context.check()

@@ -23,6 +23,7 @@ import { textBytes, valueBytes } from './value-bytes.ts'
 /** Gives out places for values that are the same for all rows of a run. */
 export class Compiler implements ExpressionCompiler {
   readonly formats: RecordFormats
+  /** So many places were given out. */
   constants = 0
   /** Given out by `inParts` and `compileLoop`. */
   places = 0

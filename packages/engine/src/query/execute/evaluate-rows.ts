@@ -1,4 +1,5 @@
 /** Works something out for each of several rows; where a row has to wait for the store, all such rows wait together. */
+import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type Evaluate, type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import { turnDue } from '../functions/work.ts'
@@ -16,13 +17,15 @@ export function evaluateRows<R, T>(
 }
 
 /** A value that is the same for all rows; what it follows may have to be waited for. */
-export async function evaluateConstant(
+export function evaluateConstant(
   evaluate: Evaluate,
   run: EvaluationContext,
   context: StatementContext,
-): Promise<unknown> {
-  const [value] = await evaluateRows(context, [undefined], () => evaluate(run))
-  return value ?? null
+): Awaitable<unknown> {
+  return mapAwaitable(
+    evaluateRows(context, [undefined], () => evaluate(run)),
+    ([value]) => value ?? null,
+  )
 }
 
 interface Batch<R, T> {
