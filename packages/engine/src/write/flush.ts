@@ -25,7 +25,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     if (pause !== undefined) await pause
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed.all())
-  const commitId = unit.nextCommitId()
+  const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
     else if (isChanged(state)) {

@@ -28,7 +28,7 @@ export class UnitOfWork {
   readonly catalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: ContainerRegistry
-  private readonly session: StoreSession
+  readonly session: StoreSession
   readonly listEnds: ListEnds
   readonly links: LinkWrites
   /** Undefined where nobody listens. */
@@ -49,10 +49,6 @@ export class UnitOfWork {
     this.listEnds = new ListEnds(transaction, session)
     this.links = new LinkWrites(transaction, recorder)
     this.recorder = recorder
-  }
-
-  nextCommitId(): Buffer {
-    return this.session.nextCommitId()
   }
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. */

@@ -21,6 +21,9 @@ export class SingleRequest implements FdRequest, Execution {
   requestId: RequestId | undefined
   /** Of an operation that may take long, once it has begun. */
   statement: Statement | undefined
+  mayGoOn: FdRequest['mayGoOn']
+  onEnded: FdRequest['onEnded']
+  onBegun: FdRequest['onBegun']
   private readonly request: FastifyRequest
   private readonly reply: FastifyReply
   private ownSignal: CancelSignal | undefined
@@ -42,18 +45,6 @@ export class SingleRequest implements FdRequest, Execution {
     return this.ownSignal
   }
 
-  get mayGoOn(): FdRequest['mayGoOn'] {
-    return this.statement?.mayGoOn
-  }
-
-  get onEnded(): FdRequest['onEnded'] {
-    return this.statement?.breakOff
-  }
-
-  get onBegun(): FdRequest['onBegun'] {
-    return this.statement?.begun
-  }
-
   resolve(operation: FdOperation): FederatedDatabase {
     return operation.chooseFd?.(this) ?? this.service.federatedDatabases.resolve(this.query.fdAlias)
   }
@@ -71,9 +62,13 @@ export class SingleRequest implements FdRequest, Execution {
     { kind, text }: NonNullable<FdOperation['statement']>,
   ): Promise<OperationReply> {
     const described = { kind, text: text(this.body), fdAlias: this.fd.alias }
-    this.statement = this.service.statements.begin(described, this.request, this.reply)
-    this.reply.header('statement-id', this.statement.id)
-    const turn = this.statement.mayBegin()
+    const statement = this.service.statements.begin(described, this.request, this.reply)
+    this.statement = statement
+    this.mayGoOn = statement.mayGoOn
+    this.onEnded = statement.breakOff
+    this.onBegun = statement.begun
+    this.reply.header('statement-id', statement.id)
+    const turn = statement.mayBegin()
     if (turn !== undefined) await turn
     return this.carryOut(operation)
   }

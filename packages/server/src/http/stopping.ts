@@ -15,14 +15,15 @@ type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
 export function stopInOrder(app: FastifyInstance, limits: StopLimits): Iterable<Socket> {
   const open = new Set<Socket>()
   const underWay = new Map<ServerResponse, FastifyReply>()
-  let wake = (): void => undefined
+  /** While the server waits for them to come to their end. */
+  let wake: (() => void) | undefined
   const note = (socket: Socket): void => {
     open.add(socket)
     socket.once('close', () => {
       open.delete(socket)
       // Of these no response is told.
       for (const response of underWay.keys()) if (response.req.socket === socket) underWay.delete(response)
-      wake()
+      wake?.()
     })
   }
   app.server.on('connection', note)
@@ -34,7 +35,7 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): Iterable<
   })
   app.addHook('onResponse', (_request, reply, done) => {
     underWay.delete(reply.raw)
-    wake()
+    wake?.()
     done()
   })
   app.addHook('preClose', async () => {
@@ -43,7 +44,7 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): Iterable<
     let patience: 'all' | 'requests' | 'none' = 'all'
     const lose = (left: 'requests' | 'none') => (): void => {
       patience = left
-      wake()
+      wake?.()
     }
     const timeouts = [
       setTimeout(lose('requests'), Math.min(idleConnectionMs, limits.stopMsMax)),

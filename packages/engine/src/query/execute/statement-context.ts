@@ -46,6 +46,8 @@ export class StatementContext {
   readonly snapshot: Snapshot
   readonly catalog: Catalog
   readonly reader: SnapshotReader
+  /** Each read is a trip of its own. */
+  readonly isRemote: boolean
   readonly work = new Work()
   /** Where the statement is explained. */
   readonly probe: StatementProbe | undefined
@@ -73,6 +75,7 @@ export class StatementContext {
     this.newContainers = newContainers
     this.snapshot = snapshot
     this.catalog = catalog
+    this.isRemote = !script.capabilities.hasSynchronousReads
     this.reader = new SnapshotReader(snapshot, catalog, !this.isRemote, this.work, script)
   }
 
@@ -94,11 +97,6 @@ export class StatementContext {
   ): AsyncGenerator<T[]> {
     const { isOrdered = false, ...others } = options
     return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(this.script.capabilities), others)
-  }
-
-  /** Each read is a trip of its own. */
-  get isRemote(): boolean {
-    return !this.script.capabilities.hasSynchronousReads
   }
 
   /** How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. */
