@@ -63,9 +63,9 @@ export class DatabaseTransaction extends DatabaseOperations {
   protected override async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
     const { memory } = this.scope.transaction
     assert(memory !== undefined, 'a transaction of several steps has a budget')
-    const held = memory.heldBytes
+    const held = memory.statementBytes
     const result = await use(memory)
-    memory.holdAgain(held)
+    memory.resetStatement(held)
     return result
   }
 
@@ -78,11 +78,11 @@ export class DatabaseTransaction extends DatabaseOperations {
   protected override async change<T>(body: (unit: UnitOfWork) => Promise<T>): Promise<T> {
     this.scope.count(1)
     const { memory } = this.scope.transaction
-    const held = memory?.heldBytes ?? 0
+    const held = memory?.statementBytes ?? 0
     const unit = this.scope.objects()
     const result = await body(unit)
     await flushObjects(unit)
-    memory?.holdAgain(held)
+    memory?.resetStatement(held)
     return result
   }
 }

@@ -63,7 +63,7 @@ export async function runTransaction<T>(
     if (isRehearsed) {
       await runIn(transaction.rehearsal(), true)
       transaction.restartAllocations()
-      memory.keepAgain(0)
+      memory.resetRequest(0)
     }
     return runIn(transaction, false)
   }

@@ -87,17 +87,17 @@ class Account {
 }
 
 /**
- * Counts what statements hold in three parts: what passes with the row at hand, what is held until the statement ends, and what is kept
- * until the request ends or lets go of it. Apart from it, what a transaction holds: objects until the statement or operation that has
- * loaded them ends, and changes until the commit. Sizes are estimates, and of values that share parts the size that they would have
+ * Counts what statements hold in three parts: of the row at hand, until it ends; of the statement, until it ends; and of the request, until
+ * it ends or lets go of it. Apart from it, what a transaction holds: objects until the statement or operation that has loaded them ends,
+ * and changes until the commit. Sizes are estimates, and of values that share parts the size that they would have
  * written out: whatever goes through such a value comes by each part as often as it occurs.
  */
 export class RequestMemory {
   private readonly statements: Account
   private readonly transaction: Account
-  private passing = 0
-  private held = 0
-  private kept = 0
+  private ofRow = 0
+  private ofStatement = 0
+  private ofRequest = 0
   private loaded = 0
   private changed = 0
 
@@ -107,64 +107,64 @@ export class RequestMemory {
   }
 
   /** Until the row ends; fewer than 0 for what is not made after all. Throws LimitExceeded and ServerBusy. */
-  pass(bytes: number): void {
-    this.passing += bytes
+  chargeRow(bytes: number): void {
+    this.ofRow += bytes
     this.statements.add(bytes)
   }
 
   endRow(): void {
-    if (this.passing === 0) return
-    this.statements.add(-this.passing)
-    this.passing = 0
+    if (this.ofRow === 0) return
+    this.statements.add(-this.ofRow)
+    this.ofRow = 0
   }
 
   /** Until the statement ends; fewer than 0 for what is let go of before. Throws LimitExceeded and ServerBusy. */
-  hold(bytes: number): void {
-    this.held += bytes
+  chargeStatement(bytes: number): void {
+    this.ofStatement += bytes
     this.statements.add(bytes)
   }
 
-  /** What statements hold at the moment, for `holdAgain`. */
-  get heldBytes(): number {
-    return this.held
+  /** What statements hold at the moment, for `resetStatement`. */
+  get statementBytes(): number {
+    return this.ofStatement
   }
 
   /** At the end of a statement that began when so much was held, or of an operation. */
-  holdAgain(bytes: number): void {
-    this.statements.add(bytes - this.held - this.passing)
+  resetStatement(bytes: number): void {
+    this.statements.add(bytes - this.ofStatement - this.ofRow)
     this.transaction.add(-this.loaded)
-    this.held = bytes
-    this.passing = 0
+    this.ofStatement = bytes
+    this.ofRow = 0
     this.loaded = 0
   }
 
-  /** Until `keepAgain`; fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
-  keep(bytes: number): void {
-    this.kept += bytes
+  /** Until `resetRequest`; fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
+  chargeRequest(bytes: number): void {
+    this.ofRequest += bytes
     this.statements.add(bytes)
   }
 
-  get keptBytes(): number {
-    return this.kept
+  get requestBytes(): number {
+    return this.ofRequest
   }
 
   /** At the beginning of another attempt, which starts with what was kept then; nothing of the one before is held. */
-  keepAgain(bytes: number): void {
-    this.holdAgain(0)
-    this.statements.add(bytes - this.kept)
+  resetRequest(bytes: number): void {
+    this.resetStatement(0)
+    this.statements.add(bytes - this.ofRequest)
     this.transaction.add(-this.changed)
-    this.kept = bytes
+    this.ofRequest = bytes
     this.changed = 0
   }
 
   /** An object that a transaction has read to change it, or makes. Throws LimitExceeded and ServerBusy. */
-  load(bytes: number): void {
+  chargeLoaded(bytes: number): void {
     this.loaded += bytes
     this.transaction.add(bytes)
   }
 
   /** A change or a precondition of the commit. Throws LimitExceeded and ServerBusy. */
-  change(bytes: number): void {
+  chargeChange(bytes: number): void {
     this.changed += bytes
     this.transaction.add(bytes)
   }
@@ -187,9 +187,9 @@ export class RequestMemory {
 
   /** When the request has ended. May be called again. */
   release(): void {
-    this.passing = 0
-    this.held = 0
-    this.kept = 0
+    this.ofRow = 0
+    this.ofStatement = 0
+    this.ofRequest = 0
     this.loaded = 0
     this.changed = 0
     this.statements.release()

@@ -121,7 +121,7 @@ async function allLinks(
   for await (const _ of snapshot.scan(rest, (key, value) => text.add({ key: key as Buffer, value: value as Buffer }))) {
     // The writer's buffer doubles when it is full; the text is copied out of it, and then into that of the object.
     const bytes = 4 * text.bytes
-    memory.hold(bytes - charged)
+    memory.chargeStatement(bytes - charged)
     charged = bytes
   }
   return text.end()
@@ -136,7 +136,7 @@ async function heldEntries(
   const all = [...first]
   const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
   for await (const batch of snapshot.scan(rest, copy)) {
-    memory.hold(batch.length * heldEntryBytes)
+    memory.chargeStatement(batch.length * heldEntryBytes)
     for (const entry of batch) all.push(entry)
   }
   return all

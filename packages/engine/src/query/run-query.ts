@@ -105,7 +105,7 @@ async function prepare(
   const given = new Map<string, TypedValue>()
   for (const [name, json] of Object.entries(parameters)) {
     const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
-    memory.keep(valueBytes(value.value))
+    memory.chargeRequest(valueBytes(value.value))
     given.set(name, value)
     const pause = slice.yieldIfDue()
     if (pause !== undefined) await pause
@@ -146,26 +146,26 @@ export async function runQueryWithin(
 ): Promise<QueryReply> {
   const { memory } = scope.transaction
   assert(memory !== undefined, 'a transaction of several steps has a budget')
-  const [kept, held] = [memory.keptBytes, memory.heldBytes]
+  const [kept, held] = [memory.requestBytes, memory.statementBytes]
   const { statements, texts, state } = await prepare(request, resources, memory)
   const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined
   if (stepwise !== undefined) {
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
   }
-  const run = new ScriptExecutor(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
+  const executor = new ScriptExecutor(resources, texts, scope.transaction.snapshot, scope.catalog, state, scope)
   const rows =
     request.explain === undefined
-      ? await rowsOf(run, statements, texts)
-      : await plansWithin(run, statements, texts, request.explain)
+      ? await rowsOf(executor, statements, texts)
+      : await plansWithin(executor, statements, texts, request.explain)
   // Its variables are gone; the reply stays until the commit.
-  memory.holdAgain(held)
-  memory.keep(kept + bytesOfAll(rows) - memory.keptBytes)
+  memory.resetStatement(held)
+  memory.chargeRequest(kept + bytesOfAll(rows) - memory.requestBytes)
   return { chunks: chunksOf(rows) }
 }
 
 /** Throws QueryError for what is analyzed and changes something: the transaction has other changes, which stay. */
 async function plansWithin(
-  run: ScriptExecutor,
+  executor: ScriptExecutor,
   statements: readonly Statement[],
   texts: ScriptContext,
   explain: ExplainRequest,
@@ -176,7 +176,7 @@ async function plansWithin(
   if (explain.isAnalyzed && changing !== undefined) {
     throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
   }
-  return plansRows(run, wanted, explain, texts)
+  return plansRows(executor, wanted, explain, texts)
 }
 
 interface PreparedText {
@@ -196,9 +196,9 @@ async function explained(
 ): Promise<RowChunk[]> {
   const { explain, onEnded } = request
   const wanted = explain === undefined ? statements : statements.map(withoutExplain)
-  const rowsOfRun = async (run: ScriptExecutor): Promise<RowChunk[]> => {
-    if (explain === undefined) return rowsOf(run, wanted, texts)
-    return plansRows(run, wanted, explain, texts)
+  const rowsOfRun = async (executor: ScriptExecutor): Promise<RowChunk[]> => {
+    if (explain === undefined) return rowsOf(executor, wanted, texts)
+    return plansRows(executor, wanted, explain, texts)
   }
   if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
     const use = async (snapshot: Snapshot): Promise<RowChunk[]> => {
@@ -254,16 +254,16 @@ function withoutExplain(statement: Statement): Statement {
 
 /** Charged with what they take, until the request ends. */
 async function plansRows(
-  run: ScriptExecutor,
+  executor: ScriptExecutor,
   statements: readonly Statement[],
   { isAnalyzed, format }: ExplainRequest,
   { memory }: ScriptContext,
 ): Promise<RowChunk[]> {
   const rows: RowChunk[] = []
-  for await (const plan of run.explainAll(statements, isAnalyzed)) {
+  for await (const plan of executor.explainAll(statements, isAnalyzed)) {
     const shown = format === 'json' ? JSON.stringify(plan) : planText(plan, statements.length > 1)
     const row = textRow(shown)
-    memory.keep(bytesOf(row))
+    memory.chargeRequest(bytesOf(row))
     rows.push(row)
   }
   return rows
@@ -284,9 +284,9 @@ function read(
   options: SnapshotOptions,
 ): Promise<AsyncIterable<RowChunk>> {
   const { memory } = texts
-  const kept = memory.keptBytes
+  const kept = memory.requestBytes
   const use = async (snapshot: Snapshot, late: LateReadError): Promise<AsyncIterable<RowChunk>> => {
-    memory.keepAgain(kept)
+    memory.resetRequest(kept)
     const catalog = await resources.catalogs.at(snapshot)
     const own = copyOfState(state)
     const answer = await new ScriptExecutor(resources, texts, snapshot, catalog, own, undefined).runAll(statements)
@@ -364,8 +364,8 @@ async function change(
         reply = []
         continue
       }
-      const outcome = await inTransaction(withFreshTime(texts), current, resources, commits.hooks(0), (run) => {
-        return rowsOf(run, part, texts)
+      const outcome = await inTransaction(withFreshTime(texts), current, resources, commits.hooks(0), (executor) => {
+        return rowsOf(executor, part, texts)
       })
       commits.made(0)
       current = outcome.state
@@ -375,20 +375,20 @@ async function change(
   } catch (error) {
     throw commits.explained(error)
   }
-  texts.memory.keepAgain(bytesOfAll(reply))
+  texts.memory.resetRequest(bytesOfAll(reply))
   return chunksOf(reply, texts.memory)
 }
 
 /** The reply of the last of the statements, held until the commit. */
 function rowsOf(
-  run: ScriptExecutor,
+  executor: ScriptExecutor,
   statements: readonly Statement[],
   { text, limits, memory }: ScriptContext,
 ): Promise<RowChunk[]> {
   return atPlace(
     text,
     () => spanOfAll(statements),
-    async () => collect(await run.runAll(statements), limits.changeReplyBytesMax, memory),
+    async () => collect(await executor.runAll(statements), limits.changeReplyBytesMax, memory),
   )
 }
 
@@ -437,8 +437,8 @@ async function runSteps(
   let current = state
   for await (const rows of importedElements(elements, texts.text, resources.importDirectory)) {
     const hooks = commits.hooks(rows.length)
-    const outcome = await inTransaction(withFreshTime(texts), current, resources, hooks, async (run) => {
-      for (const row of rows) await runBody(statement, row, run)
+    const outcome = await inTransaction(withFreshTime(texts), current, resources, hooks, async (executor) => {
+      for (const row of rows) await runBody(statement, row, executor)
     })
     commits.made(rows.length)
     current = outcome.state
@@ -455,13 +455,13 @@ async function inTransaction<T>(
   state: ScriptState,
   resources: QueryResources,
   hooks: CommitHooks,
-  body: (run: ScriptExecutor) => Promise<T>,
+  body: (executor: ScriptExecutor) => Promise<T>,
 ): Promise<{ readonly result: T; readonly state: ScriptState }> {
   const attempt = async (open: OpenWriteSession, transaction: Transaction, catalog: Catalog) => {
     await hooks.before?.(transaction)
     const own = copyOfState(state)
-    const run = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, own, open(transaction))
-    const result = await body(run)
+    const executor = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, own, open(transaction))
+    const result = await body(executor)
     await hooks.after?.(transaction, result)
     return { result, state: own }
   }
@@ -481,7 +481,7 @@ async function collect(chunks: AsyncIterable<RowChunk>, bytesMax: number, memory
         `The reply to a change is held until the commit and has at most ${bytesMax} bytes (changeReplyBytesMax); RETURN COUNT() asks for less.`,
       )
     }
-    memory.keep(bytesOf(chunk))
+    memory.chargeRequest(bytesOf(chunk))
     collected.push(chunk)
   }
   return collected

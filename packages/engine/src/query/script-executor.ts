@@ -83,9 +83,9 @@ export class ScriptExecutor implements StatementExecutor {
   async runAll(statements: readonly Statement[]): Promise<Answer> {
     let answer = noRows
     const { memory } = this.script
-    const held = memory.heldBytes
+    const held = memory.statementBytes
     for (const [i, statement] of statements.entries()) {
-      memory.holdAgain(held)
+      memory.resetStatement(held)
       checkRunning(this.script)
       const pause = this.script.slice.yieldIfDue()
       if (pause !== undefined) await pause
@@ -189,8 +189,8 @@ export class ScriptExecutor implements StatementExecutor {
     const planned = this.plans.value(expression, this.planning(), wanted)
     const { evaluate, type } = planned.plan
     const context = this.context()
-    const value = await evaluateConstant(evaluate, await this.valueRun(planned, context), context)
-    this.script.memory.hold(valueBytes(value))
+    const value = await evaluateConstant(evaluate, await this.valueContext(planned, context), context)
+    this.script.memory.chargeStatement(valueBytes(value))
     if (this.writeSession === undefined || effectOf(expression) === 'read') return { type, value }
     const changeContext = this.changeContext()
     const made =
@@ -201,7 +201,7 @@ export class ScriptExecutor implements StatementExecutor {
     return { type, value: made }
   }
 
-  private async valueRun(planned: Planned<ValuePlan>, context: StatementContext) {
+  private async valueContext(planned: Planned<ValuePlan>, context: StatementContext) {
     return newEvaluationContext(planned.plan.slots, planned.plan.constants, await this.inputs(planned), context)
   }
 
@@ -247,7 +247,7 @@ export class ScriptExecutor implements StatementExecutor {
       useFormat: (statement) => this.useFormat(statement),
       turn: () => {
         checkRunning(script)
-        script.memory.keep(probeBytes)
+        script.memory.chargeRequest(probeBytes)
         return script.slice.yieldIfDue()
       },
     }

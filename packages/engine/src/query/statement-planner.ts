@@ -120,8 +120,8 @@ class PlannedStatement implements StatementExplainer {
     if (nested.length > 0 || effectOf(expression) !== 'read') return { type, value: unknownValue }
     const context = this.context()
     try {
-      const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-      return { type, value: await evaluateConstant(plan.evaluate, run, context) }
+      const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+      return { type, value: await evaluateConstant(plan.evaluate, evaluation, context) }
     } catch (error) {
       if (error !== unknownValue) throw error
       return { type, value: unknownValue }

@@ -33,7 +33,7 @@ export async function transact<T>(
   { prefetchKeys = [], signal, size, memory, onCommitted }: TransactOptions = {},
 ): Promise<T> {
   const allocations = new AllocationLog()
-  const kept = memory?.keptBytes ?? 0
+  const kept = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
   const reads = new ReadsOfChange(store)
   try {
@@ -43,7 +43,7 @@ export async function transact<T>(
       // A retry reads more than the first attempt.
       const opened = attempt > 1 || prefetchKeys.length === 0 ? store.snapshot() : store.snapshot({ prefetchKeys })
       const snapshot = opened instanceof Promise ? await opened : opened
-      memory?.keepAgain(kept)
+      memory?.resetRequest(kept)
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory)
       let result: T
       try {

@@ -303,7 +303,7 @@ export class Transaction {
   private addPrecondition(text: string, precondition: Precondition): void {
     const known = this.required[precondition.kind]
     if (known.has(text)) return
-    this.memory?.change(preconditionBytes)
+    this.memory?.chargeChange(preconditionBytes)
     known.add(text)
     this.preconditions.push(precondition)
   }
@@ -315,7 +315,7 @@ export class Transaction {
 
   private write(text: string, change: Change): void {
     const bytes = change.key.length + (change.kind === 'put' ? change.value.length : 0)
-    this.memory?.change(changeBytes + bytes)
+    this.memory?.chargeChange(changeBytes + bytes)
     const at = this.written.get(text)
     if (at === undefined) {
       this.written.set(text, this.changes.length)

@@ -135,7 +135,7 @@ export class WorkingSet {
       changed: undefined,
       isDeleted: false,
     }
-    this.transaction.memory?.load(stateBytes)
+    this.transaction.memory?.chargeLoaded(stateBytes)
     this.keep(state)
     return state
   }
@@ -179,7 +179,7 @@ export class WorkingSet {
   }
 
   private decode(oid: Oid, stored: Bytes): Awaitable<ObjectState> {
-    this.transaction.memory?.load(stateBytes + 2 * stored.length)
+    this.transaction.memory?.chargeLoaded(stateBytes + 2 * stored.length)
     const format = this.formats.ofShape(shapeNumberOf(stored))
     if (!isLongRecord(stored)) return loadedState(oid, format, stored, decodeRecord(format, stored))
     return inTurns(decodeRecordInPieces(format, stored)).then((content) => loadedState(oid, format, stored, content))

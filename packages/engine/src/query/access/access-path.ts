@@ -30,9 +30,14 @@ export interface OidAccess {
   /** `className`: of the source. */
   describe(className: string): ExplainNode
   /** How many OIDs it gives, counted up to `max`; beyond the answer is `max`. */
-  estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number>
+  estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number>
   /** In batches. `plan` counts, and is as `describe` has made it; `batch`: so many entries of an index are read at once. */
-  oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode, batch?: number): AsyncGenerator<Oid[]>
+  oids(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    plan: ExplainNode,
+    batch?: number,
+  ): AsyncGenerator<Oid[]>
 }
 
 /** It goes through objects by itself, instead of looking up those of given OIDs. */

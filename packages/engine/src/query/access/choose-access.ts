@@ -44,14 +44,14 @@ class Considered {
 /** `wanted`: how many rows are taken in the order asked for; undefined = all of them. */
 export async function chooseAccess(
   plan: SourcePlan,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
 ): Promise<ChosenAccessPath> {
-  if (context.probe === undefined) return choose(plan, run, context, wanted, undefined)
+  if (context.probe === undefined) return choose(plan, evaluation, context, wanted, undefined)
   const considered = new Considered()
   try {
-    return { ...(await choose(plan, run, context, wanted, considered)), considered }
+    return { ...(await choose(plan, evaluation, context, wanted, considered)), considered }
   } catch (error) {
     if (error !== unknownValue) throw error
     considered.isDeferred = true
@@ -66,14 +66,14 @@ function likelyAccess({ references, accesses, ordered, extent }: SourcePlan): Ac
 
 async function choose(
   plan: SourcePlan,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
   considered: Considered | undefined,
 ): Promise<ChosenAccessPath> {
   const { accesses, ordered, references } = plan
   if (references !== undefined) {
-    const estimated = await references.estimate(run, context)
+    const estimated = await references.estimate(evaluation, context)
     considered?.note(references, estimated, Number.POSITIVE_INFINITY)
     return { access: references, estimated }
   }
@@ -88,12 +88,12 @@ async function choose(
     return { access: settled, estimated: wanted as number }
   }
   const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
-  const few = await cheapest(accesses, run, context, fewMax, considered)
+  const few = await cheapest(accesses, evaluation, context, fewMax, considered)
   if (few !== undefined && few.estimated < fewMax) return few
   const extent = await plan.extent.estimate(context)
   considered?.note(plan.extent, extent, Number.POSITIVE_INFINITY)
   const max = Math.max(candidatesMin, Math.ceil(extent / extentShare))
-  const best = few === undefined ? undefined : await cheapest(accesses, run, context, max, considered)
+  const best = few === undefined ? undefined : await cheapest(accesses, evaluation, context, max, considered)
   const isOrderUseful = ordered !== undefined && (wanted !== undefined || best === undefined)
   if (isOrderUseful && (best === undefined || best.estimated >= candidatesMin || ordered.isNarrowedBy(best.access))) {
     considered?.note(ordered, wanted ?? extent, Number.POSITIVE_INFINITY)
@@ -117,7 +117,7 @@ function accessOfFirstRows(plan: SourcePlan, wanted: number): AccessPath | undef
 /** The access with the fewest candidates, counted up to `max`; the first of equal ones. */
 async function cheapest(
   accesses: readonly OidAccess[],
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
   max: number,
   considered: Considered | undefined,
@@ -125,7 +125,7 @@ async function cheapest(
   let best: ChosenAccessPath | undefined
   for (const access of accesses) {
     const limit = best === undefined ? max : best.estimated
-    const estimated = limit === 0 ? 0 : await access.estimate(run, context, limit)
+    const estimated = limit === 0 ? 0 : await access.estimate(evaluation, context, limit)
     considered?.note(access, estimated, limit)
     if (best === undefined || estimated < best.estimated) best = { access, estimated }
     if (best.estimated === 0) break

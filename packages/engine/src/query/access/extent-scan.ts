@@ -52,10 +52,10 @@ export class ExtentScan implements ObjectAccess {
    * ones, the same each time.
    */
   async *objects(scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
-    const { filter, run, context, source } = scan
+    const { filter, evaluation, context, source } = scan
     const { ofRecord, slot } = filter
     // Several scans may be under way while a row further on is interrupted: what that one keeps is none of theirs.
-    const ofRecords: EvaluationContext = { ...run, slots: [...run.slots], work: new Work() }
+    const ofRecords: EvaluationContext = { ...evaluation, slots: [...evaluation.slots], work: new Work() }
     let undecided = new Set<ObjectView>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
       source.examined++
@@ -64,7 +64,7 @@ export class ExtentScan implements ObjectAccess {
       ofRecords.slots[slot] = lent
       const isKept = decideAtOnce(ofRecord, ofRecords)
       ofRecords.work.endRow()
-      run.memory.endRow()
+      evaluation.memory.endRow()
       if (isKept === false) return undefined
       const view = lent.copy()
       if (isKept === undefined) undecided.add(view)
@@ -75,7 +75,7 @@ export class ExtentScan implements ObjectAccess {
       ofRecords.work.goOn()
       let views = batch.filter((view) => view !== undefined)
       if (ofRecord !== undefined && undecided.size > 0) {
-        const decided = new Set(await qualified([...undecided], ofRecord, slot, run, context))
+        const decided = new Set(await qualified([...undecided], ofRecord, slot, evaluation, context))
         const all = undecided
         views = views.filter((view) => !all.has(view) || decided.has(view))
         undecided = new Set()

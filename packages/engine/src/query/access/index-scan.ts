@@ -149,9 +149,9 @@ export class IndexScan implements OidAccess {
     return explainNode('indexScan', { class: className, ...this.details })
   }
 
-  async estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number> {
+  async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     let count = 0
-    for (const [i, range] of (await this.ranges(run, context)).entries()) {
+    for (const [i, range] of (await this.ranges(evaluation, context)).entries()) {
       if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
       // Whoever wants it finds it sooner than it is counted.
       if (range.isOneKey) count++
@@ -162,12 +162,12 @@ export class IndexScan implements OidAccess {
   }
 
   async *oids(
-    run: EvaluationContext,
+    evaluation: EvaluationContext,
     context: StatementContext,
     plan: ExplainNode,
     batch?: number,
   ): AsyncGenerator<Oid[]> {
-    const ranges = await this.ranges(run, context)
+    const ranges = await this.ranges(evaluation, context)
     if (!ranges.every(({ isOneKey }) => isOneKey)) {
       for (const [i, range] of ranges.entries()) {
         if (i % rangesBetweenLooks === rangesBetweenLooks - 1 && context.isTurnDue) await context.turn()
@@ -187,16 +187,18 @@ export class IndexScan implements OidAccess {
   }
 
   /** None where nothing can be found. Worked out once a statement: the scan begins with what the estimate has counted. */
-  async ranges(run: EvaluationContext, context: StatementContext): Promise<readonly KeyConditionRange[]> {
-    const known = run.constants[this.place]
+  async ranges(evaluation: EvaluationContext, context: StatementContext): Promise<readonly KeyConditionRange[]> {
+    const known = evaluation.constants[this.place]
     if (known !== undefined) return known as readonly KeyConditionRange[]
-    const ranges = this.hasOneRange ? await this.oneRange(run, context) : await this.severalRanges(run, context)
-    run.constants[this.place] = ranges
+    const ranges = this.hasOneRange
+      ? await this.oneRange(evaluation, context)
+      : await this.severalRanges(evaluation, context)
+    evaluation.constants[this.place] = ranges
     return ranges
   }
 
   /** An IN gives one range a value, in order. */
-  private async severalRanges(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
+  private async severalRanges(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const { format, conditions } = this
     let prefixes: unknown[][] = [[]]
     for (const equality of conditions.equal) {
@@ -205,14 +207,14 @@ export class IndexScan implements OidAccess {
         continue
       }
       const { evaluate } = equality.kind === 'value' ? equality.value : equality.values
-      const value = await evaluateConstant(evaluate, run, context)
+      const value = await evaluateConstant(evaluate, evaluation, context)
       const usable = await keyValues(equality.kind === 'value' ? [value] : ((value ?? []) as unknown[]), context)
       const longer: unknown[][] = []
       for (const prefix of prefixes) await eachInTurns(usable, context, (one) => longer.push([...prefix, one]))
       prefixes = longer
     }
-    const lower = await boundOf(conditions.lower, run, context)
-    const upper = await boundOf(conditions.upper, run, context)
+    const lower = await boundOf(conditions.lower, evaluation, context)
+    const upper = await boundOf(conditions.upper, evaluation, context)
     if (lower === null || upper === null) return []
     const sound: KeyConditionRange[] = []
     await eachInTurns(prefixes, context, (equal) => {
@@ -229,7 +231,7 @@ export class IndexScan implements OidAccess {
   }
 
   /** Without IN, as most statements are: there is no list of ranges to be sorted. */
-  private async oneRange(run: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
+  private async oneRange(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
     const equal: unknown[] = []
     for (const equality of this.conditions.equal) {
       if (equality.kind === 'null') {
@@ -237,12 +239,12 @@ export class IndexScan implements OidAccess {
         continue
       }
       assert(equality.kind === 'value', 'an index scan with one range has no IN')
-      const value = await evaluateConstant(equality.value.evaluate, run, context)
+      const value = await evaluateConstant(equality.value.evaluate, evaluation, context)
       if (!isKeyValue(value)) return []
       equal.push(value)
     }
-    const lower = await boundOf(this.conditions.lower, run, context)
-    const upper = await boundOf(this.conditions.upper, run, context)
+    const lower = await boundOf(this.conditions.lower, evaluation, context)
+    const upper = await boundOf(this.conditions.upper, evaluation, context)
     if (lower === null || upper === null) return []
     const range = keyConditionRange(this.format, { equal, lower, upper })
     return Buffer.compare(range.from, range.to) < 0 ? [range] : []
@@ -302,11 +304,11 @@ const atOnce = 256
 /** Undefined: no bound. Null: compared with null, nothing is true. */
 async function boundOf(
   end: KeyRangeEnd | undefined,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<{ value: unknown; isInclusive: boolean } | undefined | null> {
   if (end === undefined) return undefined
-  const value = await evaluateConstant(end.evaluate, run, context)
+  const value = await evaluateConstant(end.evaluate, evaluation, context)
   if (value === null) return null
   return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
 }

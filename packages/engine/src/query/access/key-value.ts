@@ -28,8 +28,8 @@ export function keyValueOf(
 }
 
 function fitted(evaluate: Evaluate, fit: (value: unknown) => unknown): Evaluate {
-  return (run) => {
-    const value = evaluate(run)
+  return (evaluation) => {
+    const value = evaluate(evaluation)
     if (value === null || value === undefined) return null
     return Array.isArray(value) ? value.map((element) => (element === null ? null : fit(element))) : fit(value)
   }

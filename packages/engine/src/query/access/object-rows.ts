@@ -14,7 +14,7 @@ import type { SourcePlan } from './source-plan.ts'
 export function objectRows(
   plan: SourcePlan,
   chosen: ChosenAccessPath,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
 ): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: ExplainNode } {
@@ -25,15 +25,15 @@ export function objectRows(
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
   const entries = 'oids' in access ? access.entries : undefined
-  const scan: ObjectScan = { classNumbers, entries, filter, run, context, source, filterOperator: filtered }
+  const scan: ObjectScan = { classNumbers, entries, filter, evaluation, context, source, filterOperator: filtered }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
   const operator = filtered ?? source
   return { rows: context.measured(rows, operator), operator }
 }
 
 function objectsOf(access: OidAccess, scan: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
-  const { run, context, source } = scan
+  const { evaluation, context, source } = scan
   // Where each batch is a trip, a few entries too many cost less than one too few.
   const batch = context.isRemote ? undefined : entriesAtOnce(scan, wanted)
-  return fetchObjects(scan, access.oids(run, context, source, batch), access.mayRepeat)
+  return fetchObjects(scan, access.oids(evaluation, context, source, batch), access.mayRepeat)
 }

@@ -12,7 +12,7 @@ import { type FilterPlan, qualified } from '../operators/filter.ts'
 export interface ObjectScan {
   readonly classNumbers: ReadonlySet<ClassNumber>
   readonly filter: FilterPlan
-  readonly run: EvaluationContext
+  readonly evaluation: EvaluationContext
   readonly context: StatementContext
   /** The entries that OIDs are read from, whose objects are there; undefined where there may be none. */
   readonly entries: string | undefined
@@ -59,7 +59,7 @@ export async function* loadInParts(scan: ObjectScan, oids: readonly Oid[]): Asyn
 
 /** Throws ReadSkew where an entry names an object that is not there. */
 async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<ObjectView[]> {
-  const { classNumbers, entries, filter, run, context, source } = scan
+  const { classNumbers, entries, filter, evaluation, context, source } = scan
   const loaded = await context.reader.load(oids)
   source.returned += oids.length
   const views: ObjectView[] = []
@@ -69,20 +69,20 @@ async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<Ob
     } else if (classNumbers.has(view.format.cls.number)) views.push(view)
   }
   const { ofRecord, slot } = filter
-  const decided = ofRecord === undefined ? views : qualified(views, ofRecord, slot, run, context)
+  const decided = ofRecord === undefined ? views : qualified(views, ofRecord, slot, evaluation, context)
   return filterRest(scan, decided instanceof Promise ? await decided : decided, views.length)
 }
 
 /** What the record alone does not decide. `examined`: how many there were before it was looked at. */
 export async function filterRest(
-  { filter, run, context, filterOperator }: ObjectScan,
+  { filter, evaluation, context, filterOperator }: ObjectScan,
   views: readonly ObjectView[],
   examined: number,
 ): Promise<ObjectView[]> {
   const { rest, slot } = filter
   let rows = views as ObjectView[]
   if (rest !== undefined && views.length > 0) {
-    const left = qualified(views, rest, slot, run, context)
+    const left = qualified(views, rest, slot, evaluation, context)
     rows = left instanceof Promise ? await left : left
   }
   if (filterOperator !== undefined) {

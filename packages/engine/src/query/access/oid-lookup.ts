@@ -32,13 +32,13 @@ export class OidLookup implements OidAccess {
     return explainNode('oidLookup', { class: className, oids: this.references.text })
   }
 
-  async estimate(run: EvaluationContext, context: StatementContext): Promise<number> {
-    const value = await evaluateConstant(this.references.evaluate, run, context)
+  async estimate(evaluation: EvaluationContext, context: StatementContext): Promise<number> {
+    const value = await evaluateConstant(this.references.evaluate, evaluation, context)
     return Array.isArray(value) ? value.length : 1
   }
 
-  async *oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
-    const value = await evaluateConstant(this.references.evaluate, run, context)
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+    const value = await evaluateConstant(this.references.evaluate, evaluation, context)
     const oids = (Array.isArray(value) ? value : [value]).filter((oid): oid is Oid => oid !== null && oid !== noOid)
     const unique = [...new Set(oids)]
     plan.examined += unique.length

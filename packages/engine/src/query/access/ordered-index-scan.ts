@@ -94,10 +94,10 @@ export class OrderedIndexScan implements ObjectAccess {
   /** Where texts are cut, entries that look alike are put in order by the objects' own values. */
   async *objects(given: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
     const scan = { ...given, entries: this.index.entries }
-    const { run, context, source } = scan
+    const { evaluation, context, source } = scan
     const { format, isTruncated } = this.index
     const batch = entriesAtOnce(scan, wanted)
-    const ranges = await this.index.ranges(run, context)
+    const ranges = await this.index.ranges(evaluation, context)
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined
       for await (const entries of readIndexEntries(context.snapshot, range, this.isReverse, batch)) {
@@ -136,7 +136,7 @@ async function* sorted(
   oids: readonly Oid[],
   orderBy: readonly OrderPlan[],
 ): AsyncGenerator<ObjectView[]> {
-  const { filter, run, context } = scan
+  const { filter, evaluation, context } = scan
   const views: ObjectView[] = []
   for await (const part of loadInParts(scan, oids)) {
     let bytes = 0
@@ -147,8 +147,8 @@ async function* sorted(
     context.hold(part.length, bytes)
   }
   const keys = await evaluateRows(context, views, (view) => {
-    run.slots[filter.slot] = view
-    return sortKey(orderBy, run)
+    evaluation.slots[filter.slot] = view
+    return sortKey(orderBy, evaluation)
   })
   const order = views
     .map((_view, i) => i)

@@ -117,11 +117,11 @@ class ReverseNavigation implements OidAccess {
     return explainNode('reverseNavigation', details, [this.inner.describe(this.cls.name)])
   }
 
-  async estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number> {
+  async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     const { inner, cls } = this
     let objects = 0
     let count = 0
-    for await (const oids of inner.oids(run, context, inner.describe(cls.name))) {
+    for await (const oids of inner.oids(evaluation, context, inner.describe(cls.name))) {
       context.entriesCounted += oids.length
       for (const far of oids) {
         if (++objects > countedObjectsMax) continue
@@ -137,9 +137,9 @@ class ReverseNavigation implements OidAccess {
     return Math.min(max, Math.ceil(count * scale))
   }
 
-  async *oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     const found = plan.inputs[0] as ExplainNode
-    for await (const far of context.measured(this.inner.oids(run, context, found), found)) {
+    for await (const far of context.measured(this.inner.oids(evaluation, context, found), found)) {
       found.returned += far.length
       for (const oid of far) yield* this.owners(oid, context, plan)
     }

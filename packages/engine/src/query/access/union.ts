@@ -34,16 +34,16 @@ class Union implements OidAccess {
     return explainNode('union', { class: className }, inputs)
   }
 
-  async estimate(run: EvaluationContext, context: StatementContext, max: number): Promise<number> {
+  async estimate(evaluation: EvaluationContext, context: StatementContext, max: number): Promise<number> {
     let count = 0
-    for (const part of this.parts) count += await part.estimate(run, context, max)
+    for (const part of this.parts) count += await part.estimate(evaluation, context, max)
     return Math.min(count, max)
   }
 
-  async *oids(run: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
+  async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
     for (const [i, part] of this.parts.entries()) {
       const input = plan.inputs[i] as ExplainNode
-      for await (const oids of context.measured(part.oids(run, context, input), input)) {
+      for await (const oids of context.measured(part.oids(evaluation, context, input), input)) {
         input.returned += oids.length
         plan.examined += oids.length
         yield oids

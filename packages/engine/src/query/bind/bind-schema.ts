@@ -75,8 +75,11 @@ const fieldInMessage = new RegExp(
   'g',
 )
 
-/** The error of a command with the words that its statement has for the fields of definitions. */
-export function inWordsOfDo(error: unknown): unknown {
+/**
+ * The error of a command with the words that its statement has for the fields of definitions. The rules of `schema/` name these fields, and
+ * do not know who asks: so their sentences are translated here, in one place, and not written twice in each rule.
+ */
+export function withStatementWords(error: unknown): unknown {
   if (!(error instanceof AshlarError) || error.type !== 'InvalidDefinition') return error
   const told = (message: string): string => {
     return message.replace(fieldInMessage, (field) =>

@@ -23,33 +23,33 @@ export type ElementChoice =
   /** The index or key is null: there is no such element. */
   | { readonly kind: 'none' }
 
-export function evaluateAction(action: ActionPlan, run: EvaluationContext, self: Oid): ActionValues {
+export function evaluateAction(action: ActionPlan, evaluation: EvaluationContext, self: Oid): ActionValues {
   const { owners, elements } = action.target
-  const held = owners?.(run)
+  const held = owners?.(evaluation)
   const found = owners === undefined ? [self] : Array.isArray(held) ? held : [held]
   return {
     owners: [...new Set(found.filter((oid) => !isNothing(oid)))] as Oid[],
-    values: valuesOf(action, run),
+    values: valuesOf(action, evaluation),
     pairs:
       action.kind === 'add'
-        ? action.pairs.map(({ key, value }) => ({ key: key.evaluate(run), value: value.evaluate(run) }))
+        ? action.pairs.map(({ key, value }) => ({ key: key.evaluate(evaluation), value: value.evaluate(evaluation) }))
         : [],
     elements:
       action.kind === 'removeAt'
-        ? indexChoice(action.index(run))
+        ? indexChoice(action.index(evaluation))
         : elements === undefined
           ? undefined
-          : choose(elements, run, action.kind === 'clear'),
+          : choose(elements, evaluation, action.kind === 'clear'),
   }
 }
 
-function valuesOf(action: ActionPlan, run: EvaluationContext): unknown[] {
+function valuesOf(action: ActionPlan, evaluation: EvaluationContext): unknown[] {
   switch (action.kind) {
     case 'set':
-      return [action.value.evaluate(run) ?? null]
+      return [action.value.evaluate(evaluation) ?? null]
     case 'add':
     case 'remove':
-      return action.elements.map(({ evaluate }) => evaluate(run) ?? null)
+      return action.elements.map(({ evaluate }) => evaluate(evaluation) ?? null)
     default:
       return []
   }
@@ -60,17 +60,17 @@ function indexChoice(index: unknown): ElementChoice {
 }
 
 /** `isHeldAsked`: whether a map has the key matters. */
-function choose(elements: ElementsPlan, run: EvaluationContext, isHeldAsked: boolean): ElementChoice {
+function choose(elements: ElementsPlan, evaluation: EvaluationContext, isHeldAsked: boolean): ElementChoice {
   switch (elements.kind) {
     case 'index':
-      return indexChoice(elements.index(run))
+      return indexChoice(elements.index(evaluation))
     case 'key': {
-      const key = elements.key(run)
+      const key = elements.key(evaluation)
       if (key === null || key === undefined) return { kind: 'none' }
-      return { kind: 'key', key, isHeld: isHeldAsked && (elements.held(run) ?? null) !== null }
+      return { kind: 'key', key, isHeld: isHeldAsked && (elements.held(evaluation) ?? null) !== null }
     }
     case 'slice': {
-      const [from, to] = [elements.from?.(run), elements.to?.(run)]
+      const [from, to] = [elements.from?.(evaluation), elements.to?.(evaluation)]
       if (from === null || to === null) return { kind: 'none' }
       return {
         kind: 'slice',
@@ -79,6 +79,6 @@ function choose(elements: ElementsPlan, run: EvaluationContext, isHeldAsked: boo
       }
     }
     case 'positions':
-      return { kind: 'positions', positions: elements.positions(run) as readonly number[] }
+      return { kind: 'positions', positions: elements.positions(evaluation) as readonly number[] }
   }
 }

@@ -119,7 +119,7 @@ function planOwners(owners: Bound, compiler: Compiler): Evaluate {
   const evaluate = compiler.compile(owners)
   if (owners.type.kind !== 'map') return evaluate
   const elements = elementsIn(owners.type)
-  return (run) => [...elements(evaluate(run) ?? [])]
+  return (evaluation) => [...elements(evaluate(evaluation) ?? [])]
 }
 
 function planElements(elements: BoundElements, compiler: Compiler): ElementsPlan {
@@ -146,12 +146,12 @@ function positionsWhere(elements: Extract<BoundElements, { kind: 'predicate' }>,
   const predicate = compiler.compile(elements.predicate)
   const fill = slotFiller(elements.collection.type, elements.slot)
   const elementsOf = slotElements(elements.collection.type)
-  return (run) => {
+  return (evaluation) => {
     const positions: number[] = []
     let position = 0
-    for (const element of elementsOf(run, collection(run) ?? [])) {
-      fill(run, element)
-      if (predicate(run) === true) positions.push(position)
+    for (const element of elementsOf(evaluation, collection(evaluation) ?? [])) {
+      fill(evaluation, element)
+      if (predicate(evaluation) === true) positions.push(position)
       position++
     }
     return positions

@@ -28,24 +28,24 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
       return compileSlice(bound, compiler)
     case 'valueOfKey': {
       const [map, key] = [compiler.compile(bound.map), compiler.compile(bound.key)]
-      return (run) => {
-        const [pairs, wanted] = [map(run), key(run)]
+      return (evaluation) => {
+        const [pairs, wanted] = [map(evaluation), key(evaluation)]
         if (pairs === null || wanted === null) return null
         return (pairs as readonly MapPair[]).find((pair) => pair.key === wanted)?.value ?? null
       }
     }
     case 'isEmpty': {
       const operand = compiler.compile(bound.operand)
-      return (run) => {
-        const held = operand(run)
+      return (evaluation) => {
+        const held = operand(evaluation)
         return held === null ? null : (held as readonly unknown[]).length === 0
       }
     }
     case 'elements': {
       const elements = compiler.compileAll(bound.elements)
       const isSet = bound.type.kind === 'collection' && bound.type.form === 'set'
-      return (run) => {
-        const values = elements.map((element) => charged(element(run) ?? null, run))
+      return (evaluation) => {
+        const values = elements.map((element) => charged(element(evaluation) ?? null, evaluation))
         return isSet ? [...new Set(values)] : values
       }
     }
@@ -54,8 +54,11 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
         key: compiler.compile(key),
         value: compiler.compile(value),
       }))
-      return (run) => {
-        return pairs.map(({ key, value }) => ({ key: charged(key(run), run), value: charged(value(run) ?? null, run) }))
+      return (evaluation) => {
+        return pairs.map(({ key, value }) => ({
+          key: charged(key(evaluation), evaluation),
+          value: charged(value(evaluation) ?? null, evaluation),
+        }))
       }
     }
     case 'fold':
@@ -65,7 +68,7 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
 
 /** A value that becomes part of another one. */
 function charged(value: unknown, { memory }: EvaluationContext): unknown {
-  memory.pass(elementBytes + valueBytes(value))
+  memory.chargeRow(elementBytes + valueBytes(value))
   return value
 }
 
@@ -75,20 +78,21 @@ function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: Expressi
   const elementType = elementTypeOf(bound.collection.type)
   const { function: name } = bound
   const accumulator = accumulatorsOf(name, elementType)
-  if (bound.countsNulls) return (run) => elements(collection(run) ?? []).length
+  if (bound.countsNulls) return (evaluation) => elements(collection(evaluation) ?? []).length
   return compileLoop(
     compiler,
     () => undefined,
     () => ({
-      start: (run) => ({ elements: elements(collection(run) ?? []), state: accumulator() }),
-      step(run, accumulator, element) {
+      start: (evaluation) => ({ elements: elements(collection(evaluation) ?? []), state: accumulator() }),
+      step(evaluation, accumulator, element) {
         if (isNullOf(elementType, element)) return false
-        if (name === 'COLLECT') charged(element, run)
-        else if (isLong(elementType)) run.work.spend(valueSteps(element))
-        if (!accumulator.add(element)) throw queryError(run.text, bound, 'the sum is beyond what an integer holds')
+        if (name === 'COLLECT') charged(element, evaluation)
+        else if (isLong(elementType)) evaluation.work.spend(valueSteps(element))
+        if (!accumulator.add(element))
+          throw queryError(evaluation.text, bound, 'the sum is beyond what an integer holds')
         return false
       },
-      end: (_run, accumulator) => accumulator.result(),
+      end: (_evaluation, accumulator) => accumulator.result(),
     }),
   )
 }
@@ -99,20 +103,20 @@ function elementTypeOf(type: ValueType): ValueType {
 
 function compileEach(bound: Extract<Bound, { kind: 'each' }>, compiler: ExpressionCompiler): Evaluate {
   const flatten = isMany(bound.body.type) ? elementsIn(bound.body.type) : undefined
-  return compileCollecting(bound, bound.body, compiler, (value, run, values) => {
-    if (flatten === undefined) values.push(charged(value, run))
+  return compileCollecting(bound, bound.body, compiler, (value, evaluation, values) => {
+    if (flatten === undefined) values.push(charged(value, evaluation))
     else if (value !== null) {
       const inner = flatten(value)
-      run.memory.pass(valueBytes(inner))
-      run.work.spend(inner.length)
+      evaluation.memory.chargeRow(valueBytes(inner))
+      evaluation.work.spend(inner.length)
       for (const one of inner) values.push(one)
     }
   })
 }
 
 function compileChoose(bound: Extract<Bound, { kind: 'choose' }>, compiler: ExpressionCompiler): Evaluate {
-  return compileCollecting(bound, bound.predicate, compiler, (isChosen, run, values, element) => {
-    if (isChosen === true) values.push(charged(element, run))
+  return compileCollecting(bound, bound.predicate, compiler, (isChosen, evaluation, values, element) => {
+    if (isChosen === true) values.push(charged(element, evaluation))
   })
 }
 
@@ -121,7 +125,7 @@ function compileCollecting(
   { collection, slot }: { readonly collection: Bound; readonly slot: number },
   body: Bound,
   compiler: ExpressionCompiler,
-  take: (value: unknown, run: EvaluationContext, values: unknown[], element: unknown) => void,
+  take: (value: unknown, evaluation: EvaluationContext, values: unknown[], element: unknown) => void,
 ): Evaluate {
   const held = compiler.compile(collection)
   const fill = slotFiller(collection.type, slot)
@@ -130,18 +134,18 @@ function compileCollecting(
     compiler,
     () => compiler.compile(body),
     (evaluate) => ({
-      start(run) {
-        const all = held(run)
+      start(evaluation) {
+        const all = held(evaluation)
         if (all === null || all === undefined) return null
         const values: unknown[] = []
-        return { elements: elements(run, all), state: values }
+        return { elements: elements(evaluation, all), state: values }
       },
-      step(run, values, element) {
-        fill(run, element)
-        take(evaluate(run) ?? null, run, values, element)
+      step(evaluation, values, element) {
+        fill(evaluation, element)
+        take(evaluate(evaluation) ?? null, evaluation, values, element)
         return false
       },
-      end: (_run, values) => values,
+      end: (_evaluation, values) => values,
     }),
   )
 }
@@ -149,8 +153,8 @@ function compileCollecting(
 /** From 0, negative from the end, null outside. */
 function compileElementAt(bound: Extract<Bound, { kind: 'elementAt' }>, compiler: ExpressionCompiler): Evaluate {
   const [collection, index] = [compiler.compile(bound.collection), compiler.compile(bound.index)]
-  return (run) => {
-    const [held, at] = [collection(run), index(run)]
+  return (evaluation) => {
+    const [held, at] = [collection(evaluation), index(evaluation)]
     if (held === null || at === null) return null
     return (held as readonly unknown[]).at(Number(at)) ?? null
   }
@@ -161,15 +165,15 @@ function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: Expres
   const collection = compiler.compile(bound.collection)
   const from = bound.from === undefined ? undefined : compiler.compile(bound.from)
   const to = bound.to === undefined ? undefined : compiler.compile(bound.to)
-  return (run) => {
-    const held = collection(run)
-    const [first, last] = [from?.(run), to?.(run)]
+  return (evaluation) => {
+    const held = collection(evaluation)
+    const [first, last] = [from?.(evaluation), to?.(evaluation)]
     if (held === null || first === null || last === null) return null
     const values = (held as readonly unknown[]).slice(
       first === undefined ? undefined : Number(first),
       last === undefined ? undefined : Number(last),
     )
-    run.memory.pass(valueBytes(values))
+    evaluation.memory.chargeRow(valueBytes(values))
     return values
   }
 }

@@ -20,7 +20,7 @@ import { NewObject } from './new-object.ts'
 import type { ObjectView } from './object-view.ts'
 import { textBytes, valueBytes } from './value-bytes.ts'
 
-/** Gives out places for values that are the same for all rows of a run. */
+/** Gives out places for values that are the same for all rows. */
 export class Compiler implements ExpressionCompiler {
   readonly formats: RecordFormats
   /** So many places were given out. */
@@ -45,12 +45,12 @@ export class Compiler implements ExpressionCompiler {
   /** Worked out at the first row that asks for it. */
   memoize(evaluate: Evaluate): Evaluate {
     const place = this.constants++
-    return (run) => {
-      const known = run.constants[place]
+    return (evaluation) => {
+      const known = evaluation.constants[place]
       if (known !== undefined) return known
-      const value = evaluate(run) ?? null
-      run.memory.hold(valueBytes(value))
-      run.constants[place] = value
+      const value = evaluate(evaluation) ?? null
+      evaluation.memory.chargeStatement(valueBytes(value))
+      evaluation.constants[place] = value
       return value
     }
   }
@@ -87,12 +87,12 @@ function compileNode(bound: Bound, compiler: Compiler): Evaluate {
     case 'field': {
       const object = compiler.compile(bound.object)
       const { index } = bound
-      return (run) => (object(run) as readonly unknown[] | null)?.[index] ?? null
+      return (evaluation) => (object(evaluation) as readonly unknown[] | null)?.[index] ?? null
     }
     case 'edgeField': {
       const object = compiler.compile(bound.object)
       const field = bound.field as keyof Edge
-      return (run) => (object(run) as Edge | null)?.[field] ?? null
+      return (evaluation) => (object(evaluation) as Edge | null)?.[field] ?? null
     }
     case 'logical':
       return compileLogical(bound.operator, compiler.compileAll(bound.operands))
@@ -147,22 +147,22 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
       return compileCall(bound, compiler)
     case 'contains': {
       const [text, part] = [compiler.compile(bound.text), compiler.compile(bound.part)]
-      return inParts(compiler, (run) => {
-        const [whole, wanted] = [text(run), part(run)] as [string | null, string | null]
+      return inParts(compiler, (evaluation) => {
+        const [whole, wanted] = [text(evaluation), part(evaluation)] as [string | null, string | null]
         if (whole === null || wanted === null) return null
         if (canSearchAtOnce(whole, wanted)) {
-          run.work.spend(textSteps(whole.length))
+          evaluation.work.spend(textSteps(whole.length))
           return whole.includes(wanted)
         }
-        run.memory.pass(searchBytes(wanted))
+        evaluation.memory.chargeRow(searchBytes(wanted))
         return new LongWork(searchInPieces(whole, wanted))
       })
     }
     case 'coalesce': {
       const operands = bound.operands.map((operand) => ({ type: operand.type, evaluate: compiler.compile(operand) }))
-      return (run) => {
+      return (evaluation) => {
         for (const { type, evaluate } of operands) {
-          const value = evaluate(run)
+          const value = evaluate(evaluation)
           if (!isNullOf(type, value)) return value
         }
         return null
@@ -180,8 +180,8 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
       const operand = compiler.compile(bound.operand)
       const { convert } = bound
       if (isText(bound.type) || isText(bound.operand.type)) return inParts(compiler, converted(operand, convert))
-      return (run) => {
-        const value = operand(run)
+      return (evaluation) => {
+        const value = operand(evaluation)
         return value === null || value === undefined ? null : convert(value)
       }
     }
@@ -192,9 +192,9 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
     case 'create': {
       const { cls, assignments } = bound.create
       const values = compiler.compileAll(assignments.map(({ value }) => value))
-      return (run) => {
-        run.memory.pass(objectBytes)
-        const given = values.map((value) => value(run) ?? null)
+      return (evaluation) => {
+        evaluation.memory.chargeRow(objectBytes)
+        const given = values.map((value) => value(evaluation) ?? null)
         return new NewObject(cls, assignments, given)
       }
     }
@@ -204,12 +204,12 @@ function compileValue(bound: ValueNode, compiler: Compiler): Evaluate {
 const objectBytes = 200
 
 function converted(operand: Evaluate, convert: (value: unknown) => unknown): Evaluate {
-  return (run) => {
-    const value = operand(run)
+  return (evaluation) => {
+    const value = operand(evaluation)
     if (value === null || value === undefined) return null
-    if (typeof value === 'string') run.work.spend(textSteps(value.length))
+    if (typeof value === 'string') evaluation.work.spend(textSteps(value.length))
     const result = convert(value)
-    if (typeof result === 'string' && result !== value) run.memory.pass(textBytes(result.length))
+    if (typeof result === 'string' && result !== value) evaluation.memory.chargeRow(textBytes(result.length))
     return result
   }
 }
@@ -222,19 +222,19 @@ function compileReferenceTest(
   switch (bound.kind) {
     case 'isNull': {
       const { type } = bound.operand
-      return (run) => isNullOf(type, operand(run))
+      return (evaluation) => isNullOf(type, operand(evaluation))
     }
     case 'isValid':
-      return inParts(compiler, (run) => {
-        const oid = operand(run)
-        return !isNothing(oid) && run.reader.object(oid as Oid).format !== undefined
+      return inParts(compiler, (evaluation) => {
+        const oid = operand(evaluation)
+        return !isNothing(oid) && evaluation.reader.object(oid as Oid).format !== undefined
       })
     case 'instanceOf': {
       const { number } = bound.cls
-      return inParts(compiler, (run) => {
-        const oid = operand(run)
+      return inParts(compiler, (evaluation) => {
+        const oid = operand(evaluation)
         if (isNothing(oid)) return null
-        return run.reader.object(oid as Oid).format?.cls.isOrInherits(number) === true ? oid : null
+        return evaluation.reader.object(oid as Oid).format?.cls.isOrInherits(number) === true ? oid : null
       })
     }
   }
@@ -259,21 +259,21 @@ function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueTy
 /** Null for null, for a reference that dangles, and for an object that does not have the attribute. The reader spends what it reads. */
 function compileFollow(object: Evaluate, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
   const { index, linkStorage, cls } = attribute
-  const evaluate: Evaluate = (run) => {
-    const oid = object(run)
+  const evaluate: Evaluate = (evaluation) => {
+    const oid = object(evaluation)
     if (isNothing(oid)) return null
-    const view = run.reader.object(oid as Oid)
+    const view = evaluation.reader.object(oid as Oid)
     if (view.format === undefined || !view.format.cls.isOrInherits(cls.number)) return null
-    return linkStorage === undefined ? view.value(index) : run.reader.links(view, attribute)
+    return linkStorage === undefined ? view.value(index) : evaluation.reader.links(view, attribute)
   }
   return inParts(places, isLong(type) ? spending(evaluate) : evaluate)
 }
 
 /** What it takes to read a long value from its bytes. */
 function spending(read: Evaluate): Evaluate {
-  return (run) => {
-    const value = read(run)
-    run.work.spend(valueSteps(value))
+  return (evaluation) => {
+    const value = read(evaluation)
+    evaluation.work.spend(valueSteps(value))
     return value
   }
 }
@@ -285,26 +285,26 @@ function compileCalculation(bound: Calculated, operands: readonly Evaluate[], pl
   const work = bound.calculate as (...values: unknown[]) => unknown
   const isOfTexts = 'operands' in bound ? bound.operands.some(({ type }) => isText(type)) : isText(bound.type)
   if (isOfTexts) return inParts(places, compileTextCalculation(bound, operands, work))
-  const overflow = (run: EvaluationContext): Error =>
-    queryError(run.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)
+  const overflow = (evaluation: EvaluationContext): Error =>
+    queryError(evaluation.text, bound, `the result is beyond what ${aTypeName(bound.type)} holds`)
   if (first !== undefined && second === undefined) {
-    return (run) => {
-      const value = first(run)
+    return (evaluation) => {
+      const value = first(evaluation)
       if (value === null || value === undefined) return null
       const result = work(value)
-      if (result === undefined) throw overflow(run)
+      if (result === undefined) throw overflow(evaluation)
       return result
     }
   }
-  return (run) => {
+  return (evaluation) => {
     const values: unknown[] = []
     for (const operand of operands) {
-      const value = operand(run)
+      const value = operand(evaluation)
       if (value === null || value === undefined) return null
       values.push(value)
     }
     const result = work(...values)
-    if (result === undefined) throw overflow(run)
+    if (result === undefined) throw overflow(evaluation)
     return result
   }
 }
@@ -315,35 +315,35 @@ function compileTextCalculation(
   operands: readonly Evaluate[],
   calculate: (...values: unknown[]) => unknown,
 ): Evaluate {
-  return (run) => {
+  return (evaluation) => {
     const values: unknown[] = []
     let characters = 0
     for (const operand of operands) {
-      const value = operand(run)
+      const value = operand(evaluation)
       if (value === null || value === undefined) return null
       if (typeof value === 'string') characters += value.length
       values.push(value)
     }
-    if (bound.kind === 'arithmetic') checkLength(characters, bound, run)
-    run.memory.pass(textBytes(characters))
+    if (bound.kind === 'arithmetic') checkLength(characters, bound, evaluation)
+    evaluation.memory.chargeRow(textBytes(characters))
     const result = calculate(...values)
     if (result instanceof LongWork) {
-      return result.followedBy((value) => checked(value, characters, bound, run))
+      return result.followedBy((value) => checked(value, characters, bound, evaluation))
     }
-    run.work.spend(textSteps(characters))
-    return checked(result, characters, bound, run)
+    evaluation.work.spend(textSteps(characters))
+    return checked(result, characters, bound, evaluation)
   }
 }
 
 /** `characters`: those that its memory is charged for already. */
-function checked(result: unknown, characters: number, bound: Calculated, run: EvaluationContext): unknown {
-  if (typeof result === 'string') checkLength(result.length, bound, run)
-  run.memory.pass(textBytes((typeof result === 'string' ? result.length : 0) - characters))
+function checked(result: unknown, characters: number, bound: Calculated, evaluation: EvaluationContext): unknown {
+  if (typeof result === 'string') checkLength(result.length, bound, evaluation)
+  evaluation.memory.chargeRow(textBytes((typeof result === 'string' ? result.length : 0) - characters))
   return result
 }
 
-function checkLength(characters: number, bound: Calculated, run: EvaluationContext): void {
-  const { textCharactersMax, text } = run
+function checkLength(characters: number, bound: Calculated, evaluation: EvaluationContext): void {
+  const { textCharactersMax, text } = evaluation
   if (characters <= textCharactersMax) return
   throw placed(
     text,
@@ -360,8 +360,8 @@ function compileCall(bound: Extract<Bound, { kind: 'call' }>, compiler: Compiler
     const evaluate = compiler.compile(operand)
     const read = bound.readers[i]
     if (read === undefined) return evaluate
-    return (run: EvaluationContext) => {
-      const value = evaluate(run)
+    return (evaluation: EvaluationContext) => {
+      const value = evaluate(evaluation)
       return value === null || value === undefined ? null : read(value)
     }
   })
@@ -382,15 +382,15 @@ function compileInterval(bound: Extract<Bound, { kind: 'interval' }>, compiler: 
     perUnit: ticksOfUnit[unit],
     amount: compiler.compile(amount),
   }))
-  return (run) => {
+  return (evaluation) => {
     let ticks = 0
     for (const { perUnit, amount } of parts) {
-      const value = amount(run)
+      const value = amount(evaluation)
       if (value === null) return null
       ticks += Math.round(Number(value) * perUnit)
     }
     if (Math.abs(ticks) <= intervalTicksMax) return ticks + 0
-    throw queryError(run.text, bound, 'an interval is at most 5,000,000 days')
+    throw queryError(evaluation.text, bound, 'an interval is at most 5,000,000 days')
   }
 }
 
@@ -399,8 +399,11 @@ function compileStructure(bound: Extract<Bound, { kind: 'structure' }>, compiler
   const { cls, assignments } = bound
   const given = assignments.map(({ path, value }) => ({ path, value: compiler.compile(value) }))
   const defaults = compiler.formats.of(cls).defaultValues().values
-  return (run) =>
-    given.reduce<readonly unknown[]>((values, { path, value }) => withValue(values, path, value(run) ?? null), defaults)
+  return (evaluation) =>
+    given.reduce<readonly unknown[]>(
+      (values, { path, value }) => withValue(values, path, value(evaluation) ?? null),
+      defaults,
+    )
 }
 
 /** The embedded value with one attribute, perhaps deeper within it, set. */

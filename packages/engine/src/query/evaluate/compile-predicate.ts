@@ -23,21 +23,21 @@ export function compileComparison(
 ): Evaluate {
   const test = testOf(operator, equals, compare)
   if (isLong(one) && isLong(other)) return inParts(places, compileLongComparison(left, right, test))
-  return (run) => {
-    const one = left(run)
+  return (evaluation) => {
+    const one = left(evaluation)
     if (one === null || one === undefined) return null
-    const other = right(run)
+    const other = right(evaluation)
     return other === null || other === undefined ? null : test(one, other)
   }
 }
 
 function compileLongComparison(left: Evaluate, right: Evaluate, test: Test): Evaluate {
-  return (run) => {
-    const one = left(run)
+  return (evaluation) => {
+    const one = left(evaluation)
     if (one === null || one === undefined) return null
-    const other = right(run)
+    const other = right(evaluation)
     if (other === null || other === undefined) return null
-    run.work.spend(valueSteps(one))
+    evaluation.work.spend(valueSteps(one))
     return test(one, other)
   }
 }
@@ -71,13 +71,13 @@ export function compileLogical(operator: 'and' | 'or' | 'xor' | 'not', operands:
   const [first, second] = operands as [Evaluate, Evaluate]
   switch (operator) {
     case 'not':
-      return (run) => {
-        const value = first(run)
+      return (evaluation) => {
+        const value = first(evaluation)
         return value === null || value === undefined ? null : value !== true
       }
     case 'xor':
-      return (run) => {
-        const [one, other] = [first(run), second(run)]
+      return (evaluation) => {
+        const [one, other] = [first(evaluation), second(evaluation)]
         return one === null || other === null ? null : one !== other
       }
     case 'and':
@@ -89,10 +89,10 @@ export function compileLogical(operator: 'and' | 'or' | 'xor' | 'not', operands:
 
 /** `decisive` ends it: false for AND, true for OR; else null where one is null. */
 function compileJunction(operands: readonly Evaluate[], decisive: boolean): Evaluate {
-  return (run) => {
+  return (evaluation) => {
     let isUnknown = false
     for (const operand of operands) {
-      const value = operand(run)
+      const value = operand(evaluation)
       if (value === decisive) return decisive
       if (value === null || value === undefined) isUnknown = true
     }
@@ -105,36 +105,36 @@ const patternsKeptMax = 100
 
 export function compileMatches(bound: Node<'matches'>, text: Evaluate, pattern: Evaluate): Evaluate {
   const known = new Map<string, RegularExpression>()
-  const expressionOf = (run: EvaluationContext, source: string): RegularExpression => {
+  const expressionOf = (evaluation: EvaluationContext, source: string): RegularExpression => {
     const found = known.get(source)
     if (found !== undefined) return found
     const compiled = compileRegularExpression(source, bound.isIgnoringCase)
-    if (typeof compiled === 'string') throw badPattern(run, bound, compiled)
+    if (typeof compiled === 'string') throw badPattern(evaluation, bound, compiled)
     if (known.size >= patternsKeptMax) known.clear()
     known.set(source, compiled)
     return compiled
   }
-  return (run) => {
-    const [whole, source] = [text(run), pattern(run)]
+  return (evaluation) => {
+    const [whole, source] = [text(evaluation), pattern(evaluation)]
     if (source === null) return null
-    const expression = expressionOf(run, source as string)
+    const expression = expressionOf(evaluation, source as string)
     if (whole === null) return null
     const { length } = whole as string
-    if (length > matchedCharactersMax) throw tooLongToMatch(length, run, bound)
-    run.work.spend(length * matchSteps)
+    if (length > matchedCharactersMax) throw tooLongToMatch(length, evaluation, bound)
+    evaluation.work.spend(length * matchSteps)
     return expression.isIn(whole as string) !== bound.isNegated
   }
 }
 
 const matchSteps = 4
 
-function tooLongToMatch(characters: number, run: EvaluationContext, bound: Node<'matches'>): unknown {
+function tooLongToMatch(characters: number, evaluation: EvaluationContext, bound: Node<'matches'>): unknown {
   const message = `A regular expression looks at texts of at most ${matchedCharactersMax} characters (matchedCharactersMax), not ${characters}.`
-  return placed(run.text, bound, new AshlarError('LimitExceeded', message))
+  return placed(evaluation.text, bound, new AshlarError('LimitExceeded', message))
 }
 
-function badPattern(run: EvaluationContext, bound: Node<'matches'>, message: string): AshlarError {
-  return queryError(run.text, bound.pattern, `not a regular expression: ${message}`)
+function badPattern(evaluation: EvaluationContext, bound: Node<'matches'>, message: string): AshlarError {
+  return queryError(evaluation.text, bound.pattern, `not a regular expression: ${message}`)
 }
 
 /** ANY: one true decides. ALL: one false decides. OF: so many true ones decide. Else null where one is null. */
@@ -150,20 +150,20 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
     compiler,
     () => compileElementTest(bound, compiler),
     (testElement) => ({
-      start(run) {
-        const held = collection(run)
+      start(evaluation) {
+        const held = collection(evaluation)
         if (held === null || held === undefined) return null
-        const isDecided = asSet?.isOutside(run, testElement.wanted?.(run)) === true
-        const wanted = count === undefined ? undefined : count(run)
+        const isDecided = asSet?.isOutside(evaluation, testElement.wanted?.(evaluation)) === true
+        const wanted = count === undefined ? undefined : count(evaluation)
         if (count !== undefined && (wanted === null || wanted === undefined)) return null
-        const all = isDecided ? none : (elements?.(run, held) ?? plainElements(held))
+        const all = isDecided ? none : (elements?.(evaluation, held) ?? plainElements(held))
         return {
           elements: all,
           state: { found: 0, unknown: 0, wanted: Number(wanted), decided: isDecided ? false : undefined },
         }
       },
-      step(run, tally, element) {
-        const result = testElement.test(run, element)
+      step(evaluation, tally, element) {
+        const result = testElement.test(evaluation, element)
         if (result === null || result === undefined) tally.unknown++
         else if (result === true) {
           tally.found++
@@ -171,7 +171,7 @@ export function compileQuantifier(bound: Node<'quantifier'>, compiler: Expressio
         } else if (mode === 'all') tally.decided = false
         return tally.decided !== undefined
       },
-      end(_run, { found, unknown, wanted, decided }) {
+      end(_evaluation, { found, unknown, wanted, decided }) {
         if (decided !== undefined) return decided
         if (mode === 'atLeast') return found >= wanted ? true : found + unknown >= wanted ? null : false
         return unknown > 0 ? null : mode === 'all'
@@ -190,9 +190,9 @@ interface Tally {
 }
 
 interface ElementTest {
-  test(run: EvaluationContext, element: unknown): unknown
+  test(evaluation: EvaluationContext, element: unknown): unknown
   /** The value that elements are compared with. */
-  wanted?(run: EvaluationContext): unknown
+  wanted?(evaluation: EvaluationContext): unknown
 }
 
 function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompiler): ElementTest {
@@ -201,9 +201,9 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompi
     const fill = slotFiller(collection.type, test.slot)
     const predicate = compiler.compile(test.predicate)
     return {
-      test(run, element) {
-        fill(run, element)
-        return predicate(run)
+      test(evaluation, element) {
+        fill(evaluation, element)
+        return predicate(evaluation)
       },
     }
   }
@@ -211,10 +211,10 @@ function compileElementTest(bound: Node<'quantifier'>, compiler: ExpressionCompi
   const { equals } = test
   const isLongValue = isLong(test.value.type)
   return {
-    test(run, element) {
-      const wanted = value(run)
+    test(evaluation, element) {
+      const wanted = value(evaluation)
       if (element === null || wanted === null) return null
-      if (isLongValue) run.work.spend(valueSteps(element))
+      if (isLongValue) evaluation.work.spend(valueSteps(element))
       return equals(element, wanted)
     },
     wanted: value,
@@ -236,21 +236,21 @@ function membership(
   collection: Evaluate,
   elements: (held: unknown) => readonly unknown[],
   places: Places,
-): { isOutside(run: EvaluationContext, value: unknown): boolean } {
+): { isOutside(evaluation: EvaluationContext, value: unknown): boolean } {
   const known = new WeakMap<object, Members>()
-  const setOf = inParts(places, (run) => {
-    const held = collection(run) as object
+  const setOf = inParts(places, (evaluation) => {
+    const held = collection(evaluation) as object
     let members = known.get(held)
     if (members === undefined) {
-      members = beginSet(elements(held), run)
+      members = beginSet(elements(held), evaluation)
       known.set(held, members)
     }
     return members.making ?? members.set
   })
   return {
-    isOutside(run, value) {
+    isOutside(evaluation, value) {
       if (typeof value !== 'string' && typeof value !== 'number') return false
-      const set = setOf(run) as ReadonlySet<unknown> | undefined
+      const set = setOf(evaluation) as ReadonlySet<unknown> | undefined
       return set !== undefined && !set.has(value)
     },
   }
@@ -261,7 +261,7 @@ function beginSet(all: readonly unknown[], { memory }: EvaluationContext): Membe
   const [first] = all
   const isPlain = typeof first === 'string' || typeof first === 'number'
   if (all.length < membersMin || !isPlain) return { set: undefined, making: undefined }
-  memory.hold(all.length * elementBytes)
+  memory.chargeStatement(all.length * elementBytes)
   const members: Members = { set: undefined, making: undefined }
   members.making = new LongWork(setInPieces(all), (set) => {
     members.set = set as ReadonlySet<unknown> | undefined

@@ -12,19 +12,22 @@ export function elementsIn(type: ValueType): (held: unknown) => readonly unknown
 }
 
 /** Elements in the order in which a slot is filled with them; references are announced to the reader first. */
-export function slotElements(type: ValueType): (run: EvaluationContext, held: unknown) => readonly unknown[] {
+export function slotElements(type: ValueType): (evaluation: EvaluationContext, held: unknown) => readonly unknown[] {
   const elements = elementsIn(type)
   const isFollowed = (type.kind === 'collection' || type.kind === 'map') && isReference(type.element)
-  if (!isFollowed) return (_run, held) => elements(held)
-  return (run, held) => {
+  if (!isFollowed) return (_evaluation, held) => elements(held)
+  return (evaluation, held) => {
     const references = elements(held)
-    run.reader.prefetch(references)
+    evaluation.reader.prefetch(references)
     return references
   }
 }
 
 /** A reference becomes the object that it names; anything else stands for itself. */
-export function slotFiller(collection: ValueType, slot: number): (run: EvaluationContext, element: unknown) => void {
+export function slotFiller(
+  collection: ValueType,
+  slot: number,
+): (evaluation: EvaluationContext, element: unknown) => void {
   const element = collection.kind === 'collection' || collection.kind === 'map' ? collection.element : collection
   if (!isReference(element)) {
     return ({ slots }, value) => {

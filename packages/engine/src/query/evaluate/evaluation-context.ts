@@ -42,4 +42,4 @@ export interface EvaluationContext {
   readonly work: Work
 }
 
-export type Evaluate = (run: EvaluationContext) => unknown
+export type Evaluate = (evaluation: EvaluationContext) => unknown

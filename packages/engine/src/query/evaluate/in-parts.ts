@@ -29,14 +29,14 @@ interface Begun extends Kept {
 /** An expression that says what it spends, or gives work that is done a piece at a time; its result is kept when that was much. */
 export function inParts(places: Places, evaluate: Evaluate): Evaluate {
   const place = places.places++
-  return (run) => {
-    const { work } = run
+  return (evaluation) => {
+    const { work } = evaluation
     let value: unknown
     if (work.isInterrupted) {
       const kept = work.of(place)
       if (kept !== undefined && !('job' in kept)) return kept.value
-      value = kept === undefined ? evaluate(run) : (kept as Begun).job
-    } else value = evaluate(run)
+      value = kept === undefined ? evaluate(evaluation) : (kept as Begun).job
+    } else value = evaluate(evaluation)
     if (value instanceof LongWork) value = goOnWith(value, work, place)
     if (!work.isDue && !work.isInterrupted) return value
     work.keep(place, { value })
@@ -59,10 +59,10 @@ function goOnWith(job: LongWork, work: Work, place: number): unknown {
 
 export interface Loop<S> {
   /** What is gone through, and what it comes to so far; null = the loop gives null. */
-  start(run: EvaluationContext): { readonly elements: readonly unknown[]; readonly state: S } | null
+  start(evaluation: EvaluationContext): { readonly elements: readonly unknown[]; readonly state: S } | null
   /** True = no further element changes the result. */
-  step(run: EvaluationContext, state: S, element: unknown): boolean
-  end(run: EvaluationContext, state: S): unknown
+  step(evaluation: EvaluationContext, state: S, element: unknown): boolean
+  end(evaluation: EvaluationContext, state: S): unknown
 }
 
 interface Progress<S> extends Kept {
@@ -76,13 +76,13 @@ export function compileLoop<S, I>(places: Places, inner: () => I, loopOf: (inner
   const first = places.places
   const { start, step, end } = loopOf(inner())
   const place = places.places++
-  const goThrough = (run: EvaluationContext, elements: readonly unknown[], state: S, from: number): unknown => {
-    const { work } = run
+  const goThrough = (evaluation: EvaluationContext, elements: readonly unknown[], state: S, from: number): unknown => {
+    const { work } = evaluation
     let at = from
     try {
       while (at < elements.length) {
         work.spend(elementSteps)
-        const isDecided = step(run, state, elements[at])
+        const isDecided = step(evaluation, state, elements[at])
         at = isDecided ? elements.length : at + 1
         if (work.isInterrupted) work.forget(first, place)
         // Afterwards, so that each part comes further by one element at least.
@@ -93,18 +93,18 @@ export function compileLoop<S, I>(places: Places, inner: () => I, loopOf: (inner
       if (error === turnDue) work.keep(place, progress)
       throw error
     }
-    const value = end(run, state)
+    const value = end(evaluation, state)
     if (work.isInterrupted) work.keep(place, { value })
     return value
   }
-  return (run) => {
-    const kept = run.work.isInterrupted ? run.work.of(place) : undefined
+  return (evaluation) => {
+    const kept = evaluation.work.isInterrupted ? evaluation.work.of(place) : undefined
     if (kept === undefined) {
-      const started = start(run)
-      return started === null ? null : goThrough(run, started.elements, started.state, 0)
+      const started = start(evaluation)
+      return started === null ? null : goThrough(evaluation, started.elements, started.state, 0)
     }
     if (!('next' in kept)) return kept.value
     const { elements, state, next } = kept as Progress<S>
-    return goThrough(run, elements, state, next)
+    return goThrough(evaluation, elements, state, next)
   }
 }

@@ -19,11 +19,11 @@ export function evaluateRows<R, T>(
 /** A value that is the same for all rows; what it follows may have to be waited for. */
 export function evaluateConstant(
   evaluate: Evaluate,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Awaitable<unknown> {
   return mapAwaitable(
-    evaluateRows(context, [undefined], () => evaluate(run)),
+    evaluateRows(context, [undefined], () => evaluate(evaluation)),
     ([value]) => value ?? null,
   )
 }

@@ -1,11 +1,11 @@
-/** Rows on their way: something that fills the slots of a run, and how much memory it takes to keep it. */
+/** Rows on their way: something that fills the slots of an evaluation context, and how much memory it takes to keep it. */
 
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 
 export interface RowKind<R> {
   /** Makes the row the one that expressions see; undefined = no row at all, as for aggregates over nothing. */
-  enter(run: EvaluationContext, row: R | undefined): void
+  enter(evaluation: EvaluationContext, row: R | undefined): void
   /** About how many bytes a kept row takes. */
   bytesOf(row: R): number
 }
@@ -19,16 +19,20 @@ export interface OutputRow<R> {
 export type RowBatches<R> = AsyncIterable<readonly R[]>
 
 /** Makes it the row that expressions see, with its aggregates. */
-export function enterOutput<R>({ row, aggregates }: OutputRow<R>, kind: RowKind<R>, run: EvaluationContext): void {
-  kind.enter(run, row)
-  run.aggregates = aggregates
+export function enterOutput<R>(
+  { row, aggregates }: OutputRow<R>,
+  kind: RowKind<R>,
+  evaluation: EvaluationContext,
+): void {
+  kind.enter(evaluation, row)
+  evaluation.aggregates = aggregates
 }
 
 /** Rows that are objects, in one slot. */
 export function objectRowKind(slot: number): RowKind<ObjectView> {
   return {
-    enter(run, row) {
-      run.slots[slot] = row
+    enter(evaluation, row) {
+      evaluation.slots[slot] = row
     },
     bytesOf: ({ record }) => record.length + 100,
   }

@@ -102,7 +102,7 @@ export class SnapshotReader implements ObjectReader {
   trim(): void {
     if (this.views.size > keptObjectsMax || this.bytesKept > keptBytesMax) this.forgetObjects()
     if (this.entriesKept <= this.keptEntriesMax) return
-    this.memory.hold(-this.entriesKept * entryBytes)
+    this.memory.chargeStatement(-this.entriesKept * entryBytes)
     this.entries.clear()
     this.entriesKept = 0
   }
@@ -128,7 +128,7 @@ export class SnapshotReader implements ObjectReader {
   links(view: ObjectView, { index }: BoundAttribute): readonly unknown[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
     const entries = this.linkEntries(view, index)
-    this.memory.pass(entries.length * linkBytes)
+    this.memory.chargeRow(entries.length * linkBytes)
     switch (attribute.linkStorage) {
       case 'set':
         return entries.map(({ key }) => oidFromBytes(key, linkHeaderBytes))
@@ -172,7 +172,7 @@ export class SnapshotReader implements ObjectReader {
 
   private charge(entries: number): void {
     this.entriesKept += entries
-    this.memory.hold(entries * entryBytes)
+    this.memory.chargeStatement(entries * entryBytes)
   }
 
   /** The objects in order, undefined where there is none; read in one trip, and not kept. */

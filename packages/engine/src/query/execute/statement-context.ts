@@ -162,7 +162,7 @@ export class StatementContext {
   /** Counts what is held in memory for sorting and grouping. Throws LimitExceeded and ServerBusy. */
   hold(rows: number, bytes: number): void {
     this.holdRows(rows)
-    this.script.memory.hold(bytes)
+    this.script.memory.chargeStatement(bytes)
   }
 
   /** The same where the memory is charged elsewhere. */

@@ -37,7 +37,7 @@ export class Analysis {
     const { memory, probe: outer } = this
     const nowMs = (): number => performance.now() - this.slice.pausedMs
     const probe = outer === undefined ? new StatementProbe(statement, nowMs) : outer.part(statement)
-    if (probe.loops === 0) memory.keep(probeBytes)
+    if (probe.loops === 0) memory.chargeRequest(probeBytes)
     if (outer === undefined) memory.watchPeaks()
     this.probe = probe
     const started = nowMs()

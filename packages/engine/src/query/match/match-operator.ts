@@ -17,7 +17,7 @@ export interface MatchPipeline {
 
 /** What operators evaluate the rows with. */
 export interface MatchFlow {
-  readonly run: EvaluationContext
+  readonly evaluation: EvaluationContext
   readonly context: StatementContext
 }
 

@@ -18,9 +18,9 @@ const slotBytes = 100
 const counted = new WeakSet<ObjectView>()
 
 export const matchRowKind: RowKind<MatchRow> = {
-  enter(run, row) {
+  enter(evaluation, row) {
     const slots = row?.slots
-    for (let i = 0; i < run.slots.length; i++) run.slots[i] = slots?.[i]
+    for (let i = 0; i < evaluation.slots.length; i++) evaluation.slots[i] = slots?.[i]
   },
   bytesOf({ slots }) {
     let bytes = slots.length * slotBytes

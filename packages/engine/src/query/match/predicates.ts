@@ -53,12 +53,12 @@ export function predicateTexts(predicates: readonly PredicatePlan[]): { readonly
 export async function qualified(
   predicates: readonly PredicatePlan[],
   rows: readonly MatchRow[],
-  { run, context }: MatchFlow,
+  { evaluation, context }: MatchFlow,
 ): Promise<readonly MatchRow[]> {
   if (predicates.length === 0 || rows.length === 0) return rows
   const results = await evaluateRows(context, rows, (row) => {
-    matchRowKind.enter(run, row)
-    return predicates.every(({ evaluate }) => evaluate(run) === true)
+    matchRowKind.enter(evaluation, row)
+    return predicates.every(({ evaluate }) => evaluate(evaluation) === true)
   })
   return rows.filter((_row, i) => results[i])
 }

@@ -107,14 +107,14 @@ async function otherEnd(
   plan: PatternsPlan,
   { bound }: Progress,
   place: EdgePlace,
-  { run, context }: MatchFlow,
+  { evaluation, context }: MatchFlow,
 ): Promise<ChosenVertex | undefined> {
   const edge = (plan.patterns[place.patternNumber] as BoundPattern).edges[place.edgeNumber] as BoundEdge
   const position = endsOf(plan, place).find((end) => !bound.has(end))
   if (edge.max === 1 || position === undefined) return undefined
   const { objects } = plan.vertices[position] as VertexPlan
   if (objects.accesses.length === 0) return undefined
-  const chosen = await chooseAccess(objects, run, context, undefined)
+  const chosen = await chooseAccess(objects, evaluation, context, undefined)
   return chosen.estimated <= fewEnds && chosen.access !== objects.extent ? { position, chosen } : undefined
 }
 
@@ -122,12 +122,12 @@ async function otherEnd(
 async function cheapestVertex(
   plan: PatternsPlan,
   { bound }: Progress,
-  { run, context }: MatchFlow,
+  { evaluation, context }: MatchFlow,
 ): Promise<ChosenVertex> {
   let best: ChosenVertex | undefined
   for (const [position, { objects }] of plan.vertices.entries()) {
     if (bound.has(position)) continue
-    const chosen = await chooseAccess(objects, run, context, undefined)
+    const chosen = await chooseAccess(objects, evaluation, context, undefined)
     if (best === undefined || chosen.estimated < best.chosen.estimated) best = { position, chosen }
   }
   assert(best !== undefined, 'a pattern without edges left has a vertex left')

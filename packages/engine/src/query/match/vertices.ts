@@ -61,8 +61,8 @@ export function vertices(step: VertexStep): MatchOperator {
   return {
     run(input, flow) {
       const { vertex, chosen, predicates } = step
-      const { run, context } = flow
-      const first = objectRows(vertex.objects, chosen, run, context, undefined)
+      const { evaluation, context } = flow
+      const first = objectRows(vertex.objects, chosen, evaluation, context, undefined)
       const operator = rowOperatorPlan(
         'vertices',
         { name: vertex.name ?? null, ...predicateTexts(predicates) },
@@ -85,7 +85,7 @@ async function* rowsWithVertex(
   let isFirst = true
   for await (const batch of input) {
     for (const row of batch) {
-      const source = isFirst ? first : objectRows(vertex.objects, chosen, flow.run, flow.context, undefined)
+      const source = isFirst ? first : objectRows(vertex.objects, chosen, flow.evaluation, flow.context, undefined)
       isFirst = false
       for await (const views of source.rows) {
         const found = views.flatMap((view) => withVertex(patterns, row, position, vertex.slot, view) ?? [])

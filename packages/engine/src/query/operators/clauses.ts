@@ -40,10 +40,10 @@ export async function runClauses<R>(
   input: { readonly rows: RowBatches<R>; readonly operator: ExplainNode; readonly isOrdered: boolean },
   { operators, limits, projections }: ClausesPlan,
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<Pipeline<R>> {
-  const flow: Flow<R> = { kind, run, context, limits }
+  const flow: Flow<R> = { kind, evaluation, context, limits }
   let pipeline: Pipeline<R> = { ...input, rows: asOutput(input.rows), source: input.rows }
   for (const operator of operators) pipeline = await operator.run(pipeline, flow)
   return returned(pipeline, projections, context)

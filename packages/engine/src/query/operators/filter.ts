@@ -36,8 +36,8 @@ function conjunctionOf(conjuncts: readonly Bound[], { compiler }: Planning): Eva
   const evaluates = compiler.compileAll(conjuncts)
   const [first] = evaluates
   if (first === undefined) return undefined
-  if (evaluates.length === 1) return (run) => first(run) === true
-  return (run) => evaluates.every((evaluate) => evaluate(run) === true)
+  if (evaluates.length === 1) return (evaluation) => first(evaluation) === true
+  return (evaluation) => evaluates.every((evaluate) => evaluate(evaluation) === true)
 }
 
 /** True where nothing but the record of the object at hand has to be read. */
@@ -73,20 +73,20 @@ export function qualified(
   views: readonly ObjectView[],
   predicate: Evaluate,
   slot: number,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Awaitable<ObjectView[]> {
   const results = evaluateRows(context, views, (view) => {
-    run.slots[slot] = view
-    return predicate(run) === true
+    evaluation.slots[slot] = view
+    return predicate(evaluation) === true
   })
   return mapAwaitable(results, (isKept) => views.filter((_view, i) => isKept[i]))
 }
 
 /** Undefined where that takes so long that others are to have their turn, which they cannot while bytes are lent. */
-export function decideAtOnce(predicate: Evaluate, run: EvaluationContext): boolean | undefined {
+export function decideAtOnce(predicate: Evaluate, evaluation: EvaluationContext): boolean | undefined {
   try {
-    return predicate(run) === true
+    return predicate(evaluation) === true
   } catch (error) {
     if (error !== turnDue) throw error
     return undefined

@@ -38,9 +38,9 @@ export const planGroup: PlanOperator = (clauses, planning) => {
   const aggregates = plan.aggregates.map(({ function: name }) => name)
   const details = { keys: plan.keys.length, aggregates, ...groupTexts(clauses, planning.text) }
   return {
-    run(input, { kind, run, context }) {
+    run(input, { kind, evaluation, context }) {
       const operator = rowOperatorPlan('group', details, [input.operator])
-      const groups = later(() => groupRows(input.source, plan, kind, run, context))
+      const groups = later(() => groupRows(input.source, plan, kind, evaluation, context))
       return pipeline(groups, operator, input, context)
     },
   }
@@ -91,11 +91,11 @@ async function groupRows<R>(
   batches: RowBatches<R>,
   plan: GroupPlan,
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
   const { keys, aggregates } = plan
-  const { memory } = run
+  const { memory } = evaluation
   const writers = keys.map(({ write }) => write)
   const groups: Group<R>[] = []
   const byKey = new SteadyMap<string, Group<R>>()
@@ -104,18 +104,18 @@ async function groupRows<R>(
     const hold = (value: unknown): void => {
       const more = valueBytes(value)
       bytes += more
-      memory.hold(more)
+      memory.chargeStatement(more)
     }
     const seen = evaluateRows(context, rows, (row) => {
-      kind.enter(run, row)
-      const values = keys.map(({ evaluate }) => evaluate(run))
-      const operands = aggregates.map(({ operand }) => operand?.(run))
+      kind.enter(evaluation, row)
+      const values = keys.map(({ evaluate }) => evaluate(evaluation))
+      const operands = aggregates.map(({ operand }) => operand?.(evaluation))
       for (const value of values) hold(value)
       for (const operand of operands) hold(operand)
       return { key: groupKey(writers, values), operands }
     })
     const evaluated = seen instanceof Promise ? await seen : seen
-    memory.hold(-bytes)
+    memory.chargeStatement(-bytes)
     for (const [i, { key, operands }] of evaluated.entries()) {
       let group = byKey.get(key)
       if (group === undefined) {
@@ -124,7 +124,7 @@ async function groupRows<R>(
         groups.push(group)
         byKey.set(key, group)
       }
-      accumulate(group, aggregates, operands, run, context)
+      accumulate(group, aggregates, operands, evaluation, context)
       if ((i & rowsBetweenLooks) === rowsBetweenLooks && context.isTurnDue) await context.turn()
     }
     const pause = context.yieldIfDue()
@@ -140,7 +140,7 @@ async function groupRows<R>(
     },
     context.script.slice,
   )
-  return plan.having === undefined ? rows : having(rows, plan.having, kind, run, context)
+  return plan.having === undefined ? rows : having(rows, plan.having, kind, evaluation, context)
 }
 
 function newGroup<R>({ aggregates }: GroupPlan, row: R | undefined): Group<R> {
@@ -154,7 +154,7 @@ function accumulate<R>(
   { accumulators }: Group<R>,
   aggregates: readonly AggregatePlan[],
   operands: readonly unknown[],
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): void {
   for (const [i, accumulator] of accumulators.entries()) {
@@ -163,7 +163,7 @@ function accumulate<R>(
     if (plan.operandType !== undefined && isNullOf(plan.operandType, value)) continue
     const { held } = accumulator
     if (!accumulator.add(value ?? null)) {
-      throw queryError(run.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
+      throw queryError(evaluation.text, plan.span, `the sum is beyond what an ${plan.type.kind} holds`)
     }
     if (accumulator.held > held) context.hold(0, elementBytes + valueBytes(value))
   }
@@ -171,14 +171,14 @@ function accumulate<R>(
 
 async function having<R>(
   rows: readonly OutputRow<R>[],
-  predicate: (run: EvaluationContext) => unknown,
+  predicate: (evaluation: EvaluationContext) => unknown,
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
   const kept = await evaluateRows(context, rows, (group) => {
-    enterOutput(group, kind, run)
-    return predicate(run) === true
+    enterOutput(group, kind, evaluation)
+    return predicate(evaluation) === true
   })
   return rows.filter((_row, i) => kept[i])
 }

@@ -12,14 +12,14 @@ export const planLimit: PlanOperator = ({ skip, take }) => {
 }
 
 const limit: RowOperator = {
-  run(input, { limits, kind, run, context }) {
+  run(input, { limits, kind, evaluation, context }) {
     const { skip, take } = limits
     const details = {
       ...(skip === undefined ? {} : { skip: skip.text }),
       ...(take === undefined ? {} : { take: take.text }),
     }
     const operator = rowOperatorPlan('limit', details, [input.operator])
-    return pipeline(limitRows(input.rows, limits, kind, run, context), operator, input, context)
+    return pipeline(limitRows(input.rows, limits, kind, evaluation, context), operator, input, context)
   },
 }
 
@@ -27,12 +27,12 @@ async function* limitRows<R>(
   batches: AsyncIterable<readonly OutputRow<R>[]>,
   limits: RowLimits,
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): AsyncGenerator<readonly OutputRow<R>[]> {
   const { skip, take } = limits
-  let toSkip = (await countOf(skip, run, context)) ?? 0
-  let toTake = (await countOf(take, run, context)) ?? Number.POSITIVE_INFINITY
+  let toSkip = (await countOf(skip, evaluation, context)) ?? 0
+  let toTake = (await countOf(take, evaluation, context)) ?? Number.POSITIVE_INFINITY
   let isSkipping = skip?.kind === 'while'
   if (toTake === 0) return
   for await (const batch of batches) {
@@ -43,13 +43,13 @@ async function* limitRows<R>(
       rows = rows.slice(skipped)
     }
     if (isSkipping && skip !== undefined) {
-      const first = await firstUntrue(skip, rows, kind, run, context)
+      const first = await firstUntrue(skip, rows, kind, evaluation, context)
       isSkipping = first === rows.length
       rows = rows.slice(first)
     }
     let isLast = false
     if (take?.kind === 'while') {
-      const first = await firstUntrue(take, rows, kind, run, context)
+      const first = await firstUntrue(take, rows, kind, evaluation, context)
       isLast = first < rows.length
       rows = rows.slice(0, first)
     }
@@ -68,12 +68,12 @@ async function firstUntrue<R>(
   { evaluate }: LimitPlan,
   rows: readonly OutputRow<R>[],
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<number> {
   const results = await evaluateRows(context, rows, (row) => {
-    enterOutput(row, kind, run)
-    return evaluate(run) === true
+    enterOutput(row, kind, evaluation)
+    return evaluate(evaluation) === true
   })
   const first = results.indexOf(false)
   return first < 0 ? rows.length : first

@@ -56,7 +56,7 @@ export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { p
 export function projectionWriter<R>(
   projections: readonly ProjectionPlan[],
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): WriteRow<R> {
   const hasClass = context.script.dialect === 'objectivity'
@@ -64,7 +64,7 @@ export function projectionWriter<R>(
   const writeFrom = (json: JsonWriter, from: number): void | Promise<void> => {
     for (let i = from; i < projections.length; i++) {
       const { jsonName, evaluate, type, write } = projections[i] as ProjectionPlan
-      const value = evaluate(run)
+      const value = evaluate(evaluation)
       if (hasClass || i > 0) json.ascii(',')
       writeName(json, jsonName)
       if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, i + 1))
@@ -73,7 +73,7 @@ export function projectionWriter<R>(
     json.ascii('}')
   }
   return (json, row) => {
-    bindOutputRow(row, kind, run)
+    bindOutputRow(row, kind, evaluation)
     json.ascii(start)
     return writeFrom(json, 0)
   }
@@ -88,13 +88,13 @@ function writeName(json: JsonWriter, name: string): void {
 export function objectWriter(
   projections: Projections,
   kind: RowKind<ObjectView>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): WriteRow<ObjectView> {
-  if (projections !== undefined) return projectionWriter(projections, kind, run, context)
+  if (projections !== undefined) return projectionWriter(projections, kind, evaluation, context)
   return (json, { row }) => {
     if (row === undefined) json.ascii('null')
-    else writeObject(json, row, run)
+    else writeObject(json, row, evaluation)
   }
 }
 
@@ -104,16 +104,16 @@ export async function rowValues<R>(
   projections: Projections,
   whole: (row: R | undefined) => unknown,
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<unknown[]> {
   const values: unknown[] = []
   for await (const some of rows) {
     const batch = await evaluateRows(context, some, (row: OutputRow<R>) => {
-      bindOutputRow(row, kind, run)
-      if (projections === undefined) return held(whole(row.row), run)
-      const results = projections.map(({ evaluate }) => evaluate(run) ?? null)
-      return held(results.length === 1 ? results[0] : results, run)
+      bindOutputRow(row, kind, evaluation)
+      if (projections === undefined) return held(whole(row.row), evaluation)
+      const results = projections.map(({ evaluate }) => evaluate(evaluation) ?? null)
+      return held(results.length === 1 ? results[0] : results, evaluation)
     })
     context.holdRows(batch.length)
     for (const value of batch) values.push(value)
@@ -123,6 +123,6 @@ export async function rowValues<R>(
 
 /** A value that stays until the statement ends. */
 function held(value: unknown, { memory }: EvaluationContext): unknown {
-  memory.hold(elementBytes + valueBytes(value))
+  memory.chargeStatement(elementBytes + valueBytes(value))
   return value
 }

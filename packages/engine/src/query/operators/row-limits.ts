@@ -32,12 +32,12 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
 /** How many of the first rows are looked at; undefined where that is not known before. Throws QueryError. */
 export async function rowsWanted(
   { skip, take }: RowLimits,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
   try {
-    return ((await countOf(skip, run, context)) ?? 0) + ((await countOf(take, run, context)) ?? 0)
+    return ((await countOf(skip, evaluation, context)) ?? 0) + ((await countOf(take, evaluation, context)) ?? 0)
   } catch (error) {
     if (error !== unknownValue) throw error
     return undefined
@@ -47,11 +47,11 @@ export async function rowsWanted(
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
 export async function countOf(
   limit: LimitPlan | undefined,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<number | undefined> {
   if (limit === undefined || limit.kind === 'while') return undefined
-  const value = await evaluateConstant(limit.evaluate, run, context)
+  const value = await evaluateConstant(limit.evaluate, evaluation, context)
   if (value !== null && Number(value) >= 0) return Number(value)
-  throw queryError(run.text, limit.span, `a number of rows is 0 or more, not ${value}`)
+  throw queryError(evaluation.text, limit.span, `a number of rows is 0 or more, not ${value}`)
 }

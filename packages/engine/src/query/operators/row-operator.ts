@@ -28,7 +28,7 @@ export interface Pipeline<R> {
 /** What operators evaluate the rows with. */
 export interface Flow<R> {
   readonly kind: RowKind<R>
-  readonly run: EvaluationContext
+  readonly evaluation: EvaluationContext
   readonly context: StatementContext
   readonly limits: RowLimits
 }

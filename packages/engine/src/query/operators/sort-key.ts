@@ -35,9 +35,9 @@ function begin(): void {
 }
 
 /** Nulls last where it ascends, first where it descends: a descending part has all its bytes turned. */
-export function sortKey(orderBy: readonly OrderPlan[], run: EvaluationContext): Buffer {
-  const values = orderBy.map(({ evaluate }) => evaluate(run))
-  for (const value of values) run.memory.pass(valueBytes(value))
+export function sortKey(orderBy: readonly OrderPlan[], evaluation: EvaluationContext): Buffer {
+  const values = orderBy.map(({ evaluate }) => evaluate(evaluation))
+  for (const value of values) evaluation.memory.chargeRow(valueBytes(value))
   begin()
   for (const [i, { write, isDescending }] of orderBy.entries()) {
     const start = writer.to.length

@@ -16,12 +16,12 @@ export const planSort: PlanOperator = ({ orderBy }, planning) => {
   const order = planOrder(orderBy, planning)
   const by = `${planning.text.slice(first.start, last.expression.end)}${last.isDescending ? ' DESC' : ''}`
   return {
-    async run(input, { limits, kind, run, context }) {
+    async run(input, { limits, kind, evaluation, context }) {
       if (input.isOrdered) return input
-      const wanted = await rowsWanted(limits, run, context)
+      const wanted = await rowsWanted(limits, evaluation, context)
       const details = { by, ...(wanted === undefined ? {} : { first: wanted }) }
       const operator = rowOperatorPlan('sort', details, [input.operator])
-      const sorted = later(() => sortRows(input.rows, order, wanted, kind, run, context))
+      const sorted = later(() => sortRows(input.rows, order, wanted, kind, evaluation, context))
       return pipeline(sorted, operator, input, context)
     },
   }
@@ -46,7 +46,7 @@ async function sortRows<R>(
   orderBy: readonly OrderPlan[],
   wanted: number | undefined,
   kind: RowKind<R>,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<OutputRow<R>[]> {
   let kept: Keyed<R>[] = []
@@ -55,10 +55,10 @@ async function sortRows<R>(
   let addedBytes = 0
   for await (const rows of batches) {
     const added = evaluateRows(context, rows, (row) => {
-      enterOutput(row, kind, run)
-      const key = sortKey(orderBy, run)
+      enterOutput(row, kind, evaluation)
+      const key = sortKey(orderBy, evaluation)
       const bytes = rowBytes + key.length + (row.row === undefined ? 0 : kind.bytesOf(row.row))
-      run.memory.hold(bytes)
+      evaluation.memory.chargeStatement(bytes)
       addedBytes += bytes
       return { key, row, bytes }
     })
@@ -71,7 +71,7 @@ async function sortRows<R>(
       kept = await firstOf(kept, wanted, context)
       let bytes = 0
       for (const one of kept) bytes += one.bytes
-      run.memory.hold(bytes - keptBytes - addedBytes)
+      evaluation.memory.chargeStatement(bytes - keptBytes - addedBytes)
       keptBytes = bytes
       addedBytes = 0
     }

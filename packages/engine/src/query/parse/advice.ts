@@ -29,7 +29,7 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** Words of clauses that, where a value is missing, are taken for the name of an attribute. */
-const clauseWords: readonly string[] = ['FROM', 'WHERE', 'RETURN', 'ORDER', 'GROUP', 'TO', 'SET']
+const wordsBeforeValue: readonly string[] = ['FROM', 'WHERE', 'RETURN', 'ORDER', 'GROUP', 'TO', 'SET']
 
 /** Of the next token, which does not fit; undefined where there is nothing to say. */
 export function advice(cursor: Place): string | undefined {
@@ -42,7 +42,7 @@ export function advice(cursor: Place): string | undefined {
   if (isEdge) return 'an edge is written -->, <-- or -[…]->'
   const before = cursor.lastName()?.text
   if (before?.toUpperCase() === 'DISTINCT') return 'GROUP BY gives each value once'
-  if (before === undefined || !clauseWords.includes(before.toUpperCase())) return undefined
+  if (before === undefined || !wordsBeforeValue.includes(before.toUpperCase())) return undefined
   return `'${before}' before it is read as a name, since a value is missing there`
 }
 

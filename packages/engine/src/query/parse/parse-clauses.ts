@@ -19,12 +19,12 @@ export function parseSource(cursor: TokenCursor): Source {
 }
 
 /** Words that follow a source: a class called `Only` is one that they follow. */
-const clauseWords = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR']
+const wordsAfterSource = ['WHERE', 'SKIP', 'TAKE', 'LIMIT', 'OFFSET', 'RETURN', 'SET', 'ADD', 'REMOVE', 'CLEAR']
 const groupingWords = ['GROUP', 'ORDER']
 
 export function isClause(cursor: TokenCursor, ahead: number): boolean {
   const word = cursor.wordAt(ahead) ?? ''
-  return clauseWords.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
+  return wordsAfterSource.includes(word) || (groupingWords.includes(word) && cursor.isWord('BY', ahead + 1))
 }
 
 /** A variable, an OID, or a statement in parentheses, and paths from them; no operators. */

@@ -54,9 +54,9 @@ export async function explainChange(statement: ChangeStatement, explainer: State
   const { plan } = planned
   const inputs = await explainer.inputs(planned)
   const context = explainer.context()
-  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  await qualifying(statement.kind, plan, run, context)
-  await returning(plan, [], run, context)
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  await qualifying(statement.kind, plan, evaluation, context)
+  await returning(plan, [], evaluation, context)
   return typeOf(plan)
 }
 
@@ -81,11 +81,11 @@ export function requireAsSeen({ unit }: ChangeContext, { oid, record }: ObjectVi
 export async function qualifying(
   kind: 'update' | 'delete',
   plan: ChangePlan,
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<AsyncIterable<readonly ObjectView[]>> {
-  const chosen = await chooseAccess(plan.objects, run, context, undefined)
-  const { rows, operator } = objectRows(plan.objects, chosen, run, context, undefined)
+  const chosen = await chooseAccess(plan.objects, evaluation, context, undefined)
+  const { rows, operator } = objectRows(plan.objects, chosen, evaluation, context, undefined)
   if (context.probe === undefined) return rows
   const changes = rowOperatorPlan(kind, { class: plan.sourceClass.name }, [operator])
   context.probe.root = changes
@@ -96,7 +96,7 @@ export async function qualifying(
 async function returning(
   plan: ChangePlan,
   oids: readonly Oid[],
-  run: EvaluationContext,
+  evaluation: EvaluationContext,
   context: StatementContext,
 ): Promise<Pipeline<ObjectView>> {
   async function* views(): AsyncGenerator<ObjectView[]> {
@@ -107,7 +107,7 @@ async function returning(
   }
   const operator = context.probe?.root ?? explainNode('changed')
   const input = { rows: views(), operator, isOrdered: false }
-  return runClauses(input, plan.clauses, objectRowKind(plan.objects.filter.slot), run, context)
+  return runClauses(input, plan.clauses, objectRowKind(plan.objects.filter.slot), evaluation, context)
 }
 
 /** What RETURN asks of the objects as `context` sees them; without RETURN, their representations. */
@@ -117,9 +117,9 @@ export async function* changedChunks(
   inputs: Inputs,
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
-  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(plan.objects.filter.slot)
-  const { rows } = await returning(plan, oids, run, context)
-  const write = objectWriter(plan.clauses.projections, kind, run, context)
+  const { rows } = await returning(plan, oids, evaluation, context)
+  const write = objectWriter(plan.clauses.projections, kind, evaluation, context)
   yield* writeRows(rows, write, context)
 }

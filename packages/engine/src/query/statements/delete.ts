@@ -46,9 +46,9 @@ async function runDelete(
   before: StatementContext,
   changeContext: ChangeContext,
 ): Promise<Oid[]> {
-  const run = newEvaluationContext(plan.slots, plan.constants, inputs, before)
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, before)
   const deleted: Oid[] = []
-  for await (const views of await qualifying('delete', plan, run, before)) {
+  for await (const views of await qualifying('delete', plan, evaluation, before)) {
     changeContext.count(views.length)
     const oids = views.map(({ oid }) => oid)
     await changeContext.unit.objects.loadAll(oids)

@@ -40,16 +40,16 @@ async function eachElement(statement: ForEachStatement, executor: StatementExecu
   const { memory } = script
   const before = variables.get(statement.name)
   for await (const rows of elementsOf(statement, executor)) {
-    const held = memory.heldBytes
+    const held = memory.statementBytes
     for (const row of rows) {
       await runBody(statement, row, executor)
-      memory.holdAgain(held)
+      memory.resetStatement(held)
       checkRunning(script)
       const pause = script.slice.yieldIfDue()
       if (pause !== undefined) await pause
     }
   }
-  memory.keep(valueBytes(before?.value) - valueBytes(variables.get(statement.name)?.value))
+  memory.chargeRequest(valueBytes(before?.value) - valueBytes(variables.get(statement.name)?.value))
   if (before === undefined) variables.delete(statement.name)
   else variables.set(statement.name, before)
 }
@@ -60,7 +60,7 @@ export async function runBody(
   executor: StatementExecutor,
 ): Promise<void> {
   const { variables, script } = executor
-  script.memory.keep(valueBytes(element.value) - valueBytes(variables.get(name)?.value))
+  script.memory.chargeRequest(valueBytes(element.value) - valueBytes(variables.get(name)?.value))
   variables.set(name, element)
   await executor.runAll(body)
 }

@@ -36,7 +36,7 @@ function setVariable(name: string, value: TypedValue, { variables, script }: Sta
       `The value of a variable has at most ${variableDepthMax} collections within each other (variableDepthMax).`,
     )
   }
-  script.memory.keep(valueBytes(value.value) - valueBytes(variables.get(name)?.value))
+  script.memory.chargeRequest(valueBytes(value.value) - valueBytes(variables.get(name)?.value))
   variables.set(name, value)
 }
 

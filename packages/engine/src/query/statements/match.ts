@@ -53,21 +53,21 @@ async function startMatch(
   plan: MatchPlan,
   inputs: Inputs,
   context: StatementContext,
-): Promise<{ readonly run: EvaluationContext; readonly pipeline: Pipeline<MatchRow> }> {
-  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const { rows, operator } = await matchRows(plan, { run, context })
+): Promise<{ readonly evaluation: EvaluationContext; readonly pipeline: Pipeline<MatchRow> }> {
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  const { rows, operator } = await matchRows(plan, { evaluation, context })
   const source = { rows, operator, isOrdered: false }
-  return { run, pipeline: await runClauses(source, plan.clauses, matchRowKind, run, context) }
+  return { evaluation, pipeline: await runClauses(source, plan.clauses, matchRowKind, evaluation, context) }
 }
 
 async function* matchChunks(plan: MatchPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
-  const { run, pipeline } = await startMatch(plan, inputs, context)
-  const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, run, context)
+  const { evaluation, pipeline } = await startMatch(plan, inputs, context)
+  const write = projectionWriter(plan.clauses.projections ?? [], matchRowKind, evaluation, context)
   yield* writeRows(pipeline.rows, write, context)
 }
 
 /** One value a row, or the values of a record's fields. */
 async function matchValues(plan: MatchPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
-  const { run, pipeline } = await startMatch(plan, inputs, context)
-  return rowValues(pipeline, plan.clauses.projections ?? [], () => null, matchRowKind, run, context)
+  const { evaluation, pipeline } = await startMatch(plan, inputs, context)
+  return rowValues(pipeline, plan.clauses.projections ?? [], () => null, matchRowKind, evaluation, context)
 }

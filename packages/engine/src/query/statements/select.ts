@@ -80,33 +80,33 @@ function planBound(bound: BoundSelect, { slots }: Binder, { formats, text }: Pla
 }
 
 export interface StartedSelect {
-  readonly run: EvaluationContext
+  readonly evaluation: EvaluationContext
   readonly kind: RowKind<ObjectView>
   readonly pipeline: Pipeline<ObjectView>
 }
 
 export async function startSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<StartedSelect> {
   const { objects, clauses } = plan
-  const run = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
   const kind = objectRowKind(objects.filter.slot)
-  const wanted = await rowsWanted(clauses.limits, run, context)
-  const chosen = await chooseAccess(objects, run, context, wanted)
+  const wanted = await rowsWanted(clauses.limits, evaluation, context)
+  const chosen = await chooseAccess(objects, evaluation, context, wanted)
   if (chosen.access === objects.extent && clauses.countsOnly !== undefined && objects.filter.text === undefined) {
     const counted = objects.extent.count(objects.className, clauses.countsOnly, context)
-    return { run, kind, pipeline: returned<ObjectView>(counted, clauses.projections, context) }
+    return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses.projections, context) }
   }
-  const source = objectRows(objects, chosen, run, context, wanted)
+  const source = objectRows(objects, chosen, evaluation, context, wanted)
   const isOrdered = chosen.access === objects.ordered
-  return { run, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, run, context) }
+  return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 
 async function* selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
-  const { run, kind, pipeline } = await startSelect(plan, inputs, context)
-  yield* writeRows(pipeline.rows, objectWriter(plan.clauses.projections, kind, run, context), context)
+  const { evaluation, kind, pipeline } = await startSelect(plan, inputs, context)
+  yield* writeRows(pipeline.rows, objectWriter(plan.clauses.projections, kind, evaluation, context), context)
 }
 
 /** The value of each row: a reference, a value, or the values of a record's fields. */
 async function selectValues(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<unknown[]> {
-  const { run, kind, pipeline } = await startSelect(plan, inputs, context)
-  return rowValues(pipeline, plan.clauses.projections, (row) => row?.oid ?? null, kind, run, context)
+  const { evaluation, kind, pipeline } = await startSelect(plan, inputs, context)
+  return rowValues(pipeline, plan.clauses.projections, (row) => row?.oid ?? null, kind, evaluation, context)
 }

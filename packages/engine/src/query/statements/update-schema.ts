@@ -2,7 +2,7 @@
 import type { WriteSession } from '../../ddl/write-session.ts'
 import { AshlarError } from '../../errors.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
-import { type AddingChange, bindAlterClass, bindDefineClasses, inWordsOfDo } from '../bind/bind-schema.ts'
+import { type AddingChange, bindAlterClass, bindDefineClasses, withStatementWords } from '../bind/bind-schema.ts'
 import { refuseRoot, resolveClass } from '../bind/class-names.ts'
 import { placesOfAdding, placesOfChange } from '../bind/schema-places.ts'
 import type { Binder } from '../bind/scope.ts'
@@ -57,7 +57,7 @@ async function inWords<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
   } catch (error) {
-    throw inWordsOfDo(error)
+    throw withStatementWords(error)
   }
 }
 

@@ -68,16 +68,18 @@ async function runUpdate(
   before: StatementContext,
   changeContext: ChangeContext,
 ): Promise<Oid[]> {
-  const run = newEvaluationContext(plan.slots, plan.constants, inputs, before)
+  const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, before)
   const { slot } = plan.objects.filter
   const changed: Oid[] = []
-  for await (const views of await qualifying('update', plan, run, before)) {
+  for await (const views of await qualifying('update', plan, evaluation, before)) {
     changeContext.count(views.length)
     const worked = await evaluateRows(before, views, (view) => {
-      run.slots[slot] = view
+      evaluation.slots[slot] = view
       return plan.actions.map((action) => {
-        const values = evaluateAction(action, run, view.oid)
-        run.memory.hold(valueBytes(values.values) + valueBytes(values.pairs) + values.owners.length * elementBytes)
+        const values = evaluateAction(action, evaluation, view.oid)
+        evaluation.memory.chargeStatement(
+          valueBytes(values.values) + valueBytes(values.pairs) + values.owners.length * elementBytes,
+        )
         return values
       })
     })

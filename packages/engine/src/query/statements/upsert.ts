@@ -69,9 +69,9 @@ async function carryOut(statement: UpsertStatement, executor: StatementExecutor)
   const planned = planUpsert(statement, executor)
   const { bound, values, slots, constants } = planned.plan
   const context = executor.context()
-  const run = newEvaluationContext(slots, constants, await executor.inputs(planned), context)
+  const evaluation = newEvaluationContext(slots, constants, await executor.inputs(planned), context)
   const given: unknown[] = []
-  for (const value of values) given.push(await evaluateConstant(value, run, context))
+  for (const value of values) given.push(await evaluateConstant(value, evaluation, context))
   const { oid } = await runUpsert(bound, given, context, executor.changeContext())
   return { type: { kind: 'reference', cls: bound.cls }, value: oid }
 }

@@ -12,7 +12,8 @@ export const oldestTablesVersion = 2
  * Within a PostgreSQL schema of this name: to be run in one transaction, again and again without harm.
  * With a table for the root, Citus is to distribute the others. What has the first placement of all stays on its coordinator, in tables that
  * are its own too, so that what changes these and others is committed in two phases.
- * `catalog_lock` has no rows: it is what commits lock, alone where they change the `versionKey`. `slot` tells for each connection that commits the number of its last call of
+ * `catalog_lock` has no rows: it is what commits lock, alone where they change the `versionKey`, which is the version of the catalog. Its name
+ * stays, as that of the parameter `p_catalog` does: others would be tables of another version. `slot` tells for each connection that commits the number of its last call of
  * the function, and what that has returned: the proof of a commit, which lies with one of the placements that it changes. A
  * transaction on one node of Citus is committed there before the coordinator has noted anything, so a proof elsewhere would prove nothing.
  */
