@@ -1,12 +1,19 @@
 /**
  * How the tests run: all packages and the tools in one run, closed by the plain count of `tools/count-reporter.ts`.
- * What users rely on, whatever the store is, is tested once more on PostgreSQL.
+ * What users rely on, whatever the store is, is tested once more on PostgreSQL: by `npm test` where the store takes part in what is tested,
+ * else by the project `twins`, which `.ci/run` runs after it.
  */
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { countReporter } from './tools/count-reporter.ts'
 
-/** Tests of the second project's folders that would only repeat on PostgreSQL what the first one has shown. */
+/** What could run on PostgreSQL. */
+const ofAnyStore = [
+  'packages/server/test/contract/*.test.ts',
+  'packages/engine/test/{ddl,engine,model,query,receipts}/**/*.test.ts',
+]
+
+/** Tests of these folders that would only repeat on PostgreSQL what the first project has shown. */
 const notOfTheStore = [
   // Where data is kept in directories, the tests of places, of configuration and of damage have nothing to say of PostgreSQL;
   // what happens without the database is tested on PostgreSQL anyway.
@@ -26,13 +33,29 @@ const notOfTheStore = [
 ]
 
 /**
+ * Tests that use the store and do not ask how it works: bodies, types, messages and the query language. What a store has to do for them, its own
+ * tests and those of objects, indexes, transactions and schema changes ask of PostgreSQL.
+ */
+const twins = [
+  'packages/server/test/contract/{1-general,1.4-errors,1.4-hostile,1.4-schema-places,1.5-limits,2.2-query-data,2.2-tools}.test.ts',
+  'packages/server/test/contract/{3-types,3.3-structures,4.4-hub-cost,5.1-descriptions,5.1-edges,5.1-root-class}.test.ts',
+  'packages/engine/test/query/{explain,expressions,match,statements}/*.test.ts',
+  'packages/engine/test/query/{advice,planner,query-language-page}.test.ts',
+]
+
+/** Properties get a tenth of their runs: a database beyond the process takes its time. */
+const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) }
+
+/**
  * Tests whose files share a process: what they import is loaded once a core instead of once a file, which takes longer than most of them.
  * They keep no state in modules and mock none; what they leave behind, their helpers and the runner end.
  */
 const sharing = [
   'packages/engine/test/!(damage|store)/**/*.test.ts',
-  'packages/server/test/{contract,unit}/*.test.ts',
+  'packages/engine/test/store/{entry-checksum,memory,open-store,read-transaction,scan-side-by-side,wrappers}.test.ts',
+  'packages/server/test/{contract,hostile,unit}/*.test.ts',
   'packages/client/test/*.test.ts',
+  'tools/test/{check-*,lock-file,set-up-state}.test.ts',
 ]
 
 export default defineConfig({
@@ -47,8 +70,9 @@ export default defineConfig({
     // Vitest gives up after a second, which a busy machine may need for one look.
     expect: { poll: { timeout: 60_000 } },
     reporters: ['default', countReporter],
-    // `npm run coverage`: what runs within the tests' own process; what the servers run that they start is not seen.
+    // `npm run coverage`, and `.ci/run`: what runs within the tests' own processes; what the servers run that they start is not seen.
     coverage: {
+      enabled: process.env.ASHLAR_COVERAGE === '1',
       include: ['packages/*/src/**/*.ts'],
       reporter: ['text-summary', 'json-summary'],
       reportsDirectory: 'node_modules/.cache/coverage',
@@ -77,14 +101,14 @@ export default defineConfig({
         test: {
           name: 'postgres',
           isolate: false,
-          exclude: notOfTheStore,
-          include: [
-            'packages/server/test/contract/*.test.ts',
-            'packages/engine/test/{ddl,engine,model,query,receipts}/**/*.test.ts',
-          ],
-          // Properties get a tenth of their runs: a database beyond the process takes its time.
-          env: { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) },
+          include: ofAnyStore,
+          exclude: [...notOfTheStore, ...twins],
+          env: onPostgres,
         },
+      },
+      {
+        extends: true,
+        test: { name: 'twins', isolate: false, include: twins, exclude: notOfTheStore, env: onPostgres },
       },
     ],
   },

@@ -43,7 +43,7 @@ it('the next request of the other sees each change, and no write that an earlier
       else if (kind === 'N') answers.shift()?.([first, ...rest])
     }
   })()
-  while (!isReady) await new Promise((resolve) => setImmediate(resolve))
+  while (!isReady) await new Promise((resolve) => setTimeout(resolve, 1))
   const namesSeen = (): Promise<string[]> => {
     return new Promise((resolve) => {
       answers.push(resolve)
@@ -51,7 +51,7 @@ it('the next request of the other sees each change, and no write that an earlier
     })
   }
   const someLines = async (): Promise<void> => {
-    for (const enough = lines + 30; lines < enough; ) await new Promise((resolve) => setImmediate(resolve))
+    for (const enough = lines + 30; lines < enough; ) await new Promise((resolve) => setTimeout(resolve, 1))
   }
 
   const refusals = (): number => refused.get('ValueNotAllowed') ?? 0

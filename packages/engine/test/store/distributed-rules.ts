@@ -40,7 +40,11 @@ const put = (key: Bytes, value: string) => ({ kind: 'put', key, value: Buffer.fr
 const absent = (key: Bytes) => ({ kind: 'absent', key }) as const
 
 /** The promises of every store, and those of a table over several nodes. */
-export function distributedRules(name: string, start: () => Promise<DistributedNodes>): void {
+export function distributedRules(
+  name: string,
+  start: () => Promise<DistributedNodes>,
+  { hasLimitsElsewhere = false } = {},
+): void {
   let nodes: DistributedNodes
   beforeAll(async () => {
     nodes = await start()
@@ -49,10 +53,8 @@ export function distributedRules(name: string, start: () => Promise<DistributedN
 
   const open = async (schema = freshSchema()): Promise<Store> => openAt(await nodes.freshAddress(schema))
 
-  storeConformance(
-    name,
-    emptiedSchemas(() => nodes.freshAddress(freshSchema())),
-  )
+  const emptied = emptiedSchemas(() => nodes.freshAddress(freshSchema()))
+  storeConformance(name, { ...emptied, hasLimitsElsewhere })
 
   describe(name, () => {
     it('have the rows of each placement on one node, and all have some', async () => {

@@ -3,6 +3,7 @@ import { openStore } from '../../src/storage/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Driver } from './conformance.ts'
 import { runSql } from './database-client.ts'
+import { keptStores } from './kept-postgres.ts'
 
 /** `freshAddress`: of a distributed store that there was not before, in a schema of its own. */
 export function emptiedSchemas(freshAddress: () => Promise<string>): Driver {
@@ -22,6 +23,7 @@ export function emptiedSchemas(freshAddress: () => Promise<string>): Driver {
 
   return {
     isCostly: true,
+    lend: keptStores(freshAddress, ['kv', 'kv_root']),
     async open() {
       const [address] = closed
       if (address === undefined) return openAt(await freshAddress())

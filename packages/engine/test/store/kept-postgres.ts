@@ -1,6 +1,5 @@
 /** Stores on PostgreSQL that stay open from test to test: what is closed is emptied and lent again, since to open one takes longer than most tests. */
 import type pg from 'pg'
-import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
 import { assert } from '../../src/errors.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -9,32 +8,46 @@ import { freshAddress } from './postgres-stores.ts'
 
 interface Kept {
   readonly store: Store
-  readonly schema: string
+  /** As words of SQL. */
+  readonly tables: string
 }
 
-const idle: Kept[] = []
-let emptying: Promise<pg.Client> | undefined
+/** On the PostgreSQL of the run. */
+export const openKeptPostgres = keptStores(freshAddress, ['kv'])
 
-export async function openKeptPostgres(): Promise<Store> {
-  return lend(idle.pop() ?? (await openKept()))
-}
+/** `freshAddress`: of a store that there was not before, in a schema of its own. All are in one database, and have these tables. */
+export function keptStores(
+  freshAddress: () => string | Promise<string>,
+  tables: readonly string[],
+): () => Promise<Store> {
+  const idle: Kept[] = []
+  let emptying: Promise<pg.Client> | undefined
 
-async function openKept(): Promise<Kept> {
-  const address = freshAddress()
-  return { store: await openStore(address), schema: new URL(address).searchParams.get('schema') ?? '' }
+  async function openKept(): Promise<Kept> {
+    const url = new URL(await freshAddress())
+    const store = await openStore(url.href)
+    const schema = url.searchParams.get('schema') ?? ''
+    url.search = ''
+    emptying ??= connectedClient(url.href)
+    return { store, tables: tables.map((table) => `${schema}.${table}`).join(', ') }
+  }
+
+  async function empty(kept: Kept): Promise<void> {
+    await (await emptying)?.query(`TRUNCATE ${kept.tables}`)
+    idle.push(kept)
+  }
+
+  return async () => lend(idle.pop() ?? (await openKept()), empty)
 }
 
 /** A store for one test; one that it closes with nothing left open goes to the next. */
-function lend(kept: Kept): Store {
+function lend(kept: Kept, empty: (kept: Kept) => Promise<void>): Store {
   const { store } = kept
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   async function giveBack(): Promise<void> {
     await Promise.allSettled(underWay)
-    if (store.oldestSnapshotMs?.() !== 0) return store.close()
-    emptying ??= connectedClient(postgresOfRun())
-    await (await emptying).query(`TRUNCATE ${kept.schema}.kv`)
-    idle.push(kept)
+    return store.oldestSnapshotMs?.() === 0 ? empty(kept) : store.close()
   }
   return {
     ...store,

@@ -109,13 +109,13 @@ interface Shared {
 /** LMDB has no process of its own that could crash. */
 async function onLmdb(): Promise<Shared> {
   const address = `lmdb:${await temporaryDirectory()}`
-  return { address, operations: 20, crash: async () => undefined, stop: async () => undefined }
+  return { address, operations: 15, crash: async () => undefined, stop: async () => undefined }
 }
 
 /** A server of its own, which the test may crash. */
 async function onPostgres(): Promise<Shared> {
   postgresOfRun()
-  return { ...(await startAnotherPostgres()), operations: 10 }
+  return { ...(await startAnotherPostgres()), operations: 5 }
 }
 
 async function onCitus(): Promise<Shared> {
@@ -141,7 +141,7 @@ async function onThreeNodes(): Promise<Shared> {
   postgresOfRun()
   const nodes = await startThreeNodes()
   const address = await nodes.freshAddress(`shared_${process.pid}`)
-  return { address, operations: 5, crash: async () => undefined, stop: () => nodes.stop() }
+  return { address, operations: 3, crash: async () => undefined, stop: () => nodes.stop() }
 }
 
 /** Reads across everything until told to stop: whatever the moment, what is shown fits together. */

@@ -9,7 +9,7 @@ import {
   temporaryDirectory,
 } from '../contract/server-under-test.ts'
 
-const rounds = Math.ceil(4 * Number(process.env.ASHLAR_RUNS ?? 1))
+const rounds = Math.ceil(3 * Number(process.env.ASHLAR_RUNS ?? 1))
 const objects = 4_000
 const batchSize = 10
 

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { classOf, FdUnderTest, list, reference } from '../contract/class-of.ts'
 import { type ServerUnderTest, startServer, temporaryDirectory } from '../contract/server-under-test.ts'
 
-const kills = Math.ceil(8 * Number(process.env.ASHLAR_RUNS ?? 1))
+const kills = Math.ceil(5 * Number(process.env.ASHLAR_RUNS ?? 1))
 const writers = 8
 
 interface Acknowledged {

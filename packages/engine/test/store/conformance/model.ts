@@ -68,9 +68,8 @@ export function modelRules(driver: Driver): void {
   it('behaves like a sorted array under random commits, scans and snapshots', async () => {
     const runs = (driver.isCostly === true ? 10 : 40) * Number(process.env.ASHLAR_RUNS ?? 1)
     const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
-    const open = driver.lend ?? driver.open
     const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
-      useStore({ open }, async (store) => {
+      useStore(driver, async (store) => {
         const world: World = { store, isInOrder: driver.isInOrder === true, model: [], open: [] }
         world.open.push({ snapshot: await pinnedSnapshot(store), model: [] })
         for (const next of steps) await take(next, world)
