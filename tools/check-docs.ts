@@ -1,4 +1,4 @@
-/** Checks that what the documents point at is there: files, headings, and npm scripts. */
+/** Checks that what the documents point at is there: files, whether linked or named, headings, and npm scripts. */
 import { posix } from 'node:path'
 import type { CheckResult, Finding } from './finding.ts'
 import type { ProjectFiles } from './project-files.ts'
@@ -9,7 +9,9 @@ const shorthand = new Set(['start', 'test'])
 export function checkDocs(files: ProjectFiles): CheckResult {
   const scripts = new Set(Object.keys((JSON.parse(files.get('package.json') ?? '{}') as Manifest).scripts ?? {}))
   const findings: Finding[] = []
+  const paths = sourcePaths(files)
   let links = 0
+  let named = 0
   for (const [file, text] of files) {
     if (!file.endsWith('.md')) continue
     let fenced = false
@@ -21,6 +23,11 @@ export function checkDocs(files: ProjectFiles): CheckResult {
         else if (!shorthand.has(script) && !content.includes(`npm run ${script}`)) report(`write npm run ${script}`)
       }
       if (fenced) continue
+      for (const [, path = ''] of tellsPast.test(file) ? [] : content.matchAll(sourcePath)) {
+        if (path.endsWith('/') && !tellsOfSources.test(file)) continue
+        named++
+        if (!paths.some((known) => isPartOf(path, known))) report(`there is no ${path}`)
+      }
       for (const [, target = ''] of content.replace(/`[^`]*`/g, '').matchAll(/\]\(<?([^)\s>]+)>?[^)]*\)/g)) {
         links++
         const broken = brokenLink(files, file, target)
@@ -28,7 +35,25 @@ export function checkDocs(files: ProjectFiles): CheckResult {
       }
     }
   }
-  return { findings, summary: `${links} links` }
+  return { findings, summary: `${links} links, ${named} paths` }
+}
+
+/** What was, and may be gone. */
+const tellsPast = /^(CHANGELOG\.md|docs\/decisions\/)/
+
+/** Elsewhere, folders are those of stores and configurations. */
+const tellsOfSources = /^(ARCHITECTURE|CONTRIBUTING|docs\/where-to-add)\.md$/
+
+/** A source file, or a folder, in the words of a document: `store/store.ts`, `types/`. */
+const sourcePath = /`([\w.-]+(?:\/[\w.-]+)*\.ts|(?:[\w.-]+\/)+)`/g
+
+/** Of all files: as documents may begin them, with the package or without. */
+function sourcePaths(files: ProjectFiles): string[] {
+  return [...files.keys()].flatMap((path) => [`/${path}`, `/${path.replace(/^packages\/(\w+)\/src\//, '$1/')}`])
+}
+
+function isPartOf(path: string, known: string): boolean {
+  return path.endsWith('/') ? known.includes(`/${path}`) : known.endsWith(`/${path}`)
 }
 
 interface Manifest {

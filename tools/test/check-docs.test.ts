@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { checkDocs } from '../check-docs.ts'
 
-function messages(text: string): string[] {
+function messages(text: string, document = 'docs/guide.md'): string[] {
   const files = new Map([
     ['package.json', JSON.stringify({ scripts: { start: '', test: '', check: '' } })],
-    ['docs/guide.md', text],
+    [document, text],
     ['docs/contract.md', '# The contract\n\n## 4.1 `POST /v1/index`\n'],
     ['packages/engine/src/index.ts', ''],
   ])
@@ -26,6 +26,25 @@ describe('links', () => {
 
   it('leaves code alone', () => {
     expect(messages('`[a](missing.md)`\n```\n[a](missing.md)\n```\n')).toEqual([])
+  })
+})
+
+describe('files that are named', () => {
+  it('are there, as a whole path or its end', () => {
+    expect(messages('`packages/engine/src/index.ts` `engine/index.ts` `index.ts` `Node.js`')).toEqual([])
+    expect(messages('see\n`query/index.ts`, `ndex.ts`')).toEqual([
+      '2: there is no query/index.ts',
+      '2: there is no ndex.ts',
+    ])
+  })
+
+  it('and so are folders, where the document is about the sources', () => {
+    expect(messages('`engine/`, `storage/`, `<name>/x.ts`', 'ARCHITECTURE.md')).toEqual(['1: there is no storage/'])
+    expect(messages('`storage/`')).toEqual([])
+  })
+
+  it('may be gone where the document tells what was', () => {
+    expect(messages('`gone.ts`', 'CHANGELOG.md')).toEqual([])
   })
 })
 

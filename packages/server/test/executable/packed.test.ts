@@ -30,7 +30,9 @@ async function install(folder: string): Promise<void> {
     const place = join(folder, 'node_modules', '@ashlar', name)
     mkdirSync(place, { recursive: true })
     await run('tar', ['-xzf', file, '-C', place, '--strip-components=1'], { cwd: folder })
-    expect(readdirSync(place)).toEqual(['dist', 'package.json'])
+    expect(readdirSync(place).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json'])
+    expect(readFileSync(join(place, 'LICENSE'), 'utf8')).toBe(readFileSync(join(root, 'LICENSE'), 'utf8'))
+    expect(readFileSync(join(place, 'README.md'), 'utf8')).toMatch(new RegExp(`^# @ashlar/${name}\n`))
     expect(readdirSync(join(place, 'dist'))).not.toContain('.tsbuildinfo')
     linkDependencies(name, place)
   }
@@ -51,6 +53,11 @@ function manifestAt(place: string): Manifest {
   return JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as Manifest
 }
 
+/** What the README of a package shows. */
+function exampleOf(place: string): string {
+  return /```ts\n([\s\S]*?)```/.exec(readFileSync(join(place, 'README.md'), 'utf8'))?.[1] ?? ''
+}
+
 const settings = {
   compilerOptions: {
     module: 'nodenext',
@@ -60,7 +67,7 @@ const settings = {
     types: ['node'],
     typeRoots: [join(root, 'node_modules/@types')],
   },
-  include: ['consumer.mts'],
+  include: ['*.mts'],
 }
 
 const consumer = `
@@ -84,11 +91,15 @@ it('serve, are used by a program and its compiler, and hold nothing of the build
   const program = join(server, manifestAt(server).bin?.ashlar ?? '')
   const { url, child, ended } = start(['serve', '--port', '0'], {}, folder, program)
   writeFileSync(join(folder, 'consumer.mts'), consumer)
+  for (const name of ['client', 'engine'])
+    writeFileSync(join(folder, `${name}.mts`), exampleOf(join(folder, 'node_modules', '@ashlar', name)))
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
   const compiling = run(process.execPath, [compiler, '--build'], { cwd: folder })
   expect(await compiling.catch(({ stdout }: { readonly stdout: string }) => stdout)).toMatchObject({ stdout: '' })
   const { stdout } = await run(process.execPath, ['consumer.mjs', await url], { cwd: folder })
   expect(JSON.parse(stdout)).toEqual([7, 'function'])
+  const shown = await run(process.execPath, ['engine.mjs'], { cwd: folder })
+  expect(JSON.parse(shown.stdout)).toEqual({ __class__: 'Model', __identifier__: '3-3-1-1', name: 'Tipo' })
   child.kill('SIGTERM')
   expect((await ended).code).toBe(0)
 })
