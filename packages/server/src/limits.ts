@@ -90,12 +90,10 @@ export const refusedConnectionsMax = 100
  * what is beyond, and clients try again after a second.
  */
 export const unacceptedConnectionsMax = 4_096
-/** While connections arrive turn after turn of the event loop, one is served for so many that are accepted. */
-export const acceptedPerServedMax = 4
-/** Connections that are served first in one turn of the event loop, once none arrives, or `acceptedUnservedMax` wait. */
+/** Connections that are served first in one turn of the event loop, once none arrives. */
 export const servedInATurnMax = 32
-/** Connections that wait to be served while others are accepted. */
-export const acceptedUnservedMax = 1_024
+/** While connections arrive, one of so many that wait is served in each turn, and at least one. */
+export const waitingPerServed = 64
 /** Of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
 /** How long a connection on which nothing is under way is kept for a last request while the server stops. */

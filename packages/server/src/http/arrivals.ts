@@ -1,7 +1,7 @@
 /** New connections: those that arrive together are accepted before they are served, and no address has others wait for its own. */
 import type { Server, Socket } from 'node:net'
 import { noteArrival } from '@ashlar/engine'
-import { acceptedPerServedMax, acceptedUnservedMax, servedInATurnMax } from '../limits.ts'
+import { servedInATurnMax, waitingPerServed } from '../limits.ts'
 import { AddressQueues } from './address-queues.ts'
 
 /** Of `net.createServer`, which http.Server passes on though it has no option for it: nothing is read before `resume`. */
@@ -21,7 +21,6 @@ export function serveByAddress(server: Server): void {
   ;(server as PausingServer).pauseOnConnect = true
   const waiting = new AddressQueues<Socket>()
   let hasAccepted = false
-  let accepted = 0
   let isScheduled = false
   server.on('connection', (socket: Socket) => {
     noteArrival()
@@ -33,8 +32,12 @@ export function serveByAddress(server: Server): void {
   })
 
   function takeTurn(): void {
-    if (!hasAccepted || waiting.size > acceptedUnservedMax) serve(servedInATurnMax)
-    else if (++accepted % acceptedPerServedMax === 0) serveOne(waiting.nextOfFewest())
+    if (hasAccepted) {
+      // At least one in each: a turn may be long, and connections may never cease to arrive.
+      const most = Math.min(servedInATurnMax, Math.ceil(waiting.size / waitingPerServed))
+      serveOne(waiting.nextOfFewest())
+      serve(most - 1)
+    } else serve(servedInATurnMax)
     hasAccepted = false
     // While more wait, other work alternates with them.
     if (waiting.size === 0) noteArrival()
