@@ -31,7 +31,7 @@ describe('a node that is down', () => {
   it('fails reads and changes of what lies on it, and nothing else', async () => {
     const address = await nodes.freshAddress(`test_${randomBytes(6).toString('hex')}`)
     const open = async (alias: string) =>
-      FederatedDatabase.open({ alias, store: await openStore(`${address}&patienceMs=200`) })
+      FederatedDatabase.open({ alias, store: await openStore(`${address}&patienceMs=500`) })
     const fds = [await open('fd0'), await open('fd1'), await open('fd2')]
     const [fd] = fds as [FederatedDatabase]
     const attributes = [{ attributeName: 'count', logicalType: 'integer' }]
