@@ -37,31 +37,28 @@ const indexes = [
   'CREATE UNIQUE INDEX airportCode ON Air.Airport (code)',
 ]
 
-const fill = `
-  FOR EACH a IN $airports => (CREATE Air.Airport {code: $a, name: $a});
-  FOR EACH f IN $flights => (CREATE Air.Flight {number: $f.number, seats: $f.seats, plain: $f.seats, day: $f.day,
-    carrierCode: $f.carrier, remark: $f.remark, isLate: $f.isLate, route.gate: $f.gate,
-    origin: (LOOKUP Air.Airport WHERE code = $f.origin), destination: (LOOKUP Air.Airport WHERE code = $f.destination)});
-  FOR EACH n IN LIST{5001, 5002, 5003} => (CREATE Air.Charter {number: $n, seats: 7, day: 2030-01-01, carrierCode: 'c3'})`
-
 const flightsOfGate = 8
 
-function given(count: number): Record<string, unknown> {
-  const numbers = Array.from({ length: count }, (_, i) => i)
-  return {
-    airports: Array.from({ length: 50 }, (_, i) => `a${i}`),
-    flights: numbers.map((i) => ({
-      number: i,
-      seats: i % 100,
-      day: `2024-${String((i % 12) + 1).padStart(2, '0')}-01`,
-      carrier: `c${i % 20}`,
-      remark: remarkOf(i),
-      isLate: i % 2 === 0,
-      gate: i % (count / flightsOfGate),
-      origin: `a${i % 50}`,
-      destination: `a${(i * 7) % 40}`,
-    })),
-  }
+async function fill({ fd }: QueryDatabase, count: number): Promise<void> {
+  const codes = Array.from({ length: 50 }, (_, i) => `a${i}`)
+  const airports = await fd.createObjects(
+    codes.map((code) => ({ class: 'Air.Airport', attributes: { code, name: code } })),
+  )
+  const flights = Array.from({ length: count }, (_, i) => ({
+    number: i,
+    seats: i % 100,
+    plain: i % 100,
+    day: `2024-${String((i % 12) + 1).padStart(2, '0')}-01`,
+    carrierCode: `c${i % 20}`,
+    remark: remarkOf(i),
+    isLate: i % 2 === 0,
+    route: { gate: i % (count / flightsOfGate) },
+    origin: airports[i % 50],
+    destination: airports[(i * 7) % 40],
+  }))
+  await fd.createObjects(flights.map((attributes) => ({ class: 'Air.Flight', attributes })))
+  const charters = [5001, 5002, 5003].map((number) => ({ number, seats: 7, day: '2030-01-01', carrierCode: 'c3' }))
+  await fd.createObjects(charters.map((attributes) => ({ class: 'Air.Charter', attributes })))
 }
 
 type Test = (db: QueryDatabase) => Promise<void>
@@ -73,7 +70,7 @@ export function airlineTests(flights: number): (name: string, test: Test) => voi
     for (const wrap of storeKinds) {
       const database = await openQueryDatabase([schema, ...indexes], {}, wrap)
       opened.push(database)
-      await database.db.rows(fill, given(flights))
+      await fill(database.db, flights)
     }
   })
   afterAll(async () => {
@@ -89,7 +86,7 @@ export function airlineTests(flights: number): (name: string, test: Test) => voi
 /** A test that changes the data, and has its own. */
 export function changingTest(name: string, test: Test): void {
   queryTest(name, [schema, ...indexes], async (db) => {
-    await db.rows(fill, given(ownFlights))
+    await fill(db, ownFlights)
     await test(db)
   })
 }
