@@ -10,6 +10,7 @@ import { Compiler } from './evaluate/compile-expression.ts'
 import type { Evaluate } from './evaluate/evaluation-context.ts'
 import type { Expression, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
+import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
 import { parse, parseInPieces } from './parse/parse.ts'
 import { type TypedValue, typeSignature } from './values/parameter-value.ts'
 import type { TextFormats } from './values/text-format.ts'
@@ -82,12 +83,23 @@ const textsKeptMax = 500
 /** Longer texts hold data rather than questions, and do not come again. */
 const textCharactersKept = 20_000
 
+/** A text as it is carried out. */
+export interface ParsedText {
+  readonly statements: readonly Statement[]
+  /** Values that were taken out of the text, by the names of the variables that the statements have for them. */
+  readonly lifted: ReadonlyMap<string, TypedValue>
+}
+
+const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
+
 export class PlanCache {
-  private readonly texts = new Map<string, readonly Statement[]>()
+  private readonly texts = new Map<string, ParsedText>()
+  /** By the shape of the text; false where texts of the shape are parsed as they are written. */
+  private readonly shapes = new Map<string, readonly Statement[] | false>()
   private readonly plans = new WeakMap<Statement | Expression, KeptPlan>()
 
   /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
-  statements(text: string, statementTokensMax: number): readonly Statement[] {
+  parsed(text: string, statementTokensMax: number): ParsedText {
     const known = this.texts.get(text)
     if (known !== undefined) {
       // The one used last is let go last.
@@ -95,18 +107,36 @@ export class PlanCache {
       this.texts.set(text, known)
       return known
     }
-    const statements = parse(text, statementTokensMax)
-    if (text.length <= textCharactersKept) {
-      this.texts.set(text, statements)
-      if (this.texts.size > textsKeptMax) this.texts.delete(this.texts.keys().next().value as string)
-    }
-    return statements
+    const parsed = this.parsedByShape(text, statementTokensMax) ?? asWritten(parse(text, statementTokensMax))
+    if (text.length <= textCharactersKept) keep(this.texts, text, parsed)
+    return parsed
   }
 
   /** The same; of a long text later, after turns for others in between. */
-  statementsInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Awaitable<readonly Statement[]> {
-    if (text.length <= textCharactersKept) return this.statements(text, statementTokensMax)
-    return inTurns(parseInPieces(text, statementTokensMax), slice)
+  parsedInTurns(text: string, statementTokensMax: number, slice: TimeSlice): Awaitable<ParsedText> {
+    if (text.length <= textCharactersKept) return this.parsed(text, statementTokensMax)
+    return inTurns(parseInPieces(text, statementTokensMax), slice).then(asWritten)
+  }
+
+  /** As `parsed`, with every value where the text has it; from now on for all texts of the shape where `isLasting`. */
+  parsedAsWritten(text: string, statementTokensMax: number, isLasting: boolean): ParsedText {
+    const parsed = asWritten(parse(text, statementTokensMax))
+    if (!isLasting) return parsed
+    const lifted = liftLiterals(text)
+    if (lifted !== undefined) keep(this.shapes, lifted.shape, false)
+    keep(this.texts, text, parsed)
+    return parsed
+  }
+
+  private parsedByShape(text: string, statementTokensMax: number): ParsedText | undefined {
+    const lifted = liftLiterals(text)
+    if (lifted === undefined) return undefined
+    const { shape, values } = lifted
+    let statements = this.shapes.get(shape)
+    if (statements === undefined) statements = parseLifted(text, lifted, statementTokensMax) ?? false
+    else this.shapes.delete(shape)
+    keep(this.shapes, shape, statements)
+    return statements === false ? undefined : { statements, lifted: values }
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
@@ -147,6 +177,15 @@ function areSame(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap
     if (variable === undefined || typeSignature(variable.type) !== signature) return false
   }
   return true
+}
+
+function asWritten(statements: readonly Statement[]): ParsedText {
+  return { statements, lifted: noneLifted }
+}
+
+function keep<T>(kept: Map<string, T>, name: string, value: T): void {
+  kept.set(name, value)
+  if (kept.size > textsKeptMax) kept.delete(kept.keys().next().value as string)
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {

@@ -58,4 +58,6 @@ export interface RowChunk {
   readonly bytes: Buffer
   /** Where in `bytes` each text starts. */
   readonly starts: readonly number[]
+  /** Known to be the last; it may be the last without it. */
+  readonly isLast?: boolean
 }

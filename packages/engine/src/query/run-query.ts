@@ -13,6 +13,7 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
+import { valueMatters } from './bind/coercion.ts'
 import { placesOfIndex } from './bind/schema-places.ts'
 import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
@@ -21,6 +22,7 @@ import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
+import { isLifted } from './parse/lift-literals.ts'
 import { createBinder } from './plan-cache.ts'
 import type { ExplainRequest, QueryReply, QueryRequest, RowChunk } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
@@ -52,10 +54,11 @@ async function answer(
   resources: QueryResources,
   memory: RequestMemory,
 ): Promise<AsyncIterable<RowChunk>> {
-  const { statements, texts, state } = await prepare(request, resources, memory)
+  const prepared = await prepare(request, resources, memory, request.explain === undefined)
+  const { statements, texts, state } = prepared
   const { explain } = request
   if (explain !== undefined || isAnalyzedChange(statements)) {
-    const rows = await explained({ statements, texts, state }, request, resources)
+    const rows = await explained(prepared, request, resources)
     return chunksOf(rows, memory)
   }
   const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
@@ -63,7 +66,9 @@ async function answer(
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
   if (classify(statements) === 'read') {
     const options: SnapshotOptions = { isolation: 'readOnly', onEnded: request.onEnded }
-    return read(statements, texts, state, resources, options)
+    return prepared.isLifted
+      ? readLifted(prepared, request, resources, options)
+      : read(statements, texts, state, resources, options)
   }
   // Once it has committed something it is not refused any more.
   if (statements.some(isStepwise)) await request.mayGoOn?.()
@@ -81,7 +86,7 @@ function statementsOf(
   { limits, plans }: Pick<QueryResources, 'limits' | 'plans'>,
 ): readonly Statement[] {
   checkCharacters(request, limits)
-  return plans.statements(request.text, limits.statementTokensMax)
+  return plans.parsed(request.text, limits.statementTokensMax).statements
 }
 
 function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: EngineLimits): void {
@@ -94,15 +99,18 @@ async function prepare(
   request: QueryRequest,
   { limits, plans, store, dialect }: QueryResources,
   memory: RequestMemory,
+  mayLift: boolean,
 ): Promise<PreparedText> {
   const { text, parameters = {} } = request
   checkCharacters(request, limits)
   const slice = openTimeSlice(request.mayGoOn)
-  const parsed = plans.statementsInTurns(text, limits.statementTokensMax, slice)
-  const statements = parsed instanceof Promise ? await parsed : parsed
+  const parsing = plans.parsedInTurns(text, limits.statementTokensMax, slice)
+  const parsed = parsing instanceof Promise ? await parsing : parsing
+  const isToBeRun = parsed.lifted.size === 0 || (mayLift && classify(parsed.statements) === 'read')
+  const { statements, lifted } = isToBeRun ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax, false)
   // What is known of each is not worked out for all of them at once later.
-  if (parsed instanceof Promise) await inSlices(statements, effectOf, slice)
-  const given = new Map<string, TypedValue>()
+  if (parsing instanceof Promise) await inSlices(statements, effectOf, slice)
+  const given = new Map<string, TypedValue>(lifted)
   for (const [name, json] of Object.entries(parameters)) {
     const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
     memory.chargeRequest(valueBytes(value.value))
@@ -135,6 +143,26 @@ async function prepare(
       now: ticksNow(),
     },
     state: { variables: given, textFormats: noTextFormats },
+    isLifted: lifted.size > 0,
+  }
+}
+
+/** What fails because a value was taken out of the text, and what is told of a piece of it, is as if none had been. */
+async function readLifted(
+  { statements, texts, state }: PreparedText,
+  request: QueryRequest,
+  resources: QueryResources,
+  options: SnapshotOptions,
+): Promise<AsyncIterable<RowChunk>> {
+  try {
+    return await read(statements, texts, state, resources, options)
+  } catch (error) {
+    const isOfText = error === valueMatters || (error instanceof AshlarError && 'line' in error.extensions)
+    if (!isOfText) throw error
+    const { limits, plans } = resources
+    const written = plans.parsedAsWritten(request.text, limits.statementTokensMax, error === valueMatters)
+    const given = new Map([...state.variables].filter(([name]) => !isLifted(name)))
+    return read(written.statements, texts, { variables: given, textFormats: noTextFormats }, resources, options)
   }
 }
 
@@ -147,7 +175,7 @@ export async function runQueryWithin(
   const { memory } = scope.transaction
   assert(memory !== undefined, 'a transaction of several steps has a budget')
   const [kept, held] = [memory.requestBytes, memory.statementBytes]
-  const { statements, texts, state } = await prepare(request, resources, memory)
+  const { statements, texts, state } = await prepare(request, resources, memory, false)
   const stepwise = request.explain === undefined ? statements.find(isStepwise) : undefined
   if (stepwise !== undefined) {
     throw queryError(texts.text, stepwise, 'COMMIT EVERY commits on its own, and so cannot be part of a transaction')
@@ -183,6 +211,8 @@ interface PreparedText {
   readonly statements: readonly Statement[]
   readonly texts: ScriptContext
   readonly state: ScriptState
+  /** Some of the variables are values of the text. */
+  readonly isLifted: boolean
 }
 
 /**
@@ -296,9 +326,10 @@ function read(
       snapshot.release()
       memory.release()
     }
-    if (first.done !== true) return streamed(first.value, chunks, texts.clock, late, end)
+    if (first.done !== true && first.value.isLast !== true) return streamed(first.value, chunks, texts.clock, late, end)
+    if (first.done !== true) await chunks.return?.()
     end()
-    return chunksOf([])
+    return chunksOf(first.done === true ? [] : [first.value])
   }
   return withLastingSnapshot(resources.store, use, options)
 }

@@ -36,11 +36,13 @@ export async function sendRows(
   const first = await nextChunk(iterator)
   reply.header('content-type', contentTypeOf[type])
   if (first.done === true) return reply.send(wholeReply([], type))
-  const { chunks, isWhole, next } = await readyChunks(iterator, first.value)
+  const isLast = first.value.isLast === true
+  const { chunks, isWhole, next } = isLast ? whole([first.value]) : await readyChunks(iterator, first.value)
   if (isWhole) {
-    const whole = wholeReply(chunks, type)
-    statement?.sent(whole.length)
-    return reply.send(whole)
+    if (isLast) cancelRows(iterator)
+    const body = wholeReply(chunks, type)
+    statement?.sent(body.length)
+    return reply.send(body)
   }
   try {
     // It is refused before the reply begins, or not at all.
@@ -79,6 +81,10 @@ interface ReadyChunks {
   readonly next: readonly Promise<Chunk>[]
 }
 
+function whole(chunks: readonly RowChunk[]): ReadyChunks {
+  return { chunks, isWhole: true, next: [] }
+}
+
 /**
  * What can be had within this turn of the event loop, up to a bound. If that is all of it, or the rows fail, no stream is needed, which
  * costs as much as a short query.
@@ -91,7 +97,7 @@ async function readyChunks(iterator: AsyncIterator<RowChunk>, first: RowChunk): 
     next.catch(() => undefined)
     const known = await Promise.race([next, turnIsOver])
     if (known === undefined) return { chunks, isWhole: false, next: [next] }
-    if (known.done === true) return { chunks, isWhole: true, next: [] }
+    if (known.done === true) return whole(chunks)
     chunks.push(known.value)
     bytes += known.value.bytes.length
   }

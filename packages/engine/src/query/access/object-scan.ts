@@ -97,6 +97,7 @@ const batchDefault = 256
 const filteredBatchMin = 32
 
 /** Of an index, for so many rows. */
-export function entriesAtOnce({ filterOperator }: ObjectScan, wanted: number | undefined): number {
-  return Math.min(batchDefault, Math.max(filterOperator === undefined ? 1 : filteredBatchMin, wanted ?? batchDefault))
+export function entriesAtOnce({ ofRecord, rest }: FilterPlan, wanted: number | undefined): number {
+  const isFiltered = ofRecord !== undefined || rest !== undefined
+  return Math.min(batchDefault, Math.max(isFiltered ? filteredBatchMin : 1, wanted ?? batchDefault))
 }

@@ -6,8 +6,10 @@ import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { evaluateRows } from '../execute/evaluate-rows.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { type OrderPlan, planOrder, sortKey } from '../operators/sort-key.ts'
@@ -91,12 +93,35 @@ export class OrderedIndexScan implements ObjectAccess {
     )
   }
 
+  get entries(): string {
+    return this.index.entries
+  }
+
+  /** Undefined where texts are cut: the order is then that of the objects' own values. */
+  oidsInOrder(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    batch: number,
+  ): AsyncGenerator<Oid[]> | undefined {
+    return this.index.isTruncated ? undefined : this.inOrder(evaluation, context, batch)
+  }
+
+  private async *inOrder(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    batch: number,
+  ): AsyncGenerator<Oid[]> {
+    const ranges = await this.index.ranges(evaluation, context)
+    for (const range of this.isReverse ? ranges.toReversed() : ranges)
+      yield* context.entries(range, this.isReverse, batch)
+  }
+
   /** Where texts are cut, entries that look alike are put in order by the objects' own values. */
   async *objects(given: ObjectScan, wanted: number | undefined): AsyncGenerator<ObjectView[]> {
     const scan = { ...given, entries: this.index.entries }
     const { evaluation, context, source } = scan
     const { format, isTruncated } = this.index
-    const batch = entriesAtOnce(scan, wanted)
+    const batch = entriesAtOnce(scan.filter, wanted)
     const ranges = await this.index.ranges(evaluation, context)
     for (const range of this.isReverse ? ranges.toReversed() : ranges) {
       let alike: { prefix: Buffer; oids: Oid[] } | undefined

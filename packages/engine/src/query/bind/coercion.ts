@@ -1,5 +1,6 @@
 /** Values made to fit where another type is meant: texts known before the rows, dates as datetimes, whole numbers as reals. */
 import { ValueError } from '../../types/logical-type.ts'
+import { isLifted } from '../parse/lift-literals.ts'
 import { canBeText, valueOfText } from '../values/coerce.ts'
 import type { Convert } from '../values/scalars/scalar-kind.ts'
 import { scalarKinds } from '../values/scalars/scalar-kinds.ts'
@@ -29,6 +30,9 @@ export function coerced(bound: Bound, type: ValueType, binder: Binder, what?: st
   }
   return { kind: 'convert', operand: bound, convert, type, start, end }
 }
+
+/** Thrown where a statement cannot be planned without a value that was taken out of its text: it is planned as it is written then. */
+export const valueMatters: unique symbol = Symbol('the value matters')
 
 /** Values of one kind: of datetimes with and without an offset, the first says which. Throws QueryError. */
 export function alikeMoments(values: readonly Bound[], binder: Binder): Bound[] {
@@ -62,6 +66,8 @@ function conversion(from: ValueType, type: ValueType, subject: Subject): Convert
 /** Of what is known before the rows. */
 function constantConversion(from: ValueType, type: ValueType, subject: Subject): Convert | undefined {
   if (from.kind === 'string' && type.kind !== 'string' && canBeText(type)) {
+    // What the text cannot be is told when the statement is bound, and with the text.
+    if (subject.bound.kind === 'variable' && isLifted(subject.bound.name)) throw valueMatters
     return (value) => toClientError(subject, () => valueOfText(type, value as string, subject.binder.textFormats))
   }
   if (type.kind !== 'real' || !isNumeric(from)) return undefined

@@ -17,8 +17,8 @@ import { writeValue } from '../values/value-json.ts'
 import { isScalar, type ValueType } from '../values/value-type.ts'
 import { newline, rowBy } from './row-chunk.ts'
 
-const chunkBytesMin = 32_768
-const noLinks: LinkEntries = new Map()
+export const chunkBytesMin = 32_768
+export const noLinks: LinkEntries = new Map()
 
 /** Later where a value of the row is large: others have their turn while it is written. */
 export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void | Promise<void>
@@ -77,7 +77,7 @@ export async function* writeRows<R>(
   write: WriteRow<R>,
   context: StatementContext,
 ): AsyncGenerator<RowChunk> {
-  const writer = new ChargedWriter(context)
+  const writer = new ChunkWriter(context)
   let isSent = false
   for await (const rows of batches) {
     let written = 0
@@ -116,8 +116,8 @@ export async function* writeRows<R>(
 
 const usualBytes = 1_048_576
 
-/** Its buffer is held by the statement, until it is given away. */
-class ChargedWriter {
+/** Writes rows into chunks. Its buffer is held by the statement, until it is given away. */
+export class ChunkWriter {
   json: JsonWriter
   /** Of the rows that are written whole. */
   starts: number[] = []
@@ -130,19 +130,19 @@ class ChargedWriter {
   }
 
   /** What was written so far. */
-  take(): RowChunk {
+  take(isLast = false): RowChunk {
     const { starts } = this
     const { to } = this.json
     this.starts = []
     if (to.length < usualBytes) {
       const bytes = to.copy()
       to.reset()
-      return { bytes, starts }
+      return { bytes, starts, isLast }
     }
     this.json = this.fresh()
     this.context.hold(0, -this.bytes)
     this.bytes = 0
-    return { bytes: to.bytes.subarray(0, to.length), starts }
+    return { bytes: to.bytes.subarray(0, to.length), starts, isLast }
   }
 
   private fresh(): JsonWriter {

@@ -41,7 +41,7 @@ function conjunctionOf(conjuncts: readonly Bound[], { compiler }: Planning): Eva
 }
 
 /** True where nothing but the record of the object at hand has to be read. */
-function isOfRecord(bound: Bound): boolean {
+export function isOfRecord(bound: Bound): boolean {
   switch (bound.kind) {
     case 'follow':
     case 'isValid':

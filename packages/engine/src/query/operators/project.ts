@@ -1,5 +1,6 @@
 /** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
+import type { ClassFormat } from '../../records/class-format.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -18,6 +19,7 @@ import {
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { rowClassName } from '../language/dialect.ts'
 import type { ValueType } from '../values/value-type.ts'
+import { isOfRecord } from './filter.ts'
 import type { Planning } from './planning.ts'
 import { counted, type Pipeline } from './row-operator.ts'
 
@@ -32,6 +34,17 @@ export interface ProjectionPlan {
 
 /** Undefined for `RETURN *` of objects. */
 export type Projections = readonly ProjectionPlan[] | undefined
+
+/** What is returned of an object is in its record: nothing else has to be read. */
+export function areOfRecord({ projections }: BoundClauses, objects: readonly ClassFormat[]): boolean {
+  if (projections === undefined) return objects.every(({ linkAttributes }) => linkAttributes.length === 0)
+  return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
+}
+
+/** OBJECT(…), which is written as the object that it names. */
+function hasObjects(type: ValueType): boolean {
+  return type.kind === 'object' || (type.kind === 'collection' && hasObjects(type.element))
+}
 
 export function planProjections({ projections }: BoundClauses, { compiler }: Planning): Projections {
   return projections?.map(({ name, expression }) => ({
@@ -52,30 +65,48 @@ export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { p
   return { ...pipeline, operator, rows: counted(pipeline.rows, operator) }
 }
 
+/** Later where a value is large: others have their turn while it is written. */
+export type WriteColumns = (json: JsonWriter, values: readonly unknown[]) => void | Promise<void>
+
 /** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
+export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
+  const hasClass = context.script.dialect === 'objectivity'
+  const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
+  const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): void | Promise<void> => {
+    for (let i = from; i < projections.length; i++) {
+      const { jsonName, type, write } = projections[i] as ProjectionPlan
+      const value = values[i]
+      if (hasClass || i > 0) json.ascii(',')
+      writeName(json, jsonName)
+      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, values, i + 1))
+      write(json, value, context)
+    }
+    json.ascii('}')
+  }
+  return (json, values) => {
+    json.ascii(start)
+    return writeFrom(json, values, 0)
+  }
+}
+
+/** Of the row at hand. */
+export function columnValues(projections: readonly ProjectionPlan[], evaluation: EvaluationContext): unknown[] {
+  const values = new Array<unknown>(projections.length)
+  for (let i = 0; i < projections.length; i++) values[i] = (projections[i] as ProjectionPlan).evaluate(evaluation)
+  return values
+}
+
+/** The columns of each row. */
 export function projectionWriter<R>(
   projections: readonly ProjectionPlan[],
   kind: RowKind<R>,
   evaluation: EvaluationContext,
   context: StatementContext,
 ): WriteRow<R> {
-  const hasClass = context.script.dialect === 'objectivity'
-  const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
-  const writeFrom = (json: JsonWriter, from: number): void | Promise<void> => {
-    for (let i = from; i < projections.length; i++) {
-      const { jsonName, evaluate, type, write } = projections[i] as ProjectionPlan
-      const value = evaluate(evaluation)
-      if (hasClass || i > 0) json.ascii(',')
-      writeName(json, jsonName)
-      if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, i + 1))
-      write(json, value, context)
-    }
-    json.ascii('}')
-  }
+  const write = columnsWriter(projections, context)
   return (json, row) => {
     bindOutputRow(row, kind, evaluation)
-    json.ascii(start)
-    return writeFrom(json, 0)
+    return write(json, columnValues(projections, evaluation))
   }
 }
 

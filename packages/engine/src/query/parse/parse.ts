@@ -11,11 +11,17 @@ import { parseForEach, parseIf, parseImport, parseLet, parseUse } from './parse-
 import { parseMatch } from './parse-match.ts'
 import { parseCreateIndex, parseDropIndex, parseSchemaUpdate } from './parse-schema.ts'
 import { statementBeginnings } from './statement-words.ts'
+import type { Token } from './token.ts'
 import { TokenCursor } from './token-cursor.ts'
 
 /** At least one statement; each but the last is ended by `;`. */
 export function parse(text: string, statementTokensMax = Number.POSITIVE_INFINITY): Statement[] {
-  const statements = parseInPieces(text, statementTokensMax)
+  return parseTokens(text, statementTokensMax)
+}
+
+/** The same with other tokens in place of those of the text. */
+export function parseTokens(text: string, statementTokensMax: number, inPlace?: (token: Token) => Token): Statement[] {
+  const statements = parseInPieces(text, statementTokensMax, inPlace)
   for (;;) {
     const piece = statements.next()
     if (piece.done === true) return piece.value
@@ -23,8 +29,13 @@ export function parse(text: string, statementTokensMax = Number.POSITIVE_INFINIT
 }
 
 /** The same; yields where others may have their turn: while it reads tokens, and between statements. Throws LimitExceeded as well. */
-export function* parseInPieces(text: string, statementTokensMax: number): Generator<undefined, Statement[]> {
-  const cursor = new TokenCursor(text, yield* tokenize(text, statementTokensMax), parseStatement)
+export function* parseInPieces(
+  text: string,
+  statementTokensMax: number,
+  inPlace?: (token: Token) => Token,
+): Generator<undefined, Statement[]> {
+  const tokens = yield* tokenize(text, statementTokensMax)
+  const cursor = new TokenCursor(text, inPlace === undefined ? tokens : tokens.map(inPlace), parseStatement)
   const statements: Statement[] = []
   while (cursor.takeSymbol(';'));
   do {

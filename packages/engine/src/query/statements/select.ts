@@ -1,6 +1,7 @@
 /** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
-import { chooseAccess } from '../access/choose-access.ts'
+import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
+import { oidsInPlace, rowsInPlace } from '../access/rows-in-place.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
 import type { Binder } from '../bind/scope.ts'
@@ -14,13 +15,12 @@ import { writeRows } from '../execute/write-rows.ts'
 import type { LookupStatement, SelectStatement } from '../language/ast.ts'
 import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
 import type { Planning } from '../operators/planning.ts'
-import { objectWriter, returned, rowValues } from '../operators/project.ts'
+import { areOfRecord, objectWriter, returned, rowValues } from '../operators/project.ts'
 import { rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
-import type { RowChunk } from '../query-request.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { rowsType, rowsValue } from './answer.ts'
+import { type Answer, rowsType, rowsValue } from './answer.ts'
 import type { StatementKind } from './statement-kind.ts'
 
 export const select: StatementKind<SelectStatement> = {
@@ -55,6 +55,10 @@ export interface SelectPlan {
   readonly constants: number
   readonly rowType: ValueType
   readonly isSingle: boolean
+  /** Rows are objects, or columns of them, that their records alone decide and show: not grouped, and no SKIP or TAKE by a predicate. */
+  readonly isOfRecords: boolean
+  /** No order is asked for. */
+  readonly areInAnyOrder: boolean
 }
 
 interface Planner {
@@ -76,7 +80,35 @@ function planBound(bound: BoundSelect, { slots }: Binder, { formats, text }: Pla
   const objects = planObjects(bound.source, bound.slot, bound.clauses, planning)
   const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
-  return { objects, clauses, slots, constants: planning.compiler.constants, rowType, isSingle }
+  const { constants } = planning.compiler
+  const areInAnyOrder = bound.clauses.orderBy.length === 0
+  return {
+    objects,
+    clauses,
+    slots,
+    constants,
+    rowType,
+    isSingle,
+    isOfRecords: isOfRecords(bound, objects, clauses.operators.length, planning),
+    areInAnyOrder,
+  }
+}
+
+function isOfRecords(
+  { clauses }: BoundSelect,
+  { filter, classNumbers }: SourcePlan,
+  operators: number,
+  { formats }: Planning,
+): boolean {
+  const { orderBy, skip, take } = clauses
+  const isLimited = skip !== undefined || take !== undefined
+  // Any other operator has the rows made.
+  if (operators !== (orderBy.length > 0 ? 1 : 0) + (isLimited ? 1 : 0)) return false
+  if (skip?.kind === 'while' || take?.kind === 'while' || filter.rest !== undefined) return false
+  return areOfRecord(
+    clauses,
+    [...classNumbers].map((number) => formats.byNumber(number)),
+  )
 }
 
 export interface StartedSelect {
@@ -86,11 +118,27 @@ export interface StartedSelect {
 }
 
 export async function startSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<StartedSelect> {
-  const { objects, clauses } = plan
+  return pipelineOf(plan, await beginSelect(plan, inputs, context), context)
+}
+
+interface BegunSelect {
+  readonly evaluation: EvaluationContext
+  readonly wanted: number | undefined
+  readonly chosen: ChosenAccessPath
+}
+
+async function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<BegunSelect> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
+  const wanted = await rowsWanted(plan.clauses.limits, evaluation, context)
+  return { evaluation, wanted, chosen: await chooseAccess(plan.objects, evaluation, context, wanted) }
+}
+
+async function pipelineOf(
+  { objects, clauses }: SelectPlan,
+  { evaluation, wanted, chosen }: BegunSelect,
+  context: StatementContext,
+): Promise<StartedSelect> {
   const kind = objectRowKind(objects.filter.slot)
-  const wanted = await rowsWanted(clauses.limits, evaluation, context)
-  const chosen = await chooseAccess(objects, evaluation, context, wanted)
   if (chosen.access === objects.extent && clauses.countsOnly !== undefined && objects.filter.text === undefined) {
     const counted = objects.extent.count(objects.className, clauses.countsOnly, context)
     return { evaluation, kind, pipeline: returned<ObjectView>(counted, clauses.projections, context) }
@@ -100,9 +148,17 @@ export async function startSelect(plan: SelectPlan, inputs: Inputs, context: Sta
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 
-async function* selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): AsyncGenerator<RowChunk> {
-  const { evaluation, kind, pipeline } = await startSelect(plan, inputs, context)
-  yield* writeRows(pipeline.rows, objectWriter(plan.clauses.projections, kind, evaluation, context), context)
+async function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<Answer> {
+  const { objects, clauses } = plan
+  const { projections, limits } = clauses
+  const begun = await beginSelect(plan, inputs, context)
+  const { evaluation, chosen, wanted } = begun
+  if (plan.isOfRecords && (plan.areInAnyOrder || chosen.access === objects.ordered)) {
+    const oids = oidsInPlace(objects, chosen, evaluation, context, wanted)
+    if (oids !== undefined) return rowsInPlace(oids, objects, projections, limits, evaluation, context)
+  }
+  const { kind, pipeline } = await pipelineOf(plan, begun, context)
+  return writeRows(pipeline.rows, objectWriter(projections, kind, evaluation, context), context)
 }
 
 /** The value of each row: a reference, a value, or the values of a record's fields. */
