@@ -141,6 +141,7 @@ const accessRanks: Ranks = {
   'source-plan.ts': 6,
   'choose-access.ts': 7,
   'object-rows.ts': 8,
+  'rows-in-place.ts': 8,
 }
 
 /** How a MATCH is planned and how it is carried out do not know each other. */

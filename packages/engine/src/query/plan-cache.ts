@@ -12,7 +12,7 @@ import type { Expression, Statement } from './language/ast.ts'
 import type { Dialect } from './language/dialect.ts'
 import { liftLiterals, parseLifted } from './parse/lift-literals.ts'
 import { parse, parseInPieces } from './parse/parse.ts'
-import { type TypedValue, typeSignature } from './values/parameter-value.ts'
+import { givenScalar, type TypedValue, typeSignature } from './values/parameter-value.ts'
 import type { TextFormats } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
@@ -136,7 +136,7 @@ export class PlanCache {
     if (statements === undefined) statements = parseLifted(text, lifted, statementTokensMax) ?? false
     else this.shapes.delete(shape)
     keep(this.shapes, shape, statements)
-    return statements === false ? undefined : { statements, lifted: values }
+    return statements === false ? undefined : { statements, lifted: typed(values) }
   }
 
   /** Throws QueryError, also where the type is not the one wanted. */
@@ -177,6 +177,12 @@ function areSame(signatures: ReadonlyMap<string, string>, variables: ReadonlyMap
     if (variable === undefined || typeSignature(variable.type) !== signature) return false
   }
   return true
+}
+
+function typed(values: ReadonlyMap<string, string | number>): ReadonlyMap<string, TypedValue> {
+  const given = new Map<string, TypedValue>()
+  for (const [name, value] of values) given.set(name, givenScalar(value) as TypedValue)
+  return given
 }
 
 function asWritten(statements: readonly Statement[]): ParsedText {

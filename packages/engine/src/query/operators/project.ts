@@ -1,6 +1,5 @@
 /** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
-import type { ClassFormat } from '../../records/class-format.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -19,7 +18,6 @@ import {
 import { rowOperatorPlan } from '../explain/explain-node.ts'
 import { rowClassName } from '../language/dialect.ts'
 import type { ValueType } from '../values/value-type.ts'
-import { isOfRecord } from './filter.ts'
 import type { Planning } from './planning.ts'
 import { counted, type Pipeline } from './row-operator.ts'
 
@@ -34,17 +32,6 @@ export interface ProjectionPlan {
 
 /** Undefined for `RETURN *` of objects. */
 export type Projections = readonly ProjectionPlan[] | undefined
-
-/** What is returned of an object is in its record: nothing else has to be read. */
-export function areOfRecord({ projections }: BoundClauses, objects: readonly ClassFormat[]): boolean {
-  if (projections === undefined) return objects.every(({ linkAttributes }) => linkAttributes.length === 0)
-  return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
-}
-
-/** OBJECT(…), which is written as the object that it names. */
-function hasObjects(type: ValueType): boolean {
-  return type.kind === 'object' || (type.kind === 'collection' && hasObjects(type.element))
-}
 
 export function planProjections({ projections }: BoundClauses, { compiler }: Planning): Projections {
   return projections?.map(({ name, expression }) => ({

@@ -3,8 +3,6 @@
  * that no text can write. Values of other lengths make another shape, so that places in the text are the same in all texts of one.
  */
 import type { Statement } from '../language/ast.ts'
-import type { TypedValue } from '../values/parameter-value.ts'
-import { integerType, stringType } from '../values/value-type.ts'
 import { parseTokens } from './parse.ts'
 import type { Token } from './token.ts'
 
@@ -26,7 +24,7 @@ export interface LiftedText {
   /** The text with the values blotted out. */
   readonly shape: string
   /** By the names of their variables. */
-  readonly values: ReadonlyMap<string, TypedValue>
+  readonly values: ReadonlyMap<string, string | number>
   /** The name for the value that begins at a place of the text. */
   readonly nameAt: ReadonlyMap<number, string>
 }
@@ -34,7 +32,7 @@ export interface LiftedText {
 /** Undefined where there is nothing to take out. */
 export function liftLiterals(text: string): LiftedText | undefined {
   if (text.length > charactersMax || text.includes(textMask) || text.includes(numberMask)) return undefined
-  const values = new Map<string, TypedValue>()
+  const values = new Map<string, string | number>()
   const nameAt = new Map<number, string>()
   let shape = ''
   let at = 0
@@ -44,10 +42,7 @@ export function liftLiterals(text: string): LiftedText | undefined {
     const start = compared.lastIndex - written.length
     const name = `${liftedName}${values.size}`
     const isText = written.startsWith("'")
-    values.set(
-      name,
-      isText ? { type: stringType, value: written.slice(1, -1) } : { type: integerType, value: Number(written) },
-    )
+    values.set(name, isText ? written.slice(1, -1) : Number(written))
     nameAt.set(start, name)
     shape += text.slice(at, start) + (isText ? textMask : numberMask).repeat(written.length)
     at = compared.lastIndex

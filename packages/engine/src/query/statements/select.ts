@@ -1,9 +1,12 @@
 /** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
+
+import type { ClassFormat } from '../../records/class-format.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import { oidsInPlace, rowsInPlace } from '../access/rows-in-place.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
+import type { BoundClauses } from '../bind/bound.ts'
 import type { Binder } from '../bind/scope.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -14,8 +17,9 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { writeRows } from '../execute/write-rows.ts'
 import type { LookupStatement, SelectStatement } from '../language/ast.ts'
 import { type ClausesPlan, planClauses, runClauses } from '../operators/clauses.ts'
+import { isOfRecord } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
-import { areOfRecord, objectWriter, returned, rowValues } from '../operators/project.ts'
+import { objectWriter, returned, rowValues } from '../operators/project.ts'
 import { rowsWanted } from '../operators/row-limits.ts'
 import type { Pipeline } from '../operators/row-operator.ts'
 import type { PlanCache, Planned, PlanningContext } from '../plan-cache.ts'
@@ -109,6 +113,17 @@ function isOfRecords(
     clauses,
     [...classNumbers].map((number) => formats.byNumber(number)),
   )
+}
+
+/** What is returned of an object is in its record: nothing else has to be read. */
+function areOfRecord({ projections }: BoundClauses, objects: readonly ClassFormat[]): boolean {
+  if (projections === undefined) return objects.every(({ linkAttributes }) => linkAttributes.length === 0)
+  return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
+}
+
+/** OBJECT(…), which is written as the object that it names. */
+function hasObjects(type: ValueType): boolean {
+  return type.kind === 'object' || (type.kind === 'collection' && hasObjects(type.element))
 }
 
 export interface StartedSelect {
