@@ -92,7 +92,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'isolated',
-          include: ['packages/*/test/**/*.test.ts', '{tools,demo}/test/**/*.test.ts'],
+          include: ['packages/*/test/**/*.test.ts', '{tools,demo,bench}/test/**/*.test.ts'],
           exclude: sharing,
         },
       },

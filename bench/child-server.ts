@@ -1,67 +1,72 @@
-/** A server in processes of its own, whose CPU time can be read. */
+/** A server in processes of its own, whose CPU time and memory can be read. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { cpuSecondsOf, type Memory, memoryOf, withDescendants } from './processes.ts'
 
 export interface ChildServer {
   readonly url: string
-  /** User and system time so far. */
+  /** So far, of its processes and of those beside it. */
   cpuSeconds(): number
-  /** Resident and peak memory in MiB; `own` leaves out the pages of files, such as those of the store. */
-  memory(): { readonly resident: number; readonly own: number; readonly peak: number }
+  /** Of its processes. */
+  memory(): Memory
   stop(): Promise<void>
 }
 
-/** Starts `node` with these arguments; the first line it prints must hold its URL. `before`: a command that starts `node`. */
-export async function startChild(words: readonly string[], before: readonly string[] = []): Promise<ChildServer> {
-  const [command, ...rest] = [...before, process.execPath, ...words]
-  const child = spawn(command as string, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const url = await firstUrl(child)
-  const { pid } = child
-  return {
-    url,
-    cpuSeconds() {
-      return processes(pid).reduce((total, one) => total + cpuSecondsOf(one), 0)
-    },
-    memory() {
-      const statuses = processes(pid).map((one) => readFileSync(`/proc/${one}/status`, 'utf8'))
-      const kibibytes = (status: string, name: string): number => {
-        return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
-      }
-      const mebibytes = (name: string): number => {
-        return Math.round(statuses.reduce((total, status) => total + kibibytes(status, name), 0) / 1024)
-      }
-      return { resident: mebibytes('VmRSS'), own: mebibytes('RssAnon'), peak: mebibytes('VmHWM') }
-    },
-    async stop() {
-      const ended = once(child, 'exit')
-      child.kill('SIGTERM')
-      await ended
-    },
+export interface ChildOptions {
+  /** The core on which it runs; any where it is undefined. */
+  readonly core?: number | undefined
+  /** Processes whose CPU time counts as the server's, with those that they have started: its database, for instance. */
+  readonly beside?: readonly number[]
+}
+
+/** Starts `node` with these arguments; it must print its URL. What it prints goes to a file, lest its log make work for whoever started it. */
+export async function startChild(
+  words: readonly string[],
+  { core, beside = [] }: ChildOptions = {},
+): Promise<ChildServer> {
+  const pinned = core === undefined ? [] : ['taskset', '-c', String(core)]
+  const [command, ...rest] = [...pinned, process.execPath, ...words]
+  const folder = mkdtempSync(join(tmpdir(), 'ashlar-server-'))
+  const log = join(folder, 'log')
+  const file = openSync(log, 'w')
+  const child = spawn(command as string, rest, { stdio: ['ignore', file, file] })
+  closeSync(file)
+  const pid = child.pid as number
+  try {
+    const url = await printedUrl(child, log)
+    return {
+      url,
+      cpuSeconds: () => withDescendants([pid, ...beside]).reduce((sum, one) => sum + cpuSecondsOf(one), 0),
+      memory: () => memoryOf(withDescendants([pid])),
+      async stop() {
+        const ended = once(child, 'exit')
+        child.kill('SIGTERM')
+        await ended
+        rmSync(folder, { recursive: true })
+      },
+    }
+  } catch (error) {
+    rmSync(folder, { recursive: true })
+    throw error
   }
 }
 
-/** The one that was started, and those that it has started. */
-function processes(pid: number | undefined): string[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return [String(pid), ...children.split(' ').filter(Boolean)]
-}
-
-/** Of the threads that it has now: to the nanosecond, where the statistics of the process are in hundredths of a second. */
-function cpuSecondsOf(pid: string): number {
-  const threads = readdirSync(`/proc/${pid}/task`)
-  const nanoseconds = threads.map((thread) => {
-    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
-  })
-  return nanoseconds.reduce((total, one) => total + one, 0) / 1e9
-}
-
-async function firstUrl(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error('the child has no output')
-  for await (const line of createInterface({ input: child.stdout })) {
-    const url = /http:\/\/[\w.:[\]]+/.exec(line)?.[0]
+async function printedUrl(child: ChildProcess, log: string): Promise<string> {
+  for (;;) {
+    const url = /http:\/\/[\w.:[\]]+/.exec(readFileSync(log, 'utf8'))?.[0]
     if (url !== undefined) return url
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`it ended before it listened: ${reasonIn(log)}`)
+    await delay(5)
   }
-  throw new Error('the server ended before it listened')
+}
+
+/** The line that names the error, if there is one. */
+function reasonIn(log: string): string {
+  const lines = readFileSync(log, 'utf8').trim().split('\n')
+  return lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? ''
 }

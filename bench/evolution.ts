@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ChildServer, startChild } from './child-server.ts'
 import { fillItems } from './items.ts'
-import { measure } from './load.ts'
+import { openSocketGenerator } from './load/generators.ts'
+import type { Figures } from './rows/figures.ts'
+import { measure } from './rows/measure.ts'
 
 const many = Number(process.env.BENCH_OBJECTS ?? 1_000_000)
 const few = 1_000
@@ -73,16 +75,22 @@ async function measureChanges(objects: number): Promise<void> {
 }
 
 async function measureReadsWhileBuilding(server: ChildServer, objects: number): Promise<void> {
-  const scenario = { name: 'read', connections: 16, next: readOne }
-  const quiet = await measure(server, scenario, 3)
+  const bench = { generator: openSocketGenerator(), cores: undefined }
+  const load = { connections: 16, requests: Array.from({ length: 20_000 }, readOne), isOnce: false, seconds: 3 }
+  const quiet = await measure(bench, server, load)
   const keyAttributes = [{ attributeName: 'name' }, { attributeName: 'number' }]
   const index = { name: 'byName', indexedClass: 'Item', isUnique: true, keyAttributes }
   const building = timed(() => send(server, 'POST', '/v1/index', index))
-  const busy = await measure(server, scenario, 3)
+  const busy = await measure(bench, server, load)
   const ms = await building
+  await bench.generator.close()
   process.stdout.write(
-    `${objects} objects: index built in ${Math.round(ms)} ms under 16 readers; reads p50 ${quiet.p50Ms} and p99 ${quiet.p99Ms} ms before, p50 ${busy.p50Ms} and p99 ${busy.p99Ms} ms meanwhile\n`,
+    `${objects} objects: index built in ${Math.round(ms)} ms under 16 readers; reads ${shown(quiet)} before, ${shown(busy)} meanwhile\n`,
   )
+}
+
+function shown({ p50Ms, p99Ms }: Figures): string {
+  return `p50 ${p50Ms.toFixed(1)} and p99 ${p99Ms.toFixed(1)} ms`
 }
 
 async function measureUpgrade(server: ChildServer, objects: number): Promise<void> {

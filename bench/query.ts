@@ -1,6 +1,6 @@
 /**
- * Measures queries over HTTP on the built server: a stream of all objects (memory, first row), equality on a unique key
- * with few and with many objects, and the questions of `flights-questions.ts` on data that `npm run demo` has loaded.
+ * Measures queries over HTTP on the built server: a stream of few and of many objects (memory, first row), and the questions of
+ * `flights-questions.ts` on data that `npm run demo` has loaded.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,9 +8,7 @@ import { join } from 'node:path'
 import { type ChildServer, startChild } from './child-server.ts'
 import { flightsQuestions } from './flights-questions.ts'
 import { fillItems } from './items.ts'
-import { type Measured, measure } from './load.ts'
 
-const seconds = Number(process.env.BENCH_SECONDS ?? 5)
 const many = Number(process.env.BENCH_OBJECTS ?? 1_000_000)
 const few = 1_000
 /** A folder that holds the flights data, as `npm run demo -- --data` was given it. */
@@ -27,8 +25,6 @@ async function measureItems(objects: number): Promise<void> {
     const server = await startChild(['packages/server/dist/cli/main.js', 'serve', '--port', '0', '--data', data])
     try {
       await measureStream(server, objects)
-      const equal = await measureEquality(server, objects)
-      process.stdout.write(`${objects} objects, equality on a unique key, 32 connections: ${shown(equal)}\n`)
     } finally {
       await server.stop()
     }
@@ -61,22 +57,6 @@ async function measureStream(server: ChildServer, objects: number): Promise<void
     `${objects} objects, FROM Item RETURN *: ${rows} rows, ${Math.round(bytes / 2 ** 20)} MiB in ${Math.round(ms)} ms ` +
       `(${speed} rows/s), first bytes after ${firstMs.toFixed(1)} ms; own memory ${before} MiB before, at most ${highest} MiB\n`,
   )
-}
-
-function measureEquality(server: ChildServer, objects: number): Promise<Measured> {
-  const next = () => ({
-    method: 'POST' as const,
-    path: '/v1/query',
-    body: JSON.stringify({
-      query: 'FROM Item WHERE number = $n RETURN *',
-      parameters: { n: Math.floor(Math.random() * objects) },
-    }),
-  })
-  return measure(server, { name: 'equality', connections: 32, next }, seconds)
-}
-
-function shown({ requestsPerSecond, cpuMicrosecondsPerRequest, p50Ms, p99Ms }: Measured): string {
-  return `${requestsPerSecond} requests/s, ${cpuMicrosecondsPerRequest} µs CPU each, p50 ${p50Ms} ms, p99 ${p99Ms} ms`
 }
 
 interface AnalyzedPlan {

@@ -1,59 +1,154 @@
-/** Measures the built server and a bare Fastify reply in one run: requests/s, CPU µs a request, ratio. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { AshlarClient } from '@ashlar/client'
-import { type ChildServer, startChild } from './child-server.ts'
-import { type Measured, measure } from './load.ts'
-import { fillFleet, readScenario, writeScenarios } from './scenarios.ts'
+/** `npm run bench`: measures Ashlar beside what one would use instead; bench/README.md describes its forms. */
+import { execFileSync } from 'node:child_process'
+import { Command } from 'commander'
+import { openGenerator, openSocketGenerator } from './load/generators.ts'
+import { machineName, takeCores } from './machine.ts'
+import { measureChanges } from './parts/changes.ts'
+import { measureEmbedded } from './parts/embedded.ts'
+import { measureGrowth } from './parts/growth.ts'
+import type { KindsOptions, Measured } from './parts/measure-kinds.ts'
+import { measurePostgres } from './parts/postgres.ts'
+import type { Report } from './parts/report.ts'
+import { changesSince, type HistoryEntry, keepEntry, noteRun, readHistory } from './report/history.ts'
+import { sectionOf, writeReport } from './report/results-file.ts'
+import type { Bench } from './rows/measure.ts'
 
-const seconds = Number(process.env.BENCH_SECONDS ?? 5)
-const objects = Number(process.env.BENCH_OBJECTS ?? 20_000)
-const serverWords = process.argv.slice(2)
-
-const data = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
-const server = await startChild([
-  'packages/server/dist/cli/main.js',
-  ...['serve', '--port', '0', '--data', data, ...serverWords],
-])
-try {
-  await run(server)
-} finally {
-  await server.stop()
-  rmSync(data, { recursive: true, force: true })
+interface Words {
+  readonly short?: true
+  readonly postgres?: true
+  readonly growth?: true
+  readonly changes?: true
+  readonly keep?: true
+  readonly seconds?: string
+  readonly rounds?: string
+  readonly objects?: string
+  readonly only?: string
 }
 
-async function run(server: ChildServer): Promise<void> {
-  const client = new AshlarClient({ baseUrl: server.url })
-  const idle = server.memory().resident
-  const fleet = await fillFleet(client, objects)
-  const sample = JSON.stringify(await client.readObject(fleet.oids[0] as string))
-  const bare = await startChild(['--import', 'tsx', 'bench/bare-reply.ts', sample])
-  const read = readScenario(fleet)
-  await measure(server, read, 1)
-  const before = await measure(bare, { ...read, name: 'bare Fastify reply' }, seconds)
-  const rows = [before]
-  for (const scenario of [read, ...writeScenarios(fleet, [...fleet.oids])])
-    rows.push(await measure(server, scenario, seconds))
-  const after = await measure(bare, { ...read, name: 'bare, once more' }, seconds)
-  await bare.stop()
-  print([...rows, after], (before.cpuMicrosecondsPerRequest + after.cpuMicrosecondsPerRequest) / 2)
-  const { peak } = server.memory()
-  process.stdout.write(`memory: ${idle} MiB idle, ${peak} MiB at the peak\n`)
+interface Form extends KindsOptions {
+  readonly objects: number
 }
 
-function print(rows: readonly Measured[], bareCpu: number): void {
-  const machine = `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`
-  process.stdout.write(`${machine}, ${objects} objects, ${seconds} s each; serve ${serverWords.join(' ')}\n`)
-  console.table(
-    rows.map(({ name, requestsPerSecond, cpuMicrosecondsPerRequest, p50Ms, p99Ms, refused }) => ({
-      scenario: name,
-      'requests/s': requestsPerSecond,
-      'CPU µs/request': cpuMicrosecondsPerRequest,
-      'CPU ÷ bare': Number((cpuMicrosecondsPerRequest / bareCpu).toFixed(2)),
-      'p50 ms': p50Ms,
-      'p99 ms': p99Ms,
-      refused,
-    })),
+const full: Form = {
+  rounds: 3,
+  seconds: 7,
+  warmSeconds: 2,
+  objects: 100_000,
+  scanObjects: 1_000_000,
+  idleSeconds: 10,
+  only: [],
+}
+const postgres: Form = { ...full, seconds: 5, scanObjects: full.objects }
+const growth: Form = { ...full, rounds: 1, seconds: 5, scanObjects: full.objects }
+const growthFactors = [1, 10, 40, 100]
+/** Too short for wrk. */
+const short: Form = {
+  rounds: 1,
+  seconds: 0.9,
+  warmSeconds: 0.3,
+  objects: 20_000,
+  scanObjects: 20_000,
+  idleSeconds: 1,
+  only: [],
+}
+
+const command = new Command('npm run bench --')
+  .option('--short', 'less of everything, under a minute; prints, and writes nothing')
+  .option('--postgres', 'Ashlar on PostgreSQL beside SQL written by hand')
+  .option('--growth', 'stores of 1, 10, 40 and 100 times as many objects')
+  .option('--changes', 'CPU a request beside that of a bare node:http, against the last entry of bench/history.json')
+  .option('--keep', 'with --changes: adds an entry to bench/history.json')
+  .option('--seconds <number>', 'of a run')
+  .option('--rounds <number>', 'runs of which the median counts')
+  .option('--objects <number>', 'in each store')
+  .option('--only <rows>', 'names of rows, with commas; prints, and writes nothing')
+const words = command.parse().opts<Words>()
+const cores = takeCores()
+const date = new Date().toISOString().slice(0, 10)
+const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
+if (words.changes) await showChanges()
+else await runPart()
+
+async function runPart(): Promise<void> {
+  const bench: Bench = { generator: openGenerator(), cores }
+  try {
+    const part = words.postgres ? 'postgres' : words.growth ? 'growth' : 'embedded'
+    const form = formOf(part)
+    const report = reportOf(part, form, bench, await measurePart(part, bench, form))
+    process.stdout.write(`\n${sectionOf(report)}\n`)
+    if (!words.short && words.only === undefined) writeReport(report)
+  } finally {
+    await bench.generator.close()
+  }
+}
+
+type Part = 'embedded' | 'postgres' | 'growth'
+
+async function measurePart(
+  part: Part,
+  bench: Bench,
+  form: Form,
+): Promise<Measured & { skipped?: Record<string, string> }> {
+  if (part === 'embedded') return measureEmbedded(bench, form.objects, form)
+  if (part === 'postgres') return measurePostgres(bench, form.objects, form)
+  return measureGrowth(
+    bench,
+    growthFactors.map((factor) => factor * form.objects),
+    form,
   )
+}
+
+function formOf(part: Part): Form {
+  const { seconds, rounds, objects, only } = words
+  const form = words.short ? short : { embedded: full, postgres, growth }[part]
+  const wanted = objects === undefined ? form.objects : Number(objects)
+  return {
+    ...form,
+    ...(seconds === undefined ? {} : { seconds: Number(seconds) }),
+    ...(rounds === undefined ? {} : { rounds: Number(rounds) }),
+    ...(only === undefined ? {} : { only: only.split(',') }),
+    objects: wanted,
+    // Where stores are scanned as they are, or as many times as large.
+    scanObjects: (form.scanObjects / form.objects) * wanted,
+  }
+}
+
+function reportOf(
+  part: Part,
+  form: Form,
+  bench: Bench,
+  measured: Measured & { skipped?: Record<string, string> },
+): Report {
+  const { objects, scanObjects, seconds, rounds } = form
+  const pinned =
+    cores === undefined
+      ? 'no cores of their own'
+      : `server on core ${cores.server}, generator on core ${cores.generator}`
+  const count = (number: number): string => number.toLocaleString('en')
+  const sizes =
+    part === 'growth'
+      ? 'Vehicles as the columns say'
+      : `${count(objects)} vehicles, ${count(scanObjects)} where all are scanned`
+  return {
+    part,
+    date,
+    commit,
+    machine: machineName(),
+    generator: bench.generator.name,
+    conditions: `${sizes}; median of ${rounds} runs of ${seconds} s; ${pinned}; request log off.`,
+    skipped: {},
+    ...measured,
+  }
+}
+
+async function showChanges(): Promise<void> {
+  const bench: Bench = { generator: openSocketGenerator(), cores }
+  try {
+    const entry: HistoryEntry = { date, commit, machine: machineName(), ratios: await measureChanges(bench) }
+    process.stdout.write(`\n${changesSince(readHistory().at(-1), entry)}\n`)
+    noteRun(entry)
+    if (words.keep) keepEntry(entry)
+  } finally {
+    await bench.generator.close()
+  }
 }

@@ -5,60 +5,74 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AshlarClient } from '@ashlar/client'
 import { startPostgres } from '../tools/temporary-postgres.ts'
-import { type ChildServer, startChild } from './child-server.ts'
-import { measure, type Scenario } from './load.ts'
-import { fillFleet, readScenario, writeScenarios } from './scenarios.ts'
+import { startChild } from './child-server.ts'
+import { setUpAshlar } from './contenders/ashlar.ts'
+import type { Contender, ContenderKind } from './contenders/contender.ts'
+import { openGenerator } from './load/generators.ts'
+import { fill } from './parts/fill.ts'
+import { runRow } from './parts/run-rows.ts'
+import { ratioOf } from './rows/figures.ts'
+import type { Bench } from './rows/measure.ts'
+import { type Row, rows } from './rows/rows.ts'
 
-const seconds = Number(process.env.BENCH_SECONDS ?? 3)
+const pace = { rounds: 3, seconds: Number(process.env.BENCH_SECONDS ?? 3), warmSeconds: 1 }
 const objects = 5_000
-const rounds = 3
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
 const postgres = await startPostgres({ isDurable: true })
+const bench: Bench = { generator: openGenerator(), cores: undefined }
 
-function start(workers: number, store: string): Promise<ChildServer> {
-  const words = ['--port', '0', '--workers', String(workers), '--fd', `bench=${store}`, '--log-level', 'warn']
-  return startChild(['packages/server/dist/cli/main.js', 'serve', ...words])
+/** Groups all vehicles: work that takes a while on the server, and little of the one who asks. */
+const grouping: Row = {
+  name: 'query that groups 5,000 objects',
+  connections: 8,
+  isOnce: false,
+  requests: () => {
+    const query = 'FROM Vehicle GROUP BY year RETURN year, COUNT() AS n, AVG(mileage) AS m'
+    return [{ method: 'POST', path: '/v1/query', body: JSON.stringify({ query }) }]
+  },
 }
 
-/** Groups a tenth of the vehicles: work that takes a while on the server, and little of the one who asks. */
-const grouping: Scenario = {
-  name: 'query: group 5,000 objects',
-  connections: 8,
-  next: () => ({
-    method: 'POST',
-    path: '/v1/query',
-    body: JSON.stringify({ query: 'FROM Vehicle GROUP BY year RETURN year, COUNT() AS n, AVG(mileage) AS m' }),
-  }),
+function workersOn(store: string, workers: number): ContenderKind {
+  return {
+    name: `${workers} of ${store}`,
+    freshPlace: async () => ({ address: store, bytes: async () => 0, remove: async () => undefined }),
+    start: ({ address }) => {
+      const words = ['--port', '0', '--workers', String(workers), '--fd', `bench=${address}`, '--log-level', 'warn']
+      return startChild(['packages/server/dist/cli/main.js', 'serve', ...words])
+    },
+    setUp: setUpAshlar,
+  }
 }
 
 async function compare(name: string, store: string): Promise<void> {
-  const servers = [await start(1, store), await start(2, store)] as const
-  const fleet = await fillFleet(new AshlarClient({ baseUrl: servers[0].url }), objects)
-  const [create, update] = writeScenarios(fleet, [...fleet.oids]) as [Scenario, Scenario, Scenario]
-  const figures: Record<string, { 'one /s': number; 'two /s': number; ratio: number; refused: number }> = {}
-  for (const scenario of [readScenario(fleet), grouping, create, update]) {
-    const pairs: { one: number; two: number; refused: number }[] = []
-    for (let round = 0; round < rounds; round++) {
-      const [one, two] = [await measure(servers[0], scenario, seconds), await measure(servers[1], scenario, seconds)]
-      const refused = one.refused + two.refused
-      pairs.push({ one: one.requestsPerSecond, two: two.requestsPerSecond, refused })
+  const { contender: one } = await fill(bench, workersOn(store, 1), objects)
+  const kind = workersOn(store, 2)
+  const two: Contender = { ...one, kind, server: await kind.start(one.place, undefined), next: objects + 5_000_000 }
+  const figures: Record<string, object> = {}
+  for (const row of [...rows.filter(({ name }) => ['read', 'update', 'create'].includes(name)), grouping]) {
+    const found = await runRow(bench, row, [one, two], pace)
+    const [first, second] = [found[one.kind.name], found[kind.name]]
+    if (first === undefined || second === undefined) continue
+    figures[row.name] = {
+      'one /s': Math.round(first.perSecond),
+      'two /s': Math.round(second.perSecond),
+      ratio: Number(ratioOf(second, first).toFixed(2)),
+      refused: first.refused + second.refused,
     }
-    const middle = pairs.sort((a, b) => a.two / a.one - b.two / b.one)[Math.floor(rounds / 2)]
-    if (middle === undefined) continue
-    const ratio = Number((middle.two / middle.one).toFixed(2))
-    figures[scenario.name] = { 'one /s': middle.one, 'two /s': middle.two, ratio, refused: middle.refused }
   }
-  process.stdout.write(`${name}: one worker, two workers; ${seconds} s each, the middle of ${rounds} pairs\n`)
+  process.stdout.write(
+    `\n${name}: one worker, two workers; ${pace.seconds} s each, the median of ${pace.rounds} runs\n`,
+  )
   console.table(figures)
-  for (const server of servers) await server.stop()
+  for (const { server } of [one, two]) await server.stop()
 }
 
 try {
   await compare('LMDB', `lmdb:${directory}`)
   await compare('PostgreSQL', postgres.address)
 } finally {
+  await bench.generator.close()
   await postgres.stop()
   rmSync(directory, { recursive: true, force: true })
 }

@@ -20,6 +20,8 @@ export interface RunningPostgres {
   readonly address: string
   /** A folder with the data as they were before the first start, where they were to be kept. */
   readonly template?: string
+  /** Of the process that has started all others of it, as long as it has not crashed since. */
+  readonly pid: number
   /** Stops it as if it had crashed (its immediate mode), and starts it again. */
   crash(): Promise<void>
   stop(): Promise<void>
@@ -79,6 +81,9 @@ export async function startPostgres({
     return {
       ...(keepsTemplate ? { template: kept } : {}),
       address: `postgres://ashlar:${password}@127.0.0.1:${port}/postgres`,
+      get pid() {
+        return cluster.server?.pid ?? 0
+      },
       async crash() {
         await end(cluster, 'SIGQUIT')
         await start(cluster, port, flags)

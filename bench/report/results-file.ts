@@ -1,0 +1,45 @@
+/** Writes a report to where its readers look: JSON and a chart in `bench/results`, and its section of `bench/RESULTS.md`. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Report } from '../parts/report.ts'
+import { chartOf } from './chart.ts'
+import { footprintTable, latencyTable, operationsTable, remarks } from './tables.ts'
+
+const results = fileURLToPath(new URL('../results', import.meta.url))
+const document = fileURLToPath(new URL('../RESULTS.md', import.meta.url))
+
+/** The section without its chart, as it is printed as well. */
+export function sectionOf(report: Report): string {
+  const { date, commit, machine, conditions, generator } = report
+  const isBound = Object.values(report.rows).some((row) =>
+    Object.values(row).some(({ generatorBusy = 0 }) => generatorBusy > 0.9),
+  )
+  return [
+    `${date}, commit ${commit}; ${machine}; load by ${generator}. ${conditions}`,
+    operationsTable(report),
+    ...(isBound
+      ? ['\\* The core of the generator was more than 90 % busy: ratios of such figures are those of CPU a request.']
+      : []),
+    ...remarks(report),
+    latencyTable(report),
+    ...(Object.keys(report.footprints).length > 0 ? [footprintTable(report)] : []),
+  ].join('\n\n')
+}
+
+export function writeReport(report: Report): void {
+  mkdirSync(results, { recursive: true })
+  writeFileSync(`${results}/${report.part}.json`, `${JSON.stringify(rounded(report), null, 2)}\n`)
+  writeFileSync(`${results}/${report.part}.svg`, chartOf(report))
+  const begin = `<!-- measured: ${report.part} -->`
+  const end = `<!-- end of measured: ${report.part} -->`
+  const before = readFileSync(document, 'utf8')
+  const [from, to] = [before.indexOf(begin), before.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`bench/RESULTS.md has no place for "${report.part}": ${begin} … ${end}`)
+  const section = `${begin}\n\n${sectionOf(report)}\n\n![chart](results/${report.part}.svg)\n\n`
+  writeFileSync(document, before.slice(0, from) + section + before.slice(to))
+}
+
+/** Four digits are more than two runs agree on. */
+function rounded(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (_key, one) => (typeof one === 'number' ? Number(one.toPrecision(4)) : one)))
+}
