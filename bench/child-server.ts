@@ -36,6 +36,7 @@ export async function startChild(
   const child = spawn(command as string, rest, { stdio: ['ignore', file, file] })
   closeSync(file)
   const pid = child.pid as number
+  endWithUs(child)
   try {
     const url = await printedUrl(child, log)
     return {
@@ -53,6 +54,32 @@ export async function startChild(
     rmSync(folder, { recursive: true })
     throw error
   }
+}
+
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const running = new Set<ChildProcess>()
+
+/** Whoever ends a measurement before its time must not find its servers later. */
+function endWithUs(child: ChildProcess): void {
+  if (running.size === 0) {
+    process.on('exit', killAll)
+    for (const signal of endings) process.on(signal, endEarly)
+  }
+  running.add(child)
+  child.once('exit', () => {
+    running.delete(child)
+    if (running.size > 0) return
+    process.off('exit', killAll)
+    for (const signal of endings) process.off(signal, endEarly)
+  })
+}
+
+function killAll(): void {
+  for (const child of running) child.kill('SIGTERM')
+}
+
+function endEarly(): void {
+  process.exit(1)
 }
 
 async function printedUrl(child: ChildProcess, log: string): Promise<string> {

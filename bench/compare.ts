@@ -17,8 +17,8 @@ import { nextVehicles, rows } from './rows/rows.ts'
 const requests: Record<string, number> = {
   read: 32_000,
   equality: 12_000,
-  'range of 100': 1_500,
-  'two hops, 100 objects': 1_500,
+  range: 1_500,
+  'two-hops': 1_500,
   delete: 6_400,
   bulk: 100,
 }

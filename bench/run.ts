@@ -12,6 +12,7 @@ import type { Report } from './parts/report.ts'
 import { changesSince, type HistoryEntry, keepEntry, noteRun, readHistory } from './report/history.ts'
 import { sectionOf, writeReport } from './report/results-file.ts'
 import type { Bench } from './rows/measure.ts'
+import { rows } from './rows/rows.ts'
 
 interface Words {
   readonly short?: true
@@ -70,10 +71,10 @@ if (words.changes) await showChanges()
 else await runPart()
 
 async function runPart(): Promise<void> {
-  const bench: Bench = { generator: openGenerator(), cores }
+  const part = words.postgres ? 'postgres' : words.growth ? 'growth' : 'embedded'
+  const form = formOf(part)
+  const bench: Bench = { generator: openGenerator(form.seconds), cores }
   try {
-    const part = words.postgres ? 'postgres' : words.growth ? 'growth' : 'embedded'
-    const form = formOf(part)
     const report = reportOf(part, form, bench, await measurePart(part, bench, form))
     process.stdout.write(`\n${sectionOf(report)}\n`)
     if (!words.short && words.only === undefined) writeReport(report)
@@ -106,11 +107,18 @@ function formOf(part: Part): Form {
     ...form,
     ...(seconds === undefined ? {} : { seconds: Number(seconds) }),
     ...(rounds === undefined ? {} : { rounds: Number(rounds) }),
-    ...(only === undefined ? {} : { only: only.split(',') }),
+    ...(only === undefined ? {} : { only: rowsNamed(only) }),
     objects: wanted,
     // Where stores are scanned as they are, or as many times as large.
     scanObjects: (form.scanObjects / form.objects) * wanted,
   }
+}
+
+function rowsNamed(list: string): string[] {
+  const known = ['bulk', 'scan', ...rows.map(({ name }) => name)]
+  const unknown = list.split(',').find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new Error(`there is no row "${unknown}", but ${known.join(', ')}`)
+  return list.split(',')
 }
 
 function reportOf(

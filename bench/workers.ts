@@ -20,7 +20,7 @@ const pace = { rounds: 3, seconds: Number(process.env.BENCH_SECONDS ?? 3), warmS
 const objects = 5_000
 const directory = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
 const postgres = await startPostgres({ isDurable: true })
-const bench: Bench = { generator: openGenerator(), cores: undefined }
+const bench: Bench = { generator: openGenerator(pace.seconds), cores: undefined }
 
 /** Groups all vehicles: work that takes a while on the server, and little of the one who asks. */
 const grouping: Row = {

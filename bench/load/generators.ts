@@ -32,16 +32,16 @@ export function openSocketGenerator(): Generator {
 }
 
 /**
- * What is to be sent once goes by sockets of our own, since wrk ends by time alone; and so does what lasts less than a second,
- * which wrk cannot do. The rest is sent by wrk, where it is installed.
+ * For runs of so many seconds. What is to be sent once goes by sockets of our own, since wrk ends by time alone; the rest by wrk where
+ * it is installed, unless runs last less than a second, which it cannot do.
  */
-export function openGenerator(): Generator {
+export function openGenerator(seconds: number): Generator {
   const sockets = openSocketGenerator()
-  if (spawnSync('wrk', ['--version']).error !== undefined) return sockets
+  if (seconds < 1 || spawnSync('wrk', ['--version']).error !== undefined) return sockets
   const folder = mkdtempSync(join(tmpdir(), 'ashlar-wrk-'))
   return {
     name: 'wrk; creations, deletions, bulk and scans by sockets of Node',
-    run: (load) => (load.isOnce || load.seconds < 1 ? sockets.run(load) : runWrk(load, join(folder, 'requests'))),
+    run: (load) => (load.isOnce ? sockets.run(load) : runWrk(load, join(folder, 'requests'))),
     async close() {
       await sockets.close()
       rmSync(folder, { recursive: true })
@@ -52,7 +52,7 @@ export function openGenerator(): Generator {
 async function runWrk({ url, connections, requests, seconds }: Load, file: string): Promise<LoadResult> {
   const lines = requests.map(({ method, path, body }) => `${method}\t${path}\t${body ?? ''}\n`)
   writeFileSync(file, lines.join(''))
-  const words = ['-t1', `-c${connections}`, `-d${Math.round(seconds)}s`, '-s', script, url, '--', file]
+  const words = ['-t1', `-c${connections}`, `-d${Math.max(1, Math.round(seconds))}s`, '-s', script, url, '--', file]
   const { stdout } = await promisify(execFile)('wrk', words)
   const line = stdout.split('\n').find((one) => one.startsWith('{'))
   if (line === undefined) throw new Error(`wrk has told nothing: ${stdout}`)

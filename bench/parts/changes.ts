@@ -10,7 +10,7 @@ import { discard, fill } from './fill.ts'
 const objects = 5_000
 const rounds = 3
 /** Of a run; on a busy machine it ends with fewer requests than there are. */
-const seconds = 0.5
+const seconds = 0.4
 const requestsMax = 6_000
 const bulk = { requests: 10, objects: 1_000, connections: 4 }
 

@@ -39,7 +39,8 @@ export function chartOf(report: Report): string {
   }
   const size = `width="${labelWidth + barWidth + 90}" height="${y}"`
   const style = `font-family="system-ui, sans-serif" font-size="11" fill="#57606a"`
-  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} ${style}>\n${[...legend, ...pieces].join('\n')}\n</svg>\n`
+  const title = `<title>Requests or objects a second: ${names.join(', ')}</title>`
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} ${style}>\n${title}\n${[...legend, ...pieces].join('\n')}\n</svg>\n`
 }
 
 function colorOf(nth: number): string {

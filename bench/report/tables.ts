@@ -25,7 +25,7 @@ export function operationsTable(report: Report): string {
     const own = figures[ours]
     const cells = [ours, ...others].map((name) => speed(figures[name]))
     // A value in the text costs the others what a parameter does.
-    const against = row.startsWith('equality,') ? (report.rows.equality ?? {}) : figures
+    const against = row === 'equality-in-text' ? (report.rows.equality ?? {}) : figures
     const ratios = others.map((name) => ratio(own, against[name]))
     return [ofObjects.includes(row) ? `${row} (objects)` : row, ...cells, ...ratios]
   })

@@ -52,7 +52,7 @@ export const rows: readonly Row[] = [
     requests: (contender, count) => repeated(count, () => contender.forms.equality(anyLicense(contender))),
   },
   {
-    name: 'equality, value in the text',
+    name: 'equality-in-text',
     connections: readers,
     isOnce: false,
     requests: (contender, count) => {
@@ -61,13 +61,13 @@ export const rows: readonly Row[] = [
     },
   },
   {
-    name: 'range of 100',
+    name: 'range',
     connections: readers,
     isOnce: false,
     requests: ({ forms }, count) => repeated(count, () => forms.range(anyYear())),
   },
   {
-    name: 'two hops, 100 objects',
+    name: 'two-hops',
     connections: readers,
     isOnce: false,
     requests: ({ forms }, count) => repeated(count, () => forms.makers(anyYear())),

@@ -23,7 +23,7 @@ describe('A ratio', () => {
   it('of a value in the text is against what the others do with a parameter', () => {
     const rows = {
       equality: { Ashlar: figures(50, 20), other: figures(100, 10) },
-      'equality, value in the text': { Ashlar: figures(25, 40) },
+      'equality-in-text': { Ashlar: figures(25, 40) },
     }
     const conditions = { part: 'p', date: 'd', commit: 'c', machine: 'm', generator: 'g', conditions: '' }
     const lines = operationsTable({ ...conditions, rows, footprints: {}, skipped: {} }).split('\n')
