@@ -327,7 +327,10 @@ export class FederatedDatabase extends DatabaseOperations {
 
   protected override async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
     const { limits, containers, session } = this
-    return this.readAt((snapshot, catalog) => report({ snapshot, catalog, limits, containers, session, isStep: false }))
+    return this.withMemory(async (memory) => {
+      const context = { limits, containers, session, memory, isStep: false }
+      return this.readAt((snapshot, catalog) => report({ ...context, snapshot, catalog }))
+    })
   }
 }
 

@@ -72,7 +72,8 @@ export class DatabaseTransaction extends DatabaseOperations {
   protected override dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
     const { limits, containers, session } = this.resources
     const { transaction, catalog } = this.scope
-    return report({ snapshot: transaction.overlay(), catalog, limits, containers, session, isStep: true })
+    const context = { snapshot: transaction.overlay(), catalog, limits, containers, session, isStep: true }
+    return this.withMemory((memory) => report({ ...context, memory }))
   }
 
   protected override async change<T>(body: (unit: UnitOfWork) => Promise<T>): Promise<T> {

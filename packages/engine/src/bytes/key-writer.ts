@@ -143,11 +143,12 @@ export class KeyWriter {
       this.endText(wholeEnd)
       return
     }
-    const source = Buffer.from(value, 'utf8')
     if (this.textCharactersMax === Number.POSITIVE_INFINITY && bytesMax === Number.POSITIVE_INFINITY) {
-      this.wholeText(source)
+      this.wholeText(value)
       return
     }
+    // A character has up to two units and at least a byte: what comes after is cut off in any case.
+    const source = Buffer.from(value.slice(0, Math.min(2 * this.textCharactersMax, bytesMax) + 2), 'utf8')
     const start = to.length
     let characters = 0
     let at = 0
@@ -167,8 +168,15 @@ export class KeyWriter {
   }
 
   /** In runs between NULs: byte by byte, a digest of 1 MiB would hold the event loop for 100 ms. */
-  private wholeText(source: Buffer): void {
+  private wholeText(value: string): void {
     const { to } = this
+    if (!value.includes('\0')) {
+      const at = to.reserve(Buffer.byteLength(value))
+      to.bytes.write(value, at)
+      this.endText(wholeEnd)
+      return
+    }
+    const source = Buffer.from(value, 'utf8')
     let from = 0
     for (let nul = source.indexOf(0); nul >= 0; nul = source.indexOf(0, from)) {
       to.writeBytes(source.subarray(from, nul + 1))

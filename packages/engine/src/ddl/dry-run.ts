@@ -1,6 +1,7 @@
 /** Dry runs (contract 5.3.3): what a schema change would touch and lose, counted on one snapshot, without changing anything. */
+import type { RequestMemory } from '../budget/request-memory.ts'
 import type { EngineLimits } from '../limits.ts'
-import { type Container, type ContainerRegistry, listContainers } from '../records/container-registry.ts'
+import { type Container, type Containers, listContainers } from '../records/container-registry.ts'
 import { attributeOfKey, containerLinksRange, kindOfKey, linkKind } from '../records/link-keys.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { isSameValue } from '../records/same-value.ts'
@@ -16,10 +17,11 @@ import { defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { classesHolding } from '../schema/retype.ts'
 import type { Snapshot } from '../store/store.ts'
+import { inTurns, openTimeSlice } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import { AllocationLog, Transaction } from '../transaction/transaction.ts'
 import { linkStorageOf } from '../types/link-storage.ts'
-import type { AttributeNumber } from '../types/type-spec.ts'
+import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import { type AttributeLoss, countLosses, Losses, valuesWouldBeLost } from './count-losses.ts'
 import { refuseEqualKeys } from './refuse-equal-keys.ts'
@@ -30,8 +32,10 @@ export interface DryRunContext {
   readonly snapshot: Snapshot
   readonly catalog: Catalog
   readonly limits: EngineLimits
-  readonly containers: ContainerRegistry
+  readonly containers: Containers
   readonly session: StoreSession
+  /** Of the request: charged with the report. */
+  readonly memory: RequestMemory
   /** The change would be a step of a larger transaction. */
   readonly isStep: boolean
 }
@@ -99,15 +103,17 @@ const nothingPlanned = { droppedIndexes: [], rebuiltIndexes: [], retypes: [] }
 
 /** `losses`: through changes of types. */
 async function report(
-  { snapshot, catalog: before, containers }: DryRunContext,
+  { snapshot, catalog: before, containers, memory }: DryRunContext,
   { next, droppedIndexes, rebuiltIndexes, retypes }: ReportedPlan,
   losses: readonly AttributeLoss[],
 ): Promise<SchemaReport> {
   const after = buildCatalog(next, before.version)
   const uncommitted = containers.cached()
-  const touched = new Set(reshapedObjects(before, after).map(({ number }) => number))
+  const slice = openTimeSlice()
+  const classes = await inTurns(classChanges(before, after, memory), slice)
+  const touched = new Set((await inTurns(reshapedObjects(before, after), slice)).map(({ number }) => number))
   return {
-    classes: classChanges(before, after),
+    classes,
     indexesDropped: droppedIndexes.map(({ name }) => name),
     indexesRebuilt: rebuiltIndexes.map(({ name }) => name),
     objects: touched.size === 0 ? 0 : await countObjects(snapshot, touched, uncommitted),
@@ -139,8 +145,9 @@ async function countDeleted(
   }
   const losses = new Losses()
   if (gone.size === 0) return []
-  const owners = [...gone.values()].map(({ owner }) => owner)
-  const holding = new Set(owners.flatMap((cls) => classesHolding(cls, before.classes)).map(({ number }) => number))
+  const owners = new Set([...gone.values()].map(({ owner }) => owner))
+  const holding = new Set<ClassNumber>()
+  for (const owner of owners) for (const { number } of classesHolding(owner, before.classes)) holding.add(number)
   const formats = recordFormats(before)
   for await (const batch of scanObjects(snapshot, formats, holding, uncommitted)) {
     for (const { format, values } of batch) {

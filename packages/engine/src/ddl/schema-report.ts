@@ -1,8 +1,10 @@
 /** The reply of a dry run (contract 5.3.3): the classes, indexes, objects and values that a schema change would concern. */
+import type { RequestMemory } from '../budget/request-memory.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute } from '../schema/class-definition.ts'
 import { describeContext } from '../schema/representation.ts'
 import { describeType } from '../types/index.ts'
+import type { Pieces } from '../types/logical-type.ts'
 import type { TypeDefinition } from '../types/type-definition.ts'
 import type { AttributeLoss } from './count-losses.ts'
 
@@ -30,12 +32,28 @@ export interface ClassChange {
   }[]
 }
 
-/** In order of class number. */
-export function classChanges(before: Catalog, after: Catalog): ClassChange[] {
+/** About what a change of a class, and what is said of one of its attributes, take in memory. */
+const changeBytes = 500
+const attributeBytes = 200
+
+/** In order of class number. `memory` is charged with them. Throws LimitExceeded and ServerBusy. */
+export function* classChanges(before: Catalog, after: Catalog, memory: RequestMemory): Pieces<ClassChange[]> {
   const numbers = [...new Set([...before.classes, ...after.classes].map(({ number }) => number))]
-  return numbers
-    .sort((one, other) => one - other)
-    .flatMap((number) => classChange(before, after, before.classByNumber(number), after.classByNumber(number)) ?? [])
+  const changes: ClassChange[] = []
+  for (const number of numbers.sort((one, other) => one - other)) {
+    const change = classChange(before, after, before.classByNumber(number), after.classByNumber(number))
+    if (change !== undefined) {
+      memory.chargeStatement(bytesOf(change))
+      changes.push(change)
+    }
+    yield
+  }
+  return changes
+}
+
+function bytesOf({ attributesAdded, attributesDeleted, attributesRenamed, attributesChanged }: ClassChange): number {
+  const attributes = [attributesAdded, attributesDeleted, attributesRenamed, attributesChanged, attributesChanged]
+  return attributes.reduce((bytes, { length }) => bytes + length * attributeBytes, changeBytes)
 }
 
 function classChange(
@@ -66,10 +84,11 @@ function attributeChanges(
   was: readonly Attribute[],
   is: readonly Attribute[],
 ): Differences {
-  const successor = (attribute: Attribute): Attribute | undefined => {
-    const same = is.find(({ number }) => number === attribute.number)
-    const isOld = (candidate: Attribute): boolean => was.some(({ number }) => number === candidate.number)
-    return same ?? is.find((candidate) => candidate.name === attribute.name && !isOld(candidate))
+  const old = new Set(was.map(({ number }) => number))
+  const byNumber = new Map(is.map((attribute) => [attribute.number, attribute]))
+  const newByName = new Map(is.filter(({ number }) => !old.has(number)).map((attribute) => [attribute.name, attribute]))
+  const successor = ({ number, name }: Attribute): Attribute | undefined => {
+    return byNumber.get(number) ?? newByName.get(name)
   }
   const pairs = was.flatMap((attribute) => {
     const next = successor(attribute)
@@ -93,7 +112,7 @@ function attributeChanges(
 }
 
 /** Referenceable classes whose objects have another shape afterwards, or embed some that have. */
-export function reshapedObjects(before: Catalog, after: Catalog): SchemaClass[] {
+export function* reshapedObjects(before: Catalog, after: Catalog): Pieces<SchemaClass[]> {
   const reshaped = new Set(
     before.classes
       .filter((cls) => {
@@ -110,7 +129,10 @@ export function reshapedObjects(before: Catalog, after: Catalog): SchemaClass[] 
   }
   for (let size = -1; size !== reshaped.size; ) {
     size = reshaped.size
-    for (const cls of before.classes) if (embeds(cls)) reshaped.add(cls.number)
+    for (const cls of before.classes) {
+      if (!reshaped.has(cls.number) && embeds(cls)) reshaped.add(cls.number)
+      yield
+    }
   }
   return before.classes.filter(({ isReferenceable, number }) => isReferenceable && reshaped.has(number))
 }

@@ -11,7 +11,7 @@ import { changeElements } from '../links/collections.ts'
 import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
 import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
-import type { ContainerRegistry } from '../records/container-registry.ts'
+import type { Containers } from '../records/container-registry.ts'
 import { targetOfKey } from '../records/link-keys.ts'
 import { objectKey } from '../records/object-key.ts'
 import { recordFormats } from '../records/record-formats.ts'
@@ -34,7 +34,7 @@ import { type AttributeLoss, countLosses, Losses } from './count-losses.ts'
 export interface RetypeContext {
   readonly transaction: Transaction
   readonly catalog: Catalog
-  readonly containers: ContainerRegistry
+  readonly containers: Containers
   readonly limits: Pick<EngineLimits, 'transactionIndexObjectsMax'>
   /** A working set under the present catalog. */
   objects(): UnitOfWork

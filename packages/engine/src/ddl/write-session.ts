@@ -4,7 +4,7 @@ import { changeCatalog } from '../catalog/change-catalog.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { buildIndexInTransaction } from '../indexes/build-in-transaction.ts'
 import type { EngineLimits } from '../limits.ts'
-import type { ContainerRegistry } from '../records/container-registry.ts'
+import type { Containers } from '../records/container-registry.ts'
 import { hasObjects } from '../records/require-objects.ts'
 import { changedClass } from '../schema/alter-class.ts'
 import { type AlterPlan, type ImmediateAlter, planAlter, type TransactionalAlter } from '../schema/alter-plan.ts'
@@ -29,7 +29,7 @@ import { alterInTransaction } from './transactional-alter.ts'
 
 export interface WriteSessionResources {
   readonly catalogWriter: CatalogWriter
-  readonly containers: ContainerRegistry
+  readonly containers: Containers
 }
 
 /**
@@ -75,7 +75,7 @@ export interface SessionOptions {
 
 export class WriteSession {
   readonly transaction: Transaction
-  readonly containers: ContainerRegistry
+  readonly containers: Containers
   readonly limits: EngineLimits
   private readonly writer: CatalogWriter
   private readonly numbering: Numbering | undefined

@@ -5,7 +5,7 @@ import type { CatalogWriter } from '../ddl/catalog-writer.ts'
 import type { DdlExecutor } from '../ddl/ddl-executor.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
-import type { ContainerRegistry } from '../records/container-registry.ts'
+import type { Containers } from '../records/container-registry.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { ChangeListener } from '../write/change-set.ts'
@@ -17,7 +17,7 @@ export interface QueryResources {
   readonly limits: EngineLimits
   readonly catalogs: CatalogCache
   readonly onChanges: ChangeListener | undefined
-  readonly containers: ContainerRegistry
+  readonly containers: Containers
   readonly session: StoreSession
   readonly ddl: DdlExecutor
   readonly catalogWriter: CatalogWriter

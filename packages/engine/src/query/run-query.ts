@@ -5,6 +5,7 @@ import { type OpenWriteSession, runInWriteSession, WriteSession } from '../ddl/w
 import { AshlarError, assert } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { recordFormats } from '../records/record-formats.ts'
+import { TrialContainers } from '../records/trial-containers.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Snapshot, SnapshotOptions } from '../store/store.ts'
 import { inSlices, inTurns, openTimeSlice } from '../store/time-slice.ts'
@@ -239,12 +240,13 @@ async function explained(
     return withSnapshot(resources.store, use, { isolation: 'readOnly', onEnded })
   }
   checkCanBeUndone(wanted.map(withoutAnalyze), texts)
+  const onTrial = { ...resources, containers: new TrialContainers(resources.containers) }
   const attempt = (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
     const undone = transaction.rehearsal()
     // Not one of `runInWriteSession`: it is never committed, and so leaves nothing to be done afterwards.
-    const scope = new WriteSession(undone, catalog, resources)
+    const scope = new WriteSession(undone, catalog, onTrial)
     const own = copyOfState(state)
-    return rowsOfRun(new ScriptExecutor(resources, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
+    return rowsOfRun(new ScriptExecutor(onTrial, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
   }
   const { signal, memory } = texts
   return transactWithCatalog(resources, attempt, { signal, memory })

@@ -57,6 +57,9 @@ const stripesOfProcess = 4
 /** What belongs together stays together, up to so many objects. */
 const objectsTogetherMax = 1_000
 
+/** Where OIDs come from, and which classes they belong to. */
+export type Containers = Pick<ContainerRegistry, 'allocate' | 'cached' | 'classOf'>
+
 /**
  * Gives out OIDs: a page is leased by one small commit, then its slots come from memory, so that creating objects
  * never contends. What a process left unused of its pages stays unused: OIDs are never reused.

@@ -2,7 +2,7 @@
 import type { MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import type { ContainerRegistry } from '../records/container-registry.ts'
+import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Oid } from '../types/oid.ts'
@@ -11,7 +11,7 @@ import { type CatalogSource, transactWithCatalog } from './transact-with-catalog
 import { UnitOfWork } from './unit-of-work.ts'
 
 export interface WriteResources extends CatalogSource {
-  readonly containers: ContainerRegistry
+  readonly containers: Containers
   readonly session: StoreSession
   /** Of the process. */
   readonly memory: MemoryPool

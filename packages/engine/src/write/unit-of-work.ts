@@ -1,7 +1,7 @@
 /** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
 import { AshlarError, assert } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
-import type { ContainerRegistry } from '../records/container-registry.ts'
+import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
@@ -27,7 +27,7 @@ export class UnitOfWork {
   readonly transaction: Transaction
   readonly catalog: Catalog
   readonly objects: WorkingSet
-  private readonly containers: ContainerRegistry
+  private readonly containers: Containers
   readonly session: StoreSession
   readonly listEnds: ListEnds
   readonly links: LinkWrites
@@ -37,7 +37,7 @@ export class UnitOfWork {
   constructor(
     transaction: Transaction,
     catalog: Catalog,
-    containers: ContainerRegistry,
+    containers: Containers,
     session: StoreSession,
     recorder: ChangeRecorder | undefined,
   ) {

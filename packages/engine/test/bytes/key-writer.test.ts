@@ -214,6 +214,36 @@ describe('cut texts', () => {
     )
   })
 
+  it('of a long text look at no more than may be stored, and are what they would be of its beginning', () => {
+    const beginnings = ['a', '😀', 'a😀', '\u0000', '€', `${'a'.repeat(9)}😀`, `${'a'.repeat(8)}😀`].map((unit) =>
+      unit.repeat(50),
+    )
+    for (const beginning of beginnings) {
+      for (const [charactersMax, bytesMax] of [
+        [10, Number.POSITIVE_INFINITY],
+        [Number.POSITIVE_INFINITY, 23],
+        [9, 24],
+        [10, 12],
+      ] as const) {
+        const cut = (value: string): Buffer => {
+          return keyOf((key) => {
+            key.textCharactersMax = charactersMax
+            key.textBytesMax = bytesMax
+            key.text(value)
+            expect(key.isTruncated).toBe(true)
+          })
+        }
+        const expected = cut(beginning)
+        const from = vi.spyOn(Buffer, 'from')
+        const key = cut(beginning + 'x'.repeat(100_000))
+        const converted = from.mock.calls.map(([value]) => (value as unknown as string).length)
+        from.mockRestore()
+        expect(Math.max(0, ...converted)).toBeLessThan(50)
+        expect(key).toEqual(expected)
+      }
+    }
+  })
+
   it('never take more bytes than they may, and never end within a character', () => {
     fc.assert(
       fc.property(
