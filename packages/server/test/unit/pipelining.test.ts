@@ -17,12 +17,16 @@ let log: Record<string, unknown>[]
 /** Of the statements, in their order. */
 let signals: CancelSignal[]
 let gate: Gate
+/** As the server has them. */
+let sockets: Socket[]
 
 beforeEach(async () => {
   log = []
   signals = []
   gate = makeGate()
+  sockets = []
   server = await openServer({ limits, onLog: (line) => log.push(JSON.parse(line)) })
+  server.app.server.on('connection', (socket: Socket) => sockets.push(socket))
   await server.app.listen({ host: '127.0.0.1', port: 0 })
   stubQuery(server.federatedDatabases[0], async ({ signal }) => {
     if (signal !== undefined) signals.push(signal)
@@ -106,4 +110,16 @@ it('requests that are sent before their replies are answered in their order', as
     [200, undefined],
     [200, undefined],
   ])
+})
+
+it('requests that wait on one connection for those before them add no listeners to it, of which Node would warn', async () => {
+  const few = await send(query.repeat(3), 3)
+  const many = await send(query.repeat(30), 30)
+  const listeners = (client: Socket): number | undefined => {
+    return sockets.find(({ remotePort }) => remotePort === client.localPort)?.listenerCount('close')
+  }
+  expect(listeners(few)).toBeGreaterThan(0)
+  expect(listeners(many)).toBe(listeners(few))
+  await Promise.all([few, many].map((socket) => once(socket.destroy(), 'close')))
+  gate.open()
 })
