@@ -16,7 +16,7 @@ export type AdmissionLimits = Pick<
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
  * of `statementsMax`, of which no address gets all. First turns alternate with statements that have places: in each, as many begin, one after
  * the other, as a slice has room for: first of addresses of which none works or waits for a place, so that a short statement is not delayed by
- * the many of others.
+ * the many of others; every other one goes in the order of the addresses, so that none waits for ever.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
@@ -24,6 +24,8 @@ export class Admission {
   private readonly beginning: StatementQueue
   private readonly waiting: StatementQueue
   private isHandingTurnsOut = false
+  /** Of the statement that began last: whether those of addresses that hold less came first. */
+  private isHeldCounted = false
 
   constructor(limits: AdmissionLimits) {
     this.limits = limits
@@ -74,7 +76,10 @@ export class Admission {
     while (!this.beginning.isEmpty) {
       const slice = await firstTurn()
       do {
-        this.beginning.letGo((one) => this.working.of(one) + this.waiting.of(one))
+        // Every other one goes whatever its address holds: else newcomers could keep those of a busy address waiting for ever.
+        const isHeldCounted = !this.isHeldCounted
+        this.isHeldCounted = isHeldCounted
+        this.beginning.letGo((one) => (isHeldCounted ? this.working.of(one) + this.waiting.of(one) : 0))
         await untilItWaits()
       } while (!this.beginning.isEmpty && !slice.isOver)
     }

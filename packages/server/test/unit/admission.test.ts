@@ -233,4 +233,21 @@ describe('first turns', () => {
     // The same number holds for both: none has all the turns.
     expect(began.slice(2, 6).sort()).toEqual(['a', 'a', 'b', 'b'])
   })
+
+  it('come to every address, though others of which none works never cease to ask', async () => {
+    const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 75 })
+    askFor(admission, ['a1'])
+    while (admission.begin(waiter('b')) === undefined);
+    let isBegun = false
+    void Promise.resolve(admission.begin(waiter('a'))).then(() => {
+      isBegun = true
+    })
+    let newcomers = 0
+    // Whoever begins is followed by another, so that there is always one.
+    const follow = async (): Promise<void> => {
+      while (!isBegun && newcomers < 1_000) await admission.begin(waiter(`n${newcomers++}`))
+    }
+    await Promise.all([follow(), follow(), follow()])
+    expect(isBegun).toBe(true)
+  })
 })
