@@ -169,8 +169,12 @@ function giveTurn(): void {
 /** When the work that begins in the present turn of the event loop has used a slice up; undefined where none has begun. */
 let beginningsEnd: number | undefined
 
-/** Whether work that may be long may begin at once: what has begun in the same turn of the event loop has not used a slice up. */
+/**
+ * Whether work that may be long may begin at once: what has begun in the same turn of the event loop has not used a slice up. Not while what
+ * has begun waits for something to have arrived: as much would begin as arrives, and none of it get on.
+ */
 export function mayBegin(): boolean {
+  if (isPumping && arrivalTurnsLeft > 0) return false
   const now = performance.now()
   if (beginningsEnd === undefined) {
     beginningsEnd = now + sliceMs

@@ -1,7 +1,7 @@
 /** Whose turn it is while connections arrive, counted in turns of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { noteArrival, openTimeSlice } from '../../src/store/time-slice.ts'
+import { mayBegin, noteArrival, openTimeSlice } from '../../src/store/time-slice.ts'
 
 /** The turns of the event loop, counted from 0, in which work that never ends had a slice. `arrives`: whether a connection does in a turn. */
 async function turnsOfSlices(turns: number, arrives: (turn: number) => boolean): Promise<number[]> {
@@ -41,4 +41,26 @@ it('slices do not wait for ever: connections that never cease leave them a turn 
   const had = await turnsOfSlices(1_100, () => true)
   expect(had.length).toBeGreaterThanOrEqual(4)
   expect(had.length).toBeLessThanOrEqual(8)
+})
+
+it('while slices wait for arrivals, work that may be long does not begin at once: as much would begin as arrives', async () => {
+  const begins: boolean[] = []
+  let isOver = false
+  const work = async (): Promise<void> => {
+    const slice = openTimeSlice()
+    while (!isOver) {
+      while (!slice.isOver);
+      await slice.yieldIfDue()
+    }
+  }
+  const works = work()
+  for (let turn = 0; turn < 40; turn++) {
+    noteArrival()
+    begins.push(mayBegin())
+    await nextTurn()
+  }
+  isOver = true
+  await works
+  expect(begins).toEqual(begins.map(() => false))
+  expect(mayBegin()).toBe(true)
 })
