@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type ChildServer, startChild } from './child-server.ts'
 import { fillItems } from './items.ts'
 import { openSocketGenerator } from './load/generators.ts'
+import { programOf } from './program.ts'
 import type { Figures } from './rows/figures.ts'
 import { measure } from './rows/measure.ts'
 
@@ -45,16 +46,7 @@ async function measureChanges(objects: number): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
   try {
     await fillItems(join(data, 'default'), objects)
-    const server = await startChild([
-      'packages/server/dist/cli/main.js',
-      'serve',
-      '--port',
-      '0',
-      '--data',
-      data,
-      '--log-level',
-      'warn',
-    ])
+    const server = await startChild([programOf(), 'serve', '--port', '0', '--data', data, '--log-level', 'warn'])
     try {
       const times: Record<string, string> = {}
       let className = 'Item'

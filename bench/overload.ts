@@ -7,7 +7,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -15,6 +15,7 @@ import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { type ChildServer, startChild } from './child-server.ts'
 import type { Flood, Flooded } from './overload/flood.ts'
 import type { Answer, Probed, Probes } from './overload/probe.ts'
+import { programOf } from './program.ts'
 
 const { values: options, positionals } = parseArgs({
   options: { of: { type: 'string', default: '.' } },
@@ -32,7 +33,7 @@ const aloneMs = 3_000
 const data = mkdtempSync(join(tmpdir(), 'ashlar-overload-'))
 try {
   const oid = await fill(`lmdb:${join(data, 'default')}`)
-  const program = join(resolve(options.of), 'packages/server/dist/cli/main.js')
+  const program = programOf(options.of)
   const server = await startChild([program, 'serve', '--port', '0', '--data', data, '--log-level', 'warn', ...words])
   try {
     await measureAll(server, oid)

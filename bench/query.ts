@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type ChildServer, startChild } from './child-server.ts'
 import { flightsQuestions } from './flights-questions.ts'
 import { fillItems } from './items.ts'
+import { programOf } from './program.ts'
 
 const many = Number(process.env.BENCH_OBJECTS ?? 1_000_000)
 const few = 1_000
@@ -22,7 +23,7 @@ async function measureItems(objects: number): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
   try {
     await fillItems(join(data, 'default'), objects)
-    const server = await startChild(['packages/server/dist/cli/main.js', 'serve', '--port', '0', '--data', data])
+    const server = await startChild([programOf(), 'serve', '--port', '0', '--data', data])
     try {
       await measureStream(server, objects)
     } finally {
@@ -67,10 +68,7 @@ interface AnalyzedPlan {
 }
 
 async function measureFlights(data: string): Promise<void> {
-  const server = await startChild([
-    'packages/server/dist/cli/main.js',
-    ...['serve', '--port', '0', '--data', data, '--fd', 'flights'],
-  ])
+  const server = await startChild([programOf(), ...['serve', '--port', '0', '--data', data, '--fd', 'flights']])
   try {
     const rows = []
     for (const { question, text } of flightsQuestions) {

@@ -12,6 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarClient } from '@ashlar/client'
 import { FederatedDatabase, openStore } from '@ashlar/engine'
 import { startChild } from './child-server.ts'
+import { programOf } from './program.ts'
 
 const [seconds = '180', readers = '1', ...words] = process.argv.slice(2)
 const writesPerSecond = Number(process.env.STALLED_WRITES ?? 600)
@@ -42,8 +43,17 @@ async function fill(): Promise<readonly string[]> {
 }
 
 async function run(oids: readonly string[]): Promise<void> {
-  const program = 'packages/server/dist/cli/main.js'
-  const server = await startChild([program, 'serve', '--port', '0', '--data', data, '--log-level', 'warn', ...words])
+  const server = await startChild([
+    programOf(),
+    'serve',
+    '--port',
+    '0',
+    '--data',
+    data,
+    '--log-level',
+    'warn',
+    ...words,
+  ])
   const client = new AshlarClient({ baseUrl: server.url })
   const mebibytes = (): number => Math.round(statSync(join(directory, 'data.mdb')).size / 2 ** 20)
   const begunAt = performance.now()

@@ -7,10 +7,11 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type ChildServer, startChild } from './child-server.ts'
+import { programOf } from './program.ts'
 import { type Entry, entries } from './stalls/entries.ts'
 import { exchange } from './stalls/exchange.ts'
 import type { Waits } from './stalls/probe.ts'
@@ -28,6 +29,7 @@ const entryMsMax = 300_000
 const memoryEveryMs = 50
 /** Before and after a request, so that waits are those of the request. */
 const restMs = 1_000
+const program = programOf(options.of)
 
 const header = [
   'entry',
@@ -71,7 +73,6 @@ async function measured(entry: Entry): Promise<Measured> {
   process.env.STALLS_HOLDS = holds
   const hook = pathToFileURL(fileURLToPath(new URL('stalls/loop-holds.mjs', import.meta.url))).href
   process.env.NODE_OPTIONS = `${process.env.STALLS_NODE_OPTIONS ?? ''} --import=${hook}`
-  const program = resolve(options.of, 'packages/server/dist/cli/main.js')
   const words = ['serve', '--port', '0', '--data', join(directory, 'data'), '--log-level', 'fatal']
   const starting = startChild([program, ...words, ...options.options.split(' ').filter(Boolean)])
   delete process.env.NODE_OPTIONS

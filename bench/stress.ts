@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { programOf } from './program.ts'
 
 const [store, minutes = '10', workers = '8', killSeconds = '2'] = process.argv.slice(2)
 if (store === undefined)
@@ -17,7 +18,7 @@ const clients = 16
 const counters = 8
 /** Objects of one large commit, which LMDB's driver applies in slices. */
 const wide = 4_000
-const program = 'packages/server/dist/cli/main.js'
+const program = programOf()
 const endsAt = performance.now() + Number(minutes) * 60_000
 const isOver = (): boolean => performance.now() > endsAt
 

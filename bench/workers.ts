@@ -12,6 +12,7 @@ import type { Contender, ContenderKind } from './contenders/contender.ts'
 import { openGenerator } from './load/generators.ts'
 import { fill } from './parts/fill.ts'
 import { runRow } from './parts/run-rows.ts'
+import { programOf } from './program.ts'
 import { ratioOf } from './rows/figures.ts'
 import type { Bench } from './rows/measure.ts'
 import { type Row, rows } from './rows/rows.ts'
@@ -39,7 +40,7 @@ function workersOn(store: string, workers: number): ContenderKind {
     freshPlace: async () => ({ address: store, bytes: async () => 0, remove: async () => undefined }),
     start: ({ address }) => {
       const words = ['--port', '0', '--workers', String(workers), '--fd', `bench=${address}`, '--log-level', 'warn']
-      return startChild(['packages/server/dist/cli/main.js', 'serve', ...words])
+      return startChild([programOf(), 'serve', ...words])
     },
     setUp: setUpAshlar,
   }

@@ -63,7 +63,7 @@ export function isInstalled(root) {
  */
 export function sourceState(root) {
   const hash = createHash('sha256')
-  const files = ['tsconfig.base.json']
+  const files = ['tsconfig.base.json', 'tools/build-program.mjs']
   for (const folder of builtPackages(root)) {
     files.push(join(folder, 'package.json'), join(folder, 'tsconfig.json'))
     files.push(...filesUnder(root, join(folder, 'src')))
@@ -77,10 +77,11 @@ export function sourceState(root) {
 
 /**
  * @param {string} root
- * @returns {boolean} whether each package's output is there at all
+ * @returns {boolean} whether each package's output, and the program, is there at all
  */
 export function isBuilt(root) {
-  return builtPackages(root).every((folder) => existsSync(join(root, folder, 'dist', '.tsbuildinfo')))
+  const isCompiled = builtPackages(root).every((folder) => existsSync(join(root, folder, 'dist', '.tsbuildinfo')))
+  return isCompiled && existsSync(join(root, 'packages/server/dist/bin/ashlar.js'))
 }
 
 /** @param {string} folder */

@@ -81,12 +81,15 @@ function install() {
   )
 }
 
-function build() {
+async function build() {
   say('building …')
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const result = run(process.execPath, [compiler, '-b'].concat(builtPackages(root)))
   if (!result.ok)
     fail('the build failed: mend what the compiler names above, then run the command again.', result.output)
+  // Imported only now: what it needs had to be installed first.
+  const { buildProgram } = await import('./build-program.mjs')
+  await buildProgram(root)
 }
 
 if (!isSupported(process.version)) {
@@ -109,7 +112,7 @@ if (process.argv[2] === 'packages') process.exit(0)
 // Taken before the build: what is edited while it runs is built the next time.
 const sources = sourceState(root)
 if (stamp.sources !== sources || !isBuilt(root)) {
-  build()
+  await build()
   stamp.sources = sources
   writeFileSync(stampFile, JSON.stringify(stamp))
 }

@@ -1,8 +1,8 @@
 /** Ashlar as it is built in a checkout, with its store in a directory or on PostgreSQL. */
-import { join } from 'node:path'
 import { AshlarClient } from '@ashlar/client'
 import { startChild } from '../child-server.ts'
 import type { BenchRequest } from '../load/load.ts'
+import { programOf } from '../program.ts'
 import { makerCount, modelCount, rangeRows, type Vehicle, vehicleIndexes, vehicleSchema } from '../vehicles.ts'
 import type { ContenderKind, RequestForms } from './contender.ts'
 import { freshDirectory } from './directories.ts'
@@ -14,8 +14,6 @@ export interface AshlarOptions {
   readonly hasLog?: boolean
 }
 
-const program = 'packages/server/dist/cli/main.js'
-
 export function ashlar({ name = 'Ashlar', checkout = '.', hasLog = false }: AshlarOptions = {}): ContenderKind {
   const level = hasLog ? 'info' : 'warn'
   return {
@@ -23,7 +21,7 @@ export function ashlar({ name = 'Ashlar', checkout = '.', hasLog = false }: Ashl
     freshPlace: freshDirectory,
     start: ({ address }, core) => {
       const words = ['serve', '--port', '0', '--fd', `bench=lmdb:${address}`, '--log-level', level]
-      return startChild([join(checkout, program), ...words], { core })
+      return startChild([programOf(checkout), ...words], { core })
     },
     setUp: setUpAshlar,
   }
@@ -35,7 +33,7 @@ export function ashlarOn(places: Pick<ContenderKind, 'freshPlace'>, beside: read
     ...places,
     start: ({ address }, core) => {
       const words = ['serve', '--port', '0', '--fd', `bench=${address}`, '--log-level', 'warn']
-      return startChild([program, ...words], { core, beside })
+      return startChild([programOf(), ...words], { core, beside })
     },
     setUp: setUpAshlar,
   }

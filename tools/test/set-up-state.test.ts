@@ -19,6 +19,7 @@ function lockOf(packages: Record<string, object>): string {
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'ashlar-set-up-'))
   write('tsconfig.base.json', '{}')
+  write('tools/build-program.mjs', '')
   write('package-lock.json', lockOf({ 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { optional: true } }))
   write('packages/engine/package.json', '{}')
   write('packages/engine/tsconfig.json', '{}')
@@ -77,6 +78,8 @@ describe('the build', () => {
   it('is due when its output is gone', () => {
     expect(isBuilt(root)).toBe(false)
     write('packages/engine/dist/.tsbuildinfo', '')
+    expect(isBuilt(root)).toBe(false)
+    write('packages/server/dist/bin/ashlar.js', '')
     expect(isBuilt(root)).toBe(true)
   })
 })

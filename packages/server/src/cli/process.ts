@@ -1,4 +1,4 @@
-/** What every way to serve has: the line at the start, and signals that stop. */
+/** What every way to serve has: the line at the start, signals that stop, and how a failure is told. */
 
 import type { StoreSummary } from '../peers/messages.ts'
 import { version } from '../version.ts'
@@ -7,6 +7,16 @@ export function startLine(url: string, stores: readonly StoreSummary[], workers 
   const fds = stores.map(({ alias, kind, location }) => `${alias} (${kind} ${location})`)
   const by = workers === 1 ? '' : ` · ${workers} workers`
   return `Ashlar ${version} listening on ${url}${by} · FDs: ${fds.join(', ')} · reference: ${url}/docs\n`
+}
+
+/** What it is rejected with is told in one line, and ends the process with exit code 1. */
+export async function tellFailure(work: Promise<unknown>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    process.stderr.write(`ashlar: ${(error as Error).message}\n`)
+    process.exitCode = 1
+  }
 }
 
 export function stopOnSignals(stop: () => Promise<void>): void {

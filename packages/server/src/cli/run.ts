@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addCopyCommand } from './copy.ts'
+import { tellFailure } from './process.ts'
 import { addServeCommand } from './serve.ts'
 import { addVerifyCommand } from './verify.ts'
 
@@ -14,10 +15,5 @@ export async function run(words: readonly string[]): Promise<void> {
   addServeCommand(program)
   addCopyCommand(program)
   addVerifyCommand(program)
-  try {
-    await program.parseAsync(words, { from: 'user' })
-  } catch (error) {
-    process.stderr.write(`ashlar: ${(error as Error).message}\n`)
-    process.exitCode = 1
-  }
+  await tellFailure(program.parseAsync(words, { from: 'user' }))
 }

@@ -1,5 +1,5 @@
 /** `ashlar serve`: the server as a process, beside one that watches over it. What a request needs is loaded by `serve-here.ts` alone. */
-import cluster from 'node:cluster'
+import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { takesAnyHost } from '../browsers/host-names.ts'
 import type { Config } from '../config/config.ts'
@@ -18,7 +18,6 @@ export function addServeCommand(program: Command): void {
 }
 
 async function serve(options: Readonly<Record<string, unknown>>): Promise<void> {
-  if (cluster.isWorker) return (await import('./serve-here.ts')).serveAsWorker()
   const config = await configOf(options)
   const isSupervised = config.workers > 1 || lmdbStores(config.federatedDatabases.map(({ store }) => store)).length > 0
   return isSupervised ? supervise(config) : (await import('./serve-here.ts')).serveAlone(config)
@@ -40,10 +39,13 @@ const anyHostNote =
   'Requests are taken whatever name of this server they ask for, also one that a web page points here to read and change everything ' +
   "through somebody's browser (DNS rebinding): give its names by --host-name, or * if any is meant."
 
+/** Beside this file, also where both are inlined in others. */
+const workerProgram = fileURLToPath(new URL('./worker.js', import.meta.url))
+
 /** This process opens no store and answers no request: what ends those that do, by whatever fault, does not end it. */
 async function supervise(config: Config): Promise<void> {
   const log = openLog(config.logLevel, sharedLogBytes)
-  const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits })
+  const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits }, workerProgram)
   stopOnSignals(primary.stop)
   const served = await primary.start()
   if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config.workers))

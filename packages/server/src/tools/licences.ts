@@ -1,7 +1,7 @@
 /** The licences of Ashlar and of all packages that a server runs, as these state them. */
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { packageFolder } from '../version.ts'
 
 interface Manifest {
   readonly name?: string
@@ -12,14 +12,13 @@ interface Manifest {
   readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
-const own = dirname(fileURLToPath(new URL('../../package.json', import.meta.url)))
 const ownName = /^@ashlar\//
 
 /** One line a package: Ashlar first, then the others by name. Optional ones that are not installed are left out. */
 export async function licences(): Promise<string[]> {
   const found = new Map<string, string>()
-  const seen = new Set([own])
-  const left = [own]
+  const seen = new Set([packageFolder])
+  const left = [packageFolder]
   for (let directory = left.pop(); directory !== undefined; directory = left.pop()) {
     const manifest = await readManifest(directory)
     if (manifest === undefined) continue

@@ -45,7 +45,8 @@ export class Primary {
   private hasStopped: (exitCode: number) => void = () => undefined
   private exitCode = 0
 
-  constructor(config: Config, logger: Logger, limits: ServerLimits) {
+  /** `workerProgram`: the file that a worker runs. */
+  constructor(config: Config, logger: Logger, limits: ServerLimits, workerProgram: string) {
     this.config = config
     this.logger = logger
     this.stopMsMax = limits.stopMsMax
@@ -54,7 +55,7 @@ export class Primary {
     this.stopped = new Promise((resolve) => {
       this.hasStopped = resolve
     })
-    cluster.setupPrimary({ serialization: 'advanced' })
+    cluster.setupPrimary({ exec: workerProgram, serialization: 'advanced' })
   }
 
   /** The first worker alone, for it makes what is not there yet; then the others. Undefined where one ends instead, having said why. */

@@ -1,0 +1,14 @@
+/** The program `ashlar` of a checkout. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** As its package names it. This checkout's is built if its sources have changed; another's is taken as it is. */
+export function programOf(checkout = '.'): string {
+  if (resolve(checkout) === process.cwd()) execFileSync(process.execPath, ['tools/set-up.mjs'], { stdio: 'inherit' })
+  const folder = join(checkout, 'packages/server')
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly bin: { readonly ashlar: string }
+  }
+  return join(folder, manifest.bin.ashlar)
+}
