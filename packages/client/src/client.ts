@@ -146,6 +146,11 @@ export class AshlarClient {
     return this.request('POST', '/v1/object', body)
   }
 
+  /** All of them in one commit, or none; the replies in the same order. */
+  createObjects(objects: readonly CreateObjectBody[]): Promise<readonly ObjectCreated[]> {
+    return this.request('POST', '/v1/object', objects)
+  }
+
   readObject(oid: Oid): Promise<ObjectRepresentation> {
     return this.request('GET', objectPath(oid))
   }

@@ -1,9 +1,10 @@
 /** The operations of the interface, written once for single requests and for steps of a transaction. */
 import type { RequestMemory } from './budget/request-memory.ts'
 import { listClasses } from './catalog/list-classes.ts'
-import type { CreateIndexOptions, Database } from './database.ts'
+import type { CreateIndexOptions, Database, ObjectCreation } from './database.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
+import { AshlarError } from './errors.ts'
 import { type IndexRecord, listIndexRecords, readIndexRecord } from './indexes/index-record.ts'
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
@@ -33,17 +34,21 @@ import {
   readClass,
   readNamespace,
 } from './schema/representation.ts'
+import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot } from './store/store.ts'
+import type { BetweenSteps, TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
+import type { ChangeOptions } from './write/change-objects.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
 /** What is left open: where it reads, what a change is part of, and who carries out the commands of the schema and statements. */
 export abstract class DatabaseOperations implements Database {
   /** `oid`: the object that is read, where it is one. */
   protected abstract readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T>
-  /** `oid`: the object that is read in any case. */
-  protected abstract change<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T>
+  protected abstract change<T>(body: (unit: UnitOfWork) => Promise<T>, options?: ChangeOptions): Promise<T>
+  /** What happens between two of several changes: that of the transaction, where they are one step of it. */
+  protected abstract between(client: TransactionClient): BetweenSteps
   /** Holds what a read has found until the commit that it is part of; undefined where it is part of none. Throws PreconditionFailed. */
   protected abstract hold(oid: Oid, condition: Condition): Promise<void> | undefined
   /** Of the request, where it is a step of a transaction; else released when `use` is done. */
@@ -123,10 +128,13 @@ export abstract class DatabaseOperations implements Database {
   }
 
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.change(async (unit) => {
-      const command = readCreateObject(unit.catalog, className, attributes)
-      return createObject(unit, command instanceof Promise ? await command : command)
-    })
+    return this.change(async (unit) => createFrom(unit, { class: className, attributes }))
+  }
+
+  createObjects(creations: readonly ObjectCreation[], client: TransactionClient = {}): Promise<Oid[]> {
+    const between = this.between(client)
+    const { signal } = client
+    return this.change((unit) => createEach(unit, creations, between), { objects: creations.length, signal })
   }
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
@@ -141,18 +149,24 @@ export abstract class DatabaseOperations implements Database {
 
   async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.change(async (unit) => {
-      if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
-    }, parsed)
+    await this.change(
+      async (unit) => {
+        if (condition !== undefined) await checkCondition(unit, parsed, condition)
+        await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
+      },
+      { oid: parsed },
+    )
   }
 
   async deleteObject(oid: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.change(async (unit) => {
-      if (condition !== undefined) await checkCondition(unit, parsed, condition)
-      await deleteObject(unit, { oid: parsed })
-    }, parsed)
+    await this.change(
+      async (unit) => {
+        if (condition !== undefined) await checkCondition(unit, parsed, condition)
+        await deleteObject(unit, { oid: parsed })
+      },
+      { oid: parsed },
+    )
   }
 
   async listIndexes(): Promise<IndexRecord[]> {
@@ -162,4 +176,29 @@ export abstract class DatabaseOperations implements Database {
   async readIndex(name: string): Promise<IndexRecord> {
     return this.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
   }
+}
+
+/** At once where nothing has to be waited for. `position`: of several. */
+function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Awaitable<Oid> {
+  const command = readCreateObject(unit.catalog, creation.class, creation.attributes ?? {})
+  return mapAwaitable(command, (read) => createObject(unit, read, position))
+}
+
+async function createEach(
+  unit: UnitOfWork,
+  creations: readonly ObjectCreation[],
+  between: BetweenSteps,
+): Promise<Oid[]> {
+  const oids: Oid[] = []
+  for (const [position, creation] of creations.entries()) {
+    const pause = between()
+    if (pause !== undefined) await pause
+    try {
+      const created = createFrom(unit, creation, position)
+      oids.push(created instanceof Promise ? await created : created)
+    } catch (error) {
+      throw error instanceof AshlarError ? error.within(position) : error
+    }
+  }
+  return oids
 }

@@ -9,6 +9,7 @@ import type { Attributes } from './requests/read-object-command.ts'
 import type { AlterSettings, DefineMode } from './schema/commands.ts'
 import type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 import type { Awaitable } from './store/store.ts'
+import type { TransactionClient } from './transaction/between-steps.ts'
 import type { Oid } from './types/oid.ts'
 
 export interface CreateIndexOptions {
@@ -17,6 +18,13 @@ export interface CreateIndexOptions {
   /** The build goes on after the index is announced, and after a restart. */
   readonly isBackground?: boolean
   readonly once?: Once<{ readonly name: string }>
+}
+
+/** An object to be created, as JSON. */
+export interface ObjectCreation {
+  /** Full name or class number. */
+  readonly class: string
+  readonly attributes?: Attributes
 }
 
 export interface Database {
@@ -48,6 +56,12 @@ export interface Database {
   /** Throws NamespaceNotFound. */
   readNamespace(name: string): Promise<NamespaceRepresentation>
   createObject(className: string, attributes: Attributes): Promise<Oid>
+  /**
+   * Several creations in one commit: all or none; their OIDs, in the same order. An error that is about one of them has places that begin with
+   * its position. Throws what `createObject` does, LimitExceeded also for too many (`changedObjectsMax`) and where they take too long
+   * (`transactionMsMax`), and the reason of the client's signal.
+   */
+  createObjects(creations: readonly ObjectCreation[], client?: TransactionClient): Promise<Oid[]>
   /**
    * The representation as JSON text in UTF-8; at once where the store answers at once.
    * `condition`: what a transaction is to hold until its commit; a single read leaves it to whoever asks. Throws MalformedOid,

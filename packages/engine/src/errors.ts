@@ -135,6 +135,14 @@ export class AshlarError extends Error {
     this.isFatal = isFatal
   }
 
+  /** The same of a command that is one of several: its places begin with the position among them, and there is one at least. */
+  within(position: number): AshlarError {
+    const { type, message, errors, extensions, isFatal } = this
+    const details = errors.length === 0 ? [{ place: [], message }] : errors
+    const placed = details.map((detail) => ({ place: [position, ...detail.place], message: detail.message }))
+    return new AshlarError(type, message, placed, extensions, isFatal)
+  }
+
   get kind(): ErrorKind {
     return errorCatalogue[this.type].kind
   }

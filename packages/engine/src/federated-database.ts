@@ -1,6 +1,6 @@
 /** One federated database: every operation of the interface as a method. */
 
-import { runTransaction, type TransactionBody, type TransactionClient } from './batch/run-transaction.ts'
+import { runTransaction, type TransactionBody } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
 import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
@@ -19,7 +19,6 @@ import { Recovery } from './ddl/recovery.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
-import { createObject } from './objects/create.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
 import { PlanCache } from './query/plan-cache.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
@@ -30,7 +29,6 @@ import { type Once, Receipts } from './receipts/receipt.ts'
 import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
-import { type Attributes, readCreateObject } from './requests/read-object-command.ts'
 import type { Catalog } from './schema/catalog.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from './schema/commands.ts'
 import { refuseUnfinishedCopy } from './storage/copy-claim.ts'
@@ -47,6 +45,7 @@ import { mapAwaitable } from './store/awaitable.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
+import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
@@ -55,7 +54,7 @@ import type { ClassNumber } from './types/type-spec.ts'
 import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
-import { changeObjects } from './write/change-objects.ts'
+import { type ChangeOptions, changeObjects } from './write/change-objects.ts'
 import type { ChangeListener } from './write/change-set.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
@@ -177,16 +176,6 @@ export class FederatedDatabase extends DatabaseOperations {
     return fd
   }
 
-  /** Several creations in one commit: all or none. */
-  createObjects(requests: readonly { class: string; attributes: Attributes }[]): Promise<Oid[]> {
-    return this.change(async (unit) => {
-      const oids: Oid[] = []
-      for (const request of requests)
-        oids.push(await createObject(unit, await readCreateObject(unit.catalog, request.class, request.attributes)))
-      return oids
-    })
-  }
-
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
   override query(request: QueryRequest): Promise<QueryReply> {
     return runQuery(request, this.resources)
@@ -297,8 +286,12 @@ export class FederatedDatabase extends DatabaseOperations {
     return this.ddl.deleteIndex(command)
   }
 
-  protected override change<T>(body: (unit: UnitOfWork) => Promise<T>, oid?: Oid): Promise<T> {
-    return changeObjects(this.resources, body, oid)
+  protected override change<T>(body: (unit: UnitOfWork) => Promise<T>, options: ChangeOptions = {}): Promise<T> {
+    return changeObjects(this.resources, body, options)
+  }
+
+  protected override between(client: TransactionClient): BetweenSteps {
+    return betweenSteps(this.limits.transactionMsMax, client)
   }
 
   /** At once where the store answers at once. */

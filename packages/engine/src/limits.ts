@@ -37,7 +37,7 @@ export interface EngineLimits {
   readonly textCharactersMax: number
   /** The reply to a text that changes something: it is held until the commit. */
   readonly changeReplyBytesMax: number
-  /** Objects that one transaction of a text, or of a batch, creates, changes or deletes. */
+  /** Objects that one transaction of a text, of a batch or of an array of creations creates, changes or deletes. */
   readonly changedObjectsMax: number
   /** Entries of the store (objects, index entries, links) that one change writes in one transaction: other writers wait for it meanwhile. */
   readonly commitEntriesMax: number
@@ -49,7 +49,7 @@ export interface EngineLimits {
   readonly walkEdgesMax: number
   /** Operations of one batch. */
   readonly transactionOperationsMax: number
-  /** How long the operations of one batch may run, all attempts together; looked at between them. */
+  /** How long the operations of one batch, or the creations of one array, may run, all attempts together; looked at between them. */
   readonly transactionMsMax: number
   /** Objects over which an index can be built as part of a transaction. */
   readonly transactionIndexObjectsMax: number

@@ -8,7 +8,7 @@ export interface ServerLimits {
   readonly jsonDepthMax: number
   /** Values of a JSON body: numbers, texts, literals, arrays, objects, and names of fields. */
   readonly bodyValuesMax: number
-  /** Those of a body that is one object to be created or changed. */
+  /** Those of a body that is one object to be created or changed, and of each object of an array of them. */
   readonly objectValuesMax: number
   /** The line of a request and its headers together. */
   readonly requestHeaderBytesMax: number

@@ -13,17 +13,21 @@ import { runQueryWithin } from '../query/run-query.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
+import type { BetweenSteps } from '../transaction/between-steps.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import type { ChangeOptions } from '../write/change-objects.ts'
 import { flushObjects } from '../write/flush.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 
 export class DatabaseTransaction extends DatabaseOperations {
   private readonly scope: WriteSession
   private readonly resources: QueryResources
+  private readonly betweenSteps: BetweenSteps
 
-  constructor(scope: WriteSession, resources: QueryResources) {
+  constructor(scope: WriteSession, resources: QueryResources, betweenSteps: BetweenSteps) {
     super()
+    this.betweenSteps = betweenSteps
     this.scope = scope
     this.resources = resources
   }
@@ -76,8 +80,15 @@ export class DatabaseTransaction extends DatabaseOperations {
     return this.withMemory((memory) => report({ ...context, memory }))
   }
 
-  protected override async change<T>(body: (unit: UnitOfWork) => Promise<T>): Promise<T> {
-    this.scope.count(1)
+  protected override between(): BetweenSteps {
+    return this.betweenSteps
+  }
+
+  protected override async change<T>(
+    body: (unit: UnitOfWork) => Promise<T>,
+    { objects = 1 }: ChangeOptions = {},
+  ): Promise<T> {
+    this.scope.count(objects)
     const { memory } = this.scope.transaction
     const held = memory?.statementBytes ?? 0
     const unit = this.scope.objects()

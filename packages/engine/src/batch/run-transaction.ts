@@ -1,15 +1,13 @@
 /** Several operations as one commit (contract 7). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import type { CancelSignal } from '../cancel-signal.ts'
 import type { Database } from '../database.ts'
 import { Numbering } from '../ddl/numbering.ts'
 import { type OpenWriteSession, runInWriteSession } from '../ddl/write-session.ts'
-import { AshlarError } from '../errors.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import type { Once } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
+import { type BetweenSteps, betweenSteps, type TransactionClient } from '../transaction/between-steps.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { CatalogTransactOptions } from '../write/transact-with-catalog.ts'
@@ -17,20 +15,6 @@ import { DatabaseTransaction } from './database-transaction.ts'
 
 /** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
 export type TransactionStep = (number: number) => Database
-
-/**
- * To be called between operations: lets others have their turn where it is time. Throws LimitExceeded when the time of the
- * transaction is over, and the reason for which the client went away.
- */
-export type BetweenSteps = () => Promise<void> | undefined
-
-/** Who waits for the transaction. */
-export interface TransactionClient {
-  /** Aborted when the client goes away: the transaction then ends. */
-  readonly signal?: CancelSignal | undefined
-  /** See `QueryRequest.mayGoOn`. */
-  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
-}
 
 export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
@@ -53,7 +37,7 @@ export async function runTransaction<T>(
   const attempt = async (open: OpenWriteSession, transaction: Transaction): Promise<T> => {
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = (within: Transaction, isRehearsal: boolean): Promise<T> => {
-      const database = new DatabaseTransaction(open(within, numbering), resources)
+      const database = new DatabaseTransaction(open(within, numbering), resources, between)
       const step: TransactionStep = (number) => {
         within.operation = number
         return database
@@ -72,20 +56,6 @@ export async function runTransaction<T>(
     return await runInWriteSession(resources, attempt, { signal, memory, ...once })
   } finally {
     memory.release()
-  }
-}
-
-/** The time is for all attempts together. */
-function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): BetweenSteps {
-  const endsAtMs = performance.now() + msMax
-  const slice = openTimeSlice(mayGoOn)
-  return () => {
-    signal?.throwIfAborted()
-    if (performance.now() <= endsAtMs) return slice.yieldIfDue()
-    throw new AshlarError(
-      'LimitExceeded',
-      `The operations of the transaction ran for more than ${msMax / 1_000} s (transactionMsMax); nothing was changed.`,
-    )
   }
 }
 

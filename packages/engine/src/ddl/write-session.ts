@@ -19,6 +19,7 @@ import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-defin
 import type { Bytes } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
@@ -123,16 +124,10 @@ export class WriteSession {
     return new UnitOfWork(this.transaction, this.catalog, this.containers, this.writer.session, this.recorder)
   }
 
-  /** Counts the objects that the transaction changes: all of them are held in memory until the commit. Throws LimitExceeded. */
+  /** Counts the objects that the transaction changes. Throws LimitExceeded. */
   count(objects: number): void {
-    const { changedObjectsMax } = this.limits
     this.changedObjects += objects
-    if (this.changedObjects <= changedObjectsMax) return
-    throw new AshlarError(
-      'LimitExceeded',
-      `More than ${changedObjectsMax} objects would be changed at once (changedObjectsMax). Divide the change: a statement by conditions in its ` +
-        'WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.',
-    )
+    checkChangedObjects(this.changedObjects, this.limits)
   }
 
   /** Returns one class number for each description, in their order. */

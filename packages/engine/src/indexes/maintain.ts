@@ -19,6 +19,8 @@ export interface IndexedChange {
   readonly after: readonly unknown[] | undefined
   /** The attributes that may have changed, by their index in the class; asked where there is a before and an after. */
   readonly changed: ReadonlySet<number> | undefined
+  /** Of the command that creates it among several, for errors. */
+  readonly position: number | undefined
 }
 
 interface EntryChange {
@@ -141,7 +143,8 @@ function* partsOf<T>(all: Iterable<T>, isAskedFor: (one: T) => boolean): Generat
 const keysAtOnce = 1_000
 
 function uniqueViolation({ change, format }: EntryChange, holder: Oid): AshlarError {
-  return uniqueViolationError(format, change.format.cls.name, change.after ?? [], holder)
+  const error = uniqueViolationError(format, change.format.cls.name, change.after ?? [], holder)
+  return change.position === undefined ? error : error.within(change.position)
 }
 
 /** Names class, attributes, values and the object that holds them. */

@@ -12,21 +12,37 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
 
-/** In their order; attributes without a change stay as they are. Throws InvalidReference, ValueNotAllowed. */
-export async function applyChanges(
+/**
+ * In their order, from a position on; attributes without a change stay as they are. At once where nothing has to be read, as for most
+ * objects. Throws InvalidReference, ValueNotAllowed.
+ */
+export function applyChanges(
   unit: UnitOfWork,
   state: ObjectState,
   changes: readonly AttributeChange[],
-): Promise<void> {
-  for (const { attribute, name, change } of changes) {
-    try {
-      const applied = applyTo(unit, state, attribute, change)
-      if (applied !== undefined) await applied
-    } catch (error) {
-      // What was refused may be a conclusion from what the object held: a reference that it holds already is not checked.
-      unit.requireUnchanged(state)
-      throw attributeError(error, state.format.cls.name, name)
-    }
+  from = 0,
+): Promise<void> | undefined {
+  for (let at = from; at < changes.length; at++) {
+    const applied = applyChangeTo(unit, state, changes[at] as AttributeChange)
+    if (applied !== undefined) return applied.then(() => applyChanges(unit, state, changes, at + 1))
+  }
+  return undefined
+}
+
+function applyChangeTo(
+  unit: UnitOfWork,
+  state: ObjectState,
+  { attribute, name, change }: AttributeChange,
+): Promise<void> | undefined {
+  const refuse = (error: unknown): never => {
+    // What was refused may be a conclusion from what the object held: a reference that it holds already is not checked.
+    unit.requireUnchanged(state)
+    throw attributeError(error, state.format.cls.name, name)
+  }
+  try {
+    return applyTo(unit, state, attribute, change)?.catch(refuse)
+  } catch (error) {
+    return refuse(error)
   }
 }
 

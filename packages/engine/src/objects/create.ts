@@ -1,12 +1,14 @@
 /** Creates an object (contract 4.1.1 to 4.1.3). */
 import { AshlarError } from '../errors.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { CreateObject } from './commands.ts'
 
-/** Throws ClassNotReferenceable, and what `applyChanges` throws. */
-export async function createObject(unit: UnitOfWork, { cls, changes }: CreateObject): Promise<Oid> {
+/** `position`: see `ObjectState`. Throws ClassNotReferenceable, and what `applyChanges` throws. */
+export function createObject(unit: UnitOfWork, { cls, changes }: CreateObject, position?: number): Awaitable<Oid> {
   if (!cls.isReferenceable) {
     throw new AshlarError(
       'ClassNotReferenceable',
@@ -14,8 +16,8 @@ export async function createObject(unit: UnitOfWork, { cls, changes }: CreateObj
       [{ place: ['class'], message: 'is embeddable' }],
     )
   }
-  const created = unit.create(unit.objects.formats.of(cls))
-  const state = created instanceof Promise ? await created : created
-  await applyChanges(unit, state, changes)
-  return state.oid
+  return mapAwaitable(unit.create(unit.objects.formats.of(cls), position), (state): Awaitable<Oid> => {
+    const applied = applyChanges(unit, state, changes)
+    return applied === undefined ? state.oid : applied.then(() => state.oid)
+  })
 }

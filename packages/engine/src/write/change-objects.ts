@@ -2,6 +2,9 @@
 import type { MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import { AshlarError } from '../errors.ts'
+import type { EngineLimits } from '../limits.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
@@ -17,12 +20,22 @@ export interface WriteResources extends CatalogSource {
   readonly memory: MemoryPool
 }
 
-/** `oid`: the object that is read in any case. Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded. */
+export interface ChangeOptions {
+  /** The object that is read in any case. */
+  readonly oid?: Oid | undefined
+  /** How many objects are asked to be changed, where that may be many. */
+  readonly objects?: number | undefined
+  /** Of a client that may go: waiting for other transactions ends then. */
+  readonly signal?: CancelSignal | undefined
+}
+
+/** Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
 export async function changeObjects<T>(
   resources: WriteResources,
   body: (unit: UnitOfWork) => Promise<T>,
-  oid?: Oid,
+  { oid, objects = 1, signal }: ChangeOptions,
 ): Promise<T> {
+  checkChangedObjects(objects, resources.limits)
   const memory = new RequestMemory(resources.memory, resources.limits)
   try {
     return await transactWithCatalog(
@@ -37,10 +50,24 @@ export async function changeObjects<T>(
       {
         prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],
         memory,
+        signal,
         mayAssume: oid === undefined,
       },
     )
   } finally {
     memory.release()
   }
+}
+
+/** All objects that a transaction changes are held in memory until the commit. Throws LimitExceeded. */
+export function checkChangedObjects(
+  objects: number,
+  { changedObjectsMax }: Pick<EngineLimits, 'changedObjectsMax'>,
+): void {
+  if (objects <= changedObjectsMax) return
+  throw new AshlarError(
+    'LimitExceeded',
+    `More than ${changedObjectsMax} objects would be changed at once (changedObjectsMax). Divide the change: a statement by conditions in its ` +
+      'WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.',
+  )
 }

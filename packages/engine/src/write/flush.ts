@@ -1,11 +1,14 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
 import { SteadyList } from '../budget/steady-list.ts'
+import { AshlarError } from '../errors.ts'
 import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, encodeRecordInPieces, revisionPrefixOf } from '../records/record-format.ts'
-import { inTurns, openTimeSlice } from '../store/time-slice.ts'
+import type { RecordFormats } from '../records/record-formats.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
+import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
-import { isChanged } from './working-set.ts'
+import { isChanged, type ObjectState } from './working-set.ts'
 
 /** Between two objects, of which each may be large, others have their turn where it is time; one alone looks at no clock. Throws UniqueViolation. */
 export async function flushObjects(unit: UnitOfWork): Promise<void> {
@@ -16,10 +19,10 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     const { oid, key, format, stored, before, values, changed, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
-    if (format.hasPendingType && !isDeleted) checkPendingTypes(format, before, values, objects.formats)
+    if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (format.cls.indexes.length > 0) {
-      indexed.push({ oid, format, before, after: isDeleted ? undefined : values, changed })
+      indexed.push({ oid, format, before, after: isDeleted ? undefined : values, changed, position: state.position })
     }
     const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
@@ -29,13 +32,38 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)
     else if (isChanged(state)) {
-      const { format, values } = state
-      const pieces = format.isLong(values) ? encodeRecordInPieces(format, commitId, state) : undefined
-      const record = pieces === undefined ? encodeRecord(format, commitId, state) : await inTurns(pieces, slice)
-      transaction.put(state.key, record)
+      const record = encoded(state, commitId, slice)
+      transaction.put(state.key, record instanceof Promise ? await record : record)
     }
     if (state.isDeleted || isChanged(state)) unit.recorder?.object(state)
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
+}
+
+function checkTypes(state: ObjectState, formats: RecordFormats): void {
+  try {
+    checkPendingTypes(state.format, state.before, state.values, formats)
+  } catch (error) {
+    throw ofState(state, error)
+  }
+}
+
+/** The record. Throws LimitExceeded. */
+function encoded(state: ObjectState, commitId: Bytes, slice: TimeSlice): Awaitable<Buffer> {
+  const { format, values } = state
+  const refuse = (error: unknown): never => {
+    throw ofState(state, error)
+  }
+  if (format.isLong(values)) return inTurns(encodeRecordInPieces(format, commitId, state), slice).catch(refuse)
+  try {
+    return encodeRecord(format, commitId, state)
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+/** An error in what one of several commands creates is told with its position. */
+function ofState({ position }: ObjectState, error: unknown): unknown {
+  return position !== undefined && error instanceof AshlarError ? error.within(position) : error
 }

@@ -51,13 +51,13 @@ export class UnitOfWork {
     this.recorder = recorder
   }
 
-  /** An object of that class; its OID is taken over by each further attempt of the transaction. */
-  create(format: ClassFormat): Awaitable<ObjectState> {
+  /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */
+  create(format: ClassFormat, position?: number): Awaitable<ObjectState> {
     const { number } = format.cls
     const oid = this.transaction.allocate(number, () => this.containers.allocate(number, this.transaction))
     return oid instanceof Promise
-      ? oid.then((made) => this.objects.create(made, format))
-      : this.objects.create(oid, format)
+      ? oid.then((made) => this.objects.create(made, format, position))
+      : this.objects.create(oid, format, position)
   }
 
   /** Requires the object to exist when the operation commits, unless the operation itself makes it. */

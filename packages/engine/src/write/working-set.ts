@@ -37,6 +37,8 @@ export interface ObjectState extends RecordValues {
    */
   changed: Set<number> | undefined
   isDeleted: boolean
+  /** Of the command that creates it among several: errors that are found when it is written tell it. */
+  readonly position: number | undefined
 }
 
 /** True for what is written when the operation ends: objects that it creates, and those of which it has changed an attribute. */
@@ -122,7 +124,7 @@ export class WorkingSet {
     }
   }
 
-  create(oid: Oid, format: ClassFormat): ObjectState {
+  create(oid: Oid, format: ClassFormat, position: number | undefined): ObjectState {
     const { values, positions } = format.defaultValues()
     const state: ObjectState = {
       oid,
@@ -134,6 +136,7 @@ export class WorkingSet {
       positions,
       changed: undefined,
       isDeleted: false,
+      position,
     }
     this.transaction.memory?.chargeLoaded(stateBytes)
     this.keep(state)
@@ -197,5 +200,6 @@ function loadedState(oid: Oid, format: ClassFormat, stored: Bytes, { values, pos
     positions,
     changed: undefined,
     isDeleted: false,
+    position: undefined,
   }
 }

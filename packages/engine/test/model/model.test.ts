@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { AshlarError } from '../../src/errors.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { Driver, expectConsistent, inSequence, outcomeOf, runs, seed, sequences, withModelFd } from './model-run.ts'
-import { type Operation, operation } from './operations.ts'
+import { type Creation, creation, type Operation, operation, withOids } from './operations.ts'
 import { eachCommitFailsOnce } from './spurious-conflicts.ts'
 
 describe('in sequence, the engine answers as the model does', () => {
@@ -35,6 +36,74 @@ describe('in sequence, the engine answers as the model does', () => {
     })
     await fc.assert(property, { numRuns: 50 * runs, ...seed })
   })
+})
+
+describe('several creations as one commit', () => {
+  const creations = fc.array(creation, { minLength: 1, maxLength: 6 })
+
+  it('leave what they would as steps of a transaction, or nothing', async () => {
+    const property = fc.asyncProperty(sequences, creations, async (before, given) => {
+      await withModelFd(await openStoreOfRun(), async (together) => {
+        await withModelFd(await openStoreOfRun(), (inTurn) => expectSameCreations(together, inTurn, before, given))
+      })
+    })
+    await fc.assert(property, { numRuns: 25 * runs, ...seed })
+  })
+
+  async function expectSameCreations(
+    together: FederatedDatabase,
+    inTurn: FederatedDatabase,
+    before: readonly Operation[],
+    given: readonly Creation[],
+  ): Promise<void> {
+    const known: string[] = []
+    for (const fd of [together, inTurn]) {
+      const driver = new Driver(fd)
+      for (const one of before) {
+        await outcomeOf(async () => {
+          const oid = await driver.act(one)
+          if (oid !== undefined) driver.oids.push(oid)
+        })
+      }
+      known.splice(0, known.length, ...driver.oids)
+    }
+    const requests = given.map(({ cls, attributes }) => {
+      return { class: cls, attributes: withOids(attributes, known) as Record<string, unknown> }
+    })
+    const all = async (fd: FederatedDatabase, created: readonly string[]): Promise<string[]> => {
+      const read = async (oid: string): Promise<string> => String(await fd.readObject(oid))
+      return Promise.all([...known, ...created].map((oid) => read(oid).catch(({ message }) => message)))
+    }
+    const present = async (fd: FederatedDatabase): Promise<number> => {
+      return (await fd.verify()).objects
+    }
+    const earlier = await present(together)
+    const [one, other] = await Promise.allSettled([together.createObjects(requests), transactionOf(inTurn, requests)])
+    expect(one.status).toBe(other.status)
+    for (const fd of [together, inTurn]) await expectConsistent(fd)
+    if (one.status === 'fulfilled' && other.status === 'fulfilled') {
+      expect(one.value).toEqual(other.value)
+      expect(await all(together, one.value)).toEqual(await all(inTurn, other.value))
+      return
+    }
+    const { reason } = one as PromiseRejectedResult
+    expect(reason).toBeInstanceOf(AshlarError)
+    expect(reason.errors[0].place[0]).toBeLessThan(given.length)
+    expect(await present(together)).toBe(earlier)
+  }
+
+  function transactionOf(
+    fd: FederatedDatabase,
+    requests: readonly { readonly class: string; readonly attributes: Record<string, unknown> }[],
+  ): Promise<string[]> {
+    return fd.transaction(async (step) => {
+      const oids: string[] = []
+      for (const [i, request] of requests.entries()) {
+        oids.push(await step(i + 1).createObject(request.class, request.attributes))
+      }
+      return oids
+    }, false)
+  }
 })
 
 /** The operations of a batch at once, and one batch after the other. */

@@ -65,7 +65,9 @@ function someOf(attributes: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary
     .map((entries) => Object.fromEntries(entries))
 }
 
-export const operation: fc.Arbitrary<Operation> = fc.oneof(
+export type Creation = Extract<Operation, { readonly kind: 'create' }>
+
+export const creation: fc.Arbitrary<Creation> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
@@ -82,6 +84,10 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
       attributes: someOf(hubAttributes),
     }),
   },
+)
+
+export const operation: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 8, arbitrary: creation },
   {
     weight: 12,
     arbitrary: fc.record({

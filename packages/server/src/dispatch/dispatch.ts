@@ -5,7 +5,7 @@ import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
-import { validateBody } from './validate-body.ts'
+import { validateBody, validateEach } from './validate-body.ts'
 
 /** How an operation on a federated database is run: as a request of its own, or as a step of a transaction. */
 export interface Execution {
@@ -25,7 +25,16 @@ export function dispatch(
   execution: Execution,
 ): OperationReply | Promise<OperationReply> {
   checkParameters(operation, request.query)
-  checkBody(operation, request)
+  const checked = checkBody(operation, request)
+  if (checked !== undefined) return checked.then(() => dispatchChecked(operation, request, execution))
+  return dispatchChecked(operation, request, execution)
+}
+
+function dispatchChecked(
+  operation: Operation,
+  request: OperationRequest,
+  execution: Execution,
+): OperationReply | Promise<OperationReply> {
   const { authorize } = request.service
   if (operation.scope === 'service') {
     authorize(() => operation.needs, undefined)
@@ -48,10 +57,15 @@ function checkParameters({ queryParameters = {} }: Operation, query: OperationRe
   throw new ServerError('UnknownParameter', `The operation has no parameter ${quoteNames(unknown)}.`)
 }
 
-/** Throws BodyValidationError. */
-function checkBody({ body: schema, isBodyCheckedByEngine }: Operation, { body }: OperationRequest): void {
-  if (schema === undefined) return
+/** At once, but for an array. Throws BodyValidationError. */
+function checkBody(
+  { body: schema, isBodyCheckedByEngine, takesArray }: Operation,
+  { body }: OperationRequest,
+): Promise<void> | undefined {
+  if (schema === undefined) return undefined
+  if (takesArray === true && Array.isArray(body)) return validateEach(schema, body)
   // The engine takes a missing body for a value.
   if (isBodyCheckedByEngine !== true) validateBody(schema, body)
   else if (body === undefined) throw new BodyValidationError(missingBody())
+  return undefined
 }

@@ -118,6 +118,11 @@ interface OperationEntry {
   readonly acceptsPlainText?: true
   /** The body is one object: `objectValuesMax` bounds it. */
   readonly bodyIsObject?: true
+  /**
+   * The body may also be an array of such bodies, all carried out as one commit: the reply is then an array of what each would have had. A request
+   * with an array is a statement, as one for a transaction is.
+   */
+  readonly takesArray?: true
   /** Where the engine checks the body wholly, with better messages than a schema has. */
   readonly isBodyCheckedByEngine?: true
   /** What else it may answer with, by status. */
@@ -149,6 +154,18 @@ export interface ServiceOperation extends OperationEntry {
 }
 
 export type Operation = FdOperation | ServiceOperation
+
+type StatementForm = NonNullable<OperationEntry['statement']>
+
+const ofArrays: StatementForm = {
+  kind: 'transaction',
+  text: (body) => `${(body as readonly unknown[]).length} objects`,
+}
+
+/** How a request with that body is admitted, listed and stopped; undefined where its work is short. */
+export function statementOf({ statement, takesArray }: Operation, body: unknown): StatementForm | undefined {
+  return takesArray === true && Array.isArray(body) ? ofArrays : statement
+}
 
 /** Text parameters of the path, by name. */
 export function param(request: OperationRequest, name: string): string {

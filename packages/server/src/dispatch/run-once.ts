@@ -1,6 +1,6 @@
 /** Carries out an operation with an `Idempotency-Key`: once, and answers each repetition with the first reply (contract 1.6). */
 import { AlreadyDone, AshlarError, type Once } from '@ashlar/engine'
-import { booleanParam, type FdOperation, type FdRequest, type OperationReply } from './operation.ts'
+import { booleanParam, type FdOperation, type FdRequest, type OperationReply, statementOf } from './operation.ts'
 import { decodeReply, encodeReply } from './stored-reply.ts'
 
 /** Those of this process; others are met at their commits. */
@@ -40,5 +40,7 @@ async function run(operation: FdOperation, request: FdRequest): Promise<Operatio
   const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
   if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.fd, request)
   const { oid } = request.params
-  return request.fd.transaction(async (step) => operation.run(step(1), request), false, once, oid)
+  // Others have no work that is worth watching for whether the client is still there.
+  const client = statementOf(operation, request.body) === undefined ? undefined : request
+  return request.fd.transaction(async (step) => operation.run(step(1), request), false, once, oid, client)
 }

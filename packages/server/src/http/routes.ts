@@ -2,7 +2,7 @@
 import type { FederatedDatabase } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify'
 import { dispatch } from '../dispatch/dispatch.ts'
-import type { Operation, OperationReply, ServiceContext } from '../dispatch/operation.ts'
+import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
 import type { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { operations } from '../operations/table.ts'
@@ -16,6 +16,8 @@ declare module 'fastify' {
     readonly acceptsPlainText?: boolean
     /** The body is one object to be created or changed. */
     readonly bodyIsObject?: boolean
+    /** Or an array of such. */
+    readonly takesArray?: boolean
     /** The path does not have the method: the route only says so. */
     readonly isRefused?: boolean
   }
@@ -29,6 +31,7 @@ export function registerOperations(app: FastifyInstance, service: ServiceContext
       config: {
         acceptsPlainText: operation.acceptsPlainText === true,
         bodyIsObject: operation.bodyIsObject === true,
+        takesArray: operation.takesArray === true,
       },
       ...(operation.statement === undefined ? {} : { onRequest: refuseBeforeBody(service) }),
       handler: handlerOf(operation, service),
@@ -58,10 +61,10 @@ const textOnly: Writable = ['text']
 
 function handlerOf(operation: Operation, service: ServiceContext): RouteHandlerMethod {
   const writable = operation.streamsRows === true ? rowTypes : jsonOnly
-  const handle = operation.statement === undefined ? handleAtOnce : handleStatement
   return (request, reply) => {
     const asksForText = operation.asksForText?.(request.query as Record<string, unknown>) === true
     const replyType = negotiate(request.headers.accept, asksForText ? textOnly : writable)
+    const handle = statementOf(operation, request.body) === undefined ? handleAtOnce : handleStatement
     return handle(operation, new SingleRequest(request, reply, replyType, service), request, reply)
   }
 }

@@ -4,7 +4,13 @@ import type { Socket } from 'node:net'
 import { constants } from 'node:zlib'
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import compress, { type FastifyCompressOptions } from '@fastify/compress'
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import {
+  type FastifyBaseLogger,
+  type FastifyContextConfig,
+  type FastifyInstance,
+  type FastifyRequest,
+  fastify,
+} from 'fastify'
 import type { Logger } from 'pino'
 import { HostNames, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
@@ -158,13 +164,17 @@ function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: Re
     return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
   }
   const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
+  const ofObjects: JsonLimits = { ...ofAny, ofObjects: ofObject }
   addBodyParser(app, '*', (body, request) => {
     // Each value takes a byte: most bodies are too short for a look at what they are.
-    const isObject = body.length > limits.objectValuesMax && request.routeOptions.config.bodyIsObject === true
-    return parseJson(body, isObject ? ofObject : ofAny, undefined, admission(request))
+    const { bodyIsObject, takesArray } = body.length > limits.objectValuesMax ? request.routeOptions.config : noConfig
+    const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
+    return parseJson(body, bounds, undefined, admission(request))
   })
   addBodyParser(app, 'text/plain', (body) => ({ query: decodeText(body) }))
 }
+
+const noConfig: FastifyContextConfig = {}
 
 /** What the bytes stand for, now or later. May throw. */
 type ParseBody = (body: Buffer, request: FastifyRequest) => unknown

@@ -2,7 +2,14 @@
 import type { CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Execution } from '../dispatch/dispatch.ts'
-import type { FdOperation, FdRequest, OperationReply, ReplyType, ServiceContext } from '../dispatch/operation.ts'
+import {
+  type FdOperation,
+  type FdRequest,
+  type OperationReply,
+  type ReplyType,
+  type ServiceContext,
+  statementOf,
+} from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import type { Statement } from '../statements/statement.ts'
@@ -53,7 +60,8 @@ export class SingleRequest implements FdRequest, Execution {
     this.fd = fd
     // Reading is the same however often it is done.
     this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request)
-    if (operation.statement !== undefined) return this.runStatement(operation, operation.statement)
+    const statement = statementOf(operation, this.body)
+    if (statement !== undefined) return this.runStatement(operation, statement)
     return this.carryOut(operation)
   }
 

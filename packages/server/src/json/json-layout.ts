@@ -8,6 +8,8 @@ export interface JsonLimits {
   readonly valuesMax: number
   /** What configures `valuesMax`, for the error. */
   readonly valuesLimit: string
+  /** Bounds each element of a text that is an array, and any other text as a whole. */
+  readonly ofObjects?: JsonLimits
 }
 
 /**
@@ -40,6 +42,8 @@ interface Frame {
   /** Where the present piece begins, and the values that there were before it. */
   pieceFrom: number
   valuesBefore: number
+  /** Those that there were with it. */
+  readonly valuesFrom: number
   elementFrom: number
   /** The present piece stands behind a large child. */
   isBlank: boolean
@@ -62,7 +66,9 @@ export class JsonLayout {
   private isInText = false
   private isEscaped = false
   private isInWord = false
-  private readonly limits: JsonLimits
+  /** Elements of the outermost array that there are before the present one. */
+  private elements = 0
+  private limits: JsonLimits
   private readonly sizes: PieceSizes
 
   constructor(limits: JsonLimits, sizes: PieceSizes) {
@@ -126,7 +132,8 @@ export class JsonLayout {
 
   private open(isArray: boolean, at: number): void {
     this.countValue()
-    const { depthMax } = this.limits
+    const { depthMax, ofObjects } = this.limits
+    if (ofObjects !== undefined && !isArray && this.frames.length === 0) this.limits = ofObjects
     if (this.frames.length >= depthMax) throw tooDeep(depthMax)
     const inside = at + 1
     this.frames.push({
@@ -135,6 +142,7 @@ export class JsonLayout {
       pieces: [],
       pieceFrom: inside,
       valuesBefore: this.values,
+      valuesFrom: this.values,
       elementFrom: inside,
       isBlank: false,
     })
@@ -143,6 +151,7 @@ export class JsonLayout {
   private takeComma(at: number): void {
     const frame = this.frames.at(-1)
     if (frame === undefined) return
+    if (this.frames.length === 1) this.elements++
     const { bytesMax, valuesMax } = this.sizes
     const isFull = at - frame.pieceFrom > bytesMax || this.values - frame.valuesBefore > valuesMax
     if (isFull || frame.isBlank) this.cut(frame, at)
@@ -159,12 +168,20 @@ export class JsonLayout {
   private close(isArray: boolean, at: number): void {
     const frame = this.frames.pop()
     if (frame === undefined || frame.isArray !== isArray) throw mismatched()
+    if (this.frames.length === 1) this.checkElement(frame)
     if (frame.pieces.length === 0) return
     this.cut(frame, at)
     const child: LargeContainer = { isArray, from: frame.from, to: at + 1, pieces: frame.pieces }
     const parent = this.frames.at(-1)
     if (parent === undefined) this.root ??= child
     else this.enter(child, parent)
+  }
+
+  private checkElement({ valuesFrom }: Frame): void {
+    const { ofObjects } = this.limits
+    if (ofObjects === undefined || this.values - valuesFrom < ofObjects.valuesMax) return
+    const message = tooManyValues(ofObjects.valuesMax, ofObjects.valuesLimit, `Element ${this.elements} of the body`)
+    throw new ServerError('BodyTooLarge', message)
   }
 
   private enter(child: LargeContainer, parent: Frame): void {
@@ -181,8 +198,8 @@ function isBracket(byte: number): boolean {
   return byte === openBrace || byte === closeBrace || byte === openBracket || byte === closeBracket
 }
 
-export function tooManyValues(valuesMax: number, limit: string): string {
-  return `The body has more than ${valuesMax} values (${limit}).`
+export function tooManyValues(valuesMax: number, limit: string, subject = 'The body'): string {
+  return `${subject} has more than ${valuesMax} values (${limit}).`
 }
 
 function mismatched(): AshlarError {

@@ -48,7 +48,9 @@ export function parseJson(
   admit?: (values: number) => Promise<void>,
 ): Awaitable<unknown> {
   // Each value takes a byte.
-  if (body.length > Math.min(sizes.smallBytes, limits.valuesMax)) return parseLarge(body, limits, sizes, admit)
+  const valuesMax = limits.ofObjects?.valuesMax ?? limits.valuesMax
+  if (body.length > Math.min(sizes.smallBytes, valuesMax, limits.valuesMax))
+    return parseLarge(body, limits, sizes, admit)
   const text = decode(body)
   checkDepth(text, limits.depthMax)
   return parseText(text)

@@ -3,7 +3,7 @@ import type { Operation } from '../dispatch/operation.ts'
 import { type ProblemType, problemEntry, problemTypes } from '../errors/server-errors.ts'
 import { operations } from '../operations/table.ts'
 import { version } from '../version.ts'
-import { originalOf, type Schema } from '../wire/json-schema.ts'
+import { originalOf, type Schema, Type } from '../wire/json-schema.ts'
 import * as wireSchemas from '../wire/wire-schemas.ts'
 
 /** Errors that any operation may answer with. */
@@ -123,8 +123,9 @@ export function openApiDocument(): object {
 }
 
 function describe(operation: Operation): object {
-  const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope, statement } =
+  const { summary, description, tag, params, queryParameters, status, reply, body, errors, scope, takesArray } =
     operation
+  const isStatement = operation.statement !== undefined || takesArray === true
   const others = Object.entries(operation.otherReplies ?? {}).map(([code, other]) => {
     return [
       code,
@@ -140,7 +141,7 @@ function describe(operation: Operation): object {
     ...commonErrors,
     ...(scope === 'fd' ? fdErrors : []),
     ...(isChange ? changeErrors : []),
-    ...(statement === undefined ? [] : statementErrors),
+    ...(isStatement ? statementErrors : []),
     ...(body === undefined ? [] : bodyErrors),
   ])
   const pathParameters = Object.entries(params ?? {}).map(([name, text]) => {
@@ -157,12 +158,12 @@ function describe(operation: Operation): object {
     parameters: [...pathParameters, fdAlias, ...ownParameters, ...(isChange ? [idempotencyKey] : [])],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, content: { ...jsonOf(referring(body)), ...textOf(operation) } } }),
+      : { requestBody: { required: true, content: { ...jsonOf(oneOrMany(body, takesArray)), ...textOf(operation) } } }),
     responses: {
       [status]: {
         description: summary,
-        ...(statement === undefined ? {} : { headers: statementHeaders }),
-        ...(reply === undefined ? {} : { content: { ...jsonOf(referring(reply)), ...linesOf(operation) } }),
+        ...(isStatement ? { headers: statementHeaders } : {}),
+        ...(reply === undefined ? {} : { content: { ...jsonOf(oneOrMany(reply, takesArray)), ...linesOf(operation) } }),
       },
       ...Object.fromEntries(others),
       ...errorResponses([...possible]),
@@ -175,6 +176,10 @@ function operationId({ method, path }: Operation): string {
   const parts = words.map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
   const version = path.startsWith('/v1') ? 'V1' : ''
   return `${method.toLowerCase()}${version}${parts.join('')}`
+}
+
+function oneOrMany(schema: Schema, takesArray = false): object {
+  return takesArray ? writtenOut(Type.Union([schema, Type.Array(schema)])) : referring(schema)
 }
 
 function capital(word: string): string {

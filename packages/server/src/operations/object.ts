@@ -1,5 +1,5 @@
 /** The operations on objects (contract 4). */
-import { AshlarError, entityTagOf } from '@ashlar/engine'
+import { AshlarError, entityTagOf, type Oid, openTimeSlice } from '@ashlar/engine'
 import { conditionOf, isMatch, isNotModified, matchOf } from '../dispatch/entity-tags.ts'
 import { type FdOperation, type FdRequest, type OperationReply, param } from '../dispatch/operation.ts'
 import type { Static } from '../wire/json-schema.ts'
@@ -31,22 +31,51 @@ function replyTo(request: FdRequest, body: Buffer): OperationReply {
   return { body, headers: { etag } }
 }
 
+/** For a type guard, `Array.isArray` does not know arrays that are not changed. */
+function isArray<T extends object>(body: T | readonly T[]): body is readonly T[] {
+  return Array.isArray(body)
+}
+
+const oidsAtOnce = 4_096
+
+/** An array of what a single creation replies, as JSON text. */
+async function createdJson(oids: readonly Oid[]): Promise<Buffer> {
+  const slice = openTimeSlice()
+  const parts: Buffer[] = []
+  for (let at = 0; at === 0 || at < oids.length; at += oidsAtOnce) {
+    let text = at === 0 ? '[' : ','
+    let separator = ''
+    for (const oid of oids.slice(at, at + oidsAtOnce)) {
+      text += `${separator}{"__identifier__":"${oid}","uri":"/v1/object/${oid}"}`
+      separator = ','
+    }
+    parts.push(Buffer.from(at + oidsAtOnce < oids.length ? text : `${text}]`, 'latin1'))
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+}
+
 export const objectOperations: readonly FdOperation[] = [
   {
     scope: 'fd',
     method: 'POST',
     path: '/v1/object',
     needs: 'write',
-    summary: 'Create an object',
+    summary: 'Create an object, or several as one commit',
+    description:
+      'An array creates all of its objects, or none: places of errors begin with the position in it. Its reply is an array in the same order, without Location.',
     tag: 'Objects',
     status: 201,
     body: CreateObjectBody,
     bodyIsObject: true,
+    takesArray: true,
     reply: ObjectCreated,
     errors: [...attributeErrors, 'UnknownClass', 'ClassIsInternal', 'ClassNotReferenceable'],
-    async run(database, { body }) {
-      const { class: className, attributes } = body as Static<typeof CreateObjectBody>
-      const oid = await database.createObject(className, attributes ?? {})
+    async run(database, request) {
+      const body = request.body as Static<typeof CreateObjectBody> | readonly Static<typeof CreateObjectBody>[]
+      if (isArray(body)) return { body: await createdJson(await database.createObjects(body, request)) }
+      const oid = await database.createObject(body.class, body.attributes ?? {})
       const uri = `/v1/object/${oid}`
       return { body: { __identifier__: oid, uri } satisfies Static<typeof ObjectCreated>, headers: { location: uri } }
     },

@@ -19,6 +19,7 @@ const small = {
   statementBytesMax: 100_000,
   transactionBytesMax: 3_000,
   textCharactersMax: 30_000,
+  changedObjectsMax: 20,
 }
 let server: ServerUnderTest
 let fd: FdUnderTest
@@ -111,6 +112,32 @@ rule(
     expect(long.json.errors).toMatchObject([{ pointer: '/1' }])
     const tagged = { method: 'get', uri: '/v1/object/3-3-1-1', ifNoneMatch: `"${'x'.repeat(17_000)}"` }
     expectProblem(await server.send('POST', '/v1/transaction', { body: [tagged] }), 431, 'HeadersTooLarge')
+  },
+)
+
+rule(
+  ['1.5.13', '1.5.18'],
+  'of an array of objects each may have the values of one, and there are not too many',
+  async () => {
+    const object = (fields: number) => ({ class: 'Nothing', attributes: attributes(fields) })
+    const post = (...objects: object[]) => narrow.send('POST', '/v1/object', { raw: JSON.stringify(objects) })
+    // Five values, and two a field.
+    expectProblem(await post(object(43), object(47)), 422, 'UnknownClass')
+    const over = await post(object(1), object(48), object(1))
+    const message = 'Element 1 of the body has more than 100 values (objectValuesMax).'
+    expect(expectProblem(over, 413, 'BodyTooLarge')).toBe(message)
+    expect(expectProblem(await post(object(47), object(48)), 413, 'BodyTooLarge')).toContain('(bodyValuesMax)')
+    const operation = { method: 'post', uri: '/v1/object', body: [object(1), object(48)] }
+    const within = await narrow.send('POST', '/v1/transaction', { body: [operation] })
+    expect(expectProblem(within, 413, 'BodyTooLarge')).toContain(message)
+    expect(within.json.errors).toMatchObject([{ pointer: '/0/body/1' }])
+    await narrowFd.define(classOf('Tiny', {}))
+    const refusal = async (count: number): Promise<string> => {
+      return expectProblem(await post(...Array(count).fill({ class: 'Tiny' })), 422, 'LimitExceeded')
+    }
+    expect(await refusal(21)).toContain('20 objects would be changed at once (changedObjectsMax)')
+    expect(await refusal(20)).toContain('transactionBytesMax')
+    expect((await post({ class: 'Tiny' }, { class: 'Tiny' })).status).toBe(201)
   },
 )
 

@@ -124,6 +124,7 @@ rule('1.6.2', 'batches, queries, changes of the schema and indexes too', async (
       { query: 'UPDATE Part WHERE code = 99 SET code TO 4 RETURN code' },
       { accept: 'application/x-ndjson' },
     ],
+    ['POST', '/v1/object', [operation.body, operation.body]],
     ['POST', '/v1/schema', [definition]],
     ['PUT', '/v1/schema', [{ ...definition, className: 'Nut' }]],
     ['PUT', '/v1/schema/Part', { attributesToAdd: [{ attributeName: 'size', logicalType: 'integer' }] }],

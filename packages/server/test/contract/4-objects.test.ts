@@ -30,6 +30,98 @@ beforeAll(async () => {
 })
 afterAll(() => server.remove())
 
+describe('an array of creations', () => {
+  const post = (...bodies: unknown[]) => server.post(fd.at('/v1/object'), bodies)
+  const person = (name: string, more: object = {}) => ({ class: 'Person', attributes: { name, ...more } })
+  const count = async (cls: string) =>
+    (await server.post(fd.at('/v1/query'), { query: `FROM ${cls} RETURN COUNT() AS n` })).json[0].n
+
+  rule('2.2.3', 'is one commit, and answers what single requests would, in their order', async () => {
+    const friend = await fd.create('Person', { name: 'Ann' })
+    const reply = await post(person('Bob', { friend }), { class: 'Other' }, person('Cid', { notes: ['x'] }))
+    expect(reply.status, reply.text).toBe(201)
+    expect(reply.headers.location).toBeUndefined()
+    const oids = reply.json.map(({ __identifier__: oid }: { __identifier__: string }) => oid)
+    expect(reply.json).toEqual(oids.map((oid: string) => ({ __identifier__: oid, uri: `/v1/object/${oid}` })))
+    const [bob, other, cid] = await Promise.all(oids.map((oid: string) => fd.read(oid)))
+    expect(bob).toMatchObject({ __class__: 'Person', name: 'Bob', friend })
+    expect([other, cid]).toMatchObject([
+      { __class__: 'Other', n: 0 },
+      { name: 'Cid', notes: ['x'] },
+    ])
+    expect(await post()).toMatchObject({ status: 201, json: [] })
+  })
+
+  rule('2.2.18', 'has errors of its elements, each in its place, and is then not carried out', async () => {
+    await fd.define(classOf('Coin', { n: 'integer' }))
+    await fd.index('coinByN', 'Coin', true, 'n')
+    const first = await fd.create('Coin', { n: 7 })
+    const before = await count('Person')
+    const cases: readonly (readonly [unknown, number, string, string])[] = [
+      [person('x', { age: 'y' }), 400, 'MalformedValue', '/1/attributes/age'],
+      [person('x', { age: 2 ** 40 }), 422, 'ValueNotAllowed', '/1/attributes/age'],
+      [person('x', { home: { tags: ['ok', 7] } }), 400, 'MalformedValue', '/1/attributes/home/tags/1'],
+      [person('x', { nam: 1 }), 422, 'UnknownAttribute', '/1/attributes/nam'],
+      [person('x', { friend: '3-3-9-9' }), 422, 'InvalidReference', '/1/attributes/friend'],
+      [person('x', { known: [first] }), 422, 'InvalidReference', '/1/attributes/known'],
+      [{ class: 'Nobody' }, 422, 'UnknownClass', '/1/class'],
+      [{ class: 'Address' }, 422, 'ClassNotReferenceable', '/1/class'],
+      [{ class: 'Coin', attributes: { n: 7 } }, 409, 'UniqueViolation', '/1'],
+      [{ attributes: {} }, 400, 'MalformedRequest', '/1'],
+      [{ class: '' }, 400, 'MalformedRequest', '/1/class'],
+      [{ class: 'Coin', attributes: [] }, 400, 'MalformedRequest', '/1/attributes'],
+      [{ class: 'Coin', extra: 1 }, 400, 'UnknownField', '/1/extra'],
+      [5, 400, 'MalformedRequest', '/1'],
+      [[], 400, 'MalformedRequest', '/1'],
+    ]
+    for (const [element, status, type, pointer] of cases) {
+      const reply = await post(person('first'), element, person('last'))
+      expectProblem(reply, status, type)
+      expect(reply.json.errors[0].pointer).toBe(pointer)
+    }
+    const twice = await post({ class: 'Coin', attributes: { n: 8 } }, person('x'), {
+      class: 'Coin',
+      attributes: { n: 8 },
+    })
+    expect(expectProblem(twice, 409, 'UniqueViolation')).toContain('n 8 is already held by object')
+    expect(twice.json.errors[0].pointer).toBe('/2')
+    expect([await count('Person'), await count('Coin')]).toEqual([before, 1])
+    const large = Array.from({ length: 2_500 }, (_, i) => ({
+      class: 'Coin',
+      attributes: { n: i === 2_400 ? 7 : 100 + i },
+    }))
+    const late = await post(...large)
+    expectProblem(late, 409, 'UniqueViolation')
+    expect(late.json.errors[0].pointer).toBe('/2400')
+    large.splice(2_400, 1)
+    expect((await post(...large)).json).toHaveLength(2_499)
+    expect(await count('Person')).toBe(before)
+  })
+
+  rule(['2.2.3', '7.1.3', '7.1.5'], 'is an operation of transactions, in which it has no id', async () => {
+    const operation = (body: unknown, more: object = {}) => ({ method: 'POST', uri: '/v1/object', body, ...more })
+    const run = (...operations: object[]) => server.post(fd.at('/v1/transaction'), operations)
+    const ann = '$' + '{ann}'
+    const reply = await run(
+      operation(person('Ann'), { id: 'ann' }),
+      operation([person('Bob', { friend: ann }), { class: 'Person' }]),
+    )
+    expect(reply.status, reply.text).toBe(200)
+    const [single, { result }] = reply.json
+    expect(result).toHaveLength(2)
+    expect((await fd.read(result[0].__identifier__)).friend).toBe(single.result.__identifier__)
+    const failing = await run(operation(person('Ann')), operation([person('Bob'), person('Cid', { age: 'y' })]))
+    expectProblem(failing, 400, 'MalformedValue')
+    expect(failing.json).toMatchObject({ operation: 2, errors: [{ pointer: '/1/body/1/attributes/age' }] })
+    expectProblem(await run(operation([person('Ann')], { id: 'ann' })), 400, 'MalformedRequest')
+  })
+
+  rule('2.3.1', 'is listed as a statement', async () => {
+    expect((await post(person('Ann'))).headers['statement-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect((await server.post(fd.at('/v1/object'), person('Ann'))).headers['statement-id']).toBeUndefined()
+  })
+})
+
 describe('create, read, update, delete', () => {
   rule('4.1.1', 'POST answers with OID, uri and Location', async () => {
     const reply = await fd.postObject('Person', { name: 'Ann' })

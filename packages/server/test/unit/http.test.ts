@@ -64,7 +64,15 @@ describe('bodies', () => {
 
   it('keep wrong JSON types from being coerced', async () => {
     const { app } = await openServer()
-    for (const payload of ['{"class":5}', '{"class":null}', '{"class":"X","attributes":[]}', '[]', '5', 'null', '""']) {
+    for (const payload of [
+      '{"class":5}',
+      '{"class":null}',
+      '{"class":"X","attributes":[]}',
+      '[[]]',
+      '5',
+      'null',
+      '""',
+    ]) {
       const reply = await app.inject({ method: 'POST', url: '/v1/object', payload })
       expect([payload, reply.statusCode]).toEqual([payload, 400])
     }

@@ -92,8 +92,8 @@ describe('the OpenAPI document', () => {
   it('has each schema once, by its name, and says in its place what it means there', async () => {
     const { components, paths } = await readDocument()
     expect(Object.keys(components.schemas)).toEqual(Object.keys(wireSchemas))
-    const body = { schema: { $ref: '#/components/schemas/CreateObjectBody' } }
-    expect(paths['/v1/object']?.post?.requestBody?.content).toEqual({ 'application/json': body })
+    const body = { schema: { $ref: '#/components/schemas/UpdateObjectBody' } }
+    expect(paths['/v1/object/{oid}']?.put?.requestBody?.content).toEqual({ 'application/json': body })
     expect(components.schemas.ObjectCreated?.properties).toEqual({
       __identifier__: { $ref: '#/components/schemas/Oid', description: 'OID of the new object.' },
       uri: { type: 'string' },

@@ -45,7 +45,7 @@ export class ElementEdits {
         text,
         () => target.span,
         () =>
-          ofAttribute(state.format.cls.name, path, () => {
+          ofAttribute(state.format.cls.name, path, async () => {
             const value = collection.elements()
             return applyChanges(unit, state, [changeAt(state.format, path, { kind: 'set', value })])
           }),

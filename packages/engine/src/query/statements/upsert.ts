@@ -91,11 +91,11 @@ async function runUpsert(
   const found = await findByKey(bound, keyOf(bound, changes, context.script.text), changeContext)
   if (found !== undefined) {
     const own = changes.map((change) => ofClass(change, found.format))
-    await assigning(changeContext, bound, () => applyChanges(unit, found, own))
+    await assigning(changeContext, bound, async () => applyChanges(unit, found, own))
     await flushObjects(unit)
     return { oid: found.oid, className: found.format.cls.name }
   }
-  const oid = await assigning(changeContext, bound, () => createObject(unit, { cls, changes }))
+  const oid = await assigning(changeContext, bound, async () => createObject(unit, { cls, changes }))
   await flushObjects(unit)
   return { oid, className: cls.name }
 }

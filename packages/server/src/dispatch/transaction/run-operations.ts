@@ -1,5 +1,12 @@
 /** POST /v1/transaction: operations of the interface, one after the other, as one commit (contract 7.1). */
-import { AshlarError, type Database, type FederatedDatabase, type Once, type RowChunk } from '@ashlar/engine'
+import {
+  AshlarError,
+  type Awaitable,
+  type Database,
+  type FederatedDatabase,
+  type Once,
+  type RowChunk,
+} from '@ashlar/engine'
 import { makeProblem } from '../../errors/problem.ts'
 import { BodyValidationError, OperationFailure } from '../../errors/request-errors.ts'
 import { ServerError } from '../../errors/server-errors.ts'
@@ -148,7 +155,8 @@ class BatchRun {
     }
     const fd = this.resolve(query.fdAlias)
     checkConditions(requested, operation)
-    this.checkValues(requested.body, operation)
+    const checked = this.checkValues(requested.body, operation, between)
+    if (checked !== undefined) await checked
     const body = await this.substituted(requested.body, between)
     const request: FdRequest = { ...this.request, headers: requested.conditions, params, query, body }
     const step: Execution = {
@@ -173,11 +181,25 @@ class BatchRun {
   }
 
   /** As of a single request: `bodyValuesMax` bounds all operations together. */
-  private checkValues(body: unknown, { bodyIsObject }: Operation): void {
+  private checkValues(body: unknown, { bodyIsObject, takesArray }: Operation, between: Between): Awaitable<void> {
+    if (bodyIsObject !== true) return
+    if (takesArray === true && Array.isArray(body)) return this.checkEach(body, between)
+    this.checkObject(body, 'The body', '')
+  }
+
+  private async checkEach(elements: readonly unknown[], between: Between): Promise<void> {
+    for (const [position, element] of elements.entries()) {
+      this.checkObject(element, `Element ${position} of the body`, `/${position}`)
+      const pause = between()
+      if (pause !== undefined) await pause
+    }
+  }
+
+  private checkObject(object: unknown, subject: string, pointer: string): void {
     const { objectValuesMax } = this.request.service.limits
-    if (bodyIsObject !== true || !hasMoreValuesThan(objectValuesMax, body)) return
-    const message = tooManyValues(objectValuesMax, 'objectValuesMax')
-    throw new BodyValidationError(makeProblem('BodyTooLarge', message, [{ pointer: '', message }]))
+    if (!hasMoreValuesThan(objectValuesMax, object)) return
+    const message = tooManyValues(objectValuesMax, 'objectValuesMax', subject)
+    throw new BodyValidationError(makeProblem('BodyTooLarge', message, [{ pointer, message }]))
   }
 
   /** One federated database a transaction. */
@@ -221,5 +243,5 @@ function plainRequest({
 function createdOid(operation: Operation, { body }: OperationReply): string {
   const oid = (body as { readonly __identifier__?: unknown } | undefined)?.__identifier__
   if (operation.method === 'POST' && operation.path === '/v1/object' && typeof oid === 'string') return oid
-  throw new AshlarError('MalformedRequest', 'Only an operation that creates an object can have an id.')
+  throw new AshlarError('MalformedRequest', 'Only an operation that creates one object can have an id.')
 }

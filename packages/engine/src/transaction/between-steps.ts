@@ -1,0 +1,32 @@
+/** What happens between two steps of a long change: others have their turn, and whoever is not waited for any more ends it. */
+import type { CancelSignal } from '../cancel-signal.ts'
+import { AshlarError } from '../errors.ts'
+import { openTimeSlice } from '../store/time-slice.ts'
+
+/**
+ * To be called between operations: lets others have their turn where it is time. Throws LimitExceeded when the time of the
+ * transaction is over, and the reason for which the client went away.
+ */
+export type BetweenSteps = () => Promise<void> | undefined
+
+/** Who waits for the transaction. */
+export interface TransactionClient {
+  /** Aborted when the client goes away: the transaction then ends. */
+  readonly signal?: CancelSignal | undefined
+  /** See `QueryRequest.mayGoOn`. */
+  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+}
+
+/** `msMax`: for all attempts together (`transactionMsMax`). */
+export function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): BetweenSteps {
+  const endsAtMs = performance.now() + msMax
+  const slice = openTimeSlice(mayGoOn)
+  return () => {
+    signal?.throwIfAborted()
+    if (performance.now() <= endsAtMs) return slice.yieldIfDue()
+    throw new AshlarError(
+      'LimitExceeded',
+      `The operations of the transaction ran for more than ${msMax / 1_000} s (transactionMsMax); nothing was changed.`,
+    )
+  }
+}
