@@ -91,9 +91,11 @@ export const refusedConnectionsMax = 100
  */
 export const unacceptedConnectionsMax = 4_096
 /** Connections that are served first in one turn of the event loop, once none arrives. */
-export const servedInATurnMax = 32
-/** While connections arrive, one of so many that wait is served in each turn, and at least one. */
-export const waitingPerServed = 64
+export const servedInATurnMax = 8
+/** While connections arrive, so many of each address are served as they do, one in a turn. */
+export const servedOnArrivalMax = 8
+/** While connections arrive, one of the others is served in one of so many turns. */
+export const arrivalTurnsPerOther = 8
 /** Of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
 /** How long a connection on which nothing is under way is kept for a last request while the server stops. */

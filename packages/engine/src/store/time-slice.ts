@@ -9,7 +9,7 @@ const stepsBetweenLooks = 32
 /** Bytes that steps copy or sum up between two looks: about a millisecond's worth. */
 const bytesBetweenLooks = 1_048_576
 /** Turns of the event loop that pass between two slices at most while something arrives. */
-const arrivalTurnsMax = 256
+const arrivalTurnsMax = 512
 /** Turns that pass after each arrival: in one a connection is accepted, in the next served, in the one after that its request is read. */
 const turnsOfAnArrival = 3
 

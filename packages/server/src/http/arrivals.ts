@@ -1,7 +1,7 @@
 /** New connections: those that arrive together are accepted before they are served, and no address has others wait for its own. */
 import type { Server, Socket } from 'node:net'
 import { noteArrival } from '@ashlar/engine'
-import { servedInATurnMax, waitingPerServed } from '../limits.ts'
+import { arrivalTurnsPerOther, servedInATurnMax, servedOnArrivalMax } from '../limits.ts'
 import { AddressQueues } from './address-queues.ts'
 
 /** Of `net.createServer`, which http.Server passes on though it has no option for it: nothing is read before `resume`. */
@@ -12,19 +12,28 @@ interface PausingServer extends Server {
 /**
  * To be called before others listen for connections of the server; these are told of each as soon as it is accepted. The operating system
  * hands connections over in the order in which they came, and Node accepts one in a turn of the event loop. That takes a tenth of what the
- * first request takes: so while more arrive, few of those that wait are served, of addresses that have fewest of them; then as many in a turn
- * as others can wait for, one address after the other.
+ * first request takes: so while more arrive, one in a turn is served of addresses that open few, and of the others
+ * one every few turns; then as many in a turn as others can wait for, one address after the other.
  */
 export function serveByAddress(server: Server): void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
   ;(server as PausingServer).pauseOnConnect = true
-  const waiting = new AddressQueues<Socket>()
+  /** How many each address has opened since none arrived, or since none of its own waits any more. */
+  const arrivals = new Map<string, number>()
+  /** The first few of each address. */
+  const first = new AddressQueues<Socket>()
+  const others = new AddressQueues<Socket>()
   let hasAccepted = false
   let isScheduled = false
+  let arrivalTurns = 0
   server.on('connection', (socket: Socket) => {
     noteArrival()
-    waiting.add(socket.remoteAddress ?? '', socket)
+    const { remoteAddress = '' } = socket
+    const ofAddress = (arrivals.get(remoteAddress) ?? 0) + 1
+    arrivals.set(remoteAddress, ofAddress)
+    const waiting = ofAddress <= servedOnArrivalMax ? first : others
+    waiting.add(remoteAddress, socket)
     hasAccepted = true
     if (isScheduled) return
     isScheduled = true
@@ -32,21 +41,34 @@ export function serveByAddress(server: Server): void {
   })
 
   function takeTurn(): void {
-    if (hasAccepted) {
-      // At least one in each: a turn may be long, and connections may never cease to arrive.
-      const most = Math.min(servedInATurnMax, Math.ceil(waiting.size / waitingPerServed))
-      serveOne(waiting.nextOfFewest())
-      serve(most - 1)
-    } else serve(servedInATurnMax)
-    hasAccepted = false
+    if (hasAccepted) serveOneOnArrival()
+    else serveSome()
+    const isWaiting = first.size + others.size > 0
     // While more wait, other work alternates with them.
-    if (waiting.size === 0) noteArrival()
-    isScheduled = waiting.size > 0
+    if (!isWaiting) noteArrival()
+    // Turns go on until there is one in which none has arrived, and none waits.
+    isScheduled = hasAccepted || isWaiting
+    hasAccepted = false
     if (isScheduled) setImmediate(takeTurn)
+    else arrivals.clear()
   }
 
-  function serve(most: number): void {
-    for (let left = most; left > 0 && waiting.size > 0; left--) serveOne(waiting.next())
+  function serveOneOnArrival(): void {
+    // Connections may never cease to arrive.
+    const isOfOthers = ++arrivalTurns % arrivalTurnsPerOther === 0
+    serveOne(isOfOthers ? (nextOfOthers() ?? first.next()) : first.next())
+  }
+
+  function serveSome(): void {
+    for (let left = servedInATurnMax; left > 0; left--) serveOne(first.next() ?? nextOfOthers())
+  }
+
+  function nextOfOthers(): Socket | undefined {
+    const socket = others.next()
+    if (socket === undefined) return undefined
+    const { remoteAddress = '' } = socket
+    if (!others.has(remoteAddress)) arrivals.delete(remoteAddress)
+    return socket
   }
 
   function serveOne(socket: Socket | undefined): void {

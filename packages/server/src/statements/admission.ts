@@ -15,17 +15,19 @@ export type AdmissionLimits = Pick<
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
  * of `statementsMax`, of which no address gets all. First turns alternate with statements that have places: in each, as many begin, one after
- * the other, as a slice has room for: first of addresses of which none works or waits for a place, so that a short statement is not delayed by
- * the many of others; every other one goes in the order of the addresses, so that none waits for ever.
+ * the other, as a slice has room for: first of addresses that have fewest under way or waiting, so that a short statement is not delayed by the
+ * many of others; every other turn is for all in the order of the addresses, so that none waits for ever.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
+  /** Those that have begun and not ended, with a place or without. */
+  private readonly begun = new AddressCount()
   private readonly working = new AddressCount()
   private readonly beginning: StatementQueue
   private readonly waiting: StatementQueue
   private isHandingTurnsOut = false
-  /** Of the statement that began last: whether those of addresses that hold less came first. */
-  private isHeldCounted = false
+  /** Of the last turn: whether those of addresses with fewest under way came first. */
+  private isFewestFirst = false
 
   constructor(limits: AdmissionLimits) {
     this.limits = limits
@@ -43,9 +45,12 @@ export class Admission {
     this.beginning.checkRoom(address)
   }
 
-  /** Undefined where the statement may begin at once. Throws what `StatementQueue.wait` does. */
+  /** Undefined where the statement begins at once; to be followed by `end` once it has begun. Throws what `StatementQueue.wait` does. */
   begin(waiter: Waiter): Promise<void> | undefined {
-    if (!this.isHandingTurnsOut && mayBegin()) return undefined
+    if (!this.isHandingTurnsOut && mayBegin()) {
+      this.begun.add(waiter.address)
+      return undefined
+    }
     const turn = this.beginning.wait(waiter)
     if (!this.isHandingTurnsOut) void this.handTurnsOut()
     return turn
@@ -71,15 +76,21 @@ export class Admission {
     }
   }
 
+  /** Of a statement that had begun. */
+  end(address: string): void {
+    this.begun.remove(address)
+  }
+
   private async handTurnsOut(): Promise<void> {
     this.isHandingTurnsOut = true
     while (!this.beginning.isEmpty) {
       const slice = await firstTurn()
+      // Every other turn is for all, whatever their addresses hold: else newcomers could keep those of a busy one waiting for ever.
+      const isFewestFirst = !this.isFewestFirst
+      this.isFewestFirst = isFewestFirst
       do {
-        // Every other one goes whatever its address holds: else newcomers could keep those of a busy address waiting for ever.
-        const isHeldCounted = !this.isHeldCounted
-        this.isHeldCounted = isHeldCounted
-        this.beginning.letGo((one) => (isHeldCounted ? this.working.of(one) + this.waiting.of(one) : 0))
+        const address = this.beginning.letGo((one) => (isFewestFirst ? this.begun.of(one) + this.beginning.of(one) : 0))
+        if (address !== undefined) this.begun.add(address)
         await untilItWaits()
       } while (!this.beginning.isEmpty && !slice.isOver)
     }

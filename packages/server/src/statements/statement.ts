@@ -50,6 +50,7 @@ export class Statement implements Waiter {
   private readonly brokenOff: BrokenOffReplies
   private readonly ended: (statement: Statement) => void
   private waits = false
+  private hasBegun = false
   private hasPlace = false
   private isWorking = true
   private isReplying = true
@@ -86,7 +87,9 @@ export class Statement implements Waiter {
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
   mayBegin(): Promise<void> | undefined {
     const turn = this.admission.begin(this)
-    return turn === undefined ? undefined : this.queued(turn)
+    if (turn !== undefined) return this.queued(turn.then(this.hasTurn))
+    this.hasTurn()
+    return undefined
   }
 
   /** Waited for before it works on, or sends rows, for long; undefined where it has a place, and once it has ended. Throws as `mayBegin`. */
@@ -162,6 +165,10 @@ export class Statement implements Waiter {
     return undefined
   }
 
+  private readonly hasTurn = (): void => {
+    this.hasBegun = true
+  }
+
   private get isOver(): boolean {
     return !this.isWorking && !this.isReplying
   }
@@ -176,6 +183,8 @@ export class Statement implements Waiter {
     if (!this.isOver) return
     if (this.hasPlace) this.admission.leave(this.asked.clientAddress)
     this.hasPlace = false
+    if (this.hasBegun) this.admission.end(this.asked.clientAddress)
+    this.hasBegun = false
     this.ended(this)
   }
 }
