@@ -103,7 +103,8 @@ const queryRanks: Ranks = {
   'statement-planner.ts': 11,
   'script-commits.ts': 12,
   'script-executor.ts': 12,
-  'run-query.ts': 13,
+  'prepare-text.ts': 13,
+  'run-query.ts': 14,
 }
 
 /** A kind of statement, an operator, an access path is a file beside the others, which do not know it: no line of these tables is its own. */
@@ -131,6 +132,7 @@ const operatorRanks: Ranks = {
 const accessRanks: Ranks = {
   'sargable-predicates.ts': 0,
   'object-scan.ts': 0,
+  'oid-source.ts': 0,
   'access-path.ts': 1,
   'key-value.ts': 2,
   [each]: 3,

@@ -62,7 +62,7 @@ export abstract class DatabaseOperations implements Database {
   protected abstract runCreateIndex(command: CreateIndex, options: CreateIndexOptions): Promise<string>
   protected abstract runDeleteIndex(command: DeleteIndex): Promise<void>
 
-  abstract query(request: QueryRequest): Promise<QueryReply>
+  abstract query(request: QueryRequest): Awaitable<QueryReply>
 
   async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
     return (await this.runDefineClasses(readDefineClasses(descriptions, mode))).map(String)

@@ -73,7 +73,7 @@ export interface Database {
   /** Likewise. */
   deleteObject(oid: string, condition?: Condition): Promise<void>
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
-  query(request: QueryRequest): Promise<QueryReply>
+  query(request: QueryRequest): Awaitable<QueryReply>
   /** An index description as JSON. */
   createIndex(body: unknown, options?: CreateIndexOptions): Promise<{ name: string }>
   /** By name. */

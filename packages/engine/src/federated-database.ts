@@ -177,7 +177,7 @@ export class FederatedDatabase extends DatabaseOperations {
   }
 
   /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
-  override query(request: QueryRequest): Promise<QueryReply> {
+  override query(request: QueryRequest): Awaitable<QueryReply> {
     return runQuery(request, this.resources)
   }
 

@@ -13,7 +13,14 @@ export type { IndexRecord } from './indexes/index-record.ts'
 export { defaultEngineLimits, type EngineLimits } from './limits.ts'
 export { type Condition, entityTagOf } from './objects/condition.ts'
 export type { Dialect } from './query/language/dialect.ts'
-export type { ExplainRequest, QueryProgress, QueryReply, QueryRequest, RowChunk } from './query/query-request.ts'
+export type {
+  ExplainRequest,
+  QueryProgress,
+  QueryReply,
+  QueryRequest,
+  RowChunk,
+  RowChunks,
+} from './query/query-request.ts'
 export type { Effect } from './query/statements/statement-kind.ts'
 export { AlreadyDone, type Once } from './receipts/receipt.ts'
 export type { RequestId } from './receipts/receipt-entry.ts'
@@ -22,6 +29,7 @@ export type { AlterSettings } from './schema/commands.ts'
 export type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 export { type CopyReport, copyStore } from './storage/copy-store.ts'
 export { openStore } from './storage/open-store.ts'
+export { caught, mapAwaitable } from './store/awaitable.ts'
 export { withoutCredentials } from './store/postgres/address.ts'
 export type { Awaitable, Store, StoreCapabilities, StoreStats } from './store/store.ts'
 export { firstTurn, mayBegin, noteArrival, openTimeSlice } from './store/time-slice.ts'

@@ -2,15 +2,17 @@
 
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
+import { unreachable } from '../errors.ts'
 import type { MapEntry } from '../links/map-entries.ts'
 import { mapKeyCodec, readMapEntries } from '../links/map-entries.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { linkHeaderBytes } from '../records/link-keys.ts'
+import { objectKeyHeaderBytes } from '../records/object-key.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { Codec, Pieces } from '../types/logical-type.ts'
-import { writeOidJson } from '../types/oid.ts'
+import { writeOidJson, writeOidText } from '../types/oid.ts'
 
 /** The link entries of each link attribute, in order, by the attribute's position in the class; of very many, their JSON text. */
 export type LinkEntries = ReadonlyMap<number, readonly Entry[] | Buffer>
@@ -30,6 +32,22 @@ export function writeObjectJson(
     writeLinksJson(json, attribute, links.get(attribute.index) ?? [])
   })
   json.ascii('}')
+}
+
+/** The same of a class without link attributes; the OID as the key of the record has it. */
+export function writeRecordJson(json: JsonWriter, format: ClassFormat, key: Bytes, record: Bytes): void {
+  json.raw(openingOf(format))
+  writeOidText(json, key, objectKeyHeaderBytes)
+  json.byte(quote)
+  format.writeAttributesJson(json, record, recordHeaderBytes, shapeNumberOf(record), noLinks)
+  json.byte(closing)
+}
+
+const quote = 0x22
+const closing = 0x7d
+
+function noLinks({ attribute }: AttributeFormat): never {
+  return unreachable(`the class of attribute ${attribute.outputName} has no links`)
 }
 
 /** The same in pieces. */

@@ -8,17 +8,17 @@ export interface QueryRequest {
   /** One or more statements of DO. */
   readonly text: string
   /** `$name` in the text, by name: JSON values. */
-  readonly parameters?: Readonly<Record<string, unknown>>
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined
   /** That of the federated database where it is left out. */
-  readonly dialect?: Dialect
+  readonly dialect?: Dialect | undefined
   /** Instead of rows, the plans of all statements; nothing is changed. */
   readonly explain?: ExplainRequest | undefined
   /** What the row of an index that is created has as its `uri`; without it, none. */
   readonly indexUri?: ((name: string) => string) | undefined
   /** Where the text changes something, it is carried out once, and its rows are kept. */
-  readonly once?: Once<readonly RowChunk[]>
+  readonly once?: Once<readonly RowChunk[]> | undefined
   /** Aborted when the client goes away: the query then ends. */
-  readonly signal?: CancelSignal
+  readonly signal?: CancelSignal | undefined
   /** Told at the beginning where to ask how far the query is. */
   readonly onBegun?: ((progress: QueryProgress) => void) | undefined
   /** Told when what the query reads from was held for too long and is ended, maybe while nobody takes rows. */
@@ -46,10 +46,13 @@ export interface ExplainRequest {
 }
 
 export interface QueryReply {
-  /**
-   * The rows as they come. Ending the iteration ends the query; a failure after the first rows is thrown by it.
-   */
-  readonly chunks: AsyncIterable<RowChunk>
+  readonly chunks: RowChunks
+}
+
+/** Rows as they come. Ending the iteration ends the query; a failure after the first rows is thrown by it. */
+export interface RowChunks extends AsyncIterable<RowChunk> {
+  /** All of them, where they are there already: nothing is held for them, and whoever takes them so needs no iteration. */
+  readonly atHand?: readonly RowChunk[]
 }
 
 /** Some rows: many at once, so that a row costs no more than its text. Whoever takes them owns them. */
@@ -58,6 +61,4 @@ export interface RowChunk {
   readonly bytes: Buffer
   /** Where in `bytes` each text starts. */
   readonly starts: readonly number[]
-  /** Known to be the last; it may be the last without it. */
-  readonly isLast?: boolean
 }

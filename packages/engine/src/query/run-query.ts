@@ -1,66 +1,59 @@
 /** Runs a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
-import { WorkClock } from '../budget/work-clock.ts'
+import type { WorkClock } from '../budget/work-clock.ts'
 import { type OpenWriteSession, runInWriteSession, WriteSession } from '../ddl/write-session.ts'
 import { AshlarError, assert } from '../errors.ts'
-import type { EngineLimits } from '../limits.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { TrialContainers } from '../records/trial-containers.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Snapshot, SnapshotOptions } from '../store/store.ts'
-import { inSlices, inTurns, openTimeSlice } from '../store/time-slice.ts'
+import { caught, mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { type LateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
 import { valueMatters } from './bind/coercion.ts'
 import { placesOfIndex } from './bind/schema-places.ts'
 import { classify, effectOf } from './classify.ts'
-import { valueBytes } from './evaluate/value-bytes.ts'
-import { jsonRow, textRow } from './execute/row-chunk.ts'
+import { jsonRow, RowsAtHand, textRow } from './execute/row-chunk.ts'
 import type { ScriptContext } from './execute/statement-context.ts'
 import { planText } from './explain/plan-text.ts'
 import type { CreateIndexStatement, ForEachStatement, Span, Statement } from './language/ast.ts'
 import { atPlace, queryError } from './language/query-error.ts'
 import { isLifted } from './parse/lift-literals.ts'
 import { createBinder } from './plan-cache.ts'
-import type { ExplainRequest, QueryReply, QueryRequest, RowChunk } from './query-request.ts'
+import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
+import type { ExplainRequest, QueryReply, QueryRequest, RowChunk, RowChunks } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
 import { copyOfState, ScriptExecutor, type ScriptState } from './script-executor.ts'
+import type { Answer } from './statements/answer.ts'
 import { indexRow } from './statements/create-index.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
 import type { Effect } from './statements/statement-kind.ts'
 import { typeOfStatement } from './statements/statement-kinds.ts'
-import { givenScalar, givenValue, type TypedValue } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
 
 /**
  * Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy, and what changes of objects and of the schema throw. What the request
  * holds is given back when its rows have been taken, or the iteration is ended: whoever asks does one of them.
  */
-export async function runQuery(request: QueryRequest, resources: QueryResources): Promise<QueryReply> {
+export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const memory = new RequestMemory(resources.memory, resources.limits)
-  try {
-    return { chunks: await answer(request, resources, memory) }
-  } catch (error) {
+  const reply = (): Awaitable<QueryReply> => {
+    const prepared = prepare(request, resources, memory, request.explain === undefined)
+    return mapAwaitable(prepared, (text) => mapAwaitable(answer(text, request, resources), (chunks) => ({ chunks })))
+  }
+  return caught(reply, (error) => {
     memory.release()
     throw error
-  }
+  })
 }
 
-async function answer(
-  request: QueryRequest,
-  resources: QueryResources,
-  memory: RequestMemory,
-): Promise<AsyncIterable<RowChunk>> {
-  const prepared = await prepare(request, resources, memory, request.explain === undefined)
+function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
   const { statements, texts, state } = prepared
-  const { explain } = request
-  if (explain !== undefined || isAnalyzedChange(statements)) {
-    const rows = await explained(prepared, request, resources)
-    return chunksOf(rows, memory)
+  if (request.explain !== undefined || isAnalyzedChange(statements)) {
+    return explained(prepared, request, resources).then((rows) => chunksOf(rows, texts.memory))
   }
   const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
   const [only] = statements
@@ -71,9 +64,7 @@ async function answer(
       ? readLifted(prepared, request, resources, options)
       : read(statements, texts, state, resources, options)
   }
-  // Once it has committed something it is not refused any more.
-  if (statements.some(isStepwise)) await request.mayGoOn?.()
-  return change(statements, texts, state, resources, receipt)
+  return change(prepared, request, resources, receipt)
 }
 
 /** What the request would do; what is analyzed does it, although that is undone. Throws QuerySyntaxError, LimitExceeded. */
@@ -90,81 +81,24 @@ function statementsOf(
   return plans.parsed(request.text, limits.statementTokensMax).statements
 }
 
-function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: EngineLimits): void {
-  if (text.length <= queryCharactersMax) return
-  const message = `A text of statements has at most ${queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
-  throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
-}
-
-async function prepare(
-  request: QueryRequest,
-  { limits, plans, store, dialect }: QueryResources,
-  memory: RequestMemory,
-  mayLift: boolean,
-): Promise<PreparedText> {
-  const { text, parameters = {} } = request
-  checkCharacters(request, limits)
-  const slice = openTimeSlice(request.mayGoOn)
-  const parsing = plans.parsedInTurns(text, limits.statementTokensMax, slice)
-  const parsed = parsing instanceof Promise ? await parsing : parsing
-  const isToBeRun = parsed.lifted.size === 0 || (mayLift && classify(parsed.statements) === 'read')
-  const { statements, lifted } = isToBeRun ? parsed : plans.parsedAsWritten(text, limits.statementTokensMax, false)
-  // What is known of each is not worked out for all of them at once later.
-  if (parsing instanceof Promise) await inSlices(statements, effectOf, slice)
-  const given = new Map<string, TypedValue>(lifted)
-  for (const [name, json] of Object.entries(parameters)) {
-    const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
-    memory.chargeRequest(valueBytes(value.value))
-    given.set(name, value)
-    const pause = slice.yieldIfDue()
-    if (pause !== undefined) await pause
-  }
-  const written = { rows: 0 }
-  request.onBegun?.({
-    get rows() {
-      return written.rows
-    },
-    get bytesHeld() {
-      return memory.bytes
-    },
-  })
-  return {
-    statements,
-    texts: {
-      text,
-      dialect: request.dialect ?? dialect,
-      limits,
-      capabilities: store.capabilities,
-      signal: request.signal,
-      indexUri: request.indexUri,
-      slice,
-      clock: new WorkClock(limits.statementMsMax),
-      memory,
-      written,
-      now: ticksNow(),
-    },
-    state: { variables: given, textFormats: noTextFormats },
-    isLifted: lifted.size > 0,
-  }
-}
-
 /** What fails because a value was taken out of the text, and what is told of a piece of it, is as if none had been. */
-async function readLifted(
+function readLifted(
   { statements, texts, state }: PreparedText,
   request: QueryRequest,
   resources: QueryResources,
   options: SnapshotOptions,
-): Promise<AsyncIterable<RowChunk>> {
-  try {
-    return await read(statements, texts, state, resources, options)
-  } catch (error) {
-    const isOfText = error === valueMatters || (error instanceof AshlarError && 'line' in error.extensions)
-    if (!isOfText) throw error
-    const { limits, plans } = resources
-    const written = plans.parsedAsWritten(request.text, limits.statementTokensMax, error === valueMatters)
-    const given = new Map([...state.variables].filter(([name]) => !isLifted(name)))
-    return read(written.statements, texts, { variables: given, textFormats: noTextFormats }, resources, options)
-  }
+): Awaitable<RowChunks> {
+  return caught(
+    () => read(statements, texts, state, resources, options),
+    (error) => {
+      const isOfText = error === valueMatters || (error instanceof AshlarError && 'line' in error.extensions)
+      if (!isOfText) throw error
+      const { limits, plans } = resources
+      const written = plans.parsedAsWritten(request.text, limits.statementTokensMax, error === valueMatters)
+      const given = new Map([...state.variables].filter(([name]) => !isLifted(name)))
+      return read(written.statements, texts, { variables: given, textFormats: noTextFormats }, resources, options)
+    },
+  )
 }
 
 /** The same as a step of a transaction: the rows are there when it resolves. Throws QueryError for COMMIT EVERY. */
@@ -206,14 +140,6 @@ async function plansWithin(
     throw queryError(text, changing, 'what ANALYZE changes is undone, and so cannot be part of a transaction')
   }
   return plansRows(executor, wanted, explain, texts)
-}
-
-interface PreparedText {
-  readonly statements: readonly Statement[]
-  readonly texts: ScriptContext
-  readonly state: ScriptState
-  /** Some of the variables are values of the text. */
-  readonly isLifted: boolean
 }
 
 /**
@@ -301,12 +227,6 @@ async function plansRows(
   return rows
 }
 
-const dayOfEpoch = parseDay('1970-01-01') as number
-
-function ticksNow(): number {
-  return dayOfEpoch * ticksPerDay + Date.now() * 10
-}
-
 /** The snapshot lives as long as somebody takes rows from it. */
 function read(
   statements: readonly Statement[],
@@ -314,26 +234,41 @@ function read(
   state: ScriptState,
   resources: QueryResources,
   options: SnapshotOptions,
-): Promise<AsyncIterable<RowChunk>> {
+): Awaitable<RowChunks> {
   const { memory } = texts
   const kept = memory.requestBytes
-  const use = async (snapshot: Snapshot, late: LateReadError): Promise<AsyncIterable<RowChunk>> => {
+  const use = (snapshot: Snapshot, late: LateReadError): Awaitable<RowChunks> => {
     memory.resetRequest(kept)
-    const catalog = await resources.catalogs.at(snapshot)
-    const own = copyOfState(state)
-    const answer = await new ScriptExecutor(resources, texts, snapshot, catalog, own, undefined).runAll(statements)
-    const chunks = answer[Symbol.asyncIterator]()
-    const first = await chunks.next()
-    const end = (): void => {
-      snapshot.release()
-      memory.release()
-    }
-    if (first.done !== true && first.value.isLast !== true) return streamed(first.value, chunks, texts.clock, late, end)
-    if (first.done !== true) await chunks.return?.()
-    end()
-    return chunksOf(first.done === true ? [] : [first.value])
+    return mapAwaitable(resources.catalogs.at(snapshot), (catalog) => {
+      const executor = new ScriptExecutor(resources, texts, snapshot, catalog, copyOfState(state), undefined)
+      return mapAwaitable(executor.runAll(statements), (answer) => {
+        const end = (): void => {
+          snapshot.release()
+          memory.release()
+        }
+        if (!areFew(answer)) return begun(answer, texts.clock, late, end)
+        end()
+        return answer
+      })
+    })
   }
   return withLastingSnapshot(resources.store, use, options)
+}
+
+/** Rows that are there, and so few that they need not be counted while nobody has taken them. */
+function areFew({ atHand }: Answer): boolean {
+  return atHand !== undefined && bytesOfAll(atHand) <= uncountedBytesMax
+}
+
+const uncountedBytesMax = 65_536
+
+/** With the first row: until it is there, the rows may be read once more. */
+async function begun(answer: Answer, clock: WorkClock, late: LateReadError, end: () => void): Promise<RowChunks> {
+  const chunks = answer[Symbol.asyncIterator]()
+  const first = await chunks.next()
+  if (first.done !== true) return streamed(first.value, chunks, clock, late, end)
+  end()
+  return new RowsAtHand([])
 }
 
 /** Nobody has to go on with it: `end` is called when the rows are through, and when nobody wants any more. */
@@ -379,12 +314,13 @@ function bytesOfAll(chunks: readonly RowChunk[]): number {
 
 /** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
 async function change(
-  statements: readonly Statement[],
-  texts: ScriptContext,
-  state: ScriptState,
+  { statements, texts, state }: PreparedText,
+  { mayGoOn }: QueryRequest,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
-): Promise<AsyncIterable<RowChunk>> {
+): Promise<RowChunks> {
+  // Once it has committed something it is not refused any more.
+  if (statements.some(isStepwise)) await mayGoOn?.()
   let reply: RowChunk[] = []
   let current = state
   const parts = inTransactions(statements)
@@ -526,7 +462,7 @@ async function createIndex(
   texts: ScriptContext,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
-): Promise<AsyncIterable<RowChunk>> {
+): Promise<RowChunks> {
   const { text, limits, dialect } = texts
   const catalog = await withSnapshot(resources.store, async (snapshot) => {
     // Before names are resolved: of a request that was carried out, the class may be gone by now.

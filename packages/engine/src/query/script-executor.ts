@@ -4,7 +4,8 @@ import type { WriteSession } from '../ddl/write-session.ts'
 import { assert } from '../errors.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Snapshot } from '../store/store.ts'
+import { caught } from '../store/awaitable.ts'
+import type { Awaitable, Snapshot } from '../store/store.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
 import { type ChangeContext, createFrom, materializeNewObjects } from './change/change-values.ts'
@@ -29,13 +30,19 @@ import type { TypedValue } from './values/parameter-value.ts'
 import { type TextFormats, textFormat } from './values/text-format.ts'
 import type { ValueType } from './values/value-type.ts'
 
-async function* placedRows(rows: Answer, text: string, statement: Statement): AsyncGenerator<RowChunk> {
+function placedRows(rows: Answer, text: string, statement: Statement): Answer {
+  return rows.atHand === undefined ? placedLater(rows, text, statement) : rows
+}
+
+async function* placedLater(rows: Answer, text: string, statement: Statement): AsyncGenerator<RowChunk> {
   try {
     yield* rows
   } catch (error) {
     throw placed(text, statement, error)
   }
 }
+
+const noValues: readonly unknown[] = []
 
 /** What the variables and formats are as the text goes on; copied for each attempt of a transaction. */
 export interface ScriptState {
@@ -80,23 +87,34 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   /** The reply of the last statement. */
-  async runAll(statements: readonly Statement[]): Promise<Answer> {
+  runAll(statements: readonly Statement[]): Awaitable<Answer> {
+    const [only] = statements
+    if (only === undefined || statements.length > 1 || this.writeSession !== undefined) return this.runEach(statements)
+    const turn = this.turnBefore(this.script.memory.statementBytes)
+    return turn === undefined ? this.run(only, true) : turn.then(() => this.run(only, true))
+  }
+
+  private async runEach(statements: readonly Statement[]): Promise<Answer> {
     let answer = noRows
-    const { memory } = this.script
-    const held = memory.statementBytes
+    const held = this.script.memory.statementBytes
     for (const [i, statement] of statements.entries()) {
-      memory.resetStatement(held)
-      checkRunning(this.script)
-      const pause = this.script.slice.yieldIfDue()
-      if (pause !== undefined) await pause
+      const turn = this.turnBefore(held)
+      if (turn !== undefined) await turn
       await this.writeSession?.transaction.sortWrites()
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
   }
 
+  /** What earlier statements held is let go of, but for so many bytes. Undefined where the next one may go on at once. */
+  private turnBefore(held: number): Promise<void> | undefined {
+    this.script.memory.resetStatement(held)
+    checkRunning(this.script)
+    return this.script.slice.yieldIfDue()
+  }
+
   /** What fails, now or while its rows are taken, is told with the place of the statement, or of the part of it that is to blame. */
-  private run(statement: Statement, isAnswer: boolean): Promise<Answer> {
+  private run(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
     const { analysis } = this
     return analysis === undefined
       ? this.placedRun(statement, isAnswer)
@@ -110,14 +128,16 @@ export class ScriptExecutor implements StatementExecutor {
     return noRows
   }
 
-  private async placedRun(statement: Statement, isAnswer: boolean): Promise<Answer> {
+  private placedRun(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
     const { text } = this
-    try {
-      const answer = await kindOf(statement).run(statement, this, isAnswer)
-      return answer === noRows ? noRows : placedRows(answer, text, statement)
-    } catch (error) {
-      throw placed(text, statement, error)
+    const run = (): Awaitable<Answer> => {
+      const answer = kindOf(statement).run(statement, this, isAnswer)
+      if (answer instanceof Promise) return answer.then((later) => placedRows(later, text, statement))
+      return placedRows(answer, text, statement)
     }
+    return caught(run, (error) => {
+      throw placed(text, statement, error)
+    })
   }
 
   useFormat({ type, format, start, end }: FormatStatement): void {
@@ -155,13 +175,21 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   /** The values of nested statements come before the statement's own rows. */
-  async inputs({ nested, variables }: Uses): Promise<Inputs> {
+  inputs(uses: Uses): Awaitable<Inputs> {
+    return uses.nested.length === 0 ? this.inputsWith(noValues, uses) : this.nestedInputs(uses)
+  }
+
+  private async nestedInputs(uses: Uses): Promise<Inputs> {
     const values: unknown[] = []
-    for (const { statement } of nested) values.push((await this.partValue(statement)).value)
+    for (const { statement } of uses.nested) values.push((await this.partValue(statement)).value)
+    return this.inputsWith(values, uses)
+  }
+
+  private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
     // As they are now: while rows are taken, FOR EACH may set them.
-    const used = new Map<string, unknown>()
-    for (const name of variables.keys()) used.set(name, this.variables.get(name)?.value)
-    return { variables: used, nested: values }
+    const variables = new Map<string, unknown>()
+    for (const name of uses.variables.keys()) variables.set(name, this.variables.get(name)?.value)
+    return { variables, nested }
   }
 
   partValue(statement: Statement): Promise<TypedValue> {

@@ -1,13 +1,17 @@
 /** The keys of records and containers. Part of the storage format. */
 import { keySpace } from '../bytes/key-space.ts'
 import type { Bytes } from '../store/store.ts'
-import { type Oid, oidFromBytes, writeOidBytes } from '../types/oid.ts'
+import { type Oid, oidFromBytes, oidLength, writeOidBytes } from '../types/oid.ts'
 
-/** Key of an object's record: space, OID (8 bytes). */
+/** The space. */
+export const objectKeyHeaderBytes = 1
+export const objectKeyBytes = objectKeyHeaderBytes + oidLength
+
+/** Key of an object's record: space, OID. */
 export function objectKey(oid: Oid): Buffer {
-  const key = Buffer.allocUnsafe(9)
+  const key = Buffer.allocUnsafe(objectKeyBytes)
   key[0] = keySpace.object
-  writeOidBytes(oid, key, 1)
+  writeOidBytes(oid, key, objectKeyHeaderBytes)
   return key
 }
 

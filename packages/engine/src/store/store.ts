@@ -54,6 +54,11 @@ export interface Snapshot {
   read(keys: readonly Bytes[], ranges?: readonly RangeRead[]): Awaitable<ReadAnswer>
   /** Lends each entry to `use` and yields the results in batches; for ranges of any size. */
   scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options?: ScanOptions): AsyncIterable<T[]>
+  /**
+   * Only where the store answers at once: lends the entries of the range to `use`, in order or from the last to the first, until it returns
+   * false; it reads nothing else meanwhile. Returns the key of the last entry, which the caller owns; undefined where the range is at its end.
+   */
+  visit?(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
   /** Ends the snapshot; reading afterwards is an error, releasing twice is not. */
   release(): void
 }

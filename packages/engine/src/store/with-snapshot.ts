@@ -6,7 +6,7 @@
  */
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
-import { mapAwaitable } from './awaitable.ts'
+import { caught, mapAwaitable } from './awaitable.ts'
 import { ReadSkew } from './read-skew.ts'
 import type { Sequence } from './sequence.ts'
 import { SnapshotInvalidated } from './snapshot-invalidated.ts'
@@ -46,18 +46,19 @@ export type LateReadError = (error: unknown) => unknown
  * The same for a snapshot that outlives `use`, such as that of a reply whose rows are still being read: it is released here only where
  * `use` throws. What is thrown later goes through `late`.
  */
-export async function withLastingSnapshot<T>(
+export function withLastingSnapshot<T>(
   store: Store,
-  use: (snapshot: Snapshot, late: LateReadError) => Promise<T>,
+  use: (snapshot: Snapshot, late: LateReadError) => Awaitable<T>,
   options: SnapshotOptions,
-): Promise<T> {
-  const snapshot = await store.snapshot(options)
-  try {
-    return await use(snapshot, (error) => (mayHavePassed(store, options, error) ? inconsistentReply(error) : error))
-  } catch (error) {
-    snapshot.release()
-    return withLastingSnapshot(store, use, snapshotToReadAgain(store, options, error))
-  }
+): Awaitable<T> {
+  return mapAwaitable(store.snapshot(options), (snapshot) => {
+    const late: LateReadError = (error) => (mayHavePassed(store, options, error) ? inconsistentReply(error) : error)
+    const again = (error: unknown): Awaitable<T> => {
+      snapshot.release()
+      return withLastingSnapshot(store, use, snapshotToReadAgain(store, options, error))
+    }
+    return caught(() => use(snapshot, late), again)
+  })
 }
 
 /** The snapshot on which a read that ended in `error` is to be run again. Throws the error where that would be no help. */

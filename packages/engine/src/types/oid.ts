@@ -117,6 +117,12 @@ export function oidFromBytes(bytes: Uint8Array, at: number): Oid {
 /** Writes the quoted text straight from the bytes. */
 export function writeOidJson(json: JsonWriter, bytes: Uint8Array, at: number): void {
   json.byte(quote)
+  writeOidText(json, bytes, at)
+  json.byte(quote)
+}
+
+/** The same without the quotes. */
+export function writeOidText(json: JsonWriter, bytes: Uint8Array, at: number): void {
   json.unsigned(partAt(bytes, at))
   json.byte(dash)
   json.unsigned(partAt(bytes, at + 2))
@@ -124,7 +130,6 @@ export function writeOidJson(json: JsonWriter, bytes: Uint8Array, at: number): v
   json.unsigned(partAt(bytes, at + 4))
   json.byte(dash)
   json.unsigned(partAt(bytes, at + 6))
-  json.byte(quote)
 }
 
 function partAt(bytes: Uint8Array, at: number): number {

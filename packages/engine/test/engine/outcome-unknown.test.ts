@@ -169,7 +169,6 @@ describe('a commit whose outcome is not known', () => {
 })
 
 describe('COMMIT EVERY that fails after its first commit', () => {
-  const text = "FOR EACH r IN IMPORT CSV 'cars.csv' USE HEADER COMMIT EVERY 2 => (CREATE Car {license: $r.license})"
   const ends: readonly [Loss, ErrorType, number][] = [
     ['unknown, made', 'OutcomeUnknown', 4],
     ['unknown, not made', 'OutcomeUnknown', 2],
@@ -181,7 +180,7 @@ describe('COMMIT EVERY that fails after its first commit', () => {
       await writeFile(join(directory, 'cars.csv'), 'license\nA\nB\nC\nD\nE\n')
       await withLosses(async (fd, lose) => {
         lose({ space: keySpace.object, nth: 2, loss })
-        const error = await failure(fd.query({ text }))
+        const error = await failure(importCars(fd))
         expect(error).toMatchObject({ type, extensions: { commits: 1, rowsCommitted: 2 } })
         expect(error.message).toContain('1 commits, with 2 rows')
         expect(await rows(fd, 'FROM Car RETURN COUNT() AS n')).toEqual([{ n: kept }])
@@ -195,12 +194,17 @@ describe('COMMIT EVERY that fails after its first commit', () => {
     await writeFile(join(directory, 'cars.csv'), 'license\nA\nB\nA\n')
     await withLosses(async (fd) => {
       await fd.createIndex(index('byLicense', 'Car', true, 'license'))
-      const error = await failure(fd.query({ text }))
+      const error = await failure(importCars(fd))
       expect(error).toMatchObject({ type: 'UniqueViolation', extensions: { rowsCommitted: 2 } })
     }, directory)
     await rm(directory, { recursive: true })
   })
 })
+
+async function importCars(fd: FederatedDatabase): Promise<void> {
+  const text = "FOR EACH r IN IMPORT CSV 'cars.csv' USE HEADER COMMIT EVERY 2 => (CREATE Car {license: $r.license})"
+  await fd.query({ text })
+}
 
 async function rows(fd: FederatedDatabase, text: string): Promise<unknown> {
   return rowValues(await fd.query({ text }))

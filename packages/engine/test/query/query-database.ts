@@ -131,6 +131,7 @@ function countSnapshots(store: Store): { readonly store: Store; held(): number }
       view: (key, use) => snapshot.view(key, use),
       read: (keys, ranges) => snapshot.read(keys, ranges),
       scan: (range, use, options) => snapshot.scan(range, use, options),
+      ...(snapshot.visit && { visit: snapshot.visit.bind(snapshot) }),
       release() {
         held.delete(own)
         snapshot.release()

@@ -35,7 +35,7 @@ const works: readonly [string, (fd: FederatedDatabase) => Promise<unknown>][] = 
   ['POST /v1/index', (fd) => fd.createIndex(body, { once: { request, replyOf: ({ name }) => Buffer.from(name) } })],
   [
     'CREATE INDEX',
-    (fd) => {
+    async (fd) => {
       const query = 'CREATE INDEX byCode ON Part (code)'
       return fd.query({
         text: query,

@@ -129,7 +129,7 @@ describe('a read whose reads contradict each other', () => {
 })
 
 describe('a reply that contradicts itself', () => {
-  const lateOf = (store: Store): Promise<LateReadError> => {
+  const lateOf = async (store: Store): Promise<LateReadError> => {
     return withLastingSnapshot(store, async (_snapshot, late) => late, { isolation: 'readOnly' })
   }
 

@@ -6,7 +6,7 @@ import {
   type FederatedDatabase,
   type QueryProgress,
   type RequestId,
-  type RowChunk,
+  type RowChunks,
 } from '@ashlar/engine'
 import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
@@ -86,7 +86,7 @@ export interface OperationReply {
   /** JSON text in UTF-8, or a value to be written as JSON; nothing for 204. */
   readonly body?: unknown
   /** Instead of a body, where the operation writes rows. */
-  readonly rows?: AsyncIterable<RowChunk>
+  readonly rows?: RowChunks
   readonly headers?: Readonly<Record<string, string>>
   /** The type of the body, where it is not JSON. */
   readonly type?: ReplyType

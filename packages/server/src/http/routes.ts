@@ -1,5 +1,5 @@
 /** Registers the table of operations with Fastify, and answers what no operation takes. */
-import type { FederatedDatabase } from '@ashlar/engine'
+import { type Awaitable, type FederatedDatabase, mapAwaitable } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify'
 import { dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
@@ -83,19 +83,25 @@ function handleAtOnce(
 }
 
 /** Its place is given back once its rows are on their way. */
-async function handleStatement(
+function handleStatement(
   operation: Operation,
   single: SingleRequest,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> {
+): Promise<FastifyReply> | undefined {
+  let sent: Awaitable<FastifyReply>
   try {
-    const answer = await dispatch(operation, single, single)
-    if (answer.rows === undefined) return send(answer, operation, single, reply)
-    return await sendRows(answer.rows, single.replyType, request, reply, single.statement)
-  } finally {
+    sent = mapAwaitable(dispatch(operation, single, single), (answer) => {
+      if (answer.rows === undefined) return send(answer, operation, single, reply)
+      return sendRows(answer.rows, single.replyType, request, reply, single.statement)
+    })
+  } catch (error) {
     single.statement?.worked()
+    throw error
   }
+  if (sent instanceof Promise) return sent.finally(() => single.statement?.worked())
+  single.statement?.worked()
+  return undefined
 }
 
 /** Bytes of a reply that are held for a client without being counted. */

@@ -65,20 +65,21 @@ export class SingleRequest implements FdRequest, Execution {
     return this.carryOut(operation)
   }
 
-  private async runStatement(
+  private runStatement(
     operation: FdOperation,
     { kind, text }: NonNullable<FdOperation['statement']>,
-  ): Promise<OperationReply> {
-    const described = { kind, text: text(this.body), fdAlias: this.fd.alias }
-    const statement = this.service.statements.begin(described, this.request, this.reply)
+  ): OperationReply | Promise<OperationReply> {
+    const { statements } = this.service
+    const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request, this.reply)
     this.statement = statement
     this.mayGoOn = statement.mayGoOn
     this.onEnded = statement.breakOff
     this.onBegun = statement.begun
     this.reply.header('statement-id', statement.id)
     const turn = statement.mayBegin()
-    if (turn !== undefined) await turn
-    return this.carryOut(operation)
+    const answer = turn === undefined ? this.carryOut(operation) : turn.then(() => this.carryOut(operation))
+    if (answer instanceof Promise) statement.lasts()
+    return answer
   }
 
   private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {

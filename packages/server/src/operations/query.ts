@@ -1,6 +1,14 @@
 /** The operation of the query language (contract 2.2). */
 
-import { AshlarError, type Dialect, type ExplainRequest, type QueryRequest, type RowChunk } from '@ashlar/engine'
+import {
+  AshlarError,
+  type Dialect,
+  type ExplainRequest,
+  mapAwaitable,
+  type QueryReply,
+  type QueryRequest,
+  type RowChunk,
+} from '@ashlar/engine'
 import { dialectNamed, dialectWords } from '../dialect.ts'
 import type { FdOperation, OperationReply, OperationRequest } from '../dispatch/operation.ts'
 import { wholeReply } from '../dispatch/row-framing.ts'
@@ -78,25 +86,37 @@ export const queryOperations: readonly FdOperation[] = [
       'TransactionContention',
       'PartlyCommitted',
     ],
-    async run(database, request) {
-      const { body, replyType, signal, mayGoOn, onEnded, onBegun } = request
+    run(database, request) {
+      const { body, requestId, signal, mayGoOn, onEnded, onBegun } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
       const explain = explainOf(request)
-      const given = parameters === undefined ? {} : { parameters }
-      const toReply = (rows: readonly RowChunk[]): OperationReply => ({
-        body: wholeReply(rows, replyType),
-        type: replyType,
-      })
-      const once = onceOf(request, 200, toReply)
-      const keyed = once === undefined ? {} : { once }
-      const asked: QueryRequest = { text, explain, indexUri, signal, mayGoOn, onEnded, onBegun }
-      const { chunks } = await database.query({ ...asked, ...dialect, ...given, ...keyed })
-      return { rows: chunks }
+      const once = requestId && onceOf(request, 200, replyOf(request))
+      const asked: QueryRequest = {
+        text,
+        parameters,
+        dialect,
+        explain,
+        indexUri,
+        once,
+        signal,
+        onBegun,
+        onEnded,
+        mayGoOn,
+      }
+      return mapAwaitable(database.query(asked), repliedRows)
     },
   },
 ]
+
+function replyOf({ replyType }: OperationRequest): (rows: readonly RowChunk[]) => OperationReply {
+  return (rows) => ({ body: wholeReply(rows, replyType), type: replyType })
+}
+
+function repliedRows({ chunks }: QueryReply): OperationReply {
+  return { rows: chunks }
+}
 
 const explainWords: Readonly<Record<string, ExplainRequest['isAnalyzed'] | undefined>> = {
   true: false,
@@ -147,14 +167,14 @@ function checkLanguage(language = 'do'): void {
 }
 
 /** In the body or, for a body of text, in the URL. Throws MalformedRequest, MalformedValue. */
-function dialectOf({ body, query }: OperationRequest): { readonly dialect?: Dialect } {
+function dialectOf({ body, query }: OperationRequest): Dialect | undefined {
   const inBody = (body as QueryFields).dialect
   const inUrl = query.dialect
   const given = inBody ?? inUrl
-  if (given === undefined) return {}
+  if (given === undefined) return undefined
   const dialect = dialectNamed(given)
   const isOne = inBody === undefined || inUrl === undefined || dialectNamed(inUrl) === dialect
-  if (dialect !== undefined && isOne) return { dialect }
+  if (dialect !== undefined && isOne) return dialect
   const message = isOne
     ? `There is no dialect ${quote(String(given))}: it is ${dialectWords}.`
     : 'The dialect in the URL is another than that in the body.'

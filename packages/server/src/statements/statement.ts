@@ -42,31 +42,31 @@ export class Statement implements Waiter {
   private readonly response: ServerResponse
   private readonly asked: Asked
   private readonly admission: Admission
-  private readonly startedAtMs = Date.now()
+  private startedAtMs = 0
   readonly address: string
   readonly waitsUntilMs: number
   /** Aborted when the client goes away, and when the statement is stopped. */
   readonly signal = new StopSignal()
   private readonly brokenOff: BrokenOffReplies
-  private readonly ended: (statement: Statement) => void
+  private readonly underWay: Map<string, Statement>
   private waits = false
   private hasBegun = false
   private hasPlace = false
   private isWorking = true
-  private isReplying = true
+  private isReplying = false
   private bytesSent = 0
   private progress: QueryProgress | undefined
   /** While it waits for one. */
   private place: Promise<void> | undefined
 
-  /** `ended`: called once its work and its reply have come to their ends. */
+  /** `underWay`: where it is listed while it lasts. */
   constructor(
     asked: Asked,
     response: ServerResponse,
     admission: Admission,
     queueMsMax: number,
     brokenOff: BrokenOffReplies,
-    ended: (statement: Statement) => void,
+    underWay: Map<string, Statement>,
   ) {
     this.asked = asked
     this.address = asked.clientAddress
@@ -74,14 +74,8 @@ export class Statement implements Waiter {
     this.admission = admission
     this.waitsUntilMs = performance.now() + queueMsMax
     this.brokenOff = brokenOff
-    this.ended = ended
-    const replied = (): void => {
-      if (!this.isReplying) return
-      this.isReplying = false
-      if (!response.writableFinished) this.signal.abort(new ClientDisconnected())
-      this.end()
-    }
-    response.once('finish', replied).once('close', replied)
+    this.underWay = underWay
+    if (response.destroyed) this.signal.abort(new ClientDisconnected())
   }
 
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
@@ -90,6 +84,25 @@ export class Statement implements Waiter {
     if (turn !== undefined) return this.queued(turn.then(this.hasTurn))
     this.hasTurn()
     return undefined
+  }
+
+  /**
+   * To be called where its work or its reply outlives the turn of the event loop in which it was made: from then on it is listed, can be
+   * stopped, and ends with its client.
+   */
+  lasts(): void {
+    this.startedAtMs = Date.now()
+    if (this.signal.aborted) return
+    this.isReplying = true
+    this.underWay.set(this.id, this)
+    this.response.once('finish', this.replied).once('close', this.replied)
+  }
+
+  private readonly replied = (): void => {
+    if (!this.isReplying) return
+    this.isReplying = false
+    if (!this.response.writableFinished) this.signal.abort(new ClientDisconnected())
+    this.end()
   }
 
   /** Waited for before it works on, or sends rows, for long; undefined where it has a place, and once it has ended. Throws as `mayBegin`. */
@@ -131,13 +144,6 @@ export class Statement implements Waiter {
   stop(): void {
     const message = `The statement was stopped by DELETE /v1/statement/${this.id}.`
     this.signal.abort(new AshlarError('StatementStopped', message))
-  }
-
-  /** The client went away before it began. */
-  lost(): void {
-    this.signal.abort(new ClientDisconnected())
-    this.isReplying = false
-    this.end()
   }
 
   record(): StatementRecord {
@@ -185,6 +191,6 @@ export class Statement implements Waiter {
     this.hasPlace = false
     if (this.hasBegun) this.admission.end(this.asked.clientAddress)
     this.hasBegun = false
-    this.ended(this)
+    this.underWay.delete(this.id)
   }
 }

@@ -22,18 +22,16 @@ export class Statements {
     this.admission.checkRoom(addressOf(raw.socket))
   }
 
-  /** It is under way until its work and its reply have come to their ends. */
+  /** Whose work is about to begin, or to wait for that; see `Statement.lasts`. */
   begin(
-    asked: { readonly kind: StatementKind; readonly text: string; readonly fdAlias: string },
+    kind: StatementKind,
+    text: string,
+    fdAlias: string,
     { raw: { socket } }: FastifyRequest,
     { raw: response }: FastifyReply,
   ): Statement {
-    const whole = { ...asked, clientAddress: addressOf(socket) }
-    const ended = ({ id }: Statement): void => void this.underWay.delete(id)
-    const statement = new Statement(whole, response, this.admission, this.queueMsMax, this.brokenOff, ended)
-    this.underWay.set(statement.id, statement)
-    if (response.destroyed) statement.lost()
-    return statement
+    const asked = { kind, text, fdAlias, clientAddress: addressOf(socket) }
+    return new Statement(asked, response, this.admission, this.queueMsMax, this.brokenOff, this.underWay)
   }
 
   records(): readonly StatementRecord[] {

@@ -145,20 +145,20 @@ describe('a statement', () => {
     const admission = new Admission({ ...limits, statementsMax: 1 })
     const response = new EventEmitter()
     const asked = { kind: 'query', text: '', fdAlias: 'fd', clientAddress: 'a' } as const
-    let ended = 0
+    const underWay = new Map<string, Statement>()
     const statement = new Statement(
       asked,
       response as ServerResponse,
       admission,
       1_000_000,
       {} as BrokenOffReplies,
-      () => {
-        ended += 1
-      },
+      underWay,
     )
+    statement.lasts()
+    expect(underWay.size).toBe(1)
     response.emit('close')
     statement.worked()
-    expect(ended).toBe(1)
+    expect(underWay.size).toBe(0)
     expect(() => statement.mayGoOn()).toThrow(statement.signal.reason as Error)
     expect(askFor(admission, ['b1'])).toEqual(['b1'])
   })

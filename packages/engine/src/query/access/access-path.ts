@@ -3,6 +3,7 @@
  * give, how it is opened, and how EXPLAIN shows it. Which path is taken is decided when the data is there.
  */
 import type { SchemaClass } from '../../schema/catalog.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -11,6 +12,7 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import type { ExplainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { ObjectScan } from './object-scan.ts'
+import type { OidSource } from './oid-source.ts'
 import type { Condition } from './sargable-predicates.ts'
 
 export type AccessPath = OidAccess | ObjectAccess
@@ -38,6 +40,8 @@ export interface OidAccess {
     plan: ExplainNode,
     batch?: number,
   ): AsyncGenerator<Oid[]>
+  /** The same where the store answers at once; without it, they come later or repeat themselves. */
+  source?(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource>
 }
 
 /** It goes through objects by itself, instead of looking up those of given OIDs. */

@@ -1,4 +1,5 @@
 /** Which access path is taken: the one that is cheapest for the data that there is, told by counting entries up to a limit. */
+import type { Awaitable } from '../../store/store.ts'
 import { type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import type { Candidate } from '../explain/explain-node.ts'
@@ -42,13 +43,22 @@ class Considered {
 }
 
 /** `wanted`: how many rows are taken in the order asked for; undefined = all of them. */
-export async function chooseAccess(
+export function chooseAccess(
+  plan: SourcePlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  wanted: number | undefined,
+): Awaitable<ChosenAccessPath> {
+  if (context.probe !== undefined) return explainedChoice(plan, evaluation, context, wanted)
+  return settledAccess(plan, wanted) ?? choose(plan, evaluation, context, wanted, undefined)
+}
+
+async function explainedChoice(
   plan: SourcePlan,
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
 ): Promise<ChosenAccessPath> {
-  if (context.probe === undefined) return choose(plan, evaluation, context, wanted, undefined)
   const considered = new Considered()
   try {
     return { ...(await choose(plan, evaluation, context, wanted, considered)), considered }
@@ -77,15 +87,11 @@ async function choose(
     considered?.note(references, estimated, Number.POSITIVE_INFINITY)
     return { access: references, estimated }
   }
-  const exact = accesses.find(({ isAtMostOne }) => isAtMostOne)
-  if (exact !== undefined) {
-    considered?.note(exact, 1, Number.POSITIVE_INFINITY)
-    return { access: exact, estimated: 1 }
-  }
-  const settled = wanted === undefined ? undefined : accessOfFirstRows(plan, wanted)
+  const settled = settledAccess(plan, wanted)
   if (settled !== undefined) {
-    considered?.note(settled, wanted as number, wanted as number)
-    return { access: settled, estimated: wanted as number }
+    const max = settled.access === plan.exact ? Number.POSITIVE_INFINITY : settled.estimated
+    considered?.note(settled.access, settled.estimated, max)
+    return settled
   }
   const fewMax = context.isRemote && ordered === undefined ? fewCandidatesAfar : fewCandidates
   const few = await cheapest(accesses, evaluation, context, fewMax, considered)
@@ -101,6 +107,14 @@ async function choose(
   }
   if (best !== undefined && best.estimated < max) return best
   return { access: plan.extent, estimated: extent }
+}
+
+/** What is taken whatever the data is: an access to one object at most, or that of the first rows. */
+function settledAccess(plan: SourcePlan, wanted: number | undefined): ChosenAccessPath | undefined {
+  if (plan.references !== undefined) return undefined
+  if (plan.exact !== undefined) return { access: plan.exact, estimated: 1 }
+  const settled = wanted === undefined ? undefined : accessOfFirstRows(plan, wanted)
+  return settled && { access: settled, estimated: wanted as number }
 }
 
 /**

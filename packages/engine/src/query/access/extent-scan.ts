@@ -55,7 +55,8 @@ export class ExtentScan implements ObjectAccess {
     const { filter, evaluation, context, source } = scan
     const { ofRecord, slot } = filter
     // Several scans may be under way while a row further on is interrupted: what that one keeps is none of theirs.
-    const ofRecords: EvaluationContext = { ...evaluation, slots: [...evaluation.slots], work: new Work() }
+    const { reader } = evaluation
+    const ofRecords: EvaluationContext = { ...evaluation, reader, slots: [...evaluation.slots], work: new Work() }
     let undecided = new Set<ObjectView>()
     const use = (key: Uint8Array, record: Uint8Array): ObjectView | undefined => {
       source.examined++
@@ -109,7 +110,8 @@ export class ExtentScan implements ObjectAccess {
     yield [{ row: undefined, aggregates: new Array<number>(times).fill(count) }]
   }
 
-  private async extents(context: StatementContext): Promise<KeyRange[]> {
+  /** Where the objects lie, container by container. */
+  async extents(context: StatementContext): Promise<KeyRange[]> {
     const containers = await context.containersOf(this.classNumbers)
     return containers.map(({ database, container }) => containerExtent(database, container))
   }

@@ -1,8 +1,8 @@
 /** The entries of an index whose first key attributes have given values, and the next one lies in a range. */
-import { assert } from '../../errors.ts'
 import {
   type IndexKeyFormat,
   indexKeyFormat,
+  type KeyBound,
   type KeyConditionRange,
   keyConditionRange,
 } from '../../indexes/index-key.ts'
@@ -10,17 +10,19 @@ import { readIndexOidsOf } from '../../indexes/lookup.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
-import type { KeyRange } from '../../store/store.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable, KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
-import { evaluateConstant } from '../execute/evaluate-rows.ts'
+import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { evaluateConstant, evaluateConstants } from '../execute/evaluate-rows.ts'
 import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import type { KeyValue, OidAccess, PlanAccess } from './access-path.ts'
 import { keyValueOf, noKeyValue } from './key-value.ts'
+import { EntrySource, type OidSource } from './oid-source.ts'
 import { isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
 
 export interface KeyRangeEnd extends KeyValue {
@@ -120,6 +122,8 @@ export class IndexScan implements OidAccess {
   readonly isTruncated: boolean
   /** Of its ranges, among the values that are the same for all rows. */
   private readonly place: number
+  /** Without IN: the values for the key attributes, and then of the ends of the range. */
+  private readonly evaluates: readonly Evaluate[]
 
   constructor(format: ClassFormat, index: IndexDefinition, conditions: KeyConditions, { compiler }: Planning) {
     const { equal, lower, upper } = conditions
@@ -127,6 +131,9 @@ export class IndexScan implements OidAccess {
     this.conditions = conditions
     this.entries = `index '${index.name}'`
     this.place = compiler.constants++
+    const values = equal.map((equality) => (equality.kind === 'value' ? equality.value.evaluate : nullValue))
+    const ends = [lower, upper].flatMap((end) => end?.evaluate ?? [])
+    this.evaluates = [...values, ...ends]
     const { parts } = this.format
     const texts = parts.filter(({ format }) => format.attribute.spec.logicalType === 'string')
     this.isTruncated = texts.length > 0
@@ -186,15 +193,20 @@ export class IndexScan implements OidAccess {
     }
   }
 
+  source(evaluation: EvaluationContext, context: StatementContext, isReverse = false): Awaitable<OidSource> {
+    const { snapshot } = context
+    return mapAwaitable(this.ranges(evaluation, context), (ranges) => new EntrySource(snapshot, ranges, isReverse))
+  }
+
   /** None where nothing can be found. Worked out once a statement: the scan begins with what the estimate has counted. */
-  async ranges(evaluation: EvaluationContext, context: StatementContext): Promise<readonly KeyConditionRange[]> {
+  ranges(evaluation: EvaluationContext, context: StatementContext): Awaitable<readonly KeyConditionRange[]> {
     const known = evaluation.constants[this.place]
     if (known !== undefined) return known as readonly KeyConditionRange[]
-    const ranges = this.hasOneRange
-      ? await this.oneRange(evaluation, context)
-      : await this.severalRanges(evaluation, context)
-    evaluation.constants[this.place] = ranges
-    return ranges
+    const ranges = this.hasOneRange ? this.oneRange(evaluation, context) : this.severalRanges(evaluation, context)
+    return mapAwaitable(ranges, (found) => {
+      evaluation.constants[this.place] = found
+      return found
+    })
   }
 
   /** An IN gives one range a value, in order. */
@@ -213,8 +225,8 @@ export class IndexScan implements OidAccess {
       for (const prefix of prefixes) await eachInTurns(usable, context, (one) => longer.push([...prefix, one]))
       prefixes = longer
     }
-    const lower = await boundOf(conditions.lower, evaluation, context)
-    const upper = await boundOf(conditions.upper, evaluation, context)
+    const lower = boundOf(conditions.lower, await endValue(conditions.lower, evaluation, context))
+    const upper = boundOf(conditions.upper, await endValue(conditions.upper, evaluation, context))
     if (lower === null || upper === null) return []
     const sound: KeyConditionRange[] = []
     await eachInTurns(prefixes, context, (equal) => {
@@ -231,25 +243,21 @@ export class IndexScan implements OidAccess {
   }
 
   /** Without IN, as most statements are: there is no list of ranges to be sorted. */
-  private async oneRange(evaluation: EvaluationContext, context: StatementContext): Promise<KeyConditionRange[]> {
-    const equal: unknown[] = []
-    for (const equality of this.conditions.equal) {
-      if (equality.kind === 'null') {
-        equal.push(null)
-        continue
-      }
-      assert(equality.kind === 'value', 'an index scan with one range has no IN')
-      const value = await evaluateConstant(equality.value.evaluate, evaluation, context)
-      if (!isKeyValue(value)) return []
-      equal.push(value)
-    }
-    const lower = await boundOf(this.conditions.lower, evaluation, context)
-    const upper = await boundOf(this.conditions.upper, evaluation, context)
-    if (lower === null || upper === null) return []
-    const range = keyConditionRange(this.format, { equal, lower, upper })
-    return Buffer.compare(range.from, range.to) < 0 ? [range] : []
+  private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
+    return mapAwaitable(evaluateConstants(this.evaluates, evaluation, context), (values) => {
+      const { equal, lower, upper } = this.conditions
+      for (let i = 0; i < equal.length; i++) if (equal[i]?.kind !== 'null' && !isKeyValue(values[i])) return []
+      const ends = values.splice(equal.length)
+      const above = boundOf(lower, lower && ends.shift())
+      const below = boundOf(upper, upper && ends.shift())
+      if (above === null || below === null) return []
+      const range = keyConditionRange(this.format, { equal: values, lower: above, upper: below })
+      return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? [range] : []
+    })
   }
 }
+
+const nullValue = (): null => null
 
 /** False for what no key has. */
 function isKeyValue(value: unknown): boolean {
@@ -302,15 +310,18 @@ async function eachInTurns<T>(
 const atOnce = 256
 
 /** Undefined: no bound. Null: compared with null, nothing is true. */
-async function boundOf(
+function boundOf(end: KeyRangeEnd | undefined, value: unknown): KeyBound | undefined | null {
+  if (end === undefined) return undefined
+  if (value === null) return null
+  return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
+}
+
+function endValue(
   end: KeyRangeEnd | undefined,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<{ value: unknown; isInclusive: boolean } | undefined | null> {
-  if (end === undefined) return undefined
-  const value = await evaluateConstant(end.evaluate, evaluation, context)
-  if (value === null) return null
-  return value === noKeyValue ? undefined : { value, isInclusive: end.isInclusive }
+): Awaitable<unknown> {
+  return end && evaluateConstant(end.evaluate, evaluation, context)
 }
 
 const keysAtOnce = 256

@@ -1,10 +1,13 @@
 /** OIDs that are known before the rows: `$$ID = …`, `$$ID IN …`, or a source of references. */
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import { constantKey, type KeyValue, type OidAccess, type PlanAccess } from './access-path.ts'
+import { KnownOids, type OidSource } from './oid-source.ts'
 import { ownConditions } from './sargable-predicates.ts'
 
 export const planOidLookups: PlanAccess = ({ conditions, planning }) => {
@@ -38,10 +41,18 @@ export class OidLookup implements OidAccess {
   }
 
   async *oids(evaluation: EvaluationContext, context: StatementContext, plan: ExplainNode): AsyncGenerator<Oid[]> {
-    const value = await evaluateConstant(this.references.evaluate, evaluation, context)
-    const oids = (Array.isArray(value) ? value : [value]).filter((oid): oid is Oid => oid !== null && oid !== noOid)
-    const unique = [...new Set(oids)]
+    const unique = uniqueOids(await evaluateConstant(this.references.evaluate, evaluation, context))
     plan.examined += unique.length
     if (unique.length > 0) yield unique
   }
+
+  source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> {
+    const value = evaluateConstant(this.references.evaluate, evaluation, context)
+    return mapAwaitable(value, (references) => new KnownOids(uniqueOids(references)))
+  }
+}
+
+function uniqueOids(value: unknown): Oid[] {
+  const oids = (Array.isArray(value) ? value : [value]).filter((oid): oid is Oid => oid !== null && oid !== noOid)
+  return oids.length < 2 ? oids : [...new Set(oids)]
 }

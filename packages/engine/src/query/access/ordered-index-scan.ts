@@ -4,6 +4,7 @@ import { truncatedPrefixLength } from '../../indexes/key-parts.ts'
 import { type IndexEntry, readIndexEntries } from '../../indexes/lookup.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { BoundAttribute, BoundOrderItem } from '../bind/bound.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -17,6 +18,7 @@ import type { AccessPath, ObjectAccess } from './access-path.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
 import { entriesAtOnce, loadInParts, type ObjectScan } from './object-scan.ts'
+import type { OidSource } from './oid-source.ts'
 import { type Condition, isSamePath, ownConditions, type PathCondition, pathOf } from './sargable-predicates.ts'
 
 /** Of an index that has, after what is fixed by equality, the same attributes one by one. */
@@ -98,22 +100,8 @@ export class OrderedIndexScan implements ObjectAccess {
   }
 
   /** Undefined where texts are cut: the order is then that of the objects' own values. */
-  oidsInOrder(
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    batch: number,
-  ): AsyncGenerator<Oid[]> | undefined {
-    return this.index.isTruncated ? undefined : this.inOrder(evaluation, context, batch)
-  }
-
-  private async *inOrder(
-    evaluation: EvaluationContext,
-    context: StatementContext,
-    batch: number,
-  ): AsyncGenerator<Oid[]> {
-    const ranges = await this.index.ranges(evaluation, context)
-    for (const range of this.isReverse ? ranges.toReversed() : ranges)
-      yield* context.entries(range, this.isReverse, batch)
+  source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined {
+    return this.index.isTruncated ? undefined : this.index.source(evaluation, context, this.isReverse)
   }
 
   /** Where texts are cut, entries that look alike are put in order by the objects' own values. */

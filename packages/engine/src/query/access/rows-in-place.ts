@@ -1,217 +1,331 @@
-/** Rows that are objects as an access path finds them: filtered and written from the bytes that the store lends, without a copy of them. */
+/** Rows that are objects as an access path finds them, where the store answers at once: filtered and written without a promise a row. */
 import { assert } from '../../errors.ts'
-import { writeObjectJson } from '../../objects/representation.ts'
-import { objectKey } from '../../records/object-key.ts'
+import { writeRecordJson } from '../../objects/representation.ts'
+import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
-import type { Awaitable, Bytes } from '../../store/store.ts'
-import { noOid, type Oid } from '../../types/oid.ts'
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
+import { type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
-import { newline } from '../execute/row-chunk.ts'
+import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
-import { ChunkWriter, chunkBytesMin, noLinks } from '../execute/write-rows.ts'
-import { explainNode } from '../explain/explain-node.ts'
+import { ChunkWriter, chunkBytesMin, writeObject } from '../execute/write-rows.ts'
 import { turnDue } from '../functions/work.ts'
 import { columnsWriter, columnValues, type Projections, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
-import type { RowChunk } from '../query-request.ts'
+import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce } from './object-scan.ts'
+import { OidBatch, type OidSource, restOf } from './oid-source.ts'
 import type { SourcePlan } from './source-plan.ts'
 
-/** Counts what nobody asks for. */
-const unexplained = explainNode('unexplained')
-
-export interface OidsInPlace {
-  readonly batches: AsyncGenerator<Oid[]>
-  /** So many, but the last ones fewer. */
-  readonly batch: number
-  /** The entries that they are read from, whose objects are there; undefined where there may be none. */
-  readonly entries: string | undefined
+/** What the rows are made of. */
+export interface RowsPlan {
+  readonly objects: SourcePlan
+  readonly projections: Projections
+  readonly limits: RowLimits
+  /** Their records alone decide which objects are rows, and show what is returned of them: nothing else is read. */
+  readonly areOfRecords: boolean
+  /** No order is asked for. */
+  readonly areInAnyOrder: boolean
 }
 
 /**
- * The OIDs of the rows in their order; undefined where the access has none, or its objects cannot be looked at one by one: they may repeat
- * themselves, or come later.
+ * Undefined where the access has no objects that can be looked at one by one: they are not in the order asked for, repeat themselves, or
+ * come later. `wanted`: how many rows are taken.
  */
-export function oidsInPlace(
-  { filter, ordered }: SourcePlan,
+export function rowsInPlace(
+  plan: RowsPlan,
   { access }: ChosenAccessPath,
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
-): OidsInPlace | undefined {
-  if (context.probe !== undefined || context.isRemote) return undefined
-  const batch = entriesAtOnce(filter, wanted)
-  if (access === ordered) {
-    const batches = ordered?.oidsInOrder(evaluation, context, batch)
-    return batches && { batches, batch, entries: ordered?.entries }
+): Awaitable<RowChunks> | undefined {
+  if (context.probe !== undefined || context.isRemote || context.snapshot.visit === undefined) return undefined
+  const { objects } = plan
+  const { ordered, extent } = objects
+  if (access === extent && plan.areInAnyOrder && plan.areOfRecords) {
+    return mapAwaitable(extent.extents(context), (ranges) => {
+      return begun(new ExtentRows(ranges, plan, evaluation, context), plan.limits, evaluation, context)
+    })
   }
-  if (!('oids' in access) || access.mayRepeat) return undefined
-  return { batches: access.oids(evaluation, context, unexplained, batch), batch, entries: access.entries }
+  const found = access === ordered ? ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
+  const source = found?.source?.(evaluation, context)
+  if (found === undefined || source === undefined) return undefined
+  const { entries } = found
+  const batch = new OidBatch(access === objects.exact ? 1 : entriesAtOnce(objects.filter, wanted))
+  return mapAwaitable(source, (oids) => {
+    return begun(new LookedUpRows(oids, batch, entries, plan, evaluation, context), plan.limits, evaluation, context)
+  })
 }
 
-/** `source`: of which the whole predicate, and what is returned, are decided by the record alone. */
-export async function* rowsInPlace(
-  { batches, batch, entries }: OidsInPlace,
-  source: SourcePlan,
-  projections: Projections,
-  limits: RowLimits,
+/** All rows, where they come within the first slice and fill no chunk. */
+function begun(
+  rows: RowsInPlace,
+  { skip, take }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
-): AsyncGenerator<RowChunk> {
-  const skipped = (await countOf(limits.skip, evaluation, context)) ?? 0
-  const taken = (await countOf(limits.take, evaluation, context)) ?? Number.POSITIVE_INFINITY
-  const rows = new RowsInPlace(source, entries, projections, skipped, taken, evaluation, context)
-  const { writer } = rows
-  let isSent = false
-  if (taken === 0) return
-  for await (const oids of batches) {
-    for (let at = 0; at < oids.length && !rows.areEnough; ) {
-      const next = rows.write(oids, at)
-      at = next instanceof Promise ? await next : next
-      if (rows.isTurnDue) await context.turn()
-      if (writer.json.to.length < chunkBytesMin) continue
-      yield writer.take()
-      isSent = true
-    }
-    context.script.written.rows += rows.takeWritten()
-    if (rows.areEnough) break
-    // The first rows do not wait for others, unless these come at once, or there are none.
-    if (!isSent && writer.json.to.length > 0 && (oids.length >= batch || context.isTurnDue)) {
-      yield writer.take()
-      isSent = true
-    }
-    const pause = context.yieldIfDue()
-    if (pause !== undefined) await pause
-  }
-  if (writer.json.to.length > 0) yield writer.take(true)
+): Awaitable<RowChunks> {
+  if (skip === undefined && take === undefined) return rows.begin(0, Number.POSITIVE_INFINITY)
+  return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
+    return mapAwaitable(countOf(take, evaluation, context), (taken = Number.POSITIVE_INFINITY) => {
+      return rows.begin(skipped, taken)
+    })
+  })
 }
+
+/**
+ * Why no more rows are written: there are none; a chunk is full; others are to have their turn; within a row, which is then begun again,
+ * they are, or links have to be waited for; or the row is written when the promise resolves.
+ */
+type Pause = 'end' | 'full' | 'due' | 'interrupted' | 'lacksLinks' | Promise<void>
 
 /** Rows that are written before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 15
 
-class RowsInPlace {
-  readonly writer: ChunkWriter
-  private written = 0
-  private toSkip: number
-  private toTake: number
-  private isInterrupted = false
-  private readonly source: SourcePlan
-  private readonly entries: string | undefined
-  private readonly columns: Projections
+abstract class RowsInPlace {
+  protected readonly plan: RowsPlan
+  protected readonly context: StatementContext
+  private readonly writer: ChunkWriter
   private readonly writeColumns: WriteColumns | undefined
   private readonly evaluation: EvaluationContext
-  private readonly context: StatementContext
-  /** Of the row at hand, and what is returned of it. */
-  private oid: Oid = noOid
-  private values: readonly unknown[] = []
+  private toSkip = 0
+  private toTake = 0
+  private looked = 0
+  /** The row at hand was interrupted before. */
+  private isRepeated = false
 
-  constructor(
-    source: SourcePlan,
-    entries: string | undefined,
-    columns: Projections,
-    skipped: number,
-    taken: number,
-    evaluation: EvaluationContext,
-    context: StatementContext,
-  ) {
-    this.source = source
-    this.entries = entries
-    this.columns = columns
-    this.writeColumns = columns === undefined ? undefined : columnsWriter(columns, context)
-    this.toSkip = skipped
-    this.toTake = taken
+  constructor(plan: RowsPlan, evaluation: EvaluationContext, context: StatementContext) {
+    const { projections } = plan
+    this.plan = plan
     this.evaluation = evaluation
     this.context = context
     this.writer = new ChunkWriter(context)
+    this.writeColumns = projections === undefined ? undefined : columnsWriter(projections, context)
   }
 
-  get areEnough(): boolean {
+  /** Writes rows from where it has stopped. */
+  protected abstract write(): Pause
+
+  begin(skipped: number, taken: number): RowChunks {
+    this.toSkip = skipped
+    this.toTake = taken
+    const pause = this.areEnough ? 'end' : this.write()
+    return pause === 'end' ? new RowsAtHand(this.hasRows ? [this.take()] : []) : this.later(pause)
+  }
+
+  private async *later(first: Pause): AsyncGenerator<RowChunk> {
+    const { context } = this
+    let isSent = false
+    for (let pause = first; ; pause = this.write()) {
+      if (pause instanceof Promise) await pause
+      if (pause === 'lacksLinks') await context.reader.fetchMissing()
+      else if (pause === 'interrupted') await this.turnWithinRow()
+      // The first rows do not wait for others.
+      else if (this.hasRows && (pause === 'end' || !isSent || this.isFull)) {
+        yield this.take()
+        isSent = true
+      }
+      if (pause === 'end' || this.areEnough) break
+      if (!isBrokenOff(pause)) await context.yieldIfDue()
+    }
+    if (this.hasRows) yield this.take()
+  }
+
+  /** What values that are the same for all rows took to be made is let go of once; from then on the row keeps what it has. */
+  private async turnWithinRow(): Promise<void> {
+    if (!this.isRepeated) this.context.endRow()
+    this.isRepeated = true
+    await this.context.turn()
+  }
+
+  protected get areEnough(): boolean {
     return this.toTake === 0
   }
 
-  /** How many rows, since it was asked last. */
-  takeWritten(): number {
-    const { written } = this
-    this.written = 0
-    return written
+  private get isFull(): boolean {
+    return this.writer.json.to.length >= chunkBytesMin
   }
 
-  /** Others are to have their turn before the next call. */
-  get isTurnDue(): boolean {
-    return this.isInterrupted || this.context.isTurnDue
+  private get hasRows(): boolean {
+    return this.writer.json.to.length > 0
   }
 
-  /** From the place on, until a chunk is full, the rows are enough, or others are to have their turn; returns the place that is next. */
-  write(oids: readonly Oid[], from: number): Awaitable<number> {
-    const { writer, context, writeColumns } = this
-    const { snapshot } = context
+  private take(): RowChunk {
+    const { writer, context } = this
+    context.script.written.rows += writer.starts.length
+    return writer.take()
+  }
+
+  /** The row of an object, if it is one; undefined where another may follow at once. The bytes are lent, or where `isOwn`, stay as they are. */
+  protected writeRow(key: Bytes, record: Bytes, isOwn: boolean): Pause | undefined {
+    const { writer, context } = this
     const { json } = writer
-    this.isInterrupted = false
-    for (let i = from; i < oids.length; i++) {
-      const rowStart = json.to.length
-      this.oid = oids[i] as Oid
-      try {
-        const isRow = snapshot.view(objectKey(this.oid), this.writeLent)
-        assert(!(isRow instanceof Promise), 'a store whose reads are immediate answers at once')
-        if (isRow === undefined && this.entries !== undefined) {
-          throw new ReadSkew(`${this.entries} names object ${this.oid}, which is not there`)
-        }
-        if (isRow !== true) {
-          context.endRow()
-          continue
-        }
-      } catch (error) {
-        if (error !== turnDue) throw error
-        json.to.length = rowStart
-        this.isInterrupted = true
-        return i
+    const rowStart = json.to.length
+    let later: Promise<void> | undefined
+    try {
+      const { plan, evaluation } = this
+      const { filter, classNumbers } = plan.objects
+      const { slot, ofRecord, rest } = filter
+      const format = context.formats.ofShape(shapeNumberOf(record))
+      if (!classNumbers.has(format.cls.number)) return this.passed()
+      const view = new ObjectView(undefined, key, format, record)
+      evaluation.slots[slot] = view
+      if (ofRecord !== undefined && ofRecord(evaluation) !== true) return this.passed()
+      if (rest !== undefined && rest(evaluation) !== true) return this.passed()
+      if (this.toSkip > 0) {
+        this.toSkip--
+        return this.passed()
       }
-      if (writeColumns !== undefined) {
-        json.byte(newline)
-        const later = writeColumns(json, this.values)
-        if (later !== undefined) {
-          return later.then(() => {
-            this.endRow(rowStart)
-            return i + 1
-          })
-        }
-      }
-      this.endRow(rowStart)
-      const isTimeToLook = (i & rowsBetweenLooks) === rowsBetweenLooks
-      if (this.toTake === 0 || json.to.length >= chunkBytesMin || (isTimeToLook && context.isTurnDue)) return i + 1
+      json.byte(newline)
+      if (plan.projections !== undefined) later = this.writeColumns?.(json, columnValues(plan.projections, evaluation))
+      else if (isOwn) writeObject(json, view, evaluation)
+      else writeRecordJson(json, format, key, record)
+    } catch (error) {
+      json.to.length = rowStart
+      if (error === turnDue) return 'interrupted'
+      if (error === needsFetch) return 'lacksLinks'
+      throw error
     }
-    return oids.length
+    if (later !== undefined) return later.then(() => void this.written(rowStart))
+    this.written(rowStart)
+    if (this.areEnough) return undefined
+    return this.isFull ? 'full' : this.look()
   }
 
-  private endRow(rowStart: number): void {
+  private passed(): Pause | undefined {
+    this.endRow()
+    return this.look()
+  }
+
+  private written(rowStart: number): void {
     this.writer.starts.push(rowStart + 1)
-    this.written++
     this.toTake--
+    this.endRow()
+  }
+
+  private endRow(): void {
+    this.isRepeated = false
     this.context.endRow()
   }
 
-  /** True for a row; of what is returned of it by columns, the values. Nothing else is read meanwhile. */
-  private readonly writeLent = (record: Bytes): boolean => {
-    const { source, columns, evaluation, context, oid } = this
-    const { slot, ofRecord } = source.filter
-    const format = context.reader.formats.ofShape(shapeNumberOf(record))
-    if (!source.classNumbers.has(format.cls.number)) return false
-    evaluation.slots[slot] = new ObjectView(oid, undefined, format, record)
-    if (ofRecord !== undefined && ofRecord(evaluation) !== true) return false
-    if (this.toSkip > 0) {
-      this.toSkip--
-      return false
+  private look(): Pause | undefined {
+    return (++this.looked & rowsBetweenLooks) === 0 && this.context.isTurnDue ? 'due' : undefined
+  }
+}
+
+/** The row is to be begun again. */
+function isBrokenOff(pause: Pause | undefined): boolean {
+  return pause === 'interrupted' || pause === 'lacksLinks'
+}
+
+/** The objects of OIDs, one after the other. */
+class LookedUpRows extends RowsInPlace {
+  private readonly oids: OidSource
+  private readonly batch: OidBatch
+  private readonly entries: string | undefined
+  private readonly key = Buffer.allocUnsafe(objectKeyBytes)
+  private at = 0
+  private hasMore = true
+
+  /** `entries`: that the OIDs are read from, whose objects are there; undefined where there may be none. */
+  constructor(
+    oids: OidSource,
+    batch: OidBatch,
+    entries: string | undefined,
+    plan: RowsPlan,
+    evaluation: EvaluationContext,
+    context: StatementContext,
+  ) {
+    super(plan, evaluation, context)
+    this.oids = oids
+    this.batch = batch
+    this.entries = entries
+  }
+
+  protected override write(): Pause {
+    const { batch, context } = this
+    while (!this.areEnough) {
+      if (this.at === batch.count) {
+        if (!this.hasMore) return 'end'
+        batch.count = 0
+        this.at = 0
+        this.hasMore = this.oids.next(batch)
+        if (context.isTurnDue) return 'due'
+        continue
+      }
+      const pause = this.writeNext()
+      if (pause !== undefined) return pause
     }
-    if (columns !== undefined) {
-      this.values = columnValues(columns, evaluation)
-      return true
+    return 'end'
+  }
+
+  private writeNext(): Pause | undefined {
+    const { batch, context, key, plan } = this
+    batch.writeKey(this.at, key)
+    const use: (record: Bytes) => Buffer | Written = plan.areOfRecords ? this.writeLent : copied
+    const answer = context.snapshot.view(key, use)
+    assert(!(answer instanceof Promise), 'a store whose reads are immediate answers at once')
+    if (answer === undefined) {
+      this.at++
+      if (this.entries === undefined) return undefined
+      throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)
     }
-    const { json } = this.writer
-    json.byte(newline)
-    writeObjectJson(json, format, oid, record, noLinks)
-    return true
+    const pause = Buffer.isBuffer(answer) ? this.writeRow(key, answer, true) : answer.pause
+    if (!isBrokenOff(pause)) this.at++
+    return pause
+  }
+
+  private readonly writeLent = (record: Bytes): Written => {
+    const pause = this.writeRow(this.key, record, false)
+    return pause === undefined ? noPause : { pause }
+  }
+}
+
+interface Written {
+  readonly pause: Pause | undefined
+}
+
+const noPause: Written = { pause: undefined }
+
+function copied(record: Bytes): Buffer {
+  return Buffer.from(record)
+}
+
+/** All objects, in the order in which they lie. */
+class ExtentRows extends RowsInPlace {
+  private readonly ranges: readonly KeyRange[]
+  private at = 0
+  /** What is left of the range at hand. */
+  private rest: KeyRange | undefined
+  private pause: Pause | undefined
+
+  constructor(ranges: readonly KeyRange[], plan: RowsPlan, evaluation: EvaluationContext, context: StatementContext) {
+    super(plan, evaluation, context)
+    this.ranges = ranges
+  }
+
+  protected override write(): Pause {
+    const { ranges, context } = this
+    while (this.at < ranges.length && !this.areEnough) {
+      const range = this.rest ?? (ranges[this.at] as KeyRange)
+      this.pause = undefined
+      const last = context.snapshot.visit?.(range, false, this.writeLent)
+      if (last === undefined) {
+        this.rest = undefined
+        this.at++
+        continue
+      }
+      const { pause } = this
+      this.rest = isBrokenOff(pause) ? { ...range, from: last } : restOf(range, last, false)
+      if (pause !== undefined) return pause
+    }
+    return 'end'
+  }
+
+  private readonly writeLent = (key: Bytes, record: Bytes): boolean => {
+    this.pause = this.writeRow(key, record, false)
+    return this.pause === undefined && !this.areEnough
   }
 }

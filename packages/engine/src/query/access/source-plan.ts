@@ -17,6 +17,8 @@ export interface SourcePlan {
   /** Where the source is references: no other access is possible. */
   readonly references: OidLookup | undefined
   readonly accesses: readonly OidAccess[]
+  /** One of them that gives one object at most: nothing can be better. */
+  readonly exact: OidAccess | undefined
   readonly ordered: OrderedIndexScan | undefined
   readonly extent: ExtentScan
   readonly filter: FilterPlan
@@ -35,11 +37,13 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const classNumbers = new Set(classes.map(({ number }) => number))
   const conditions = sargablePredicates(where, slot)
   const isOrdered = isClass && groupBy === undefined
+  const accesses = isClass ? accessesFor(cls, conditions, planning) : []
   return {
     className: cls.name,
     classNumbers,
     references: isClass ? undefined : new OidLookup(constantKey(source.references, planning)),
-    accesses: isClass ? accessesFor(cls, conditions, planning) : [],
+    accesses,
+    exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
     ordered: isOrdered ? planOrderedIndexScan(cls, slot, orderBy, conditions, planning) : undefined,
     extent: new ExtentScan(classes, classNumbers),
     filter: planFilter(where, slot, planning),

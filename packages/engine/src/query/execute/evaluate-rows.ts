@@ -22,10 +22,33 @@ export function evaluateConstant(
   evaluation: EvaluationContext,
   context: StatementContext,
 ): Awaitable<unknown> {
-  return mapAwaitable(
-    evaluateRows(context, [undefined], () => evaluate(evaluation)),
-    ([value]) => value ?? null,
-  )
+  try {
+    const value = evaluate(evaluation)
+    context.endRow()
+    return value ?? null
+  } catch (error) {
+    if (error !== turnDue && error !== needsFetch) throw error
+  }
+  // It goes on from what it has kept.
+  const values = evaluateRows(context, [undefined], () => evaluate(evaluation))
+  return mapAwaitable(values, ([value]) => value ?? null)
+}
+
+/** The values of several, in order. `found`: those of the first of them. */
+export function evaluateConstants(
+  evaluates: readonly Evaluate[],
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  found: unknown[] = [],
+): Awaitable<unknown[]> {
+  while (found.length < evaluates.length) {
+    const value = evaluateConstant(evaluates[found.length] as Evaluate, evaluation, context)
+    if (value instanceof Promise) {
+      return value.then((later) => evaluateConstants(evaluates, evaluation, context, [...found, later]))
+    }
+    found.push(value)
+  }
+  return found
 }
 
 interface Batch<R, T> {

@@ -1,5 +1,7 @@
 /** What the expressions of one statement are evaluated with. */
-import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { RequestMemory } from '../../budget/request-memory.ts'
+import type { EvaluationContext, ObjectReader } from '../evaluate/evaluation-context.ts'
+import type { Work } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 
 export interface Inputs {
@@ -14,18 +16,45 @@ export function newEvaluationContext(
   inputs: Inputs,
   context: StatementContext,
 ): EvaluationContext {
-  const { now, text, memory, limits } = context.script
-  return {
-    slots: new Array(slots).fill(undefined),
-    reader: context.reader,
-    constants: new Array(constants).fill(undefined),
-    variables: inputs.variables,
-    nested: inputs.nested,
-    aggregates: [],
-    now,
-    text,
-    memory,
-    work: context.work,
-    textCharactersMax: limits.textCharactersMax,
+  return new StatementEvaluation(slots, constants, inputs, context)
+}
+
+const noAggregates: readonly unknown[] = []
+
+class StatementEvaluation implements EvaluationContext {
+  readonly slots: unknown[]
+  readonly constants: unknown[]
+  readonly variables: ReadonlyMap<string, unknown>
+  readonly nested: readonly unknown[]
+  aggregates = noAggregates
+  readonly now: number
+  readonly text: string
+  readonly memory: RequestMemory
+  readonly work: Work
+  readonly textCharactersMax: number
+  private readonly context: StatementContext
+
+  constructor(slots: number, constants: number, { variables, nested }: Inputs, context: StatementContext) {
+    const { now, text, memory, limits } = context.script
+    this.slots = undefinedValues(slots)
+    this.constants = undefinedValues(constants)
+    this.variables = variables
+    this.nested = nested
+    this.now = now
+    this.text = text
+    this.memory = memory
+    this.work = context.work
+    this.textCharactersMax = limits.textCharactersMax
+    this.context = context
   }
+
+  get reader(): ObjectReader {
+    return this.context.reader
+  }
+}
+
+function undefinedValues(count: number): undefined[] {
+  const values: undefined[] = []
+  for (let i = 0; i < count; i++) values.push(undefined)
+  return values
 }

@@ -1,9 +1,21 @@
 /** Rows that are made one by one, as chunks. */
 import { JsonWriter } from '../../bytes/json-writer.ts'
-import type { RowChunk } from '../query-request.ts'
+import type { RowChunk, RowChunks } from '../query-request.ts'
 
 /** What stands before each row. */
 export const newline = 0x0a
+
+export class RowsAtHand implements RowChunks {
+  readonly atHand: readonly RowChunk[]
+
+  constructor(atHand: readonly RowChunk[]) {
+    this.atHand = atHand
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RowChunk> {
+    yield* this.atHand
+  }
+}
 
 export function rowBy(write: (json: JsonWriter) => void): RowChunk {
   const json = new JsonWriter()

@@ -7,6 +7,7 @@ import { AshlarError } from '../../errors.ts'
 import { countLimited, readIndexOids } from '../../indexes/lookup.ts'
 import type { EngineLimits } from '../../limits.ts'
 import { type Container, listContainers } from '../../records/container-registry.ts'
+import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import { scanSideBySide, scansAtOnce } from '../../store/scan-side-by-side.ts'
 import type { Bytes, KeyRange, ScanOptions, Snapshot, StoreCapabilities } from '../../store/store.ts'
@@ -45,7 +46,7 @@ export class StatementContext {
   readonly script: ScriptContext
   readonly snapshot: Snapshot
   readonly catalog: Catalog
-  readonly reader: SnapshotReader
+  readonly formats: RecordFormats
   /** Each read is a trip of its own. */
   readonly isRemote: boolean
   readonly work = new Work()
@@ -56,10 +57,11 @@ export class StatementContext {
   private expansions = 0
   private heldRows = 0
 
+  private ownReader: SnapshotReader | undefined
   /** The entries of ranges that were counted, by range. */
-  private readonly counted = new Map<string, Oid[]>()
+  private counted: Map<string, Oid[]> | undefined
   private readonly newContainers: readonly Container[]
-  private readonly containers = new Map<ReadonlySet<ClassNumber>, Promise<Container[]>>()
+  private containers: Map<ReadonlySet<ClassNumber>, Promise<Container[]>> | undefined
 
   /** `newContainers`: those in which a transaction may have new objects. */
   constructor(
@@ -76,11 +78,18 @@ export class StatementContext {
     this.snapshot = snapshot
     this.catalog = catalog
     this.isRemote = !script.capabilities.hasSynchronousReads
-    this.reader = new SnapshotReader(snapshot, catalog, !this.isRemote, this.work, script)
+    this.formats = recordFormats(catalog)
+  }
+
+  /** Made for statements that ask for it: most read nothing beside the rows' own objects. */
+  get reader(): SnapshotReader {
+    this.ownReader ??= new SnapshotReader(this.snapshot, this.catalog, !this.isRemote, this.work, this.script)
+    return this.ownReader
   }
 
   /** Read once for each set of classes that a plan has. */
   containersOf(classes: ReadonlySet<ClassNumber>): Promise<Container[]> {
+    this.containers ??= new Map()
     let containers = this.containers.get(classes)
     if (containers === undefined) {
       containers = listContainers(this.snapshot, classes, this.newContainers)
@@ -111,7 +120,10 @@ export class StatementContext {
     // Few are read at once instead: whoever wants them has them then, without another trip.
     const oids: Oid[] = []
     for await (const batch of readIndexOids(this.snapshot, range, false, { limit: max })) oids.push(...batch)
-    if (oids.length < max) this.counted.set(nameOf(range), oids)
+    if (oids.length < max) {
+      this.counted ??= new Map()
+      this.counted.set(nameOf(range), oids)
+    }
     return oids.length
   }
 
@@ -123,7 +135,7 @@ export class StatementContext {
 
   /** In the order of the index, in batches, of `batch` entries each if it is given. */
   async *entries(range: KeyRange, isReverse: boolean, batch?: number): AsyncGenerator<Oid[]> {
-    const counted = isReverse ? undefined : this.counted.get(nameOf(range))
+    const counted = isReverse ? undefined : this.counted?.get(nameOf(range))
     if (counted === undefined) yield* readIndexOids(this.snapshot, range, isReverse, { batch })
     else if (counted.length > 0) yield counted
   }
@@ -132,7 +144,7 @@ export class StatementContext {
   check(): void {
     this.endRow()
     this.work.goOn()
-    this.reader.trim()
+    this.ownReader?.trim()
     checkRunning(this.script)
   }
 

@@ -18,7 +18,7 @@ import { isScalar, type ValueType } from '../values/value-type.ts'
 import { newline, rowBy } from './row-chunk.ts'
 
 export const chunkBytesMin = 32_768
-export const noLinks: LinkEntries = new Map()
+const noLinks: LinkEntries = new Map()
 
 /** Later where a value of the row is large: others have their turn while it is written. */
 export type WriteRow<R> = (json: JsonWriter, row: OutputRow<R>) => void | Promise<void>
@@ -130,19 +130,19 @@ export class ChunkWriter {
   }
 
   /** What was written so far. */
-  take(isLast = false): RowChunk {
+  take(): RowChunk {
     const { starts } = this
     const { to } = this.json
     this.starts = []
     if (to.length < usualBytes) {
       const bytes = to.copy()
       to.reset()
-      return { bytes, starts, isLast }
+      return { bytes, starts }
     }
     this.json = this.fresh()
     this.context.hold(0, -this.bytes)
     this.bytes = 0
-    return { bytes: to.bytes.subarray(0, to.length), starts, isLast }
+    return { bytes: to.bytes.subarray(0, to.length), starts }
   }
 
   private fresh(): JsonWriter {

@@ -53,13 +53,13 @@ export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { p
 }
 
 /** Later where a value is large: others have their turn while it is written. */
-export type WriteColumns = (json: JsonWriter, values: readonly unknown[]) => void | Promise<void>
+export type WriteColumns = (json: JsonWriter, values: readonly unknown[]) => Promise<void> | undefined
 
 /** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
 export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
   const hasClass = context.script.dialect === 'objectivity'
   const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
-  const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): void | Promise<void> => {
+  const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
       const { jsonName, type, write } = projections[i] as ProjectionPlan
       const value = values[i]
@@ -69,6 +69,7 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
       write(json, value, context)
     }
     json.ascii('}')
+    return undefined
   }
   return (json, values) => {
     json.ascii(start)

@@ -1,4 +1,6 @@
 /** SKIP and TAKE as they are planned: how many rows are wanted is of use to operators and access paths before they are applied. */
+import { caught, mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { BoundClauses, BoundLimit } from '../bind/bound.ts'
 import { type Evaluate, type EvaluationContext, unknownValue } from '../evaluate/evaluation-context.ts'
 import { evaluateConstant } from '../execute/evaluate-rows.ts'
@@ -30,28 +32,32 @@ function planLimit(limit: BoundLimit | undefined, { compiler, text }: Planning):
 }
 
 /** How many of the first rows are looked at; undefined where that is not known before. Throws QueryError. */
-export async function rowsWanted(
+export function rowsWanted(
   { skip, take }: RowLimits,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<number | undefined> {
+): Awaitable<number | undefined> {
   if (skip?.kind === 'while' || take === undefined || take.kind === 'while') return undefined
-  try {
-    return ((await countOf(skip, evaluation, context)) ?? 0) + ((await countOf(take, evaluation, context)) ?? 0)
-  } catch (error) {
+  const counts = (): Awaitable<number | undefined> => {
+    return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
+      return mapAwaitable(countOf(take, evaluation, context), (taken = 0) => skipped + taken)
+    })
+  }
+  return caught(counts, (error) => {
     if (error !== unknownValue) throw error
     return undefined
-  }
+  })
 }
 
 /** Undefined without the clause, and where it is a predicate. Throws QueryError. */
-export async function countOf(
+export function countOf(
   limit: LimitPlan | undefined,
   evaluation: EvaluationContext,
   context: StatementContext,
-): Promise<number | undefined> {
+): Awaitable<number | undefined> {
   if (limit === undefined || limit.kind === 'while') return undefined
-  const value = await evaluateConstant(limit.evaluate, evaluation, context)
-  if (value !== null && Number(value) >= 0) return Number(value)
-  throw queryError(evaluation.text, limit.span, `a number of rows is 0 or more, not ${value}`)
+  return mapAwaitable(evaluateConstant(limit.evaluate, evaluation, context), (value) => {
+    if (value !== null && Number(value) >= 0) return Number(value)
+    throw queryError(evaluation.text, limit.span, `a number of rows is 0 or more, not ${value}`)
+  })
 }

@@ -1,17 +1,17 @@
 /** The replies of statements. */
 import type { Oid } from '../../types/oid.ts'
-import { rowBy } from '../execute/row-chunk.ts'
-import type { RowChunk } from '../query-request.ts'
+import { RowsAtHand, rowBy } from '../execute/row-chunk.ts'
+import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { TypedValue } from '../values/parameter-value.ts'
 import type { ValueType } from '../values/value-type.ts'
 
 /** The rows of a statement, which is carried out while they are taken where it only reads. They are taken once. */
-export type Answer = AsyncIterable<RowChunk>
+export type Answer = RowChunks
 
-export const noRows: Answer = { async *[Symbol.asyncIterator]() {} }
+export const noRows: Answer = new RowsAtHand([])
 
-export async function* rowsAtHand(rows: readonly RowChunk[]): AsyncGenerator<RowChunk> {
-  yield* rows
+export function rowsAtHand(rows: readonly RowChunk[]): Answer {
+  return new RowsAtHand(rows)
 }
 
 /** `[{"__class__", "__identifier__"}]` of what CREATE and UPSERT made or found. */

@@ -1,9 +1,11 @@
 /** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
 
 import type { ClassFormat } from '../../records/class-format.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
-import { oidsInPlace, rowsInPlace } from '../access/rows-in-place.ts'
+import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
 import type { BoundClauses } from '../bind/bound.ts'
@@ -30,11 +32,10 @@ import type { StatementKind } from './statement-kind.ts'
 export const select: StatementKind<SelectStatement> = {
   effect: 'read',
 
-  async run(statement, executor) {
+  run(statement, executor) {
     const planned = planSelect(statement, executor)
     const context = executor.context()
-    const inputs = await executor.inputs(planned)
-    return selectChunks(planned.plan, inputs, context)
+    return mapAwaitable(executor.inputs(planned), (inputs) => selectChunks(planned.plan, inputs, context))
   },
 
   async value(statement, executor) {
@@ -59,10 +60,8 @@ export interface SelectPlan {
   readonly constants: number
   readonly rowType: ValueType
   readonly isSingle: boolean
-  /** Rows are objects, or columns of them, that their records alone decide and show: not grouped, and no SKIP or TAKE by a predicate. */
-  readonly isOfRecords: boolean
-  /** No order is asked for. */
-  readonly areInAnyOrder: boolean
+  /** Where each row is an object, or columns of one: not grouped, and no SKIP or TAKE by a predicate. */
+  readonly rows: RowsPlan | undefined
 }
 
 interface Planner {
@@ -85,34 +84,25 @@ function planBound(bound: BoundSelect, { slots }: Binder, { formats, text }: Pla
   const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
-  const areInAnyOrder = bound.clauses.orderBy.length === 0
-  return {
-    objects,
-    clauses,
-    slots,
-    constants,
-    rowType,
-    isSingle,
-    isOfRecords: isOfRecords(bound, objects, clauses.operators.length, planning),
-    areInAnyOrder,
-  }
+  const rows = planRows(bound.clauses, objects, clauses, planning)
+  return { objects, clauses, slots, constants, rowType, isSingle, rows }
 }
 
-function isOfRecords(
-  { clauses }: BoundSelect,
-  { filter, classNumbers }: SourcePlan,
-  operators: number,
+function planRows(
+  bound: BoundClauses,
+  objects: SourcePlan,
+  { operators, projections, limits }: ClausesPlan,
   { formats }: Planning,
-): boolean {
-  const { orderBy, skip, take } = clauses
+): RowsPlan | undefined {
+  const { orderBy, skip, take } = bound
   const isLimited = skip !== undefined || take !== undefined
+  const areInAnyOrder = orderBy.length === 0
   // Any other operator has the rows made.
-  if (operators !== (orderBy.length > 0 ? 1 : 0) + (isLimited ? 1 : 0)) return false
-  if (skip?.kind === 'while' || take?.kind === 'while' || filter.rest !== undefined) return false
-  return areOfRecord(
-    clauses,
-    [...classNumbers].map((number) => formats.byNumber(number)),
-  )
+  if (operators.length !== (areInAnyOrder ? 0 : 1) + (isLimited ? 1 : 0)) return undefined
+  if (skip?.kind === 'while' || take?.kind === 'while') return undefined
+  const classes = [...objects.classNumbers].map((number) => formats.byNumber(number))
+  const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, classes)
+  return { objects, projections, limits, areOfRecords, areInAnyOrder }
 }
 
 /** What is returned of an object is in its record: nothing else has to be read. */
@@ -142,10 +132,12 @@ interface BegunSelect {
   readonly chosen: ChosenAccessPath
 }
 
-async function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<BegunSelect> {
+function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<BegunSelect> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  const wanted = await rowsWanted(plan.clauses.limits, evaluation, context)
-  return { evaluation, wanted, chosen: await chooseAccess(plan.objects, evaluation, context, wanted) }
+  return mapAwaitable(rowsWanted(plan.clauses.limits, evaluation, context), (wanted) => {
+    const access = chooseAccess(plan.objects, evaluation, context, wanted)
+    return mapAwaitable(access, (chosen) => ({ evaluation, wanted, chosen }))
+  })
 }
 
 async function pipelineOf(
@@ -163,17 +155,17 @@ async function pipelineOf(
   return { evaluation, kind, pipeline: await runClauses({ ...source, isOrdered }, clauses, kind, evaluation, context) }
 }
 
-async function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Promise<Answer> {
-  const { objects, clauses } = plan
-  const { projections, limits } = clauses
-  const begun = await beginSelect(plan, inputs, context)
-  const { evaluation, chosen, wanted } = begun
-  if (plan.isOfRecords && (plan.areInAnyOrder || chosen.access === objects.ordered)) {
-    const oids = oidsInPlace(objects, chosen, evaluation, context, wanted)
-    if (oids !== undefined) return rowsInPlace(oids, objects, projections, limits, evaluation, context)
-  }
+function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<Answer> {
+  return mapAwaitable(beginSelect(plan, inputs, context), (begun) => {
+    const { evaluation, chosen, wanted } = begun
+    const inPlace = plan.rows && rowsInPlace(plan.rows, chosen, evaluation, context, wanted)
+    return inPlace ?? pipelineChunks(plan, begun, context)
+  })
+}
+
+async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Promise<Answer> {
   const { kind, pipeline } = await pipelineOf(plan, begun, context)
-  return writeRows(pipeline.rows, objectWriter(projections, kind, evaluation, context), context)
+  return writeRows(pipeline.rows, objectWriter(plan.clauses.projections, kind, begun.evaluation, context), context)
 }
 
 /** The value of each row: a reference, a value, or the values of a record's fields. */

@@ -4,6 +4,7 @@
  */
 import type { WriteSession } from '../../ddl/write-session.ts'
 import type { Catalog } from '../../schema/catalog.ts'
+import type { Awaitable } from '../../store/store.ts'
 import type { Binder } from '../bind/scope.ts'
 import type { ChangeContext } from '../change/change-values.ts'
 import type { Inputs } from '../execute/new-evaluation-context.ts'
@@ -23,7 +24,7 @@ export interface StatementKind<S extends Statement> {
   /** What it does by itself, apart from the statements that it contains. */
   readonly effect: Effect
   /** `isAnswer`: its reply is wanted; a statement that changes something does so now, one that reads when it is asked. */
-  run(statement: S, executor: StatementExecutor, isAnswer: boolean): Promise<Answer>
+  run(statement: S, executor: StatementExecutor, isAnswer: boolean): Awaitable<Answer>
   /** Its value where a value stands; without it, it has none. */
   value?(statement: S, executor: StatementExecutor): Promise<TypedValue>
   /** The type of its value within an expression; without it, it cannot stand there. Throws QueryError. */
@@ -45,7 +46,7 @@ interface ScriptAccess {
   /** What the statements before have left: what a statement changes itself, it does not see. */
   context(): StatementContext
   /** The variables that a plan uses, and the values of the statements nested within it. */
-  inputs(uses: Uses): Promise<Inputs>
+  inputs(uses: Uses): Awaitable<Inputs>
   /** Of an expression outside of a row. */
   value(expression: Expression, wanted?: ValueType): Promise<TypedValue>
   /** USE … FORMAT, for the statements that follow. */
@@ -60,7 +61,7 @@ export interface StatementExecutor extends ScriptAccess {
   readonly session: WriteSession
   changeContext(): ChangeContext
   /** The reply of the last statement. */
-  runAll(statements: readonly Statement[]): Promise<Answer>
+  runAll(statements: readonly Statement[]): Awaitable<Answer>
   /** The value of a statement within the one under way. */
   partValue(statement: Statement): Promise<TypedValue>
   /** Undefined: nothing to plan. */

@@ -61,6 +61,11 @@ export class LmdbSnapshot implements Snapshot {
     return { values, ranges: ranges.map((range) => this.readRange(range)) }
   }
 
+  visit(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined {
+    const visited = lmdbRange(range, isReverse, Number.POSITIVE_INFINITY)
+    return visited && visitEntries(this.environment, visited, this.checks, this.requireOpen(), use)
+  }
+
   async *scan<T>(
     range: KeyRange,
     use: (key: Bytes, value: Bytes) => T,

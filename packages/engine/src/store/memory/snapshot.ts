@@ -67,6 +67,12 @@ export function openMemorySnapshot(
       return readFrom(tree, keys, ranges)
     },
     scan,
+    visit(range, isReverse, use) {
+      for (const { key, value } of treeEntries(openVersion(), range, isReverse)) {
+        if (!borrows.borrow(key, value, use)) return key
+      }
+      return undefined
+    },
     release() {
       if (isReleased) return
       isReleased = true

@@ -27,6 +27,11 @@ function poisonedSnapshot(snapshot: Snapshot, lender: BorrowTracker): Snapshot {
       lender.invalidate()
       return snapshot.read(keys, ranges)
     },
+    ...(snapshot.visit && {
+      visit: (range, isReverse, use) => {
+        return snapshot.visit?.(range, isReverse, (key, value) => lender.borrow(key, value, use))
+      },
+    }),
     scan: (range, use, options) => snapshot.scan(range, (key, value) => lender.borrow(key, value, use), options),
     release: () => snapshot.release(),
   }

@@ -1,0 +1,109 @@
+/** OIDs as an access path finds them where the store answers at once: as bytes, some at a time, without a promise or a text for each. */
+import { keySpace } from '../../bytes/key-space.ts'
+import type { KeyConditionRange } from '../../indexes/index-key.ts'
+import type { Bytes, KeyRange, Snapshot } from '../../store/store.ts'
+import { type Oid, oidLength, writeOidBytes } from '../../types/oid.ts'
+
+export interface OidSource {
+  /** Adds the next ones, until the batch is full or many keys were looked up in vain; false where there are no more. */
+  next(batch: OidBatch): boolean
+}
+
+/** So many OIDs at most, one after the other. */
+export class OidBatch {
+  count = 0
+  private readonly bytes: Buffer
+  private readonly max: number
+
+  constructor(max: number) {
+    this.max = max
+    this.bytes = Buffer.allocUnsafe(max * oidLength)
+  }
+
+  get isFull(): boolean {
+    return this.count === this.max
+  }
+
+  addText(oid: Oid): void {
+    writeOidBytes(oid, this.bytes, this.count++ * oidLength)
+  }
+
+  /** That of an entry of an index; false where it was the last for which there is room. */
+  readonly addEntry = (_key: Bytes, value: Bytes): boolean => {
+    const { bytes } = this
+    const at = this.count++ * oidLength
+    for (let i = 0; i < oidLength; i++) bytes[at + i] = value[i] as number
+    return this.count < this.max
+  }
+
+  readonly addValue = (value: Bytes): void => void this.addEntry(value, value)
+
+  /** Makes the key of a record that of the nth object. */
+  writeKey(nth: number, key: Buffer): void {
+    const { bytes } = this
+    const at = nth * oidLength
+    key[0] = keySpace.object
+    for (let i = 0; i < oidLength; i++) key[i + 1] = bytes[at + i] as number
+  }
+}
+
+/** One batch may look up so many keys that are not there. */
+const lookupsMax = 256
+
+/** The entries of ranges of an index. */
+export class EntrySource implements OidSource {
+  private readonly snapshot: Snapshot
+  private readonly ranges: readonly KeyConditionRange[]
+  private readonly isReverse: boolean
+  private at = 0
+  /** What is left of the range at hand. */
+  private rest: KeyRange | undefined
+
+  /** In their order, or from the last entry to the first. */
+  constructor(snapshot: Snapshot, ranges: readonly KeyConditionRange[], isReverse: boolean) {
+    this.snapshot = snapshot
+    this.ranges = isReverse ? ranges.toReversed() : ranges
+    this.isReverse = isReverse
+  }
+
+  next(batch: OidBatch): boolean {
+    const { snapshot, ranges, isReverse } = this
+    for (let lookups = 0; lookups < lookupsMax && !batch.isFull; lookups++) {
+      const range = ranges[this.at]
+      if (range === undefined) return false
+      if (range.isOneKey) {
+        snapshot.view(range.from, batch.addValue)
+        this.at++
+        continue
+      }
+      const from = this.rest ?? range
+      const last = snapshot.visit?.(from, isReverse, batch.addEntry)
+      this.rest = last && restOf(from, last, isReverse)
+      if (last === undefined) this.at++
+    }
+    return this.at < ranges.length
+  }
+}
+
+const zero = Buffer.of(0)
+
+/** What is left of a range after the entry with the key. */
+export function restOf(range: KeyRange, last: Bytes, isReverse: boolean): KeyRange {
+  return isReverse ? { ...range, to: last } : { ...range, from: Buffer.concat([last, zero]) }
+}
+
+/** OIDs that are known. */
+export class KnownOids implements OidSource {
+  private readonly oids: readonly Oid[]
+  private at = 0
+
+  constructor(oids: readonly Oid[]) {
+    this.oids = oids
+  }
+
+  next(batch: OidBatch): boolean {
+    const { oids } = this
+    while (this.at < oids.length && !batch.isFull) batch.addText(oids[this.at++] as Oid)
+    return this.at < oids.length
+  }
+}

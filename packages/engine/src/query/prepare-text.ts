@@ -1,0 +1,156 @@
+/** The text of a request before it runs: parsed, with the values of its parameters. */
+import type { RequestMemory } from '../budget/request-memory.ts'
+import { WorkClock } from '../budget/work-clock.ts'
+import { AshlarError } from '../errors.ts'
+import type { EngineLimits } from '../limits.ts'
+import type { Awaitable } from '../store/store.ts'
+import { inSlices, inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { parseDay, ticksPerDay } from '../types/calendar.ts'
+import { classify, effectOf } from './classify.ts'
+import { valueBytes } from './evaluate/value-bytes.ts'
+import type { ScriptContext } from './execute/statement-context.ts'
+import type { Statement } from './language/ast.ts'
+import type { ParsedText } from './plan-cache.ts'
+import type { QueryProgress, QueryRequest } from './query-request.ts'
+import type { QueryResources } from './query-resources.ts'
+import type { ScriptState } from './script-executor.ts'
+import { givenScalar, givenValue } from './values/parameter-value.ts'
+import { noTextFormats } from './values/text-format.ts'
+
+export interface PreparedText {
+  readonly statements: readonly Statement[]
+  readonly texts: ScriptContext
+  readonly state: ScriptState
+  /** Some of the variables are values of the text. */
+  readonly isLifted: boolean
+}
+
+/** Throws LimitExceeded. */
+export function checkCharacters({ text }: QueryRequest, { queryCharactersMax }: EngineLimits): void {
+  if (text.length <= queryCharactersMax) return
+  const message = `A text of statements has at most ${queryCharactersMax} characters (queryCharactersMax), not ${text.length}; parameters can hold the data.`
+  throw new AshlarError('LimitExceeded', message, [{ place: ['query'], message }])
+}
+
+/** `mayLift`: values may have been taken out of the text. Throws QuerySyntaxError, QueryError, LimitExceeded, ServerBusy. */
+export function prepare(
+  request: QueryRequest,
+  resources: QueryResources,
+  memory: RequestMemory,
+  mayLift: boolean,
+): Awaitable<PreparedText> {
+  const { text, mayGoOn } = request
+  const { plans, limits } = resources
+  checkCharacters(request, limits)
+  const slice = openTimeSlice(mayGoOn)
+  const parsing = plans.parsedInTurns(text, limits.statementTokensMax, slice)
+  if (!(parsing instanceof Promise)) return withValues(parsing, request, resources, memory, mayLift, slice)
+  return parsing.then(async (parsed) => {
+    // What is known of each is not worked out for all of them at once later.
+    await inSlices(parsed.statements, effectOf, slice)
+    return withValues(parsed, request, resources, memory, mayLift, slice)
+  })
+}
+
+function withValues(
+  parsed: ParsedText,
+  request: QueryRequest,
+  resources: QueryResources,
+  memory: RequestMemory,
+  mayLift: boolean,
+  slice: TimeSlice,
+): Awaitable<PreparedText> {
+  const isToBeRun = parsed.lifted.size === 0 || (mayLift && classify(parsed.statements) === 'read')
+  const { statementTokensMax } = resources.limits
+  const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax, false)
+  const { parameters } = request
+  const prepared = preparedText(toRun, request, resources, memory, slice)
+  if (parameters === undefined) return prepared
+  const taken = takeScalars(parameters, prepared)
+  return taken ? prepared : takeParameters(parameters, prepared).then(() => prepared)
+}
+
+/** A few scalar values at once; false where there are others, or many. */
+function takeScalars(parameters: Parameters, { state: { variables }, texts: { memory } }: PreparedText): boolean {
+  let count = 0
+  for (const name in parameters) {
+    const value = givenScalar(parameters[name])
+    if (value === undefined || ++count > scalarsAtOnce) return false
+    if (variables.has(name)) continue
+    memory.chargeRequest(valueBytes(value.value))
+    variables.set(name, value)
+  }
+  return true
+}
+
+const scalarsAtOnce = 64
+
+/** Those that are not taken yet, with turns for others in between. */
+async function takeParameters(
+  parameters: Parameters,
+  { state, texts: { memory, slice } }: PreparedText,
+): Promise<void> {
+  for (const [name, json] of Object.entries(parameters)) {
+    if (state.variables.has(name)) continue
+    const value = givenScalar(json) ?? (await inTurns(givenValue(name, json), slice))
+    memory.chargeRequest(valueBytes(value.value))
+    state.variables.set(name, value)
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+}
+
+type Parameters = NonNullable<QueryRequest['parameters']>
+
+function preparedText(
+  { statements, lifted }: ParsedText,
+  request: QueryRequest,
+  { limits, store, dialect }: QueryResources,
+  memory: RequestMemory,
+  slice: TimeSlice,
+): PreparedText {
+  const written = { rows: 0 }
+  request.onBegun?.(new Progress(written, memory))
+  return {
+    statements,
+    texts: {
+      text: request.text,
+      dialect: request.dialect ?? dialect,
+      limits,
+      capabilities: store.capabilities,
+      signal: request.signal,
+      indexUri: request.indexUri,
+      slice,
+      clock: new WorkClock(limits.statementMsMax),
+      memory,
+      written,
+      now: ticksNow(),
+    },
+    state: { variables: new Map(lifted), textFormats: noTextFormats },
+    isLifted: lifted.size > 0,
+  }
+}
+
+class Progress implements QueryProgress {
+  private readonly written: { readonly rows: number }
+  private readonly memory: RequestMemory
+
+  constructor(written: { readonly rows: number }, memory: RequestMemory) {
+    this.written = written
+    this.memory = memory
+  }
+
+  get rows(): number {
+    return this.written.rows
+  }
+
+  get bytesHeld(): number {
+    return this.memory.bytes
+  }
+}
+
+const dayOfEpoch = parseDay('1970-01-01') as number
+
+function ticksNow(): number {
+  return dayOfEpoch * ticksPerDay + Date.now() * 10
+}
