@@ -34,7 +34,6 @@ import {
   readClass,
   readNamespace,
 } from './schema/representation.ts'
-import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot } from './store/store.ts'
 import type { BetweenSteps, TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
@@ -181,7 +180,8 @@ export abstract class DatabaseOperations implements Database {
 /** At once where nothing has to be waited for. `position`: of several. */
 function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Awaitable<Oid> {
   const command = readCreateObject(unit.catalog, creation.class, creation.attributes ?? {})
-  return mapAwaitable(command, (read) => createObject(unit, read, position))
+  if (command instanceof Promise) return command.then((read) => createObject(unit, read, position))
+  return createObject(unit, command, position)
 }
 
 async function createEach(
@@ -190,11 +190,11 @@ async function createEach(
   between: BetweenSteps,
 ): Promise<Oid[]> {
   const oids: Oid[] = []
-  for (const [position, creation] of creations.entries()) {
+  for (let position = 0; position < creations.length; position++) {
     const pause = between()
     if (pause !== undefined) await pause
     try {
-      const created = createFrom(unit, creation, position)
+      const created = createFrom(unit, creations[position] as ObjectCreation, position)
       oids.push(created instanceof Promise ? await created : created)
     } catch (error) {
       throw error instanceof AshlarError ? error.within(position) : error

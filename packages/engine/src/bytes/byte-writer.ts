@@ -1,7 +1,7 @@
 /** A growing buffer that records and other values are written into; fixed-width numbers are big-endian. */
 
 /** Up to here a loop beats a call into the runtime. */
-const shortBytes = 48
+const shortBytes = 96
 
 export class ByteWriter {
   bytes: Buffer

@@ -85,7 +85,7 @@ async function firstWith(
 }
 
 function keyFormatOf(format: ClassFormat, { number }: IndexDefinition): IndexKeyFormat | undefined {
-  return indexFormatsOf(format).find(({ index }) => index.number === number)
+  return indexFormatsOf(format).all.find(({ index }) => index.number === number)
 }
 
 function coveredClasses(catalog: Catalog, { indexedClass }: IndexDefinition): Set<ClassNumber> {

@@ -33,7 +33,7 @@ export async function buildIndexInTransaction(
   const holders = new Map<string, Oid>()
   const build = (oid: Oid, record: Bytes): void => {
     const format = formats.ofShape(shapeNumberOf(record))
-    const keyFormat = indexFormatsOf(format).find((candidate) => candidate.index.number === index.number)
+    const keyFormat = indexFormatsOf(format).all.find((candidate) => candidate.index.number === index.number)
     assert(keyFormat !== undefined, `index ${index.name} covers object ${oid}`)
     const { values } = decodeRecord(format, record)
     const { key } = makeIndexKey(keyFormat, values, oid)

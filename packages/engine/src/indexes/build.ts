@@ -210,7 +210,7 @@ interface IndexEntry {
 
 function entryOf(catalog: Catalog, definition: IndexDefinition, oid: Oid, record: Bytes): IndexEntry {
   const format = recordFormats(catalog).ofShape(shapeNumberOf(record))
-  const keyFormat = indexFormatsOf(format).find(({ index }) => index.number === definition.number)
+  const keyFormat = indexFormatsOf(format).all.find(({ index }) => index.number === definition.number)
   assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)
   return { ...makeIndexKey(keyFormat, decodeRecord(format, record).values, oid), format }
 }
@@ -223,7 +223,7 @@ function duplicate(
   record: Bytes,
   holder: Oid,
 ): AshlarError {
-  const keyFormat = indexFormatsOf(format).find(({ index }) => index.number === definition.number)
+  const keyFormat = indexFormatsOf(format).all.find(({ index }) => index.number === definition.number)
   assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)
   const { values } = decodeRecord(recordFormats(catalog).ofShape(shapeNumberOf(record)), record)
   return uniqueViolationError(keyFormat, format.cls.name, values, holder)

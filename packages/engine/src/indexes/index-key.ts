@@ -63,11 +63,14 @@ function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacem
 
 /** The values that the index sees, in key order. */
 export function extractKeyValues({ parts }: IndexKeyFormat, values: readonly unknown[]): unknown[] {
-  return parts.map(({ path, convert }) => {
+  const keyed = new Array<unknown>(parts.length)
+  for (let i = 0; i < parts.length; i++) {
+    const { path, convert } = parts[i] as KeyPart
     let value: unknown = values
-    for (const position of path) value = (value as readonly unknown[])[position]
-    return convert === undefined || value === null ? value : convert(value)
-  })
+    for (let step = 0; step < path.length; step++) value = (value as readonly unknown[])[path[step] as number]
+    keyed[i] = convert === undefined || value === null ? value : convert(value)
+  }
+  return keyed
 }
 
 const writer = new KeyWriter()
@@ -96,7 +99,8 @@ export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[],
 
 /** Whether the key of these values stands for uniqueness. */
 function hasUniqueKey({ index }: IndexKeyFormat, keyed: readonly unknown[]): boolean {
-  return index.isUnique && !keyed.some((value) => value === null || value === noOid)
+  if (!index.isUnique) return false
+  return !keyed.includes(null) && !keyed.includes(noOid)
 }
 
 /** One end of a range of values of a key attribute. */

@@ -11,12 +11,14 @@ import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import { noteDuplicate } from './duplicate-note.ts'
 import { extractKeyValues, type IndexKey, type IndexKeyFormat, indexKeyFormat, makeIndexKey } from './index-key.ts'
 
-/** An object's values before and after; undefined before it is created and after it is deleted. */
+/** An object that is created, changed or deleted. */
 export interface IndexedChange {
   readonly oid: Oid
   readonly format: ClassFormat
+  /** Undefined before it is created. */
   readonly before: readonly unknown[] | undefined
-  readonly after: readonly unknown[] | undefined
+  readonly values: readonly unknown[]
+  readonly isDeleted: boolean
   /** The attributes that may have changed, by their index in the class; asked where there is a before and an after. */
   readonly changed: ReadonlySet<number> | undefined
   /** Of the command that creates it among several, for errors. */
@@ -29,8 +31,14 @@ interface EntryChange {
   readonly entry: IndexKey
 }
 
+/** Whether `maintainIndexes` is to be asked: the other entries of a new object are `putNewEntries`. */
+export function hasEntriesToCheck({ format, before }: IndexedChange): boolean {
+  const { all, unique } = indexFormatsOf(format)
+  return (before === undefined ? unique : all).length > 0
+}
+
 /**
- * Puts and deletes the entries of all indexes that cover the changed objects.
+ * Puts and deletes the entries of all indexes that cover the changed objects; of new ones, those of unique indexes.
  * Throws UniqueViolation (contract 6.1.6: unique means the full values; null and 0-0-0-0 do not count).
  */
 export async function maintainIndexes(transaction: Transaction, changes: Iterable<IndexedChange>): Promise<void> {
@@ -39,7 +47,8 @@ export async function maintainIndexes(transaction: Transaction, changes: Iterabl
   const slice = openTimeSlice()
   let seen = 0
   for (const change of changes) {
-    for (const format of indexFormatsOf(change.format)) collect(change, format, removals, additions)
+    const { all, unique } = indexFormatsOf(change.format)
+    for (const format of change.before === undefined ? unique : all) collect(change, format, removals, additions)
     // A key of large values is digested from all of them.
     const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
@@ -61,6 +70,13 @@ export async function maintainIndexes(transaction: Transaction, changes: Iterabl
   }
 }
 
+/** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */
+export function putNewEntries(transaction: Transaction, { oid, format, values }: IndexedChange): void {
+  for (const others of indexFormatsOf(format).others) {
+    transaction.putOwn(makeIndexKey(others, values, oid).key, oidBytes(oid))
+  }
+}
+
 /** Whether it is time for a look at the clock; not for the first ones, of which a request mostly has no more. */
 function isLook(position: number): boolean {
   return position % 100 === 99
@@ -72,12 +88,13 @@ function collect(
   removals: SteadyList<EntryChange>,
   additions: SteadyList<EntryChange>,
 ): void {
-  if (change.before !== undefined && change.after !== undefined && !concerns(format, change)) return
-  const before = change.before === undefined ? undefined : makeIndexKey(format, change.before, change.oid)
-  const after = change.after === undefined ? undefined : makeIndexKey(format, change.after, change.oid)
-  if (before !== undefined && after !== undefined && before.key.equals(after.key)) return
-  if (before !== undefined) removals.push({ change, format, entry: before })
-  if (after !== undefined) additions.push({ change, format, entry: after })
+  const { oid, before, values, isDeleted } = change
+  if (before !== undefined && !isDeleted && !concerns(format, change)) return
+  const old = before === undefined ? undefined : makeIndexKey(format, before, oid)
+  const entry = isDeleted ? undefined : makeIndexKey(format, values, oid)
+  if (old !== undefined && entry !== undefined && old.key.equals(entry.key)) return
+  if (old !== undefined) removals.push({ change, format, entry: old })
+  if (entry !== undefined) additions.push({ change, format, entry })
 }
 
 /** Whether an attribute has changed of which the key is made, or in which the embedded object stands that has it. */
@@ -143,7 +160,7 @@ function* partsOf<T>(all: Iterable<T>, isAskedFor: (one: T) => boolean): Generat
 const keysAtOnce = 1_000
 
 function uniqueViolation({ change, format }: EntryChange, holder: Oid): AshlarError {
-  const error = uniqueViolationError(format, change.format.cls.name, change.after ?? [], holder)
+  const error = uniqueViolationError(format, change.format.cls.name, change.values, holder)
   return change.position === undefined ? error : error.within(change.position)
 }
 
@@ -165,12 +182,24 @@ export function uniqueViolationError(
   )
 }
 
-const formatsOfClasses = new WeakMap<ClassFormat, readonly IndexKeyFormat[]>()
+/** Of the indexes that cover a class. */
+interface IndexFormats {
+  readonly all: readonly IndexKeyFormat[]
+  readonly unique: readonly IndexKeyFormat[]
+  readonly others: readonly IndexKeyFormat[]
+}
 
-export function indexFormatsOf(format: ClassFormat): readonly IndexKeyFormat[] {
+const formatsOfClasses = new WeakMap<ClassFormat, IndexFormats>()
+
+export function indexFormatsOf(format: ClassFormat): IndexFormats {
   let formats = formatsOfClasses.get(format)
   if (formats === undefined) {
-    formats = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    const all = format.cls.indexes.map((index) => indexKeyFormat(index, format))
+    formats = {
+      all,
+      unique: all.filter(({ index }) => index.isUnique),
+      others: all.filter(({ index }) => !index.isUnique),
+    }
     formatsOfClasses.set(format, formats)
   }
   return formats

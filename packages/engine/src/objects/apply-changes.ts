@@ -34,16 +34,26 @@ function applyChangeTo(
   state: ObjectState,
   { attribute, name, change }: AttributeChange,
 ): Promise<void> | undefined {
-  const refuse = (error: unknown): never => {
-    // What was refused may be a conclusion from what the object held: a reference that it holds already is not checked.
-    unit.requireUnchanged(state)
-    throw attributeError(error, state.format.cls.name, name)
-  }
   try {
-    return applyTo(unit, state, attribute, change)?.catch(refuse)
+    const applied = applyTo(unit, state, attribute, change)
+    return applied === undefined ? undefined : withErrors(applied, unit, state, name)
   } catch (error) {
-    return refuse(error)
+    throw refusal(error, unit, state, name)
   }
+}
+
+async function withErrors(applied: Promise<void>, unit: UnitOfWork, state: ObjectState, name: string): Promise<void> {
+  try {
+    await applied
+  } catch (error) {
+    throw refusal(error, unit, state, name)
+  }
+}
+
+/** What was refused may be a conclusion from what the object held: a reference that it holds already is not checked. */
+function refusal(error: unknown, unit: UnitOfWork, state: ObjectState, name: string): unknown {
+  unit.requireUnchanged(state)
+  return attributeError(error, state.format.cls.name, name)
 }
 
 /** At once where nothing has to be read, as for most attributes. */

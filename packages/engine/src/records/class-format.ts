@@ -84,7 +84,12 @@ export class ClassFormat {
   private readonly longAttributes: readonly AttributeFormat[]
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
+  private defaults: readonly unknown[] | undefined
+  /** Whether objects have places in lists of their partners. */
+  private readonly hasPositions: boolean
   private readonly byNumber = new Map<AttributeNumber, AttributeFormat>()
+  /** By the names that commands have used. */
+  private readonly byName = new Map<string, AttributeFormat>()
 
   constructor(cls: SchemaClass, formats: FormatSource) {
     this.cls = cls
@@ -99,6 +104,7 @@ export class ClassFormat {
       const embedded = embeddedClassOf(attribute.spec)
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
+    this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)
     this.layout = view.layout
@@ -110,6 +116,18 @@ export class ClassFormat {
     return found
   }
 
+  /** As a command spells it; undefined where the class has none of that name. Throws AmbiguousAttribute. */
+  attributeNamed(name: string): AttributeFormat | undefined {
+    const known = this.byName.get(name)
+    if (known !== undefined) return known
+    const found = this.cls.findAttribute(name)
+    if (found === undefined) return undefined
+    const attribute = this.attribute(found.number)
+    // As many as there are ways to spell attributes.
+    this.byName.set(name, attribute)
+    return attribute
+  }
+
   /** The same for an attribute that another object is linked by: undefined where the class does not have it. */
   find(number: AttributeNumber): AttributeFormat | undefined {
     return this.byNumber.get(number)
@@ -117,11 +135,12 @@ export class ClassFormat {
 
   /** What an object has before any attribute is given. */
   defaultValues(): RecordValues {
+    this.defaults ??= this.attributes.map(({ codec, linkStorage }) => {
+      return linkStorage === undefined ? codec.defaultValue : undefined
+    })
     return {
-      values: this.attributes.map(({ codec, linkStorage }) =>
-        linkStorage === undefined ? codec.defaultValue : undefined,
-      ),
-      positions: new Array(this.attributes.length),
+      values: this.defaults.slice(),
+      positions: this.hasPositions ? new Array(this.attributes.length) : noPositions,
     }
   }
 
@@ -165,17 +184,19 @@ export class ClassFormat {
       if (inPieces === undefined) {
         result.values[i] = slice.start < 0 ? null : (view.readers[i] ?? codec.read)(bytes, slice.start, slice.end)
       } else long?.push({ index: i, inPieces, ...slice })
-      result.positions[i] = view.layout.positionOf(bytes, start, source)
+      if (this.hasPositions) result.positions[i] = view.layout.positionOf(bytes, start, source)
     }
     return result
   }
 
   /** Whether to write these values of the class takes long. */
   isLong(values: readonly unknown[]): boolean {
-    return this.longAttributes.some(({ codec, index }) => {
+    for (let i = 0; i < this.longAttributes.length; i++) {
+      const { codec, index } = this.longAttributes[i] as AttributeFormat
       const value = values[index]
-      return value !== null && codec.inPieces?.isLong(value) === true
-    })
+      if (value !== null && codec.inPieces?.isLong(value) === true) return true
+    }
+    return false
   }
 
   /** The value of one attribute, without reading the others. */
@@ -394,6 +415,9 @@ export function embeddedClassOf(spec: TypeSpec): ClassNumber | undefined {
   const held = spec.logicalType === 'list' ? spec.element : spec
   return held.logicalType === 'object' ? held.class : undefined
 }
+
+/** Of all objects without places in lists. */
+const noPositions = Object.freeze([]) as unknown as (Bytes | undefined)[]
 
 /** Every to-one side of a bidirectional link has room for its place in the partner's list. */
 function hasPosition(spec: TypeSpec): boolean {

@@ -59,14 +59,13 @@ export function* readEmbeddedChange(format: ClassFormat, json: unknown): Pieces<
 }
 
 function* readField(format: ClassFormat, name: string, json: unknown): Pieces<AttributeChange> {
-  const found = format.cls.findAttribute(name)
-  if (found === undefined) {
+  const attribute = format.attributeNamed(name)
+  if (attribute === undefined) {
     throw new ValueError(
       'UnknownAttribute',
       `the embeddable class ${format.cls.name} has no attribute '${truncateForMessage(name)}'`,
     )
   }
-  const attribute = format.attribute(found.number)
   try {
     const isShort = isReadAtOnce(attribute)
     const change = isShort ? readSingle(attribute, json) : yield* readValueChangeInPieces(attribute, json)

@@ -10,10 +10,8 @@ import type { Catalog } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable } from '../store/store.ts'
-import { inTurnsIfLong } from '../store/time-slice.ts'
-import type { Pieces } from '../types/logical-type.ts'
+import { inTurnsIfLong, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 
 /** JSON by the names of attributes. */
@@ -36,8 +34,8 @@ export function readCreateObject(catalog: Catalog, className: string, attributes
   }
   // Values of an embeddable class would be read only to be refused.
   if (!cls.isReferenceable) return { cls, changes: [] }
-  const read = inTurnsIfLong(readAttributes(recordFormats(catalog).of(cls), undefined, attributes))
-  return mapAwaitable(read, (changes) => ({ cls, changes }))
+  const changes = readAttributes(recordFormats(catalog).of(cls), undefined, attributes)
+  return changes instanceof Promise ? changes.then((read) => ({ cls, changes: read })) : { cls, changes }
 }
 
 /** `className`, where given, must be the object's. */
@@ -55,42 +53,103 @@ export function readUpdateObject(
         [{ place: ['class'], message: `is not ${format.cls.name}` }],
       )
     }
-    return inTurnsIfLong(readAttributes(format, oid, attributes))
+    return readAttributes(format, oid, attributes)
   }
   return { oid, changesOf }
 }
 
+/** What is known of the attributes of an object while they are read. */
+interface Reading {
+  readonly format: ClassFormat
+  /** Of an object that there is already. */
+  readonly oid: Oid | undefined
+  readonly attributes: Attributes
+  /** Those that were given, where two names may mean the same one. */
+  readonly given: Set<AttributeFormat> | undefined
+  /** Of all values that take long together. */
+  slice: TimeSlice | undefined
+}
+
 /**
- * `oid`: of an object that there is already. Throws UnknownAttribute, MalformedValue, UnknownField, ValueNotAllowed; also where an
- * attribute is given twice, under its bare name and with its class: which value is meant cannot be known.
+ * At once, unless a value takes long to read. `oid`: of an object that there is already. Throws UnknownAttribute, MalformedValue, UnknownField,
+ * ValueNotAllowed; also where an attribute is given twice, under its bare name and with its class: which value is meant cannot be known.
  */
-function* readAttributes(format: ClassFormat, oid: Oid | undefined, attributes: Attributes): Pieces<AttributeChange[]> {
+function readAttributes(
+  format: ClassFormat,
+  oid: Oid | undefined,
+  attributes: Attributes,
+): Awaitable<readonly AttributeChange[]> {
   const names = Object.keys(attributes)
-  // An object has no name twice: only one with its class can mean the same attribute as another.
-  const given = names.some((name) => name.includes('::')) ? new Set<AttributeFormat>() : undefined
+  const reading: Reading = { format, oid, attributes, given: givenSet(names), slice: undefined }
   const changes: AttributeChange[] = []
-  for (const name of names) {
-    const json = attributes[name]
-    const found = format.cls.findAttribute(name)
-    if (found === undefined) {
-      refuseOther(format, oid, name, json)
-      continue
-    }
-    const attribute = format.attribute(found.number)
-    if (given?.has(attribute) === true) {
-      const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
-      throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
-    }
-    given?.add(attribute)
-    try {
-      const isShort = isReadAtOnce(attribute)
-      const change = isShort ? readValueChange(attribute, json) : yield* readValueChangeInPieces(attribute, json)
-      changes.push({ attribute, name, change })
-    } catch (error) {
-      throw attributeError(error, format.cls.name, name)
-    }
+  for (let at = 0; at < names.length; at++) {
+    const read = readAttribute(reading, names[at] as string)
+    if (read instanceof Promise) return readRest(reading, names, at, read, changes)
+    if (read !== undefined) changes.push(read)
   }
   return changes
+}
+
+async function readRest(
+  reading: Reading,
+  names: readonly string[],
+  from: number,
+  first: Promise<AttributeChange>,
+  changes: AttributeChange[],
+): Promise<readonly AttributeChange[]> {
+  changes.push(await first)
+  for (let at = from + 1; at < names.length; at++) {
+    const read = readAttribute(reading, names[at] as string)
+    const change = read instanceof Promise ? await read : read
+    if (change !== undefined) changes.push(change)
+  }
+  return changes
+}
+
+/** An object has no name twice: only one with its class can mean the same attribute as another. */
+function givenSet(names: readonly string[]): Set<AttributeFormat> | undefined {
+  for (const name of names) if (name.includes('::')) return new Set()
+  return undefined
+}
+
+/** Undefined for what a read representation has beside attributes. */
+function readAttribute(reading: Reading, name: string): Awaitable<AttributeChange> | undefined {
+  const { format, oid, attributes, given } = reading
+  const json = attributes[name]
+  const attribute = format.attributeNamed(name)
+  if (attribute === undefined) {
+    refuseOther(format, oid, name, json)
+    return undefined
+  }
+  if (given?.has(attribute) === true) {
+    const message = `Class ${format.cls.name}: attribute ${truncateForMessage(name)} is given twice.`
+    throw new AshlarError('ValueNotAllowed', message, [{ place: attributePlace(name), message: 'is given twice' }])
+  }
+  given?.add(attribute)
+  try {
+    if (isReadAtOnce(attribute)) return { attribute, name, change: readValueChange(attribute, json) }
+    return readLongAttribute(reading, attribute, name, json)
+  } catch (error) {
+    throw attributeError(error, format.cls.name, name)
+  }
+}
+
+function readLongAttribute(
+  reading: Reading,
+  attribute: AttributeFormat,
+  name: string,
+  json: unknown,
+): Awaitable<AttributeChange> {
+  reading.slice ??= openTimeSlice()
+  const change = inTurnsIfLong(readValueChangeInPieces(attribute, json), reading.slice)
+  if (!(change instanceof Promise)) return { attribute, name, change }
+  const { cls } = reading.format
+  return change.then(
+    (read) => ({ attribute, name, change: read }),
+    (error) => {
+      throw attributeError(error, cls.name, name)
+    },
+  )
 }
 
 /** Throws for every name but those that a read representation carries beside its attributes, if they match the object. */

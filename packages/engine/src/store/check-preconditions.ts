@@ -18,7 +18,7 @@ export function failedPrecondition(
   return undefined
 }
 
-function holds(precondition: Precondition, state: CurrentState): boolean {
+export function holds(precondition: Precondition, state: CurrentState): boolean {
   switch (precondition.kind) {
     case 'absent':
       return state.get(precondition.key) === undefined

@@ -62,8 +62,13 @@ export async function inSlices<T>(
 ): Promise<void> {
   let steps = 0
   let bytes = 0
-  for (const one of all) {
-    const stepped = step(one)
+  // By position in an array: an iterator makes an object a step where loops of many kinds share it.
+  const array = Array.isArray(all) ? (all as readonly T[]) : undefined
+  const others = array === undefined ? all[Symbol.iterator]() : undefined
+  for (let at = 0; array === undefined || at < array.length; at++) {
+    const next = others?.next()
+    if (next?.done === true) return
+    const stepped = step(array === undefined ? (next as IteratorYieldResult<T>).value : (array[at] as T))
     const told = stepped instanceof Promise ? await stepped : stepped
     if (told === false) return
     if (typeof told === 'number') bytes += told
@@ -86,9 +91,9 @@ export async function inTurns<T>(pieces: Iterator<undefined, T>, slice: TimeSlic
 }
 
 /** The same, with the result itself, and no look at the clock, where the work has one piece only. */
-export function inTurnsIfLong<T>(pieces: Iterator<undefined, T>): Awaitable<T> {
+export function inTurnsIfLong<T>(pieces: Iterator<undefined, T>, slice?: TimeSlice): Awaitable<T> {
   const first = pieces.next()
-  return first.done === true ? first.value : inTurns(pieces)
+  return first.done === true ? first.value : inTurns(pieces, slice)
 }
 
 /** The same where nobody can have a turn in between. */

@@ -53,6 +53,9 @@ const changeBytes = 150
 /** Keys that are looked up in one go. */
 const searchedKeysMax = 10_000
 
+/** Changes that are not entered in the map of keys yet; to enter so many takes a millisecond. */
+const unnotedMax = 4_096
+
 export class Transaction {
   readonly snapshot: Snapshot
   /**
@@ -69,8 +72,10 @@ export class Transaction {
   private writtenBytes = 0
   /** The last of each key, in the order of the first. */
   private readonly changes = new SteadyList<Change>()
-  /** By key: where in `changes`. */
+  /** By key: where in `changes`. The last ones are entered when a key is looked for. */
   private readonly written = new SteadyMap<string, number>()
+  /** How many of `changes` are entered. */
+  private noted = 0
   /** Own writes in key order, made up to date when something is read: most transactions read before they write. */
   private sorted = OwnWrites.none
   private unsorted = new SteadyList<Change>()
@@ -103,8 +108,8 @@ export class Transaction {
   }
 
   /** An allocation (such as an OID) that a further attempt takes over; `scope`: what it can stand in for, such as a class. */
-  allocate<T>(scope: number, make: () => Awaitable<T>): Awaitable<T> {
-    return this.allocations.replayOrRecord(`${this.operation} ${scope}`, make)
+  allocate<S extends number, T>(scope: S, make: (scope: S) => Awaitable<T>): Awaitable<T> {
+    return this.allocations.replayOrRecord(this.operation, scope, make)
   }
 
   /**
@@ -164,8 +169,17 @@ export class Transaction {
   /** `requireAbsent` and `put`. */
   putNew(key: Bytes, value: Bytes): void {
     const text = keyText(key)
-    this.requireAbsentText(text, key)
-    this.write(text, { kind: 'put', key, value })
+    const change: Change = { kind: 'put', key, value }
+    if (this.requireAbsentText(text, key)) {
+      this.written.set(text, this.noted++)
+      this.append(change)
+    } else this.write(text, change)
+  }
+
+  /** `put` of a key that only this transaction can name, and has not named before: one that has the OID of an object that it creates. */
+  putOwn(key: Bytes, value: Bytes): void {
+    this.append({ kind: 'put', key, value })
+    if (this.changes.length - this.noted > unnotedMax) this.noteChanges()
   }
 
   /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
@@ -173,11 +187,13 @@ export class Transaction {
     this.requireAbsentText(keyText(key), key)
   }
 
-  private requireAbsentText(text: string, key: Bytes): void {
+  /** False where this transaction deletes the key: it was there, under a precondition of its own. */
+  private requireAbsentText(text: string, key: Bytes): boolean {
     const own = this.ownChange(text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
-    // A key that this transaction deletes was there, under a precondition of its own.
-    if (own === undefined) this.addPrecondition(text, { kind: 'absent', key })
+    if (own !== undefined) return false
+    this.addPrecondition(text, { kind: 'absent', key })
+    return true
   }
 
   /** Requires the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
@@ -191,7 +207,7 @@ export class Transaction {
   /** Requires the stored value to begin with `prefix`, as first read; what this transaction wrote does not count. */
   requireRevision(key: Bytes, prefix: Bytes): void {
     const text = keyText(key)
-    if (!this.written.has(text)) this.addPrecondition(text, { kind: 'revision', key, prefix })
+    if (this.positionOf(text) === undefined) this.addPrecondition(text, { kind: 'revision', key, prefix })
   }
 
   /**
@@ -283,7 +299,7 @@ export class Transaction {
     }
     for (const precondition of preconditions) {
       const text = precondition.kind === 'range' ? undefined : keyText(precondition.key)
-      if (text !== undefined && other.written.has(text)) return text
+      if (text !== undefined && other.positionOf(text) !== undefined) return text
     }
     return undefined
   }
@@ -309,18 +325,41 @@ export class Transaction {
   }
 
   private ownChange(text: string): Change | undefined {
-    const at = this.written.get(text)
+    const at = this.positionOf(text)
     return at === undefined ? undefined : this.changes.at(at)
   }
 
+  private positionOf(text: string): number | undefined {
+    this.noteChanges()
+    return this.written.get(text)
+  }
+
+  private noteChanges(): void {
+    while (this.noted < this.changes.length) {
+      this.written.set(keyText(this.changes.at(this.noted).key), this.noted)
+      this.noted++
+    }
+  }
+
   private write(text: string, change: Change): void {
+    const at = this.positionOf(text)
+    if (at === undefined) {
+      this.written.set(text, this.noted++)
+      this.append(change)
+    } else {
+      this.changes.set(at, change)
+      this.count(change)
+    }
+  }
+
+  private append(change: Change): void {
+    this.changes.push(change)
+    this.count(change)
+  }
+
+  private count(change: Change): void {
     const bytes = change.key.length + (change.kind === 'put' ? change.value.length : 0)
     this.memory?.chargeChange(changeBytes + bytes)
-    const at = this.written.get(text)
-    if (at === undefined) {
-      this.written.set(text, this.changes.length)
-      this.changes.push(change)
-    } else this.changes.set(at, change)
     this.unsorted.push(change)
     this.writtenBytes += bytes
     const { commitEntriesMax, commitBytesMax } = this.size
@@ -339,22 +378,20 @@ interface AllocationScope {
 export class AllocationLog {
   /** Made when something is allocated: most transactions allocate nothing. */
   private scopes: Map<string, AllocationScope> | undefined
+  /** The one asked for last, which many creations in a row share. */
+  private last: { readonly operation: number; readonly number: number; readonly scope: AllocationScope } | undefined
 
   restart(): void {
     for (const scope of this.scopes?.values() ?? []) scope.position = 0
   }
 
-  replayOrRecord<T>(name: string, make: () => Awaitable<T>): Awaitable<T> {
-    this.scopes ??= new Map()
-    let scope = this.scopes.get(name)
-    if (scope === undefined) {
-      scope = { known: [], position: 0 }
-      this.scopes.set(name, scope)
-    }
+  /** `number`: of the scope, within the operation. */
+  replayOrRecord<S extends number, T>(operation: number, number: S, make: (number: S) => Awaitable<T>): Awaitable<T> {
+    const scope = this.scopeOf(operation, number)
     const { known } = scope
     const position = scope.position++
     if (position < known.length) return known[position] as T
-    const made = make()
+    const made = make(number)
     if (!(made instanceof Promise)) {
       known[position] = made
       return made
@@ -363,6 +400,20 @@ export class AllocationLog {
       known[position] = value
       return value
     })
+  }
+
+  private scopeOf(operation: number, number: number): AllocationScope {
+    const { last } = this
+    if (last !== undefined && last.operation === operation && last.number === number) return last.scope
+    this.scopes ??= new Map()
+    const name = `${operation} ${number}`
+    let scope = this.scopes.get(name)
+    if (scope === undefined) {
+      scope = { known: [], position: 0 }
+      this.scopes.set(name, scope)
+    }
+    this.last = { operation, number, scope }
+    return scope
   }
 }
 

@@ -21,7 +21,7 @@ export function probeIndexEntry(context: VerifyContext, key: Bytes, value: Bytes
   const evaluate = (record: Bytes | undefined): string | undefined => {
     if (record === undefined) return `an entry of index ${index.name} names object ${oid}, which does not exist`
     const format = recordFormats(context.catalog).ofShape(shapeNumberOf(record))
-    const keyFormat = indexFormatsOf(format).find((candidate) => candidate.index.number === number)
+    const keyFormat = indexFormatsOf(format).all.find((candidate) => candidate.index.number === number)
     if (keyFormat === undefined)
       return `index ${index.name} has an entry for object ${oid}, whose class it does not cover`
     const expected = makeIndexKey(keyFormat, decodeRecord(format, record).values, oid).key

@@ -27,7 +27,7 @@ export function probeObject(context: VerifyContext, key: Bytes, record: Bytes): 
           : `object ${oid} of class ${format.cls.name} is not in a container of its class`,
     },
   ]
-  for (const keyFormat of indexFormatsOf(format)) {
+  for (const keyFormat of indexFormatsOf(format).all) {
     if (keyFormat.index.state !== 'ready') continue
     const { key: entryKey } = makeIndexKey(keyFormat, content.values, oid)
     probes.push(

@@ -1,7 +1,7 @@
 /** Turns the changed objects of an operation into writes of its transaction: records and index entries. */
 import { SteadyList } from '../budget/steady-list.ts'
 import { AshlarError } from '../errors.ts'
-import { type IndexedChange, maintainIndexes } from '../indexes/maintain.ts'
+import { hasEntriesToCheck, maintainIndexes, putNewEntries } from '../indexes/maintain.ts'
 import { checkPendingTypes } from '../records/check-pending-types.ts'
 import { encodeRecord, encodeRecordInPieces, revisionPrefixOf } from '../records/record-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
@@ -14,16 +14,14 @@ import { isChanged, type ObjectState } from './working-set.ts'
 export async function flushObjects(unit: UnitOfWork): Promise<void> {
   const { transaction, objects } = unit
   const slice = openTimeSlice()
-  const indexed = new SteadyList<IndexedChange>()
+  const indexed = new SteadyList<ObjectState>()
   let [seen, written] = [0, 0]
   for (const state of objects.all()) {
-    const { oid, key, format, stored, before, values, changed, isDeleted } = state
+    const { key, format, stored, isDeleted } = state
     if (!isChanged(state) && !isDeleted) continue
     if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
-    if (format.cls.indexes.length > 0) {
-      indexed.push({ oid, format, before, after: isDeleted ? undefined : values, changed, position: state.position })
-    }
+    if (hasEntriesToCheck(state)) indexed.push(state)
     const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
@@ -33,12 +31,19 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     if (state.isDeleted) transaction.delete(state.key)
     else if (isChanged(state)) {
       const record = encoded(state, commitId, slice)
-      transaction.put(state.key, record instanceof Promise ? await record : record)
+      put(unit, state, record instanceof Promise ? await record : record)
     }
     if (state.isDeleted || isChanged(state)) unit.recorder?.object(state)
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
+}
+
+function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): void {
+  if (state.stored === undefined) {
+    putNewEntries(transaction, state)
+    transaction.putOwn(state.key, record)
+  } else transaction.put(state.key, record)
 }
 
 function checkTypes(state: ObjectState, formats: RecordFormats): void {

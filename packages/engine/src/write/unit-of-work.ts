@@ -1,4 +1,5 @@
 /** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
+import { SteadySet } from '../budget/steady-map.ts'
 import { AshlarError, assert } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
@@ -28,6 +29,9 @@ export class UnitOfWork {
   readonly catalog: Catalog
   readonly objects: WorkingSet
   private readonly containers: Containers
+  private readonly newOid = (cls: ClassNumber): Awaitable<Oid> => this.containers.allocate(cls, this.transaction)
+  /** Objects that are required to exist: what the operation deletes is not written before its end. */
+  private required: SteadySet<Oid> | undefined
   readonly session: StoreSession
   readonly listEnds: ListEnds
   readonly links: LinkWrites
@@ -54,7 +58,7 @@ export class UnitOfWork {
   /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */
   create(format: ClassFormat, position?: number): Awaitable<ObjectState> {
     const { number } = format.cls
-    const oid = this.transaction.allocate(number, () => this.containers.allocate(number, this.transaction))
+    const oid = this.transaction.allocate(number, this.newOid)
     return oid instanceof Promise
       ? oid.then((made) => this.objects.create(made, format, position))
       : this.objects.create(oid, format, position)
@@ -62,9 +66,13 @@ export class UnitOfWork {
 
   /** Requires the object to exist when the operation commits, unless the operation itself makes it. */
   requireObject(oid: Oid): void {
+    // Of many objects that refer to one, only the first has to ask.
+    if (this.required?.has(oid) === true) return
     const state = this.objects.known(oid)
     if (state !== undefined && state.stored === undefined) return
     this.transaction.requirePresent(state?.key ?? objectKey(oid))
+    this.required ??= new SteadySet()
+    this.required.add(oid)
   }
 
   /**

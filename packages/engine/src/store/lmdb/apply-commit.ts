@@ -1,9 +1,9 @@
 /** Applies one commit within a write transaction: at once, or, where it is large, in slices between which others have their turn. */
 import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
-import { failedPrecondition } from '../check-preconditions.ts'
+import { failedPrecondition, holds } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
-import type { Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
+import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import { EntryChecks } from './entry-checks.ts'
@@ -57,13 +57,17 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
   const state = new WriteTransactionState(environment)
   let failed: Precondition | undefined
   try {
-    const check = ({ part, whole }: Small): number | false => {
+    const check = (part: Precondition, whole: Precondition): number | false => {
       const before = state.bytes
-      if (failedPrecondition([part], state) === undefined) return state.bytes - before
+      if (holds(part, state)) return state.bytes - before
       failed = whole
       return false
     }
-    await inSlices(smallPreconditions(preconditions), check, slice)
+    const checkAll = (whole: Precondition): Awaitable<unknown> => {
+      if (whole.kind !== 'range' || whole.keys.length <= keysAtOnce) return check(whole, whole)
+      return inSlices(partsOf(whole), (part) => check(part, whole), slice).then(() => failed === undefined)
+    }
+    await inSlices(preconditions, checkAll, slice)
   } catch (error) {
     if (error instanceof DamagedEntry) return error
     throw error
@@ -109,25 +113,14 @@ function readingBetween({ env }: Environment): TimeSlice {
 /** Keys that are required in one piece. */
 const keysAtOnce = 500
 
-interface Small {
-  readonly part: Precondition
-  readonly whole: Precondition
-}
-
-/** Each precondition, or the parts of a range of many keys that together say the same. */
-function* smallPreconditions(preconditions: Iterable<Precondition>): Generator<Small> {
-  for (const whole of preconditions) {
-    if (whole.kind !== 'range' || whole.keys.length <= keysAtOnce) {
-      yield { part: whole, whole }
-      continue
-    }
-    const { keys, range } = whole
-    for (let at = 0; at < keys.length; at += keysAtOnce) {
-      const from = at === 0 ? range.from : keys[at]
-      const to = keys[at + keysAtOnce] ?? range.to
-      const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
-      yield { part: { ...whole, range: bounds, keys: keys.slice(at, at + keysAtOnce) }, whole }
-    }
+/** Ranges of fewer keys that together say the same. */
+function* partsOf(whole: Extract<Precondition, { readonly kind: 'range' }>): Generator<Precondition> {
+  const { keys, range } = whole
+  for (let at = 0; at < keys.length; at += keysAtOnce) {
+    const from = at === 0 ? range.from : keys[at]
+    const to = keys[at + keysAtOnce] ?? range.to
+    const bounds = { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+    yield { ...whole, range: bounds, keys: keys.slice(at, at + keysAtOnce) }
   }
 }
 

@@ -12,18 +12,29 @@ type T = Int32Array
 
 /** The value followed by its checksum, in a buffer of its own. */
 export function withChecksum(key: Bytes, value: Bytes): Buffer {
-  return filled(Buffer.allocUnsafe(value.length + checksumBytes), key, value)
+  const stored = Buffer.allocUnsafe(value.length + checksumBytes)
+  fill(stored, key, value)
+  return stored
 }
 
-const lent = Buffer.allocUnsafeSlow(65_536)
+/** What lmdb-js writes of a buffer that has these two: the bytes from the one to the other. */
+export interface LentBuffer extends Buffer {
+  start: number
+  end: number
+}
+
+const lent: LentBuffer = Object.assign(Buffer.allocUnsafeSlow(65_536), { start: 0, end: 0 })
 
 /** The same in a buffer that the next call overwrites, where the value is not too large for that: for writes that copy it at once. */
-export function lentWithChecksum(key: Bytes, value: Bytes): Buffer {
+export function lentWithChecksum(key: Bytes, value: Bytes): Buffer | LentBuffer {
   const length = value.length + checksumBytes
-  return length > lent.length ? withChecksum(key, value) : filled(lent.subarray(0, length), key, value)
+  if (length > lent.length) return withChecksum(key, value)
+  fill(lent, key, value)
+  lent.end = length
+  return lent
 }
 
-function filled(stored: Buffer, key: Bytes, value: Bytes): Buffer {
+function fill(stored: Buffer, key: Bytes, value: Bytes): void {
   const { length } = value
   stored.set(value)
   const sum = checksum(key, stored, length)
@@ -31,7 +42,6 @@ function filled(stored: Buffer, key: Bytes, value: Bytes): Buffer {
   stored[length + 1] = (sum >>> 16) & 0xff
   stored[length + 2] = (sum >>> 8) & 0xff
   stored[length + 3] = sum & 0xff
-  return stored
 }
 
 /** The length of the value that is stored with a checksum; -1 when they do not fit each other and the key. */

@@ -41,13 +41,19 @@ export function throwFailedWrites(environment: Environment): void {
   const put = environment.put.bind(environment)
   const remove = environment.remove.bind(environment)
   let words: Uint32Array | undefined
-  const checked = (key: Bytes, write: () => unknown): void => {
-    if (words === undefined) words = wordsOf(environment, write)
-    else write()
-    if ((words[0]! & finishedFlag) === 0) throw new FailedWrite(key)
+  const check = (key: Bytes): void => {
+    if (((words as Uint32Array)[0]! & finishedFlag) === 0) throw new FailedWrite(key)
   }
-  environment.put = (key, value) => checked(key, () => put(key, value))
-  environment.remove = (key) => checked(key, () => remove(key))
+  environment.put = (key, value) => {
+    if (words === undefined) words = wordsOf(environment, () => put(key, value))
+    else put(key, value)
+    check(key)
+  }
+  environment.remove = (key) => {
+    if (words === undefined) words = wordsOf(environment, () => remove(key))
+    else remove(key)
+    check(key)
+  }
 }
 
 /** The buffer of the instruction that `write` gives, which is that of all others too. */
