@@ -8,6 +8,7 @@ import { assert } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { readAndRequireLinkEntries, readAndRequireLinks } from '../links/attribute-links.ts'
 import { changeElements } from '../links/collections.ts'
+import { removeMapEntry, removeStoredEntry } from '../links/link-entries.ts'
 import { keyOfMapEntry, mapKeyCodec } from '../links/map-entries.ts'
 import type { MapPair } from '../records/attribute-change.ts'
 import type { AttributeFormat } from '../records/class-format.ts'
@@ -182,13 +183,14 @@ async function narrowReferences(
 }
 
 async function narrowLinks(
-  { transaction, links: linkWrites }: UnitOfWork,
+  unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
   fits: (oid: Oid) => Promise<boolean>,
   isApplied: boolean,
 ): Promise<number> {
-  const links = await readAndRequireLinkEntries(transaction, state.oid, attribute)
+  const links = await readAndRequireLinkEntries(unit.transaction, state.oid, attribute)
+  const owner = { oid: state.oid, attribute }
   let nonConforming = 0
   for (const entry of links) {
     const target = attribute.linkStorage === 'set' ? targetOfKey(entry.key) : oidFromBytes(entry.value, 0)
@@ -196,8 +198,8 @@ async function narrowLinks(
     nonConforming++
     if (!isApplied) continue
     if (attribute.linkStorage === 'map')
-      linkWrites.removeKey({ oid: state.oid, attribute }, entry.key, () => keyOfMapEntry(mapKeyCodec(attribute), entry))
-    else linkWrites.removeEntry({ oid: state.oid, attribute }, entry)
+      removeMapEntry(unit, owner, entry.key, () => keyOfMapEntry(mapKeyCodec(attribute), entry))
+    else removeStoredEntry(unit, owner, entry)
     touch(state)
   }
   return nonConforming

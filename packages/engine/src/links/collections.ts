@@ -9,16 +9,18 @@ import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid, oidFromBytes } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { ObjectState } from '../write/working-set.ts'
-import { keyOfMapEntry, mapEntryKey, mapEntryValue, mapKeyCodec } from './map-entries.ts'
 import {
-  addToMany,
-  inverseOf,
-  moveToEnd,
-  placeOf,
+  addEntry,
+  nextPosition,
+  putMapEntry,
   type RelationshipEnd,
-  referenceSpecOf,
-  removeFromMany,
-} from './relationships.ts'
+  readListEnds,
+  removeEntry,
+  removeMapEntry,
+  removeStoredEntry,
+} from './link-entries.ts'
+import { keyOfMapEntry, mapEntryKey, mapEntryValue, mapKeyCodec } from './map-entries.ts'
+import { addToMany, inverseOf, moveToEnd, placeOf, referenceSpecOf, removeFromMany } from './relationships.ts'
 
 /** Carries out a change of a list or set of references that is kept as links. Throws InvalidReference. */
 export async function changeElements(
@@ -66,7 +68,7 @@ export async function putMapEntries(
   const codec = mapKeyCodec(attribute)
   if (action === 'override') {
     await inSlices(present, (entry) => {
-      unit.links.removeKey(owner, entry.key, () => keyOfMapEntry(codec, entry))
+      removeMapEntry(unit, owner, entry.key, () => keyOfMapEntry(codec, entry))
     })
   }
   unit.requireObject(state.oid)
@@ -83,7 +85,7 @@ export async function putMapEntries(
     if (spec.key.logicalType === 'reference' && held === undefined) {
       await unit.checkReference(key as Oid, spec.key.referencedClass, place)
     }
-    unit.links.putPair(owner, { key: entryKey, value: mapEntryValue(attribute, key, target) }, key, target)
+    putMapEntry(unit, owner, { key: entryKey, value: mapEntryValue(attribute, key, target) }, key, target)
   })
 }
 
@@ -114,7 +116,7 @@ export function removeKeys(
 ): Promise<void> {
   unit.requireObject(state.oid)
   const owner = { oid: state.oid, attribute }
-  return inSlices(keys, (key) => unit.links.removeKey(owner, mapEntryKey(state.oid, attribute, key), () => key))
+  return inSlices(keys, (key) => removeMapEntry(unit, owner, mapEntryKey(state.oid, attribute, key), () => key))
 }
 
 /** What the collection holds now, required to hold the same when the operation commits; a new object has nothing. */
@@ -139,19 +141,15 @@ async function append(
   known: ReadonlySet<Oid>,
 ): Promise<void> {
   if (elements.length === 0) return
-  const { number } = attribute.attribute
   const { referencedClass } = referenceSpecOf(attribute)
   const owner = { oid: state.oid, attribute }
   unit.requireObject(state.oid)
-  if (attribute.linkStorage === 'list') await unit.listEnds.read([{ owner: state.oid, attribute: number }])
+  if (attribute.linkStorage === 'list') await readListEnds(unit, [owner])
   await inSlices(elements, async (target) => {
     if (target !== noOid && !known.has(target))
       await unit.checkReference(target, referencedClass, placeOf(state.format, attribute))
-    if (attribute.linkStorage === 'set') unit.links.add(owner, target)
-    else {
-      const position = unit.listEnds.next({ owner: state.oid, attribute: number })
-      unit.links.add(owner, target, position)
-    }
+    if (attribute.linkStorage === 'set') addEntry(unit, owner, target)
+    else addEntry(unit, owner, target, nextPosition(unit, owner))
   })
 }
 
@@ -164,11 +162,11 @@ async function remove(
   const owner = { oid: state.oid, attribute }
   unit.requireObject(state.oid)
   if (attribute.linkStorage === 'set') {
-    return inSlices(elements, (target) => unit.links.remove(owner, target))
+    return inSlices(elements, (target) => removeEntry(unit, owner, target))
   }
   const removed = new Set(elements)
   await inSlices(await presentEntries(unit, state, attribute, linkKind.position), (entry) => {
-    if (removed.has(oidFromBytes(entry.value, 0))) unit.links.removeEntry(owner, entry)
+    if (removed.has(oidFromBytes(entry.value, 0))) removeStoredEntry(unit, owner, entry)
   })
 }
 
@@ -202,13 +200,13 @@ async function overrideUnpaired(
     const wanted = new Set(elements)
     const present = await presentEntries(unit, state, attribute, linkKind.target)
     await inSlices(present, (entry) => {
-      if (!wanted.delete(targetOfKey(entry.key))) unit.links.removeEntry(owner, entry)
+      if (!wanted.delete(targetOfKey(entry.key))) removeStoredEntry(unit, owner, entry)
     })
     return append(unit, state, attribute, [...wanted], noTargets)
   }
   const present = await presentEntries(unit, state, attribute, linkKind.position)
   const kept = commonPrefix(present, elements)
-  await inSlices(present.slice(kept), (entry) => unit.links.removeEntry(owner, entry))
+  await inSlices(present.slice(kept), (entry) => removeStoredEntry(unit, owner, entry))
   const known = new Set(present.map(({ value }) => oidFromBytes(value, 0)))
   return append(unit, state, attribute, elements.slice(kept), known)
 }
@@ -241,7 +239,7 @@ async function overridePaired(
     owner,
     [...following.keys()].filter((target) => !restSet.has(target)),
   )
-  await unit.listEnds.read([{ owner: state.oid, attribute: attribute.attribute.number }])
+  await readListEnds(unit, [owner])
   const inverse = inverseOf(attribute)
   if (inverse !== null && unit.linkStorageOf(inverse) === undefined) await unit.objects.loadAll(rest)
   let added: Oid[] = []

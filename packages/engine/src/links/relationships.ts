@@ -9,12 +9,9 @@ import { ReadSkew } from '../store/read-skew.ts'
 import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
-import type { LinkOwner } from '../write/link-writes.ts'
 import type { ReferenceLocation, UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
-
-/** One side of a pair: an object and its attribute. */
-export type RelationshipEnd = LinkOwner
+import { addEntry, nextPosition, type RelationshipEnd, readListEnds, removeEntry } from './link-entries.ts'
 
 export function referenceSpecOf(attribute: AttributeFormat): ReferenceSpec {
   const { spec } = attribute.attribute
@@ -81,7 +78,7 @@ export async function clearReference(unit: UnitOfWork, state: ObjectState, attri
     throw new ReadSkew(`object ${state.oid} refers to ${old}, and not to a place in the list there`)
   }
   const owner = { oid: old, attribute: inverseIn(partner, inverse, old) }
-  unit.links.remove(owner, state.oid, form === 'list' ? position : undefined)
+  removeEntry(unit, owner, state.oid, form === 'list' ? position : undefined)
 }
 
 /** Clears the partner's to-one side if it refers to `target`; if not, or if there is no partner, the commit requires that. */
@@ -138,7 +135,7 @@ export async function addToMany(
   })
   if (sides.length === 0) return
   unit.requireObject(owner.oid)
-  await unit.listEnds.read([{ owner: owner.oid, attribute: owner.attribute.attribute.number }])
+  await readListEnds(unit, [owner])
   if (sides[0]?.attribute.linkStorage === undefined) await addToOneToMany(unit, owner, sides, place)
   else await addToManyToMany(unit, owner, sides)
 }
@@ -167,9 +164,9 @@ async function addToManyToMany(
   owner: RelationshipEnd,
   targets: readonly RelationshipEnd[],
 ): Promise<void> {
-  const number = owner.attribute.attribute.number
+  const { number } = owner.attribute.attribute
   const values = await unit.transaction.readAndRequire(targets.map(({ oid }) => targetKey(owner.oid, number, oid)))
-  await unit.listEnds.read(targets.map(({ oid, attribute }) => ({ owner: oid, attribute: attribute.attribute.number })))
+  await readListEnds(unit, targets)
   await inSlices(targets.entries(), async ([index, target]) => {
     if (values[index] !== undefined) return
     await putPairedEntry(unit, owner, target.oid)
@@ -243,20 +240,19 @@ export async function deletePairedEntries(unit: UnitOfWork, entries: readonly Pa
     if (position === undefined) return
     const isList = side.attribute.linkStorage === 'list'
     if (isList) transaction.delete(key)
-    unit.links.remove(side, target, isList ? position : undefined)
+    removeEntry(unit, side, target, isList ? position : undefined)
   })
 }
 
 /** Puts the entry of one side whose partner is to-one; returns its position where that side is a list. */
 async function putEntry(unit: UnitOfWork, side: RelationshipEnd, target: Oid): Promise<Buffer | undefined> {
-  const { number } = side.attribute.attribute
   if (side.attribute.linkStorage === 'set') {
-    unit.links.add(side, target)
+    addEntry(unit, side, target)
     return undefined
   }
-  await unit.listEnds.read([{ owner: side.oid, attribute: number }])
-  const position = unit.listEnds.next({ owner: side.oid, attribute: side.attribute.attribute.number })
-  unit.links.add(side, target, position)
+  await readListEnds(unit, [side])
+  const position = nextPosition(unit, side)
+  addEntry(unit, side, target, position)
   return position
 }
 
@@ -266,12 +262,12 @@ async function putPairedEntry(unit: UnitOfWork, side: RelationshipEnd, target: O
   const byTarget = targetKey(side.oid, number, target)
   unit.transaction.requireAbsent(byTarget)
   if (side.attribute.linkStorage === 'set') {
-    unit.links.add(side, target)
+    addEntry(unit, side, target)
     return
   }
-  const position = unit.listEnds.next({ owner: side.oid, attribute: side.attribute.attribute.number })
+  const position = nextPosition(unit, side)
   unit.transaction.put(byTarget, position)
-  unit.links.add(side, target, position)
+  addEntry(unit, side, target, position)
 }
 
 /** Gives a target of a list a new position, at the end. */
@@ -287,9 +283,9 @@ export async function moveToEnd(
   const isToOne = unit.linkStorageOf(inverse) === undefined
   const state = isToOne ? await unit.objects.load(target) : undefined
   if (isToOne && state === undefined) return unit.requireNoObject(target)
-  const moved = unit.listEnds.next({ owner: owner.oid, attribute: owner.attribute.attribute.number })
-  unit.links.remove(owner, target, position)
-  unit.links.add(owner, target, moved)
+  const moved = nextPosition(unit, owner)
+  removeEntry(unit, owner, target, position)
+  addEntry(unit, owner, target, moved)
   if (state !== undefined) {
     setPosition(state, inverseIn(state.format, inverse, target), moved)
   } else {

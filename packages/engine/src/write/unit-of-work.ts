@@ -6,7 +6,7 @@ import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
-import type { Awaitable } from '../store/store.ts'
+import type { Awaitable, Bytes } from '../store/store.ts'
 import { inParts, inSlices } from '../store/time-slice.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -14,8 +14,6 @@ import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { ChangeRecorder } from './change-set.ts'
-import { LinkWrites } from './link-writes.ts'
-import { ListEnds } from './list-ends.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
 /** Where a reference stands in the request, for messages. */
@@ -33,8 +31,8 @@ export class UnitOfWork {
   /** Objects that are required to exist: what the operation deletes is not written before its end. */
   private required: SteadySet<Oid> | undefined
   readonly session: StoreSession
-  readonly listEnds: ListEnds
-  readonly links: LinkWrites
+  /** The last position of each list that `links/link-entries.ts` has read: once, since every position given is greater. */
+  listEnds: Map<string, Bytes | undefined> | undefined
   /** Undefined where nobody listens. */
   readonly recorder: ChangeRecorder | undefined
 
@@ -50,8 +48,6 @@ export class UnitOfWork {
     this.objects = new WorkingSet(transaction, catalog)
     this.containers = containers
     this.session = session
-    this.listEnds = new ListEnds(transaction, session)
-    this.links = new LinkWrites(transaction, recorder)
     this.recorder = recorder
   }
 

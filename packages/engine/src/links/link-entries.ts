@@ -1,0 +1,93 @@
+/** Entries of collections that are kept as links: written and recorded, and the positions of new elements of lists. */
+import type { AttributeFormat } from '../records/class-format.ts'
+import { linkKind, linkRange, positionKey, positionOfKey, targetKey, targetOfKey } from '../records/link-keys.ts'
+import type { Bytes, Entry } from '../store/store.ts'
+import { inParts } from '../store/time-slice.ts'
+import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+
+/** One side of a link: an object and its attribute. */
+export interface RelationshipEnd {
+  readonly oid: Oid
+  readonly attribute: AttributeFormat
+}
+
+/** `position`: of a list. */
+export function addEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
+  const { oid } = owner
+  const { number } = owner.attribute.attribute
+  if (position === undefined) unit.transaction.put(targetKey(oid, number, target), Buffer.alloc(0))
+  else unit.transaction.put(positionKey(oid, number, position), oidBytes(target))
+  unit.recorder?.link({ kind: 'added', owner: oid, attribute: number, target, position, key: undefined })
+}
+
+export function removeEntry(unit: UnitOfWork, owner: RelationshipEnd, target: Oid, position?: Bytes): void {
+  const { oid } = owner
+  const { number } = owner.attribute.attribute
+  unit.transaction.delete(position === undefined ? targetKey(oid, number, target) : positionKey(oid, number, position))
+  unit.recorder?.link({ kind: 'removed', owner: oid, attribute: number, target, position, key: undefined })
+}
+
+/** An element of a list or set, as its entry was read. */
+export function removeStoredEntry(unit: UnitOfWork, { oid, attribute }: RelationshipEnd, { key, value }: Entry): void {
+  unit.transaction.delete(key)
+  if (unit.recorder === undefined) return
+  const isList = attribute.linkStorage === 'list'
+  unit.recorder.link({
+    kind: 'removed',
+    owner: oid,
+    attribute: attribute.attribute.number,
+    target: isList ? oidFromBytes(value, 0) : targetOfKey(key),
+    position: isList ? positionOfKey(key) : undefined,
+    key: undefined,
+  })
+}
+
+/** Of a map; `entry`: its key and value as they are stored. */
+export function putMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entry: Entry, key: unknown, target: Oid): void {
+  unit.transaction.put(entry.key, entry.value)
+  const { number } = owner.attribute.attribute
+  unit.recorder?.link({ kind: 'added', owner: owner.oid, attribute: number, target, position: undefined, key })
+}
+
+/** Of a map; `entryKey`: as it is stored. `keyOf` is asked where somebody listens. */
+export function removeMapEntry(unit: UnitOfWork, owner: RelationshipEnd, entryKey: Bytes, keyOf: () => unknown): void {
+  unit.transaction.delete(entryKey)
+  unit.recorder?.link({
+    kind: 'removed',
+    owner: owner.oid,
+    attribute: owner.attribute.attribute.number,
+    target: undefined,
+    position: undefined,
+    key: keyOf(),
+  })
+}
+
+/** Lists whose ends are read in one trip. */
+const listsAtOnce = 1_000
+
+/** Reads where the lists end, in one trip, so that `nextPosition` can be asked for them. Those that are known are not read again. */
+export async function readListEnds(unit: UnitOfWork, lists: readonly RelationshipEnd[]): Promise<void> {
+  const ends = unit.listEnds ?? new Map<string, Bytes | undefined>()
+  unit.listEnds = ends
+  const missing = lists.filter((list) => !ends.has(nameOf(list)))
+  await inParts(missing, listsAtOnce, async (part) => {
+    const ranges = part.map(({ oid, attribute }) => {
+      return { ...linkRange(oid, attribute.attribute.number, linkKind.position), reverse: true, limit: 1 }
+    })
+    const answer = await unit.transaction.read([], ranges)
+    for (const [index, list] of part.entries()) {
+      const last = answer.ranges[index]?.[0]
+      ends.set(nameOf(list), last === undefined ? undefined : positionOfKey(last.key))
+    }
+  })
+}
+
+/** A position after all others of the list, whose end was read before. */
+export function nextPosition(unit: UnitOfWork, list: RelationshipEnd): Buffer {
+  return unit.session.nextPosition(unit.listEnds?.get(nameOf(list)), Date.now())
+}
+
+function nameOf({ oid, attribute }: RelationshipEnd): string {
+  return `${oid} ${attribute.attribute.number}`
+}
