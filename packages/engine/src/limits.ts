@@ -176,6 +176,15 @@ export const storeClosingMsMax = 10_000
 export const lockLossMsMax = 1_000
 /** How often a process that commits to an LMDB store clears the reader slots of processes that were killed. */
 export const deadReadersMs = 1_000
+/** How often a process looks whether its LMDB store is being compacted by another one, and how often while it is. */
+export const compactionLooksMs = 1_000
+export const betweenCompactionLooksMs = 20
+/** How long a compaction waits for each process that has the store open to notice it; one that is suspended does not. */
+export const compactionNoticeMsMax = 10_000
+/** For how long a compaction writes what was changed last while no process can commit; where it takes longer, it lets them go on in between. */
+export const compactionAloneMsMax = 300
+/** How often a compaction follows what was changed meanwhile before it gives up: then the changes come faster than it can follow. */
+export const compactionRoundsMax = 100
 /** A prepared transaction on PostgreSQL that is older counts as unresolved: commits under way on Citus are prepared for a moment only. */
 export const unresolvedAfterMs = 1_000
 /** Attributes of a class together with those of all its embedded objects: each new object holds that many values. */

@@ -14,6 +14,7 @@ interface Held {
 export interface OpenSnapshots<S extends Held> {
   add(snapshot: S): S
   remove(snapshot: S): void
+  some(isMeant: (snapshot: S) => boolean): boolean
   oldestMs(): number
   /** What the store has of them. */
   readonly ofStore: Required<Pick<Store, 'endOldSnapshots' | 'oldestSnapshotMs'>>
@@ -49,6 +50,7 @@ export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
     remove(snapshot) {
       open.delete(snapshot)
     },
+    some: (isMeant) => [...open].some(isMeant),
     oldestMs,
     ofStore: { endOldSnapshots, oldestSnapshotMs: oldestMs },
     releaseAll() {

@@ -1,6 +1,7 @@
 /** The command line: one command a file. */
 import { Command } from 'commander'
 import { version } from '../version.ts'
+import { addCompactCommand } from './compact.ts'
 import { addCopyCommand } from './copy.ts'
 import { tellFailure } from './process.ts'
 import { addServeCommand } from './serve.ts'
@@ -15,5 +16,6 @@ export async function run(words: readonly string[]): Promise<void> {
   addServeCommand(program)
   addCopyCommand(program)
   addVerifyCommand(program)
+  addCompactCommand(program)
   await tellFailure(program.parseAsync(words, { from: 'user' }))
 }

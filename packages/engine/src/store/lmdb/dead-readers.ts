@@ -3,22 +3,17 @@ import { deadReadersMs } from '../../limits.ts'
 import type { Environment } from './lmdb-js.ts'
 
 export class DeadReaders {
-  private readonly environment: Pick<Environment, 'readerCheck'>
-  private lastMs = performance.now()
-
   /** Opening an environment has just cleared them. */
-  constructor(environment: Pick<Environment, 'readerCheck'>) {
-    this.environment = environment
-  }
+  private lastMs = performance.now()
 
   /**
    * Call it before a commit, since only commits let the file grow; does nothing until `deadReadersMs` have passed. LMDB tells live
    * processes by the locks that they hold on `lock.mdb`, so it may run beside readers, openers and commits.
    */
-  clearNowAndThen(): void {
+  clearNowAndThen(environment: Pick<Environment, 'readerCheck'>): void {
     const now = performance.now()
     if (now - this.lastMs < deadReadersMs) return
     this.lastMs = now
-    this.environment.readerCheck()
+    environment.readerCheck()
   }
 }

@@ -67,3 +67,12 @@ export function syncDirectory(directory: string): void {
     closeSync(descriptor)
   }
 }
+
+export function syncFile(path: string): void {
+  const descriptor = openSync(path, 'r+')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}

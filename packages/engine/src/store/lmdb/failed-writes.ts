@@ -44,9 +44,9 @@ export function throwFailedWrites(environment: Environment): void {
   const check = (key: Bytes): void => {
     if (((words as Uint32Array)[0]! & finishedFlag) === 0) throw new FailedWrite(key)
   }
-  environment.put = (key, value) => {
-    if (words === undefined) words = wordsOf(environment, () => put(key, value))
-    else put(key, value)
+  environment.put = (key, value, how) => {
+    if (words === undefined) words = wordsOf(environment, () => put(key, value, how))
+    else put(key, value, how)
     check(key)
   }
   environment.remove = (key) => {

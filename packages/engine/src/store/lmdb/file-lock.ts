@@ -56,6 +56,11 @@ export function openLockFile(path: string): LockFile {
   }
 }
 
+/** Opens a file that is there. */
+export function openLockFileThere(path: string): LockFile {
+  return lockFile(lockBinding(), path, openWithoutLinks(path, 'write'))
+}
+
 /** Opens a file that is there, also one that may not be written to: for shared locks only. */
 export function openLockFileToRead(path: string): LockFile {
   return lockFile(lockBinding(), path, openWithoutLinks(path, 'read'))

@@ -10,7 +10,7 @@ import type { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
 import type { Gate } from './gate.ts'
 import type { Environment } from './lmdb-js.ts'
-import type { OpenedFiles } from './opened-files.ts'
+import { type OpenedFiles, ReplacementUnderWay } from './opened-files.ts'
 import { type StorageFailure, StoreRewound, storageFailure } from './storage-failure.ts'
 import { StuckWrites } from './stuck-writes.ts'
 import { writeTransaction } from './write-under-way.ts'
@@ -53,6 +53,8 @@ export interface GroupTarget {
   readonly gate: Gate
   /** Looked at before and after each write transaction. */
   readonly files: Pick<OpenedFiles, 'check' | 'checkWritten'>
+  /** After ReplacementUnderWay, and out of the gate: does what this process has to for commits to go on. Throws an `Error` for the operator. */
+  readonly followReplacement?: () => Promise<void>
   /** For error messages. */
   readonly location: string
   readonly checks: EntryChecks
@@ -75,36 +77,28 @@ interface Queue {
 const nothingAgain = { commits: 0, atOnce: 0 }
 
 export function openGroupCommit(target: GroupTarget): GroupCommit {
-  const { location, environment, closeMsMax = storeClosingMsMax } = target
+  const { location, closeMsMax = storeClosingMsMax } = target
   // None of those that wait is in a group before the lock is held: so nothing of them was done.
   const stuck = new StuckWrites(target.commitMsMax ?? commitGateMsMax, () => {
     const refusal = stuckRefusal()
     if (refusal !== undefined) refuseWaiting(queue, refusal)
   })
-  const deadReaders = new DeadReaders(environment)
   const queue: Queue = {
     waiting: [],
     fatalFailure: undefined,
     sliced: undefined,
     again: nothingAgain,
-    deadReaders,
+    deadReaders: new DeadReaders(),
     stuck,
   }
   let flushing: Promise<void> | undefined
   let isClosed = false
+  const follow = followingReplacements(target)
 
   async function flush(): Promise<void> {
     while (queue.waiting.length > 0) {
-      const refusal = await enter(target)
-      if (refusal !== undefined) {
-        refuseWaiting(queue, refusal)
-        continue
-      }
-      try {
-        await flushGroup(target, queue)
-      } finally {
-        target.gate.leave()
-      }
+      const refusal = (await enter(target)) ?? (await follow(await flushInGate(target, queue)))
+      if (refusal !== undefined) refuseWaiting(queue, refusal)
     }
     flushing = undefined
   }
@@ -142,6 +136,30 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
       await flushing
       stuck.close()
     },
+  }
+}
+
+/** Answers with what to call after each group: the error for those that wait, where a compaction has held up the group and nothing helps. */
+function followingReplacements({
+  location,
+  followReplacement,
+}: GroupTarget): (isHeldUp: boolean) => Promise<Error | undefined> {
+  let since: number | undefined
+  return async (isHeldUp) => {
+    if (!isHeldUp) {
+      since = undefined
+      return undefined
+    }
+    since ??= performance.now()
+    try {
+      await followReplacement?.()
+    } catch (cause) {
+      return notEntered(location, cause instanceof Error ? cause.message : String(cause))
+    }
+    // As long as others may take to open the store.
+    if (performance.now() - since < commitGateMsMax) return undefined
+    const seconds = commitGateMsMax / 1_000
+    return notEntered(location, `another process has not opened the compacted file for ${seconds} seconds`)
   }
 }
 
@@ -189,11 +207,20 @@ interface Attempt {
   slicesEnd?: () => void
 }
 
-async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<void> {
+async function flushInGate(target: GroupTarget, queue: Queue): Promise<boolean> {
+  try {
+    return await flushGroup(target, queue)
+  } finally {
+    target.gate.leave()
+  }
+}
+
+/** True where the store was compacted, and nothing was done: see ReplacementUnderWay. */
+async function flushGroup({ environment, files, location, checks }: GroupTarget, queue: Queue): Promise<boolean> {
   const attempt: Attempt = { group: [], outcomes: [] }
   const { group, outcomes } = attempt
   try {
-    queue.deadReaders.clearNowAndThen()
+    queue.deadReaders.clearNowAndThen(environment)
     queue.stuck.begin()
     // The callback runs when the write lock is ours: what arrived during the last flush is the group.
     await writeTransaction(environment, () => {
@@ -207,11 +234,13 @@ async function flushGroup({ environment, files, location, checks }: GroupTarget,
     for (const [position, member] of group.entries()) settle(member, outcomes[position]!, checks)
   } catch (error) {
     queue.stuck.end()
+    if (error instanceof ReplacementUnderWay) return true
     const failure = await storageFailure(error, environment, location)
     if (!sparesInnocent(queue, attempt, failure)) failGroup(queue, group, failure)
   } finally {
     attempt.slicesEnd?.()
   }
+  return false
 }
 
 /** Adds to the group what it takes of those that wait, and applies what holds; runs inside a write transaction. */

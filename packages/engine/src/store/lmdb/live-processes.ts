@@ -54,16 +54,18 @@ export function joinProcesses(directory: string): Membership {
   }
 }
 
-/** The processes of a store that this one cannot join, on a file system that it cannot write to. */
-export function processesThere(directory: string): number[] {
-  if (!existsSync(directory)) return []
-  return processFiles(directory)
-    .filter(isHeld)
-    .map(({ pid }) => pid)
+/** The processes that use a store: this one too, if it does. */
+export function processesThere(directory: string): readonly ProcessFile[] {
+  return existsSync(directory) ? processFiles(directory).filter(isHeld) : []
+}
+
+/** That of this process, whether it is there or not. */
+export function ownProcessFile(directory: string): string {
+  return join(directory, fileName(process.pid, pidNamespace()))
 }
 
 function openOwnFile(directory: string): { path: string; lock: LockFile } {
-  const path = join(directory, fileName(process.pid, pidNamespace()))
+  const path = ownProcessFile(directory)
   const lock = openLockFile(path)
   try {
     assert(lock.tryLock('exclusive'), 'nobody locks the file of a process but itself, and openers, one at a time')
@@ -79,7 +81,7 @@ function fileName(pid: number, namespace: string): string {
   return namespace === '' ? String(pid) : `${pid}.${namespace}`
 }
 
-interface ProcessFile {
+export interface ProcessFile {
   readonly path: string
   readonly pid: number
   /** Empty where it is not known. */

@@ -7,6 +7,11 @@ export interface ReadTransaction {
   done(): void
 }
 
+export interface PutOptions {
+  /** The key is behind all others: pages are filled, instead of split in the middle. */
+  readonly append: boolean
+}
+
 /**
  * One named database of an environment. lmdb-js declares some of these functions without the options they take.
  * Inside the callback of `childTransaction` every read sees the transaction's own writes.
@@ -17,7 +22,7 @@ export interface Environment {
   /** Writes a key where the library reads it; returns where it ends. */
   writeKey(key: Bytes, target: Buffer, at: number): number
   /** Both only inside the callback of `childTransaction`. They throw FailedWrite. */
-  put(key: Bytes, value: Bytes): unknown
+  put(key: Bytes, value: Bytes, how?: PutOptions): unknown
   remove(key: Bytes): unknown
   childTransaction<T>(action: () => Awaitable<T>): Promise<T>
   useReadTransaction(): ReadTransaction

@@ -2,20 +2,21 @@
 import { resolve } from 'node:path'
 import { assert, fatalFailure } from '../../errors.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import type { SnapshotOptions, StoreCapabilities, StoreStats, StoreWithBackup } from '../store.ts'
+import type { SnapshotOptions, StoreCapabilities, StoreOptions, StoreStats, StoreWithBackup } from '../store.ts'
 import { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
-import { type GroupCommit, openGroupCommit } from './group-commit.ts'
+import { type GroupCommit, type GroupTarget, openGroupCommit } from './group-commit.ts'
 import type { Environment } from './lmdb-js.ts'
 import { makeBackup } from './make-backup.ts'
-import { openEnvironment } from './open-environment.ts'
+import { type OpenEnvironment, openEnvironment } from './open-environment.ts'
+import { ReplacementWatch } from './replacement-watch.ts'
 import { LmdbSnapshot } from './snapshot.ts'
 import type { StorageLayout } from './storage-layout.ts'
 
 /** In errors of commits, which clients see: they are not to know where the files are. */
 const nameForClients = 'the database'
 
-export interface LmdbStoreOptions {
+export interface LmdbStoreOptions extends StoreOptions {
   /** The store is only read, as by a copy. One of an earlier version, without checksums, can be opened in no other way. */
   readonly isReadOnly?: boolean
 }
@@ -29,20 +30,20 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
   const location = resolve(directory)
   const isReadOnly = options.isReadOnly === true
   const opened = await openEnvironment(location, isReadOnly)
-  const { environment, gate, files, layout } = opened
-  const checks = new EntryChecks(layout)
-  const group = isReadOnly
-    ? readOnly(location)
-    : openGroupCommit({ environment, gate, files, checks, location: nameForClients })
+  const checks = new EntryChecks(opened.layout)
   const snapshots = trackOpenSnapshots<LmdbSnapshot>()
-  const backups = new Set<Promise<void>>()
+  const backups = new Map<Promise<void>, Environment>()
   let closing: Promise<void> | undefined
+  const isRead = (former: Environment): boolean => snapshots.some(({ environment }) => environment === former)
+  const isKept = (former: Environment): boolean => isRead(former) || [...backups.values()].includes(former)
+  const replacement = new ReplacementWatch(location, opened, isKept, options.warn ?? process.emitWarning)
+  const group = isReadOnly ? readOnly(location) : openGroupCommit(targetOf(opened, checks, replacement))
 
   /** LMDB counts the entries of a write transaction that is under way: so none is. */
   async function countedSnapshot(how: SnapshotOptions): Promise<LmdbSnapshot> {
     for (let sliced = group.sliced(); sliced !== undefined; sliced = group.sliced()) await sliced
     assert(closing === undefined, 'a snapshot is made before the store is closed')
-    return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, how))
+    return snapshots.add(new LmdbSnapshot(opened.environment, checks, snapshots.remove, how))
   }
 
   async function closeAll(): Promise<void> {
@@ -57,35 +58,34 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
     await closeRest()
   }
   async function closeRest(): Promise<void> {
-    await Promise.allSettled(backups)
+    await Promise.allSettled(backups.keys())
     snapshots.releaseAll()
+    await replacement.close()
     await opened.close()
   }
 
   return {
-    capabilities: lmdbFacts(location, layout),
+    capabilities: lmdbFacts(location, opened.layout),
     snapshot(how) {
       assert(closing === undefined, 'a snapshot is asked for before the store is closed')
       if (how?.isCounted === true) return countedSnapshot(how)
-      return snapshots.add(new LmdbSnapshot(environment, checks, snapshots.remove, how))
+      return snapshots.add(new LmdbSnapshot(opened.environment, checks, snapshots.remove, how))
     },
     commit: group.commit,
     async stats() {
       assert(closing === undefined, 'statistics are asked for before the store is closed')
-      return { ...environmentStats(environment), oldestSnapshotMs: snapshots.oldestMs() }
+      return { ...environmentStats(opened.environment), oldestSnapshotMs: snapshots.oldestMs() }
     },
     ...snapshots.ofStore,
-    fileBytes: () => environmentStats(environment).bytes,
+    fileBytes: () => environmentStats(opened.environment).bytes,
     async backup(to) {
       assert(closing === undefined, 'a backup is asked for before the store is closed')
+      const { environment } = opened
       const backup = makeBackup(resolve(to), (into) => environment.backup(into, false))
-      backups.add(backup)
+      backups.set(backup, environment)
       await backup.finally(() => backups.delete(backup))
     },
-    problem() {
-      const ofFiles = files.problem()
-      return ofFiles === undefined ? group.problem() : fatalFailure(ofFiles)
-    },
+    problem: () => problemOf(opened, group),
     nameEntriesBy(nameOf) {
       checks.nameOf = nameOf
     },
@@ -93,6 +93,27 @@ export async function openLmdbStore(directory: string, options: LmdbStoreOptions
       closing ??= closeAll()
       return closing
     },
+  }
+}
+
+function problemOf({ files }: OpenEnvironment, group: GroupCommit): Error | undefined {
+  const ofFiles = files.problem()
+  return ofFiles === undefined ? group.problem() : fatalFailure(ofFiles)
+}
+
+/** Commits go to what is open at present. */
+function targetOf(opened: OpenEnvironment, checks: EntryChecks, replacement: ReplacementWatch): GroupTarget {
+  return {
+    get environment() {
+      return opened.environment
+    },
+    get files() {
+      return opened.files
+    },
+    gate: opened.gate,
+    followReplacement: () => replacement.follow(),
+    checks,
+    location: nameForClients,
   }
 }
 

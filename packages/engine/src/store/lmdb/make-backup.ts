@@ -1,7 +1,7 @@
 /** Makes a backup in a directory so that nobody takes half of one for a store, nor its directory for one in which to begin anew. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { syncDirectory } from './environment.ts'
+import { syncDirectory, syncFile } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
 import { codeOf } from './owned-files.ts'
 
@@ -62,14 +62,5 @@ function syncDirectories(directory: string, firstMade: string | undefined): void
   for (let path = resolve(directory); ; path = dirname(path)) {
     syncDirectory(path)
     if (path === last) return
-  }
-}
-
-function syncFile(path: string): void {
-  const descriptor = openSync(path, 'r+')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }

@@ -6,6 +6,7 @@ import { lockLossMsMax, storeClosingMsMax, storeOpeningMsMax } from '../../limit
 import { checkDataFile, noStore } from './check-data-file.ts'
 import { openLmdb, openLmdbToRead } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
+import type { LockFile } from './file-lock.ts'
 import { enterAllBlocking, type Gate, openGate, openGateToRead } from './gate.ts'
 import { joinProcesses, type Membership, processDirectory, processesThere } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -13,12 +14,20 @@ import { lockHolders } from './lock-holders.ts'
 import { refuseUnfinishedBackup } from './make-backup.ts'
 import { OpenedFiles } from './opened-files.ts'
 import { codeOf, makeFile } from './owned-files.ts'
+import { holdDataFile, settleReplacement } from './replaced-file.ts'
 import type { LaidOut } from './storage-layout.ts'
 import { killIfWriting } from './write-under-way.ts'
 
 export interface OpenEnvironment extends LaidOut {
+  /** The present one: see `openReplacement`. */
+  environment: Environment
   readonly gate: Gate
-  readonly files: OpenedFiles
+  files: OpenedFiles
+  /**
+   * Where a compacted file has taken the place of the one that is open, opens that, and answers what was open until then: it shows the
+   * same, and is to be closed once nothing reads from it. Undefined where that is not so. Throws as `openEnvironment`.
+   */
+  openReplacement(): Promise<Environment | undefined>
   /** Ends what is open, after all commits; waits a while for others that open. */
   close(): Promise<void>
 }
@@ -80,7 +89,7 @@ export function gateOf(directory: string, isReadOnly: boolean): Gate {
 export async function joinOthers(directory: string, gate: Gate): Promise<Membership | undefined> {
   const processes = processDirectory(directory)
   if (!gate.isWritable) {
-    const [pid] = [...processesThere(processes), ...lockHolders(join(directory, 'lock.mdb'))]
+    const [pid] = [...processesThere(processes).map((one) => one.pid), ...lockHolders(join(directory, 'lock.mdb'))]
     if (pid === undefined) return undefined
     throw new Error(
       `process ${pid} has it open, and LMDB cannot tell it what is being read, since the file system is read-only here; mount it writable, or read a copy`,
@@ -117,11 +126,13 @@ async function openThroughGate(directory: string, gate: Gate, isReadOnly: boolea
         `other processes have been opening it, committing to it, or reading it through a read-only mount, for ${storeOpeningMsMax / 1_000} seconds without an end`,
       )
     const membership = await joinOthers(directory, gate)
+    if (gate.isWritable) settleReplacement(directory)
     const laidOut = await openAsMember(directory, membership, isReadOnly)
+    const held = gate.isWritable ? holdDataFile(join(directory, 'data.mdb')) : undefined
     const files = new OpenedFiles(directory, gate)
     gate.leave()
     keepUntilExit(gate)
-    return { ...laidOut, gate, files, close: () => closeThroughGate(laidOut.environment, gate, membership) }
+    return openedEnvironment(directory, { ...laidOut, files, held, gate, membership, isReadOnly })
   } catch (error) {
     gate.close()
     throw error
@@ -150,6 +161,63 @@ async function openAsMember(
     membership?.leave()
     throw error
   }
+}
+
+interface Opened extends LaidOut {
+  readonly files: OpenedFiles
+  readonly held: LockFile | undefined
+  readonly gate: Gate
+  readonly membership: Membership | undefined
+  readonly isReadOnly: boolean
+}
+
+function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
+  const { gate, membership, isReadOnly } = opened
+  let { held } = opened
+
+  async function openInPlace(): Promise<Environment | undefined> {
+    settleReplacement(directory)
+    if (!open.files.isReplaced()) return undefined
+    makeFile(join(directory, 'lock.mdb'))
+    const next = holdDataFile(join(directory, 'data.mdb'))
+    const { environment } = isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
+    const former = open.environment
+    open.environment = environment
+    open.files = new OpenedFiles(directory, gate)
+    // Now, and not before: whoever finds the former file held by nobody may commit to this one.
+    held?.close()
+    held = next
+    return former
+  }
+
+  const open: OpenEnvironment = {
+    environment: opened.environment,
+    layout: opened.layout,
+    gate,
+    files: opened.files,
+    async openReplacement() {
+      // A gate of its own, since what is locked by one file descriptor twice is locked once, and commits of this handle are in the other.
+      const alone = openGate(processDirectory(directory))
+      try {
+        if (await alone.enterAlone(storeOpeningMsMax)) return await openInPlace()
+      } catch (cause) {
+        throw new Error(`its compacted file cannot be opened: ${reasonOf(cause, directory)}`, { cause })
+      } finally {
+        alone.close()
+      }
+      throw new Error(
+        `other processes have been opening it, or committing to it, for ${storeOpeningMsMax / 1_000} seconds`,
+      )
+    },
+    async close() {
+      try {
+        await closeThroughGate(open.environment, gate, membership)
+      } finally {
+        held?.close()
+      }
+    },
+  }
+  return open
 }
 
 async function closeThroughGate(

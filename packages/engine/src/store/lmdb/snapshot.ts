@@ -26,7 +26,7 @@ export class LmdbSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
   readonly options: SnapshotOptions | undefined
   readonly entryCount?: number
-  private readonly environment: Environment
+  readonly environment: Environment
   private readonly checks: EntryChecks
   private readonly ended: (snapshot: LmdbSnapshot) => void
   private pin: Pin | undefined

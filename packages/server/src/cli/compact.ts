@@ -1,0 +1,26 @@
+/** `ashlar compact`: gives back the free space of a store, while a server goes on with it. */
+import type { Command } from 'commander'
+import { inChild } from './in-child.ts'
+
+export function addCompactCommand(program: Command): void {
+  program
+    .command('compact <store>')
+    .description('Compact a store, lmdb:<dir>, also while servers use it.')
+    .action((store: string) => {
+      const guarded = { work: 'compact', addresses: [store], lostExitCode: 1 } as const
+      return inChild(guarded, (signal) => compact(store, signal))
+    })
+}
+
+async function compact(address: string, signal: AbortSignal): Promise<void> {
+  const { compactStore } = await import('@ashlar/engine')
+  try {
+    const { entries, bytesBefore, bytesAfter, aloneMs } = await compactStore(address, { signal })
+    const sizes = [bytesBefore, bytesAfter].map((bytes) => bytes.toLocaleString('en')).join(' → ')
+    const waited = `commits waited for ${Math.ceil(aloneMs)} ms while the file was replaced`
+    process.stdout.write(`Compacted ${address}: ${sizes} bytes, ${entries.toLocaleString('en')} entries; ${waited}.\n`)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    throw new Error('The compaction was stopped; the store is as it was.')
+  }
+}
