@@ -8,6 +8,16 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   )
 }
 
+/** The same, signed. */
+export function readInt32(bytes: Uint8Array, at: number): number {
+  return (
+    ((bytes[at] as number) << 24) |
+    ((bytes[at + 1] as number) << 16) |
+    ((bytes[at + 2] as number) << 8) |
+    (bytes[at + 3] as number)
+  )
+}
+
 const scratch = new DataView(new ArrayBuffer(8))
 
 /** Eight bytes, big-endian, IEEE 754. */

@@ -209,6 +209,27 @@ export class ClassFormat {
     return slice.start < 0 ? null : (view.readers[index] ?? codec.read)(bytes, slice.start, slice.end)
   }
 
+  /** Where the eight bytes of a reference are; -1 where they are not stored so: it is null, or of another type then, or the shape lacks it. */
+  locateReference(bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): number {
+    const view = this.view(shapeNumber)
+    const source = view.sources[index] as number
+    if (source < 0 || view.readers[index] !== undefined) return -1
+    view.layout.locate(bytes, start, source, slice)
+    return slice.start
+  }
+
+  /** Writes the value of one attribute; false, and nothing written, for a long one. */
+  writeShortJson(json: JsonWriter, bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): boolean {
+    const view = this.view(shapeNumber)
+    const source = view.sources[index] as number
+    if (source >= 0) {
+      view.layout.locate(bytes, start, source, slice)
+      if (slice.end - slice.start > longValueBytes) return false
+    }
+    this.writeValueAt(view, index, bytes, start, json)
+    return true
+  }
+
   /**
    * Writes `,"name":value` for each attribute; `writeLinks` writes the value of an attribute that is kept as links.
    * The caller opens the object, and takes care of the first comma.

@@ -12,7 +12,7 @@ import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { ChunkWriter, chunkBytesMin, writeObject } from '../execute/write-rows.ts'
 import { turnDue } from '../functions/work.ts'
-import { columnsWriter, columnValues, type Projections, type WriteColumns } from '../operators/project.ts'
+import { columnsWriter, type Projections, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
@@ -179,7 +179,7 @@ abstract class RowsInPlace {
         return this.passed()
       }
       json.byte(newline)
-      if (plan.projections !== undefined) later = this.writeColumns?.(json, columnValues(plan.projections, evaluation))
+      if (plan.projections !== undefined) later = this.writeColumns?.(json, evaluation)
       else if (isOwn) writeObject(json, view, evaluation)
       else writeRecordJson(json, format, key, record)
     } catch (error) {
@@ -289,8 +289,20 @@ interface Written {
 
 const noPause: Written = { pause: undefined }
 
+/** Of each length, a view of the bytes that a row's record is copied to while other objects are read for the row. */
+const copies = new Array<Buffer | undefined>(2_049)
+const copyBytes = Buffer.allocUnsafeSlow(2_048)
+
 function copied(record: Bytes): Buffer {
-  return Buffer.from(record)
+  const { length } = record
+  if (length > copyBytes.length) return Buffer.from(record)
+  let copy = copies[length]
+  if (copy === undefined) {
+    copy = copyBytes.subarray(0, length)
+    copies[length] = copy
+  }
+  copy.set(record)
+  return copy
 }
 
 /** All objects, in the order in which they lie. */

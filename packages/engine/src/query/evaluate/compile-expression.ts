@@ -13,6 +13,7 @@ import type { Edge } from '../values/edge.ts'
 import { aTypeName, isLong, isText, type ValueType } from '../values/value-type.ts'
 import { compileCollection } from './compile-collection.ts'
 import { compileComparison, compileLogical, compileMatches, compileQuantifier } from './compile-predicate.ts'
+import { compileOwner } from './compile-target.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
 import { inParts, type Places, textSteps, valueSteps } from './in-parts.ts'
@@ -83,7 +84,7 @@ function compileNode(bound: Bound, compiler: Compiler): Evaluate {
     case 'attribute':
       return compileAttribute(bound.slot, bound.attribute, bound.type, compiler)
     case 'follow':
-      return compileFollow(compiler.compile(bound.object), bound.attribute, bound.type, compiler)
+      return compileFollow(bound, compiler)
     case 'field': {
       const object = compiler.compile(bound.object)
       const { index } = bound
@@ -257,16 +258,16 @@ function compileAttribute(slot: number, attribute: BoundAttribute, type: ValueTy
 }
 
 /** Null for null, for a reference that dangles, and for an object that does not have the attribute. The reader spends what it reads. */
-function compileFollow(object: Evaluate, attribute: BoundAttribute, type: ValueType, places: Places): Evaluate {
-  const { index, linkStorage, cls } = attribute
+function compileFollow(bound: Extract<Bound, { kind: 'follow' }>, compiler: ExpressionCompiler): Evaluate {
+  const { attribute, type } = bound
+  const { index, linkStorage } = attribute
+  const owner = compileOwner(bound, compiler)
   const evaluate: Evaluate = (evaluation) => {
-    const oid = object(evaluation)
-    if (isNothing(oid)) return null
-    const view = evaluation.reader.object(oid as Oid)
-    if (view.format === undefined || !view.format.cls.isOrInherits(cls.number)) return null
+    const view = owner(evaluation)
+    if (view === undefined) return null
     return linkStorage === undefined ? view.value(index) : evaluation.reader.links(view, attribute)
   }
-  return inParts(places, isLong(type) ? spending(evaluate) : evaluate)
+  return inParts(compiler, isLong(type) ? spending(evaluate) : evaluate)
 }
 
 /** What it takes to read a long value from its bytes. */

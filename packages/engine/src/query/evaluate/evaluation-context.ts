@@ -1,21 +1,7 @@
 /** What expressions are worked out with: the row in its slots, and what is the same for all rows. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
-import type { Entry } from '../../store/store.ts'
-import type { Oid } from '../../types/oid.ts'
-import type { BoundAttribute } from '../bind/bound.ts'
 import type { Work } from '../functions/work.ts'
-import type { ObjectView } from './object-view.ts'
-
-/** Reads what expressions follow. Throws `needsFetch` where the store answers later: the row is then worked out again. */
-export interface ObjectReader {
-  object(oid: Oid): ObjectView
-  /** Says before going through them that all of these objects will be asked for, so that none is waited for alone. */
-  prefetch(oids: readonly unknown[]): void
-  /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
-  links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
-  /** The same as they are stored; `index`: position of the attribute in the object's class. */
-  linkEntries(view: ObjectView, index: number): readonly Entry[]
-}
+import type { ObjectReader } from './object-view.ts'
 
 /** Thrown where an object has to be waited for. One value, because making an error each time would cost too much. */
 export const needsFetch: unique symbol = Symbol('needs fetch')

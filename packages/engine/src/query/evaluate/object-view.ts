@@ -1,9 +1,13 @@
 /** An object as a query sees it: its record, read one attribute at a time. */
+import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import { recordHeaderBytes, shapeNumberOf } from '../../records/record-format.ts'
-import type { Bytes } from '../../store/store.ts'
+import type { Bytes, Entry } from '../../store/store.ts'
+
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { ShapeNumber } from '../../types/type-spec.ts'
+import type { BoundAttribute } from '../bind/bound.ts'
+import { isNothing } from '../values/compare.ts'
 
 export class ObjectView {
   /** Undefined where there is no such object: every attribute of it is null. */
@@ -32,9 +36,40 @@ export class ObjectView {
     return this.format === undefined ? null : this.format.readValue(this.record, recordHeaderBytes, this.shape, index)
   }
 
+  /** The object that a reference in the record names; undefined for none. */
+  target(index: number, reader: ObjectReader): ObjectView | undefined {
+    const { format, record, shape } = this
+    if (format === undefined) return undefined
+    const at = format.locateReference(record, recordHeaderBytes, shape, index)
+    if (at >= 0) return reader.objectAt(record, at)
+    const oid = this.value(index)
+    return isNothing(oid) ? undefined : reader.object(oid as Oid)
+  }
+
+  /** Writes the value of an attribute that is kept in the record; false, and nothing written, for a long one. */
+  writeShortJson(json: JsonWriter, index: number): boolean {
+    const { format, record, shape } = this
+    if (format !== undefined) return format.writeShortJson(json, record, recordHeaderBytes, shape, index)
+    json.ascii('null')
+    return true
+  }
+
   /** A view that stays valid when the bytes that were lent for this one are not. */
   copy(): ObjectView {
     const key = this.key === undefined ? undefined : Buffer.from(this.key)
     return new ObjectView(this.text, key, this.format, Buffer.from(this.record))
   }
+}
+
+/** Reads what expressions follow. Throws `needsFetch` where the store answers later: the row is then worked out again. */
+export interface ObjectReader {
+  object(oid: Oid): ObjectView
+  /** That of the OID whose bytes these are; undefined for the reference to nothing. */
+  objectAt(bytes: Bytes, at: number): ObjectView | undefined
+  /** Says before going through them that all of these objects will be asked for, so that none is waited for alone. */
+  prefetch(oids: readonly unknown[]): void
+  /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
+  links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
+  /** The same as they are stored; `index`: position of the attribute in the object's class. */
+  linkEntries(view: ObjectView, index: number): readonly Entry[]
 }

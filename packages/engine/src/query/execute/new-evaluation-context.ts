@@ -1,6 +1,7 @@
 /** What the expressions of one statement are evaluated with. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
-import type { EvaluationContext, ObjectReader } from '../evaluate/evaluation-context.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import type { ObjectReader } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 

@@ -1,5 +1,6 @@
 /** Reads objects and links of one snapshot for expressions: at once where the store answers at once, else many in one trip. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
+import { readInt32 } from '../../bytes/read-number.ts'
 import { assert } from '../../errors.ts'
 import type { EngineLimits } from '../../limits.ts'
 import { readMapEntries } from '../../links/map-entries.ts'
@@ -13,8 +14,8 @@ import type { Catalog } from '../../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
-import { needsFetch, type ObjectReader } from '../evaluate/evaluation-context.ts'
-import { ObjectView } from '../evaluate/object-view.ts'
+import { needsFetch } from '../evaluate/evaluation-context.ts'
+import { type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
 
@@ -40,6 +41,16 @@ const entrySteps = 50
 
 const noRecord = Buffer.alloc(0)
 
+/** An object with the halves of its OID. */
+interface Near {
+  readonly high: number
+  readonly low: number
+  readonly view: ObjectView
+}
+
+/** A power of two. */
+const nearPlaces = 256
+
 export class SnapshotReader implements ObjectReader {
   readonly snapshot: Snapshot
   readonly formats: RecordFormats
@@ -52,6 +63,8 @@ export class SnapshotReader implements ObjectReader {
   private readonly memory: RequestMemory
   private readonly keptEntriesMax: number
   private readonly views = new Map<Oid, ObjectView>()
+  /** Some of them, at places that follow from the numbers of their OIDs. */
+  private near: (Near | undefined)[] = []
   private readonly entries = new Map<string, readonly Entry[]>()
   private entriesKept = 0
   private bytesKept = 0
@@ -85,6 +98,18 @@ export class SnapshotReader implements ObjectReader {
     }
     this.missingObjects.add(oid)
     throw needsFetch
+  }
+
+  objectAt(bytes: Bytes, at: number): ObjectView | undefined {
+    const high = readInt32(bytes, at)
+    const low = readInt32(bytes, at + 4)
+    if (high === 0 && low === 0) return undefined
+    const place = (low ^ (low >>> 16) ^ high) & (nearPlaces - 1)
+    const near = this.near[place]
+    if (near?.high === high && near.low === low) return near.view
+    const view = this.object(oidFromBytes(bytes, at))
+    this.near[place] = { high, low, view }
+    return view
   }
 
   prefetch(oids: readonly unknown[]): void {
@@ -214,6 +239,7 @@ export class SnapshotReader implements ObjectReader {
 
   private forgetObjects(): void {
     this.views.clear()
+    this.near = []
     this.bytesKept = 0
   }
 

@@ -1,6 +1,7 @@
 /** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { BoundClauses } from '../bind/bound.ts'
+import { compileStoredJson, type WriteStored } from '../evaluate/compile-target.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
@@ -28,6 +29,8 @@ export interface ProjectionPlan {
   readonly evaluate: Evaluate
   readonly type: ValueType
   readonly write: WriteResult
+  /** Undefined where the value has to be worked out. */
+  readonly writeStored: WriteStored | undefined
 }
 
 /** Undefined for `RETURN *` of objects. */
@@ -40,6 +43,7 @@ export function planProjections({ projections }: BoundClauses, { compiler }: Pla
     evaluate: compiler.compile(expression),
     type: expression.type,
     write: resultWriter(expression.type),
+    writeStored: compileStoredJson(expression, compiler),
   }))
 }
 
@@ -53,32 +57,47 @@ export function returned<R>(pipeline: Pipeline<R>, projections: Projections, { p
 }
 
 /** Later where a value is large: others have their turn while it is written. */
-export type WriteColumns = (json: JsonWriter, values: readonly unknown[]) => Promise<void> | undefined
+export type WriteColumns = (json: JsonWriter, evaluation: EvaluationContext) => Promise<void> | undefined
 
 /** `RETURN a, b AS c`: an object keyed by the names; in the original's dialect with a class of its own first. */
 export function columnsWriter(projections: readonly ProjectionPlan[], context: StatementContext): WriteColumns {
   const hasClass = context.script.dialect === 'objectivity'
   const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
+  const names = projections.map(({ jsonName }, i) => {
+    return Buffer.from(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
+  })
+  const areStored = projections.every(({ writeStored }) => writeStored !== undefined)
   const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
-      const { jsonName, type, write } = projections[i] as ProjectionPlan
+      const { type, write } = projections[i] as ProjectionPlan
       const value = values[i]
-      if (hasClass || i > 0) json.ascii(',')
-      writeName(json, jsonName)
+      json.raw(names[i] as Buffer)
       if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, values, i + 1))
       write(json, value, context)
     }
     json.ascii('}')
     return undefined
   }
-  return (json, values) => {
-    json.ascii(start)
-    return writeFrom(json, values, 0)
+  const writeAllStored = (json: JsonWriter, evaluation: EvaluationContext): boolean => {
+    const rowStart = json.to.length
+    for (let i = 0; i < projections.length; i++) {
+      json.raw(names[i] as Buffer)
+      if (projections[i]?.writeStored?.(json, evaluation) === true) continue
+      json.to.length = rowStart
+      return false
+    }
+    json.ascii('}')
+    return true
+  }
+  return (json, evaluation) => {
+    if (areStored && writeAllStored(json, evaluation)) return undefined
+    // All of them before the first is written, which may take a while.
+    return writeFrom(json, columnValues(projections, evaluation), 0)
   }
 }
 
 /** Of the row at hand. */
-export function columnValues(projections: readonly ProjectionPlan[], evaluation: EvaluationContext): unknown[] {
+function columnValues(projections: readonly ProjectionPlan[], evaluation: EvaluationContext): unknown[] {
   const values = new Array<unknown>(projections.length)
   for (let i = 0; i < projections.length; i++) values[i] = (projections[i] as ProjectionPlan).evaluate(evaluation)
   return values
@@ -94,13 +113,8 @@ export function projectionWriter<R>(
   const write = columnsWriter(projections, context)
   return (json, row) => {
     bindOutputRow(row, kind, evaluation)
-    return write(json, columnValues(projections, evaluation))
+    return write(json, evaluation)
   }
-}
-
-function writeName(json: JsonWriter, name: string): void {
-  const at = json.to.reserve(Buffer.byteLength(name))
-  json.to.bytes.write(name, at)
 }
 
 /** The columns, or without them the object as a read by OID shows it. */

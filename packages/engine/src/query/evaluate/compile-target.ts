@@ -1,0 +1,66 @@
+/** The objects that references name, found by the bytes of the records that hold them: no text is made of an OID on the way. */
+import type { JsonWriter } from '../../bytes/json-writer.ts'
+import type { Oid } from '../../types/oid.ts'
+import type { Bound, BoundAttribute } from '../bind/bound.ts'
+import { isNothing } from '../values/compare.ts'
+import type { EvaluationContext } from './evaluation-context.ts'
+import type { ExpressionCompiler } from './expression-compiler.ts'
+import { inParts } from './in-parts.ts'
+import type { ObjectView } from './object-view.ts'
+
+/** Undefined for null; an object without a format where the reference dangles. */
+type EvaluateTarget = (evaluation: EvaluationContext) => ObjectView | undefined
+
+/** The object that an expression refers to. */
+function compileTarget(bound: Bound, compiler: ExpressionCompiler): EvaluateTarget {
+  if ((bound.kind === 'attribute' || bound.kind === 'follow') && isReferenceOfRecord(bound.attribute)) {
+    const { index } = bound.attribute
+    const owner = compileOwner(bound, compiler)
+    return (evaluation) => owner(evaluation)?.target(index, evaluation.reader)
+  }
+  const reference = compiler.compile(bound)
+  return (evaluation) => {
+    const oid = reference(evaluation)
+    return isNothing(oid) ? undefined : evaluation.reader.object(oid as Oid)
+  }
+}
+
+type AttributeOf = Extract<Bound, { kind: 'attribute' | 'follow' }>
+
+/** The object that has the attribute; undefined where there is none. */
+export function compileOwner(bound: AttributeOf, compiler: ExpressionCompiler): EvaluateTarget {
+  if (bound.kind === 'attribute') {
+    const { slot } = bound
+    return ({ slots }) => slots[slot] as ObjectView | undefined
+  }
+  const { cls } = bound.attribute
+  const target = inParts(compiler, compileTarget(bound.object, compiler)) as EvaluateTarget
+  return (evaluation) => {
+    const view = target(evaluation)
+    return view?.format?.cls.isOrInherits(cls.number) === true ? view : undefined
+  }
+}
+
+function isReferenceOfRecord({ spec, linkStorage }: BoundAttribute): boolean {
+  return spec.logicalType === 'reference' && linkStorage === undefined
+}
+
+/** Writes the value as JSON from where it is stored; false, and nothing written, where that cannot be done. */
+export type WriteStored = (json: JsonWriter, evaluation: EvaluationContext) => boolean
+
+/** Of which kinds of values the JSON of a query is that of the object. */
+const storedKinds: ReadonlySet<string> = new Set(['string', 'integer', 'boolean'])
+
+/** Undefined for what is no attribute of a record, and for values that are shown otherwise than in their objects. */
+export function compileStoredJson(bound: Bound, compiler: ExpressionCompiler): WriteStored | undefined {
+  if (bound.kind !== 'attribute' && bound.kind !== 'follow') return undefined
+  const { index, linkStorage, type } = bound.attribute
+  if (linkStorage !== undefined || !storedKinds.has(type.kind) || bound.type.kind !== type.kind) return undefined
+  const owner = compileOwner(bound, compiler)
+  return (json, evaluation) => {
+    const view = owner(evaluation)
+    if (view !== undefined) return view.writeShortJson(json, index)
+    json.ascii('null')
+    return true
+  }
+}
