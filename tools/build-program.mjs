@@ -1,54 +1,107 @@
-/** Makes of the built server the program `ashlar`: few files, with what they are made of inlined, since Node takes longer to find files than to read them. */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+/**
+ * Makes of the built server the program `ashlar`: few files, in which what they are made of is inlined. To find, read and compile 900 modules takes
+ * Node longer than everything else until the first answer.
+ */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { compile } from './program/load.cjs'
 
-/**
- * Not inlined: what has native code, reads files of its own or is imported late and rarely. It is found as any package is.
- */
-const installed = ['fs-native-extensions', 'pg-native', '@scalar/*', 'cli-progress']
+const loader = fileURLToPath(new URL('program/load.cjs', import.meta.url))
 
-/** What packages in CommonJS expect, and what the engine depends on and the server does not. */
+/** What is started: by whoever starts the server, and by the process that he has started. */
+const starters = {
+  'ashlar.cjs': "#!/usr/bin/env node\nrequire('./load.cjs').load('program')\n",
+  'worker.cjs': "require('./load.cjs').load('server').serveAsWorker()\n",
+}
+
+/** Not inlined, but found as any package is: what has native code, reads files of its own, or is used late, rarely or never. */
+const installed = [
+  'fs-native-extensions',
+  'pg-native',
+  '@scalar/*',
+  'cli-progress',
+  '@fastify/ajv-compiler',
+  '@fastify/fast-json-stringify-compiler',
+  'light-my-request',
+]
+
+/** What modules expect of Node, in CommonJS: code that is compiled in advance has no other form. The server's package does not name what the engine depends on. */
 const banner = `
-import { createRequire as requireFrom } from 'node:module'
-const require = requireFrom(import.meta.url)
-const requireOfEngine = (name) => requireFrom(import.meta.resolve('@ashlar/engine'))(name)`
+const ownUrl = require('node:url').pathToFileURL(__filename).href
+const resolveUrl = (name) => require('node:url').pathToFileURL(require.resolve(name)).href
+const requireOfEngine = (name) => require('node:module').createRequire(resolveUrl('@ashlar/engine'))(name)`
 
-/**
- * Of what `tsc -b` has built. Function names and lines are kept, and there are source maps beside, for `node --enable-source-maps`.
- * @param {string} root
- * @param {string} [folder] within `packages/server`, from where what is not inlined is found; what else is in it is removed
- */
-export async function buildProgram(root, folder = join(root, 'packages/server/dist/bin')) {
-  mkdirSync(folder, { recursive: true })
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: {
-      ashlar: 'packages/server/dist/cli/main.js',
-      worker: 'packages/server/dist/cli/worker.js',
-    },
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    external: installed,
-    banner: { js: banner },
-    plugins: [ofEngine],
-    sourcemap: 'linked',
-    sourcesContent: false,
-    metafile: true,
-    logLevel: 'error',
-  })
-  writeFileSync(join(folder, notices), noticesOf(root, Object.keys(metafile.inputs)))
-  const written = new Set([notices, ...Object.keys(metafile.outputs).map((file) => basename(file))])
-  for (const file of readdirSync(folder)) if (!written.has(file)) rmSync(join(folder, file), { recursive: true })
+/** @type {import('esbuild').BuildOptions} */
+const common = {
+  bundle: true,
+  format: 'cjs',
+  platform: 'node',
+  target: 'node20',
+  supported: { 'dynamic-import': false },
+  define: { 'import.meta.url': 'ownUrl', 'import.meta.resolve': 'resolveUrl' },
+  banner: { js: banner },
+  external: installed,
+  // Function names and lines are kept, and there are source maps beside, for `node --enable-source-maps`.
+  sourcemap: 'linked',
+  sourcesContent: false,
+  logLevel: 'error',
 }
 
 /**
- * What the engine depends on is found from the engine, wherever that is installed: the server's package does not name it.
- * lmdb is taken in its CommonJS form, which is one file.
+ * Of what `tsc -b` has built.
+ * @param {string} root
+ * @param {string} [folder] within `packages/server`, from where what is not inlined is found; what was in it is replaced
+ */
+export async function buildProgram(root, folder = join(root, 'packages/server/dist/bin')) {
+  // Made beside it, since code must never be taken for that of another source.
+  const made = `${folder}.${process.pid}`
+  rmSync(made, { recursive: true, force: true })
+  mkdirSync(made, { recursive: true })
+  const inputs = await Promise.all([
+    inline(root, join(made, 'program.cjs'), 'packages/server/dist/cli/main.js', [ofEngine, ofServer]),
+    inline(root, join(made, 'server.cjs'), serverEntry, [ofEngine]),
+  ])
+  writeFileSync(join(made, 'NOTICES.txt'), noticesOf(root, inputs.flat()))
+  copyFileSync(loader, join(made, 'load.cjs'))
+  for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
+  for (const name of ['program', 'server']) {
+    writeFileSync(join(made, `${name}.code`), compile(join(made, `${name}.cjs`)).createCachedData())
+  }
+  rmSync(folder, { recursive: true, force: true })
+  renameSync(made, folder)
+}
+
+/** Of the server and of the commands on stores: all that loads the engine. */
+const serverEntry = {
+  contents: "export * from './packages/server/dist/cli/serve-here.js'\nexport * from '@ashlar/engine'",
+  sourcefile: 'server.js',
+}
+
+/**
+ * @param {string} root
+ * @param {string} outfile
+ * @param {string | Omit<import('esbuild').StdinOptions, 'resolveDir'>} entry
+ * @param {import('esbuild').Plugin[]} plugins
+ * @returns {Promise<string[]>} the files that it is made of
+ */
+async function inline(root, outfile, entry, plugins) {
+  const of = typeof entry === 'string' ? { entryPoints: [entry] } : { stdin: { ...entry, resolveDir: root } }
+  const { metafile } = await build({ ...common, ...of, absWorkingDir: root, outfile, plugins, metafile: true })
+  // One other character makes V8 keep the whole text in twice the memory. What is left of them stands in comments and regular expressions.
+  const text = readFileSync(outfile, 'utf8').replace(/[^\0-\x7f]/g, (unit) => `\\u${hex(unit)}`)
+  writeFileSync(outfile, text)
+  return Object.keys(metafile.inputs)
+}
+
+/** @param {string} unit of UTF-16 */
+function hex(unit) {
+  return unit.charCodeAt(0).toString(16).padStart(4, '0')
+}
+
+/**
+ * What the engine depends on is found from the engine, wherever that is installed.
  * @type {import('esbuild').Plugin}
  */
 const ofEngine = {
@@ -59,12 +112,23 @@ const ofEngine = {
       contents: `module.exports = requireOfEngine('${path}')`,
     }))
     onLoad({ filter: /[\\/]engine[\\/]dist[\\/].*\.js$/ }, ({ path }) => ({
-      contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', "import.meta.resolve('@ashlar/engine')"),
+      contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', "resolveUrl('@ashlar/engine')"),
     }))
   },
 }
 
-const notices = 'NOTICES.txt'
+/**
+ * What the command line loads when it needs it is the other file.
+ * @type {import('esbuild').Plugin}
+ */
+const ofServer = {
+  name: 'of-server',
+  setup({ onResolve }) {
+    onResolve({ filter: /^(@ashlar\/engine|\.\/serve-here\.js)$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './server.cjs', external: true } : undefined,
+    )
+  },
+}
 
 /**
  * The packages of others that are inlined, with their versions, and the licences under which they are handed on.

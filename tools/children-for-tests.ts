@@ -32,11 +32,12 @@ export async function setup(project: TestProject): Promise<void> {
   if (!project.isRootProject()) return
   for (const runs of [runsOfChildren, runsOfServer]) {
     mkdirSync(join(runs, run), { recursive: true })
-    for (const other of readdirSync(runs)) if (!isAlive(Number(other))) rmSync(join(runs, other), { recursive: true })
+    for (const other of readdirSync(runs))
+      if (!isAlive(Number.parseInt(other, 10))) rmSync(join(runs, other), { recursive: true })
   }
   await Promise.all([buildChildren(join(runsOfChildren, run)), buildProgram(root, join(runsOfServer, run))])
   project.provide('children', join(runsOfChildren, run))
-  project.provide('server', join(runsOfServer, run, 'ashlar.js'))
+  project.provide('server', join(runsOfServer, run, 'ashlar.cjs'))
 }
 
 async function buildChildren(outdir: string): Promise<void> {

@@ -63,7 +63,7 @@ export function isInstalled(root) {
  */
 export function sourceState(root) {
   const hash = createHash('sha256')
-  const files = ['tsconfig.base.json', 'tools/build-program.mjs']
+  const files = ['tsconfig.base.json', 'tools/build-program.mjs', 'tools/program/load.cjs']
   for (const folder of builtPackages(root)) {
     files.push(join(folder, 'package.json'), join(folder, 'tsconfig.json'))
     files.push(...filesUnder(root, join(folder, 'src')))
@@ -81,7 +81,7 @@ export function sourceState(root) {
  */
 export function isBuilt(root) {
   const isCompiled = builtPackages(root).every((folder) => existsSync(join(root, folder, 'dist', '.tsbuildinfo')))
-  return isCompiled && existsSync(join(root, 'packages/server/dist/bin/ashlar.js'))
+  return isCompiled && existsSync(join(root, 'packages/server/dist/bin/ashlar.cjs'))
 }
 
 /** @param {string} folder */

@@ -1,17 +1,21 @@
-#!/usr/bin/env node
-/** What `ashlar` runs. */
+/** What `ashlar` runs, once `tools/build-program.mjs` has made a program of it. */
 import { readFileSync } from 'node:fs'
 
 /** With fewer, Node may not even load the program's files; it reads many at once. */
 const openFilesMin = 256
 
-try {
+main().catch(tellLimit)
+
+async function main(): Promise<void> {
   // With few, the server may start and then wait for ever for a worker that cannot hear it.
   if (process.platform === 'linux' && openFilesOfLinux() < openFilesMin) throw new Error('too few open files')
   // Imported only now, so that a failure can be told in a sentence: Node's own errors blame whichever file it was.
   const { run } = await import('./run.ts')
   await run(process.argv.slice(2))
-} catch (error) {
+}
+
+/** Whatever has failed has failed for want of open files, where there are few; else it is thrown. */
+function tellLimit(error: unknown): void {
   const openFilesMax = Math.min(
     openFilesLimit(),
     process.platform === 'linux' ? openFilesOfLinux() : Number.POSITIVE_INFINITY,

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
 import { Worker } from '../workers/worker.ts'
 import { logBytes, openLog, sharedLogBytes } from './log.ts'
-import { startLine, stopOnSignals } from './process.ts'
+import { startLine, stopOnSignals, tellFailure } from './process.ts'
 
 export async function serveAlone(config: Config): Promise<void> {
   const log = openLog(config.logLevel, logBytes)
@@ -17,7 +17,12 @@ export async function serveAlone(config: Config): Promise<void> {
   log.close()
 }
 
-export async function serveAsWorker(): Promise<void> {
+/** A failure is told in one line, and ends the process with exit code 1. */
+export function serveAsWorker(): Promise<void> {
+  return tellFailure(serveForPrimary())
+}
+
+async function serveForPrimary(): Promise<void> {
   const worker = new Worker()
   try {
     const config = await worker.configured()

@@ -1,4 +1,5 @@
 /** `ashlar serve`: the server as a process, beside one that watches over it. What a request needs is loaded by `serve-here.ts` alone. */
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { takesAnyHost } from '../browsers/host-names.ts'
@@ -40,7 +41,7 @@ const anyHostNote =
   "through somebody's browser (DNS rebinding): give its names by --host-name, or * if any is meant."
 
 /** Beside this file, also where both are inlined in others. */
-const workerProgram = fileURLToPath(new URL('./worker.js', import.meta.url))
+const workerProgram = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url))
 
 /** This process opens no store and answers no request: what ends those that do, by whatever fault, does not end it. */
 async function supervise(config: Config): Promise<void> {

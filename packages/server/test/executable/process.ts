@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 
 /** As it is packed and as `npm start` runs it. */
-export const builtProgram = fileURLToPath(new URL('../../dist/bin/ashlar.js', import.meta.url))
+export const builtProgram = fileURLToPath(new URL('../../dist/bin/ashlar.cjs', import.meta.url))
 
 export interface Started {
   readonly child: ChildProcess

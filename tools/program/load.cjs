@@ -1,0 +1,43 @@
+/**
+ * Loads a file of the program, and takes the code that V8 compiled of it when it was built: to compile it anew takes longer than everything else
+ * until the first answer. Another version of V8, or one with other settings, refuses that code, and compiles.
+ */
+const { existsSync, readFileSync } = require('node:fs')
+const { createRequire } = require('node:module')
+const { join } = require('node:path')
+const { Script } = require('node:vm')
+
+/**
+ * @param {string} name without its extension
+ * @returns {any} what it exports
+ */
+function load(name) {
+  const file = join(__dirname, `${name}.cjs`)
+  const code = join(__dirname, `${name}.code`)
+  // Source maps are found by what Node compiles itself.
+  if (process.sourceMapsEnabled || !existsSync(code)) return require(file)
+  const script = compile(file, readFileSync(code))
+  const requireFrom = createRequire(file)
+  /** @param {string} wanted */
+  const requireOr = (wanted) => (wanted === './server.cjs' ? load('server') : requireFrom(wanted))
+  const module = { exports: {} }
+  script.runInThisContext()(
+    module.exports,
+    Object.assign(requireOr, { resolve: requireFrom.resolve }),
+    module,
+    file,
+    __dirname,
+  )
+  return module.exports
+}
+
+/**
+ * @param {string} file
+ * @param {Buffer} [code] of the same file
+ */
+function compile(file, code) {
+  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`
+  return new Script(source, { filename: file, cachedData: code })
+}
+
+module.exports = { load, compile }
