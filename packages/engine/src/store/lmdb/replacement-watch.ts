@@ -24,7 +24,7 @@ export class ReplacementWatch {
   private readonly formers = new Set<Environment>()
   private timer: NodeJS.Timeout | undefined
   private following: Promise<void> | undefined
-  private isKepty = false
+  private isReady = false
   private warned: string | undefined
 
   /** `isKept`: whether a snapshot or a backup reads it. `warn` is told, once for each reason, why a compacted file cannot be opened. */
@@ -66,7 +66,7 @@ export class ReplacementWatch {
   }
 
   private wait(): void {
-    const ms = this.isKepty ? betweenCompactionLooksMs : compactionLooksMs
+    const ms = this.isReady ? betweenCompactionLooksMs : compactionLooksMs
     this.timer = setTimeout(() => void this.lookAndTell(), ms).unref()
   }
 
@@ -93,8 +93,8 @@ export class ReplacementWatch {
 
   private setReady(isAnnounced: boolean): void {
     if (isAnnounced) makeFile(this.readiness)
-    else if (this.isKepty) rmSync(this.readiness, { force: true })
-    this.isKepty = isAnnounced
+    else if (this.isReady) rmSync(this.readiness, { force: true })
+    this.isReady = isAnnounced
   }
 
   private async closeFormers(isMeant: (former: Environment) => boolean): Promise<void> {
