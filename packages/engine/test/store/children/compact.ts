@@ -5,7 +5,6 @@ const [directory = '', killedAfter = ''] = process.argv.slice(2)
 try {
   const report = await compactLmdbStore(directory, {
     signal: new AbortController().signal,
-    noticeMsMax: 5_000,
     onStep(step) {
       if (step === killedAfter) process.kill(process.pid, 'SIGKILL')
     },
