@@ -9,12 +9,11 @@ import { purgeDroppedAttributeLinks } from '../links/purge-dropped-attribute-lin
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState } from '../schema/class-definition.ts'
-import type { Store } from '../store/store.ts'
+import type { Awaitable, Store } from '../store/store.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
-import type { TransactOptions } from '../transaction/transact.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ChangeListener, ChangeRecorder } from '../write/change-set.ts'
-import { transactRecorded } from '../write/transact-recorded.ts'
+import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 
 export class CatalogWriter {
   readonly store: Store
@@ -43,34 +42,23 @@ export class CatalogWriter {
   }
 
   /**
-   * Commits the state that `decide` returns. If others change the catalog first, `decide` is called again with theirs. `also` adds
-   * to the same commit.
+   * Commits the state that `decide` returns, with what else it has put into the transaction. If others change the catalog first, `decide`
+   * is called again with theirs.
    */
   change<T>(
-    decide: (catalog: Catalog) => { state: CatalogState; result: T },
-    also?: (transaction: Transaction, result: T) => Promise<void> | undefined,
+    decide: (catalog: Catalog, transaction: Transaction) => Awaitable<{ state: CatalogState; result: T }>,
   ): Promise<T> {
-    const attempt = async (transaction: Transaction, recorder?: ChangeRecorder): Promise<T> => {
-      const catalog = await this.catalogs.at(transaction.snapshot)
-      const { state, result } = decide(catalog)
+    const attempt = async (transaction: Transaction, catalog: Catalog, recorder?: ChangeRecorder): Promise<T> => {
+      const { state, result } = await decide(catalog, transaction)
       if (state !== catalog.state) {
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const version = await changeCatalog(transaction, catalog, state, this.session)
         recorder?.catalog(catalog.state, state, version)
         await this.catalogs.announce(buildCatalog(state, version))
       }
-      await also?.(transaction, result)
       return result
     }
-    return this.transact(attempt, { size: anySize })
-  }
-
-  /** Like `transact`; tells who listens to the changes of the federated database. */
-  transact<T>(
-    body: (transaction: Transaction, recorder?: ChangeRecorder) => Promise<T>,
-    options: TransactOptions = {},
-  ): Promise<T> {
-    return transactRecorded(this.store, this.limits.transactionAttemptsMax, this.onChanges, body, options)
+    return transactWithCatalog(this, attempt, { size: anySize })
   }
 
   /** If purging fails, what remains stays listed in the catalog; the next start or deletion continues with it. */

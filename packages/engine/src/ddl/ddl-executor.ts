@@ -5,8 +5,7 @@ import type { Receipt } from '../receipts/receipt.ts'
 import type { ContainerRegistry } from '../records/container-registry.ts'
 import type { OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
-import { truncateForMessage } from '../schema/command-error.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import { defineClasses } from '../schema/define-classes.ts'
 import { defineIndex, withoutIndex } from '../schema/index-definition.ts'
@@ -104,13 +103,11 @@ export class DdlExecutor {
   ): Promise<IndexDefinition> {
     const { limits, session } = this.writer
     const builder = { session: session.number, isBackground }
-    const define = (catalog: Catalog): { state: CatalogState; result: IndexDefinition } => {
-      const { state, definition } = defineIndex(catalog, command, limits.indexKeyAttributesMax, builder)
-      return { state, result: definition }
-    }
     try {
-      return await this.writer.change(define, (transaction, definition) => {
-        return isBackground ? receipt?.checkAndPut(transaction, definition) : undefined
+      return await this.writer.change(async (catalog, transaction) => {
+        const { state, definition } = defineIndex(catalog, command, limits.indexKeyAttributesMax, builder)
+        if (isBackground) await receipt?.checkAndPut(transaction, definition)
+        return { state, result: definition }
       })
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'IndexExists')) throw error
@@ -180,19 +177,7 @@ export class DdlExecutor {
 
   /** Throws IndexNotFound. */
   async deleteIndex({ name }: DeleteIndex): Promise<void> {
-    const dropped = await this.drop((index) => index.name === name)
-    if (dropped === 0) throw new AshlarError('IndexNotFound', `There is no index '${truncateForMessage(name)}'.`)
-  }
-
-  private async drop(isDropped: (index: IndexDefinition) => boolean): Promise<number> {
-    const count = await this.writer.change((catalog) => {
-      const dropped = catalog.indexes.filter(isDropped)
-      let { state } = catalog
-      for (const index of dropped) state = withoutIndex(state, index.number)
-      return { state, result: dropped.length }
-    })
-    if (count > 0) this.writer.purgeInBackground()
-    return count
+    await this.inWriteSession((session) => session.deleteIndex({ name }))
   }
 
   private inWriteSession<T>(body: (session: WriteSession) => Promise<T>): Promise<T> {

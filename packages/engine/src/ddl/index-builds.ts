@@ -8,8 +8,7 @@ import { buildIndexEntries } from '../indexes/build.ts'
 import { encodeProgress, progressOf, readProgress, type StoredProgress } from '../indexes/build-progress.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import { countObjects } from '../records/scan-objects.ts'
-import type { Catalog } from '../schema/catalog.ts'
-import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
+import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { withFailedIndex, withReadyIndex } from '../schema/index-definition.ts'
 import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -116,16 +115,14 @@ export class IndexBuilds {
   }
 
   private async makeReady(number: IndexNumber, name: string, receipt?: Receipt<IndexDefinition>): Promise<void> {
-    const makeReady = (catalog: Catalog): { state: CatalogState; result: IndexDefinition } => {
+    await this.writer.change(async (catalog, transaction) => {
       const index = catalog.indexByNumber(number)
       if (index === undefined) {
         throw new AshlarError('IndexNotFound', `Index '${name}' was deleted while it was being built.`)
       }
-      return { state: withReadyIndex(catalog.state, number), result: index }
-    }
-    await this.writer.change(makeReady, (transaction, index) => {
       if (index.isBackground === true) transaction.delete(catalogKey('progress', number))
-      return receipt?.checkAndPut(transaction, index)
+      await receipt?.checkAndPut(transaction, index)
+      return { state: withReadyIndex(catalog.state, number), result: undefined }
     })
   }
 

@@ -8,6 +8,7 @@ import { readDuplicate } from '../indexes/duplicate-note.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Retype } from '../schema/alter-class.ts'
 import { completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
+import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { withoutPendingTypes } from '../schema/pending-types.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
@@ -79,25 +80,24 @@ async function complete(
   plan: OnlineAlter,
   receipt: Receipt<ClassNumber> | undefined,
 ): Promise<void> {
-  await writer.change(
-    (catalog) => ({ state: completedState(plan, catalog), result: undefined }),
-    async (transaction) => {
-      await refuseDuplicates(transaction, writer, plan.replacements)
-      await receipt?.checkAndPut(transaction, plan.cls.number)
-    },
-  )
+  await writer.change(async (catalog, transaction) => {
+    const state = completedState(plan, catalog)
+    await refuseDuplicates(transaction, catalog, plan.replacements)
+    await receipt?.checkAndPut(transaction, plan.cls.number)
+    return { state, result: undefined }
+  })
 }
 
 /** Finds what was written in the meantime and is unique only under the old type. Throws UniqueViolation. */
 async function refuseDuplicates(
   transaction: Transaction,
-  { catalogs }: CatalogWriter,
+  catalog: Catalog,
   replacements: readonly IndexNumber[],
 ): Promise<void> {
   for (const index of replacements) {
     const found = await readDuplicate(transaction, index)
     if (found === undefined) continue
-    const { name } = (await catalogs.at(transaction.snapshot)).indexByNumber(index) ?? { name: '' }
+    const { name } = catalog.indexByNumber(index) ?? { name: '' }
     const message = `With the new type, objects ${found.join(' and ')} would have equal values in the unique index '${name}'.`
     throw new AshlarError('UniqueViolation', message)
   }

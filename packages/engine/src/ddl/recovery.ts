@@ -2,8 +2,6 @@
  * Takes over the work that dead processes have left behind: unfinished type changes and index builds that a client was waiting for
  * are removed, and background builds are resumed here. The work of a process whose heartbeat changes is left alone.
  */
-import { catalogVersionKey } from '../bytes/key-space.ts'
-import { changeCatalog } from '../catalog/change-catalog.ts'
 import { isOutOfReach } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
@@ -112,23 +110,19 @@ export class Recovery {
 
   /** `dead`: sessions with the heartbeat rows that were observed; a session whose row has changed since is left alone. */
   private async adoptOrphans(dead: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
-    const { catalogs, session } = this.writer
+    const { session } = this.writer
     const sessions = [...dead.keys()]
-    const state = await this.writer.transact(async (transaction, recorder) => {
-      const catalog = await catalogs.at(transaction.snapshot)
+    const state = await this.writer.change(async (catalog, transaction) => {
       const { values } = await transaction.read(sessions.map(heartbeatKey))
       const stillDead = sessions.filter((owner, i) => isSame(values[i], dead.get(owner)))
       const next = withoutWorkOf(new Set(stillDead), catalog.state, session.number)
-      if (next === catalog.state) return next
+      if (next === catalog.state) return { state: next, result: next }
       for (const owner of stillDead) {
         const row = dead.get(owner)
         transaction.requireAsRead(heartbeatKey(owner), row)
         if (row !== undefined) transaction.delete(heartbeatKey(owner))
       }
-      transaction.requireRevision(catalogVersionKey, catalog.version)
-      const version = await changeCatalog(transaction, catalog, next, session)
-      recorder?.catalog(catalog.state, next, version)
-      return next
+      return { state: next, result: next }
     })
     for (const index of state.indexes) if (isOwnBuild(index, session.number)) this.builds.startInBackground(index)
     this.writer.purgeInBackground()

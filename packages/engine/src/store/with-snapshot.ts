@@ -84,36 +84,24 @@ function inconsistentReply({ contradiction }: ReadSkew): AshlarError {
   )
 }
 
-/** What the attempts of one change know of the consistency of their reads. */
-export class ReadsOfChange {
-  private readonly store: Store
-  private retriesLeft = readSkewRetriesMax
+/**
+ * Whether an attempt of a change that ended in `error` may end otherwise when it is made again: resolves when that may begin. The attempt's
+ * snapshot is released by then: another one is waited for. `skews`: the attempts so far that ended in ReadSkew, this one included.
+ */
+export async function mayPass(store: Store, error: unknown, skews: number): Promise<boolean> {
+  if (error instanceof SnapshotInvalidated) return true
+  if (!mayHavePassed(store, {}, error) || skews > readSkewRetriesMax) return false
+  await awaitCommitsUnderWay(store)
+  return true
+}
 
-  constructor(store: Store) {
-    this.store = store
-  }
-
-  /**
-   * Whether an attempt that ended in `error` may end otherwise when it is made again: resolves when that may begin. The attempt's
-   * snapshot is released by then: another one is waited for.
-   */
-  async mayPass(error: unknown): Promise<boolean> {
-    if (error instanceof SnapshotInvalidated) return true
-    if (!mayHavePassed(this.store, {}, error) || this.retriesLeft === 0) return false
-    this.retriesLeft--
-    await awaitCommitsUnderWay(this.store)
-    return true
-  }
-
-  /**
-   * Whether what was read, and is expected, was so at one time. An error is a conclusion from reads as well, and so is that there is
-   * nothing to change; neither is committed. Where snapshots are not consistent, a commit without changes tells.
-   */
-  async areConfirmed(preconditions: () => Sequence<Precondition>): Promise<boolean> {
-    if (this.store.capabilities.hasConsistentSnapshots) return true
-    const expected = preconditions()
-    return expected.length === 0 || (await this.store.commit({ changes: [], preconditions: expected })).isCommitted
-  }
+/**
+ * Whether what a change has read, and expects, was so at one time. An error is a conclusion from reads as well, and so is that there is
+ * nothing to change; neither is committed. Where snapshots are not consistent, a commit without changes tells.
+ */
+export async function areConfirmed(store: Store, expected: Sequence<Precondition>): Promise<boolean> {
+  if (store.capabilities.hasConsistentSnapshots || expected.length === 0) return true
+  return (await store.commit({ changes: [], preconditions: expected })).isCommitted
 }
 
 /**

@@ -3,8 +3,9 @@
 import type { RequestMemory } from '../budget/request-memory.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
+import { ReadSkew } from '../store/read-skew.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
-import { ReadsOfChange } from '../store/with-snapshot.ts'
+import { areConfirmed, mayPass } from '../store/with-snapshot.ts'
 import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
@@ -35,7 +36,7 @@ export async function transact<T>(
   const allocations = new AllocationLog()
   const kept = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
-  const reads = new ReadsOfChange(store)
+  let skews = 0
   try {
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
       const turn = turns.take()
@@ -52,15 +53,15 @@ export async function transact<T>(
         snapshot.release()
         // A retry reads what this attempt only required, and so can tell the client the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
-        if (await reads.mayPass(error)) continue
-        if (error instanceof AshlarError && !(await reads.areConfirmed(() => transaction.commit().preconditions)))
-          continue
+        if (error instanceof ReadSkew) skews++
+        if (await mayPass(store, error, skews)) continue
+        if (error instanceof AshlarError && !(await areConfirmed(store, transaction.commit().preconditions))) continue
         throw error
       } finally {
         snapshot.release()
       }
       if (!transaction.hasChanges) {
-        if (await reads.areConfirmed(() => transaction.commit().preconditions)) return result
+        if (await areConfirmed(store, transaction.commit().preconditions)) return result
         continue
       }
       const held = turns.heldBack(transaction)

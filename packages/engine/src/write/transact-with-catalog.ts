@@ -1,15 +1,13 @@
-/** A transaction under the catalog of its snapshot, or under the one last known, which its commit then requires. */
+/** A transaction under the catalog of its snapshot, or under the one last known; what it changes is told to a listener once it is committed. */
 import type { CatalogCache } from '../catalog/catalog-cache.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { SnapshotInvalidated } from '../store/snapshot-invalidated.ts'
 import type { Store } from '../store/store.ts'
-import type { TransactOptions } from '../transaction/transact.ts'
+import { type TransactOptions, transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-
-import type { ChangeListener, ChangeRecorder } from './change-set.ts'
-import { transactRecorded } from './transact-recorded.ts'
+import { type ChangeListener, ChangeRecorder } from './change-set.ts'
 
 export interface CatalogSource {
   readonly store: Store
@@ -19,7 +17,7 @@ export interface CatalogSource {
   readonly onChanges?: ChangeListener | undefined
 }
 
-export interface CatalogTransactOptions<T> extends TransactOptions {
+export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'onCommitted'> {
   /**
    * The body reads nothing before its commit that makes up for another trip: where reading the catalog's version is one, the
    * first attempt takes the catalog as it was last, and the receipt for absent. What fails under these assumptions may be right
@@ -30,70 +28,63 @@ export interface CatalogTransactOptions<T> extends TransactOptions {
   readonly receipt?: Receipt<T> | undefined
 }
 
+/** `recorder`: of the attempt; undefined where nobody listens. */
 type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>
 
-/** Throws what `transact`, `body` and `Receipt.check` throw. `body` requires the catalog's version if it changes anything by it. */
+/**
+ * `body` requires the catalog's version if it changes anything by it, and records what it changes; of several attempts, that of the one which
+ * is committed counts. Throws what `transact`, `body` and `Receipt.check` throw.
+ */
 export function transactWithCatalog<T>(
   source: CatalogSource,
   body: Body<T>,
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
-  const { store, limits, onChanges } = source
-  const { mayAssume = false, receipt, prefetchKeys, signal, memory, size = limits, onCommitted } = options
+  const { store, limits, catalogs, onChanges } = source
+  const { mayAssume = false, receipt, prefetchKeys, signal, memory, size = limits } = options
   const isPlain = receipt === undefined && (!mayAssume || store.capabilities.hasSynchronousReads)
-  return transactRecorded(
-    store,
-    limits.transactionAttemptsMax,
-    onChanges,
-    isPlain ? underCatalog(source, body) : withReceipt(source, body, options),
-    // Written out: on the way of each small change, a spread costs more than most of what else is done for it.
-    { prefetchKeys, signal, memory, size, onCommitted },
-  )
-}
-
-type Attempt<T> = (transaction: Transaction, recorder?: ChangeRecorder) => Promise<T>
-
-/** Without a wait where the catalog is known. */
-function underCatalog<T>({ catalogs }: CatalogSource, body: Body<T>): Attempt<T> {
-  return (transaction, recorder) => {
+  let recorder: ChangeRecorder | undefined
+  const attempt = (transaction: Transaction): Promise<T> => {
+    const own = onChanges === undefined ? undefined : new ChangeRecorder()
+    recorder = own
+    if (!isPlain) return attemptAssuming(source, transaction, (catalog) => body(transaction, catalog, own), options)
     const catalog = catalogs.at(transaction.snapshot)
-    if (catalog instanceof Promise) return catalog.then((loaded) => body(transaction, loaded, recorder))
-    return body(transaction, catalog, recorder)
+    // Without a wait where the catalog is known.
+    if (catalog instanceof Promise) return catalog.then((loaded) => body(transaction, loaded, own))
+    return body(transaction, catalog, own)
   }
+  const onCommitted =
+    onChanges &&
+    ((): void => {
+      if (recorder?.isEmpty === false) onChanges(recorder)
+    })
+  // Written out: on the way of each small change, a spread costs more than most of what else is done for it.
+  return transact(store, limits.transactionAttemptsMax, attempt, { prefetchKeys, signal, memory, size, onCommitted })
 }
 
-function withReceipt<T>(
-  source: CatalogSource,
-  body: Body<T>,
+/** An attempt that may assume, or has a receipt. */
+async function attemptAssuming<T>(
+  { store, catalogs }: CatalogSource,
+  transaction: Transaction,
+  body: (catalog: Catalog) => Promise<T>,
   { mayAssume, receipt }: CatalogTransactOptions<T>,
-): Attempt<T> {
-  const { store, catalogs } = source
-  const read = underCatalog(source, body)
-  const checked: Attempt<T> = async (transaction, recorder) => {
+): Promise<T> {
+  const isAssuming = mayAssume === true && !store.capabilities.hasSynchronousReads && !transaction.isRetry
+  const assumed = isAssuming ? catalogs.latest : undefined
+  let result: T
+  if (assumed === undefined) {
     await receipt?.check(transaction)
-    return read(transaction, recorder)
-  }
-  const assuming = async (
-    transaction: Transaction,
-    catalog: Catalog,
-    recorder: ChangeRecorder | undefined,
-  ): Promise<T> => {
+    result = await body(await catalogs.at(transaction.snapshot))
+  } else {
     receipt?.assumeAbsent()
     try {
-      return await body(transaction, catalog, recorder)
+      result = await body(assumed)
     } catch (error) {
       await receipt?.check(transaction.snapshot)
-      if ((await catalogs.at(transaction.snapshot)) !== catalog) throw new SnapshotInvalidated()
+      if ((await catalogs.at(transaction.snapshot)) !== assumed) throw new SnapshotInvalidated()
       throw error
     }
   }
-  return async (transaction, recorder) => {
-    const isAssuming = mayAssume === true && !store.capabilities.hasSynchronousReads && !transaction.isRetry
-    const assumed = isAssuming ? catalogs.latest : undefined
-    const result = await (assumed === undefined
-      ? checked(transaction, recorder)
-      : assuming(transaction, assumed, recorder))
-    await receipt?.put(transaction, result)
-    return result
-  }
+  await receipt?.put(transaction, result)
+  return result
 }
