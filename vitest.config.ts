@@ -65,8 +65,8 @@ export default defineConfig({
     globalSetup: ['tools/postgres-for-tests.ts', 'tools/children-for-tests.ts'],
     runner: './tools/test-runner.ts',
     // Bounds for what hangs: they must do where others use the machine as well.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Vitest gives up after a second, which a busy machine may need for one look.
     expect: { poll: { timeout: 60_000 } },
     reporters: ['default', countReporter],

@@ -12,6 +12,7 @@ import { conversionFor } from '../../src/types/conversion.ts'
 import { codecFor, defineType } from '../../src/types/index.ts'
 import type { Codec } from '../../src/types/logical-type.ts'
 import type { TypeDefinition } from '../../src/types/type-definition.ts'
+import { runs } from '../bytes/property-runs.ts'
 import { storeKinds } from '../query/query-database.ts'
 import { rowTexts } from '../row-texts.ts'
 import { leftOpen } from '../store/left-open.ts'
@@ -420,7 +421,7 @@ describe('random changes of a schema', () => {
         const operations = fc.array(operation, { minLength: 8, maxLength: 40 })
         await fc.assert(
           fc.asyncProperty(operations, (chosen) => check(chosen, wrap, isWithin)),
-          { numRuns: 60 * Number(process.env.ASHLAR_RUNS ?? 1) },
+          runs(60),
         )
       })
     }

@@ -11,6 +11,7 @@ import { conversionFor } from '../../src/types/conversion.ts'
 import { defineType } from '../../src/types/index.ts'
 import type { TypeDefinition } from '../../src/types/type-definition.ts'
 import type { TypeSpec } from '../../src/types/type-spec.ts'
+import { runs } from '../bytes/property-runs.ts'
 import { classOf, index, read } from '../engine/open-fd.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
 import { codecOf, defineContext } from '../types/type-under-test.ts'
@@ -382,7 +383,7 @@ describe.skipIf(isOnPostgres)('requests that change a class in several ways', ()
       const requests = fc.array(request, { minLength: 6, maxLength: 20 })
       await fc.assert(
         fc.asyncProperty(requests, (chosen) => check(chosen, mode)),
-        { numRuns: (mode === 'beside what is disposed of' ? 12 : 60) * Number(process.env.ASHLAR_RUNS ?? 1) },
+        runs(mode === 'beside what is disposed of' ? 12 : 60),
       )
     })
   }

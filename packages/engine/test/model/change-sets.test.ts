@@ -6,10 +6,11 @@ import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ChangeSet } from '../../src/write/change-set.ts'
+import { runs } from '../bytes/property-runs.ts'
 import { classOf, index, toMany, toOne } from '../engine/open-fd.ts'
 import { rowValues } from '../row-texts.ts'
 import { isOnPostgres } from '../store/store-of-run.ts'
-import { Driver, expectSameObjects, inSequence, outcomeOf, runs, seed, sequences, withModelFd } from './model-run.ts'
+import { Driver, expectSameObjects, inSequence, outcomeOf, sequences, withModelFd } from './model-run.ts'
 import { operation } from './operations.ts'
 import { Replica } from './replica.ts'
 import { eachCommitFailsOnce } from './spurious-conflicts.ts'
@@ -34,14 +35,14 @@ it.skipIf(isOnPostgres)('change sets, replayed onto the reference model, end at 
   const property = fc.asyncProperty(sequences, async (operations) => {
     await follows(await openMemoryStore(), (fd) => inSequence(fd, operations))
   })
-  await fc.assert(property, { numRuns: 25 * runs, ...seed })
+  await fc.assert(property, runs(25))
 })
 
 it.skipIf(isOnPostgres)('so they do where every commit fails once before it holds', async () => {
   const property = fc.asyncProperty(sequences, async (operations) => {
     await follows(eachCommitFailsOnce(await openMemoryStore()), (fd) => inSequence(fd, operations))
   })
-  await fc.assert(property, { numRuns: 10 * runs, ...seed })
+  await fc.assert(property, runs(10))
 })
 
 it.skipIf(isOnPostgres)('so they do where operations are carried out at once', async () => {
@@ -64,7 +65,7 @@ it.skipIf(isOnPostgres)('so they do where operations are carried out at once', a
       }
     })
   })
-  await fc.assert(property, { numRuns: 25 * runs, ...seed })
+  await fc.assert(property, runs(25))
 })
 
 const classes = [

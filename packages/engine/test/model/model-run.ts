@@ -10,9 +10,6 @@ import { modelIndexes, modelSchema } from './model-schema.ts'
 import { type Operation, operation, withOids } from './operations.ts'
 import { ModelError, ReferenceModel } from './reference-model.ts'
 
-export const runs = Number(process.env.ASHLAR_RUNS ?? 1)
-export const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
-
 export async function openFd(
   store: Store,
   limits: Partial<EngineLimits> = {},

@@ -7,8 +7,9 @@ import { describe, expect, it } from 'vitest'
 import { AshlarError } from '../../src/errors.ts'
 import type { FederatedDatabase } from '../../src/federated-database.ts'
 import { openStore } from '../../src/storage/open-store.ts'
+import { runs } from '../bytes/property-runs.ts'
 import { isOnPostgres, openStoreOfRun } from '../store/store-of-run.ts'
-import { Driver, expectConsistent, inSequence, outcomeOf, runs, seed, sequences, withModelFd } from './model-run.ts'
+import { Driver, expectConsistent, inSequence, outcomeOf, sequences, withModelFd } from './model-run.ts'
 import { type Creation, creation, type Operation, operation, withOids } from './operations.ts'
 import { eachCommitFailsOnce } from './spurious-conflicts.ts'
 
@@ -17,7 +18,7 @@ describe('in sequence, the engine answers as the model does', () => {
     const property = fc.asyncProperty(sequences, async (operations) => {
       await withModelFd(await openStoreOfRun(), (fd) => inSequence(fd, operations))
     })
-    await fc.assert(property, { numRuns: 120 * runs, ...seed })
+    await fc.assert(property, runs(120))
   })
 
   it.skipIf(isOnPostgres)('over LMDB', async () => {
@@ -26,7 +27,7 @@ describe('in sequence, the engine answers as the model does', () => {
     const property = fc.asyncProperty(sequences, async (operations) => {
       await withModelFd(await openStore(`lmdb:${join(folder, String(opened++))}`), (fd) => inSequence(fd, operations))
     })
-    await fc.assert(property, { numRuns: 12 * runs, ...seed })
+    await fc.assert(property, runs(12))
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -34,7 +35,7 @@ describe('in sequence, the engine answers as the model does', () => {
     const property = fc.asyncProperty(sequences, async (operations) => {
       await withModelFd(eachCommitFailsOnce(await openStoreOfRun()), (fd) => inSequence(fd, operations))
     })
-    await fc.assert(property, { numRuns: 50 * runs, ...seed })
+    await fc.assert(property, runs(50))
   })
 })
 
@@ -47,7 +48,7 @@ describe('several creations as one commit', () => {
         await withModelFd(await openStoreOfRun(), (inTurn) => expectSameCreations(together, inTurn, before, given))
       })
     })
-    await fc.assert(property, { numRuns: 25 * runs, ...seed })
+    await fc.assert(property, runs(25))
   })
 
   async function expectSameCreations(
@@ -133,6 +134,6 @@ describe('at once, nothing inconsistent is left', () => {
     const property = fc.asyncProperty(batches, async (given) => {
       await withModelFd(await openStoreOfRun(), (fd) => atOnce(fd, given))
     })
-    await fc.assert(property, { numRuns: 120 * runs, ...seed })
+    await fc.assert(property, runs(120))
   })
 })

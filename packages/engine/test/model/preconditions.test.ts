@@ -4,9 +4,10 @@ import { expect, it } from 'vitest'
 import { keySpace } from '../../src/bytes/key-space.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { runs } from '../bytes/property-runs.ts'
 import { isOnPostgres } from '../store/store-of-run.ts'
 import { audited } from '../store/wrappers/audited.ts'
-import { inSequence, openFd, runs, seed, sequences } from './model-run.ts'
+import { inSequence, openFd, sequences } from './model-run.ts'
 import type { Operation } from './operations.ts'
 import { eachCommitFailsOnce } from './spurious-conflicts.ts'
 
@@ -19,7 +20,7 @@ it.skipIf(isOnPostgres)('at the first attempt', async () => {
     })
     await fd.close()
   })
-  await fc.assert(property, { numRuns: 15 * runs, ...seed, endOnFailure: true })
+  await fc.assert(property, { ...runs(15), endOnFailure: true })
 })
 
 it.skipIf(isOnPostgres)('at a retry', async () => {
@@ -31,7 +32,7 @@ it.skipIf(isOnPostgres)('at a retry', async () => {
     })
     await fd.close()
   })
-  await fc.assert(property, { numRuns: 8 * runs, ...seed, endOnFailure: true })
+  await fc.assert(property, { ...runs(8), endOnFailure: true })
 })
 
 /** What is in a collection already is added once more, by an update that also changes a record and so is committed. */

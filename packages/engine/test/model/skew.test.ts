@@ -4,11 +4,12 @@ import { describe, expect, it } from 'vitest'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import type { Store } from '../../src/store/store.ts'
+import { runs } from '../bytes/property-runs.ts'
 import { classOf, outcome, toMany, toOne } from '../engine/open-fd.ts'
 import { leftOpen } from '../store/left-open.ts'
 import { isOnPostgres } from '../store/store-of-run.ts'
 import { skewed } from '../store/wrappers/skewed.ts'
-import { Driver, expectConsistent, inSequence, openFd, outcomeOf, runs, seed, sequences } from './model-run.ts'
+import { Driver, expectConsistent, inSequence, openFd, outcomeOf, sequences } from './model-run.ts'
 import { operation } from './operations.ts'
 
 const seeds = fc.nat(0xffff)
@@ -32,7 +33,7 @@ describe.skipIf(isOnPostgres)('in sequence, where reads lag behind', () => {
       })
       await fd.close()
     })
-    await fc.assert(property, { numRuns: 12 * runs, ...seed, endOnFailure: true })
+    await fc.assert(property, { ...runs(12), endOnFailure: true })
   })
 })
 
@@ -114,7 +115,7 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
       for (const { fd } of drivers) await fd.close()
       await store.close()
     })
-    await fc.assert(property, { numRuns: 12 * runs, ...seed, endOnFailure: true })
+    await fc.assert(property, { ...runs(12), endOnFailure: true })
   })
 
   it('objects are read and changed while their class gets attributes: what contradicts itself is read again', async () => {
@@ -157,7 +158,7 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
       for (const fd of [altering, changing, reading]) await fd.close()
       await store.close()
     })
-    await fc.assert(property, { numRuns: 20 * runs, ...seed, endOnFailure: true })
+    await fc.assert(property, { ...runs(20), endOnFailure: true })
     expect(readAgain).toBeGreaterThan(0)
   })
 
@@ -188,6 +189,6 @@ describe.skipIf(isOnPostgres)('at once, of several servers', () => {
       for (const fd of [deleting, ...linking]) await fd.close()
       await store.close()
     })
-    await fc.assert(property, { numRuns: 6 * runs, ...seed, endOnFailure: true })
+    await fc.assert(property, { ...runs(6), endOnFailure: true })
   })
 })

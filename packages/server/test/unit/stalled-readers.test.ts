@@ -98,7 +98,13 @@ rule(
 )
 
 rule('1.5.16', 'an NDJSON reply whose snapshot was ended says so in its last line', async () => {
-  const running = await open({ snapshotMsMax: 200 })
+  // However slow this machine is, nothing else may break it off.
+  const running = await open({
+    snapshotMsMax: 200,
+    statementMsMax: 1e9,
+    replyStallMsMax: 1e9,
+    replyStallBytesMax: 1e12,
+  })
   const { rest } = await stall(running, 'application/x-ndjson')
   await logged(running, 'snapshotMsMax')
   expect(await rest('\r\n0\r\n\r\n')).toMatch(/\{"error":\{"type":"LimitExceeded",[^\n]*snapshotMsMax[^\n]*\}\}\n/)

@@ -1,6 +1,7 @@
 /** Random graphs and random patterns, compared with every walk counted out by hand. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../../bytes/property-runs.ts'
 import { openQueryDatabase, storeKinds } from '../query-database.ts'
 
 const schema = `UPDATE SCHEMA {
@@ -301,7 +302,7 @@ describe('walks', () => {
             })
           }
         }),
-        { numRuns: 40 * Number(process.env.ASHLAR_RUNS ?? 1) },
+        runs(40),
       )
       await close()
     })
