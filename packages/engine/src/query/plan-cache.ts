@@ -51,7 +51,9 @@ export interface Uses {
 
 interface KeptPlan {
   readonly catalog: Catalog
-  readonly settings: string
+  readonly dialect: Dialect
+  /** Of the formats of texts. */
+  readonly formats: string
   readonly planned: Planned<unknown>
 }
 
@@ -79,7 +81,30 @@ class AskedVariables implements VariableTypes {
   }
 }
 
-const textsKeptMax = 500
+/** Half of what is kept at most. */
+const generationMax = 250
+
+/** What was used last, by name, in two generations: what of the elder is not used before the younger is full is let go of. */
+class Kept<T> {
+  private younger = new Map<string, T>()
+  private elder: ReadonlyMap<string, T> = new Map()
+
+  get(name: string): T | undefined {
+    const known = this.younger.get(name)
+    if (known !== undefined) return known
+    const elder = this.elder.get(name)
+    if (elder !== undefined) this.set(name, elder)
+    return elder
+  }
+
+  set(name: string, value: T): void {
+    this.younger.set(name, value)
+    if (this.younger.size < generationMax) return
+    this.elder = this.younger
+    this.younger = new Map()
+  }
+}
+
 /** Longer texts hold data rather than questions, and do not come again. */
 const textCharactersKept = 20_000
 
@@ -93,22 +118,18 @@ export interface ParsedText {
 const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
 
 export class PlanCache {
-  private readonly texts = new Map<string, ParsedText>()
+  /** Those of which no value was taken out. */
+  private readonly texts = new Kept<ParsedText>()
   /** By the shape of the text; false where texts of the shape are parsed as they are written. */
-  private readonly shapes = new Map<string, readonly Statement[] | false>()
+  private readonly shapes = new Kept<readonly Statement[] | false>()
   private readonly plans = new WeakMap<Statement | Expression, KeptPlan>()
 
   /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
   parsed(text: string, statementTokensMax: number): ParsedText {
-    const known = this.texts.get(text)
-    if (known !== undefined) {
-      // The one used last is let go last.
-      this.texts.delete(text)
-      this.texts.set(text, known)
-      return known
-    }
-    const parsed = this.parsedByShape(text, statementTokensMax) ?? asWritten(parse(text, statementTokensMax))
-    if (text.length <= textCharactersKept) keep(this.texts, text, parsed)
+    const known = this.texts.get(text) ?? this.parsedByShape(text, statementTokensMax)
+    if (known !== undefined) return known
+    const parsed = asWritten(parse(text, statementTokensMax))
+    if (text.length <= textCharactersKept) this.texts.set(text, parsed)
     return parsed
   }
 
@@ -123,8 +144,8 @@ export class PlanCache {
     const parsed = asWritten(parse(text, statementTokensMax))
     if (!isLasting) return parsed
     const lifted = liftLiterals(text)
-    if (lifted !== undefined) keep(this.shapes, lifted.shape, false)
-    keep(this.texts, text, parsed)
+    if (lifted !== undefined) this.shapes.set(lifted.shape, false)
+    this.texts.set(text, parsed)
     return parsed
   }
 
@@ -133,9 +154,10 @@ export class PlanCache {
     if (lifted === undefined) return undefined
     const { shape, values } = lifted
     let statements = this.shapes.get(shape)
-    if (statements === undefined) statements = parseLifted(text, lifted, statementTokensMax) ?? false
-    else this.shapes.delete(shape)
-    keep(this.shapes, shape, statements)
+    if (statements === undefined) {
+      statements = parseLifted(text, lifted, statementTokensMax) ?? false
+      this.shapes.set(shape, statements)
+    }
     return statements === false ? undefined : { statements, lifted: typed(values) }
   }
 
@@ -156,16 +178,16 @@ export class PlanCache {
 
   /** As `make` has planned it, perhaps earlier. */
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
-    const { catalog } = context
-    const settings = `${context.dialect}|${formatsSignature(context.textFormats)}`
+    const { catalog, dialect } = context
+    const formats = formatsSignature(context.textFormats)
     const kept = this.plans.get(statement)
-    if (kept !== undefined && kept.catalog === catalog && kept.settings === settings) {
+    if (kept !== undefined && kept.catalog === catalog && kept.dialect === dialect && kept.formats === formats) {
       if (areSame(kept.planned.variables, context.variables)) return kept.planned as Planned<P>
     }
     const asked = new AskedVariables(context.variables)
     const binder = createBinder(context, asked)
     const planned = { plan: make(binder), nested: binder.nested, variables: asked.signatures }
-    this.plans.set(statement, { catalog, settings, planned })
+    this.plans.set(statement, { catalog, dialect, formats, planned })
     return planned
   }
 }
@@ -187,11 +209,6 @@ function typed(values: ReadonlyMap<string, string | number>): ReadonlyMap<string
 
 function asWritten(statements: readonly Statement[]): ParsedText {
   return { statements, lifted: noneLifted }
-}
-
-function keep<T>(kept: Map<string, T>, name: string, value: T): void {
-  kept.set(name, value)
-  if (kept.size > textsKeptMax) kept.delete(kept.keys().next().value as string)
 }
 
 function formatsSignature({ date, time, datetime }: TextFormats): string {

@@ -17,6 +17,7 @@ describe('the values of a text', () => {
     ["FROM Car WHERE n >= 10 AND license = 'a' TAKE 5", "FROM Car WHERE n >= 99 AND license = '=' TAKE 5"],
     ['FROM Car WHERE n<1 ORDER BY n', 'FROM Car WHERE n<2 ORDER BY n'],
     ["FROM Car WHERE (n != 1 OR license = 'x')", "FROM Car WHERE (n != 2 OR license = 'y')"],
+    ['FROM Car WHERE license = "n = 1 AND" AND n = 1', 'FROM Car WHERE license = "it\'s = 2!" AND n = 1'],
   ]
   it.each(together)('are taken out: %s', (one, other) => {
     expect(sameStatements(one, other)).toBe(true)
@@ -29,7 +30,8 @@ describe('the values of a text', () => {
     ['FROM Car WHERE n = 1 + 1', 'FROM Car WHERE n = 2 + 1'],
     ['FROM Car WHERE n = 0x1F', 'FROM Car WHERE n = 0x2F'],
     ["FROM Car WHERE license =~ '^L'", "FROM Car WHERE license =~ '^M'"],
-    ['FROM Car WHERE license = "n = 1 AND" AND n = 1', 'FROM Car WHERE license = "n = 2 AND" AND n = 1'],
+    ['FROM Car WHERE "n = 1 AND" = license AND n = 1', 'FROM Car WHERE "n = 2 AND" = license AND n = 1'],
+    ['FROM Car WHERE license = "a\\t"', 'FROM Car WHERE license = "b\\t"'],
     ['FROM Car /* n = 1 */ WHERE n = 1', 'FROM Car /* n = 2 */ WHERE n = 1'],
     ['FROM Car /* n = \u0001 */ WHERE n = 1', 'FROM Car /* n = 2 */ WHERE n = 1'],
     ['FROM Car WHERE n = 1 RETURN n; FROM Car', 'FROM Car WHERE n = 2 RETURN n; FROM Car'],
@@ -50,6 +52,7 @@ queryTest('each text has its own rows and errors, whichever of its shape came fi
     (await db.rows(`FROM Car WHERE ${where} ORDER BY n RETURN n`)).map(({ n }) => n)
   for (const [n, license] of ['a', 'b', '='].entries()) {
     expect(await numbers(`license = '${license}'`)).toEqual([n])
+    expect(await numbers(`license = "${license}"`)).toEqual([n])
     expect(await numbers(`license != '${license}'`)).toEqual([0, 1, 2].filter((other) => other !== n))
     expect(await numbers(`n >= ${n} AND license = 'b'`)).toEqual(n <= 1 ? [1] : [])
     expect(await numbers(`day = '2024-01-0${n + 1}'`)).toEqual([n])

@@ -18,7 +18,7 @@ const charactersMax = 2_000
  * whole number that a double holds.
  */
 const compared =
-  /(?<![=<>!~])(?:[!=<>]=|[=<>])\s*('[^'\\\r\n\u2028\u2029]*'|\d{1,15})(?=\s*(?:$|[;)]|(?:AND|OR|ORDER|GROUP|SKIP|TAKE|RETURN)\b))/gi
+  /(?<![=<>!~])(?:[!=<>]=|[=<>])\s*('[^'\\\r\n\u2028\u2029]*'|"[^"\\\r\n\u2028\u2029]*"|\d{1,15})(?=\s*(?:$|[;)]|(?:AND|OR|ORDER|GROUP|SKIP|TAKE|RETURN)\b))/gi
 
 export interface LiftedText {
   /** The text with the values blotted out. */
@@ -41,7 +41,7 @@ export function liftLiterals(text: string): LiftedText | undefined {
     const written = found[1] as string
     const start = compared.lastIndex - written.length
     const name = `${liftedName}${values.size}`
-    const isText = written.startsWith("'")
+    const isText = written.startsWith("'") || written.startsWith('"')
     values.set(name, isText ? written.slice(1, -1) : Number(written))
     nameAt.set(start, name)
     shape += text.slice(at, start) + (isText ? textMask : numberMask).repeat(written.length)
