@@ -8,10 +8,10 @@ export class ByteWriter {
   length = 0
   private readonly onGrow: ((bytes: number) => void) | undefined
 
-  /** `onGrow` is told by how many bytes the buffer is going to grow; what it throws keeps it from that. */
-  constructor(capacity = 256, onGrow?: (bytes: number) => void) {
+  /** `room`: so many bytes to begin with, or a buffer that is nobody else's. `onGrow` is told by how many bytes the buffer is going to grow; what it throws keeps it from that. */
+  constructor(room: number | Buffer = 256, onGrow?: (bytes: number) => void) {
     this.onGrow = onGrow
-    this.bytes = Buffer.allocUnsafe(capacity)
+    this.bytes = typeof room === 'number' ? Buffer.allocUnsafe(room) : room
   }
 
   /** Makes room for `count` more bytes and returns where they start; `bytes` may be another buffer afterwards. */

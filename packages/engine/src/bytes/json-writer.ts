@@ -25,8 +25,8 @@ export class JsonWriter {
   readonly to: ByteWriter
 
   /** See `ByteWriter`. */
-  constructor(onGrow?: (bytes: number) => void) {
-    this.to = new ByteWriter(1024, onGrow)
+  constructor(onGrow?: (bytes: number) => void, room: number | Buffer = 1024) {
+    this.to = new ByteWriter(room, onGrow)
   }
 
   byte(code: number): void {

@@ -39,3 +39,8 @@ export function wholeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer
   if (chunks.length === 0) return Buffer.from(ofNoRows)
   return Buffer.concat([...chunks.map((chunk, i) => framed(chunk, type, i === 0)), Buffer.from(closing)])
 }
+
+/** The same as text, of a chunk that has all of them. */
+export function wholeText(chunk: RowChunk, type: ReplyType): string {
+  return `${framed(chunk, type, true).toString()}${framings[type].closing}`
+}

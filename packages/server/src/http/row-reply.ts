@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ReplyType } from '../dispatch/operation.ts'
-import { closingOf, framed, wholeReply } from '../dispatch/row-framing.ts'
+import { closingOf, framed, wholeReply, wholeText } from '../dispatch/row-framing.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
@@ -47,10 +47,12 @@ function sendWhole(
   statement: Replying | undefined,
 ): FastifyReply {
   reply.header('content-type', contentTypeOf[type])
-  const body = wholeReply(chunks, type)
-  statement?.sent(body.length)
+  const [only] = chunks
   // Node sends a text and the head before it as one piece, and bytes as two, which costs more than the text where they are few.
-  return reply.send(body.length > textBytesMax ? body : body.toString())
+  const isText = only !== undefined && chunks.length === 1 && only.bytes.length <= textBytesMax
+  const body = isText ? wholeText(only, type) : wholeReply(chunks, type)
+  statement?.sent(isText ? only.bytes.length : body.length)
+  return reply.send(body)
 }
 
 async function sendComing(

@@ -112,7 +112,10 @@ abstract class RowsInPlace {
     this.toSkip = skipped
     this.toTake = taken
     const pause = this.areEnough ? 'end' : this.write()
-    return pause === 'end' ? new RowsAtHand(this.hasRows ? [this.take()] : []) : this.later(pause)
+    if (pause !== 'end') return this.later(pause)
+    const rows = this.hasRows ? [this.take()] : []
+    this.writer.end()
+    return new RowsAtHand(rows)
   }
 
   private async *later(first: Pause): AsyncGenerator<RowChunk> {
@@ -131,6 +134,7 @@ abstract class RowsInPlace {
       if (!isBrokenOff(pause)) await context.yieldIfDue()
     }
     if (this.hasRows) yield this.take()
+    this.writer.end()
   }
 
   /** What values that are the same for all rows took to be made is let go of once; from then on the row keeps what it has. */

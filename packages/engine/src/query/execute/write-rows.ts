@@ -112,9 +112,14 @@ export async function* writeRows<R>(
     if (pause !== undefined) await pause
   }
   if (writer.json.to.length > 0) yield writer.take()
+  writer.end()
 }
 
 const usualBytes = 1_048_576
+
+/** What the last statement has written its rows to, for the next one: it has grown to what a chunk takes. */
+let spare: Buffer | undefined
+const spareBytesMax = 131_072
 
 /** Writes rows into chunks. Its buffer is held by the statement, until it is given away. */
 export class ChunkWriter {
@@ -145,11 +150,19 @@ export class ChunkWriter {
     return { bytes: to.bytes.subarray(0, to.length), starts }
   }
 
+  /** After the last chunk: nothing is written any more. */
+  end(): void {
+    const { bytes } = this.json.to
+    if (bytes.length <= spareBytesMax && bytes.length > (spare?.length ?? 0)) spare = bytes
+  }
+
   private fresh(): JsonWriter {
+    const room = spare
+    spare = undefined
     return new JsonWriter((bytes) => {
       this.context.hold(0, bytes)
       this.bytes += bytes
-    })
+    }, room)
   }
 }
 
