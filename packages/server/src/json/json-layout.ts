@@ -17,7 +17,9 @@ export interface JsonLimits {
  * (blanks, or its name and a colon), or what stands behind its end up to the next comma. `from` ≤ bytes < `to`.
  */
 export type Piece =
-  | { readonly kind: 'elements' | 'blank'; readonly from: number; readonly to: number }
+  | { readonly kind: 'blank'; readonly from: number; readonly to: number }
+  /** `hasWideNumbers`: some number may be one of which a double does not hold all. */
+  | { readonly kind: 'elements'; readonly from: number; readonly to: number; readonly hasWideNumbers: boolean }
   | { readonly kind: 'child'; readonly from: number; readonly to: number; readonly child: LargeContainer }
 
 /** One that has several pieces; those of its children that do too are pieces of their own. */
@@ -42,6 +44,7 @@ interface Frame {
   /** Where the present piece begins, and the values that there were before it. */
   pieceFrom: number
   valuesBefore: number
+  wideBefore: number
   /** Those that there were with it. */
   readonly valuesFrom: number
   elementFrom: number
@@ -53,6 +56,15 @@ export const quote = 0x22
 export const backslash = 0x5c
 const comma = 0x2c
 const colon = 0x3a
+const point = 0x2e
+const minus = 0x2d
+const zero = 0x30
+const nine = 0x39
+const smallE = 0x65
+/** Sets the bit by which small letters differ from capital ones. */
+const toSmall = 0x20
+/** A whole number of fewer characters is held by a double. */
+const wideCharacters = 16
 export const openBracket = 0x5b
 export const closeBracket = 0x5d
 export const openBrace = 0x7b
@@ -66,6 +78,10 @@ export class JsonLayout {
   private isInText = false
   private isEscaped = false
   private isInWord = false
+  private isInNumber = false
+  private wordFrom = 0
+  /** Numbers with a fraction, an exponent or very many digits. */
+  private wideNumbers = 0
   /** Elements of the outermost array that there are before the present one. */
   private elements = 0
   private limits: JsonLimits
@@ -79,6 +95,11 @@ export class JsonLayout {
   /** So far. */
   get valuesCount(): number {
     return this.values
+  }
+
+  /** Whether some number may be one of which a double does not hold all. */
+  get hasWideNumbers(): boolean {
+    return this.wideNumbers > 0
   }
 
   /** Goes on with bytes[from, to) of the text. Throws MalformedRequest for brackets that do not match, and BodyTooLarge. */
@@ -111,15 +132,29 @@ export class JsonLayout {
   private take(byte: number, at: number): void {
     // A number or literal ends at whatever cannot be part of one; whether it is one the parser sees.
     const isWord = byte > 0x20 && byte !== comma && byte !== colon && !isBracket(byte) && byte !== quote
-    if (isWord && !this.isInWord) this.countValue()
-    this.isInWord = isWord
-    if (isWord) return
+    if (isWord) {
+      this.takeInWord(byte, at)
+      return
+    }
+    this.isInWord = false
     if (byte === quote) {
       this.countValue()
       this.isInText = true
     } else if (byte === comma) this.takeComma(at)
     else if (byte === openBrace || byte === openBracket) this.open(byte === openBracket, at)
     else if (byte === closeBrace || byte === closeBracket) this.close(byte === closeBracket, at)
+  }
+
+  private takeInWord(byte: number, at: number): void {
+    if (!this.isInWord) {
+      this.countValue()
+      this.isInWord = true
+      this.isInNumber = (byte >= zero && byte <= nine) || byte === minus
+      this.wordFrom = at
+      return
+    }
+    if (!this.isInNumber) return
+    if (byte === point || (byte | toSmall) === smallE || at - this.wordFrom === wideCharacters - 1) this.wideNumbers++
   }
 
   private countValue(): void {
@@ -142,6 +177,7 @@ export class JsonLayout {
       pieces: [],
       pieceFrom: inside,
       valuesBefore: this.values,
+      wideBefore: this.wideNumbers,
       valuesFrom: this.values,
       elementFrom: inside,
       isBlank: false,
@@ -159,10 +195,16 @@ export class JsonLayout {
   }
 
   private cut(frame: Frame, at: number): void {
-    frame.pieces.push({ kind: frame.isBlank ? 'blank' : 'elements', from: frame.pieceFrom, to: at })
+    if (frame.isBlank) frame.pieces.push({ kind: 'blank', from: frame.pieceFrom, to: at })
+    else this.cutElements(frame, at)
     frame.pieceFrom = at + 1
     frame.valuesBefore = this.values
+    frame.wideBefore = this.wideNumbers
     frame.isBlank = false
+  }
+
+  private cutElements({ pieces, pieceFrom, wideBefore }: Frame, to: number): void {
+    pieces.push({ kind: 'elements', from: pieceFrom, to, hasWideNumbers: this.wideNumbers > wideBefore })
   }
 
   private close(isArray: boolean, at: number): void {
@@ -186,10 +228,11 @@ export class JsonLayout {
 
   private enter(child: LargeContainer, parent: Frame): void {
     const { pieceFrom, elementFrom } = parent
-    if (elementFrom > pieceFrom) parent.pieces.push({ kind: 'elements', from: pieceFrom, to: elementFrom - 1 })
+    if (elementFrom > pieceFrom) this.cutElements(parent, elementFrom - 1)
     parent.pieces.push({ kind: 'child', from: elementFrom, to: child.from, child })
     parent.pieceFrom = child.to
     parent.valuesBefore = this.values
+    parent.wideBefore = this.wideNumbers
     parent.isBlank = true
   }
 }

@@ -53,7 +53,7 @@ export function parseJson(
     return parseLarge(body, limits, sizes, admit)
   const text = decode(body)
   checkDepth(text, limits.depthMax)
-  return parseText(text)
+  return parseText(text, true)
 }
 
 /** A body that is text: a byte order mark is no part of it. Throws MalformedRequest. */
@@ -77,7 +77,7 @@ async function parseLarge(
   layout.end()
   await admit?.(layout.valuesCount)
   const { root } = layout
-  if (root === undefined) return parseText(decode(body))
+  if (root === undefined) return parseText(decode(body), layout.hasWideNumbers)
   checkBlank(body, 0, root.from)
   checkBlank(body, root.to, body.length)
   return build(body, root, () => slice.yieldIfDue())
@@ -115,25 +115,28 @@ function setField(fields: Record<string, unknown>, name: string, value: unknown)
   else fields[name] = value
 }
 
+type Elements = Extract<Piece, { readonly kind: 'elements' }>
+
 /** One element at least. */
-function parseElements(body: Uint8Array, { from, to }: Piece, isArray: boolean): readonly unknown[] | object {
+function parseElements(body: Uint8Array, piece: Elements, isArray: boolean): readonly unknown[] | object {
+  const { from, to, hasWideNumbers } = piece
   const text = decode(body.subarray(from, to))
-  const part = parsePart(isArray ? `[${text}]` : `{${text}}`, from, to)
+  const part = parsePart(isArray ? `[${text}]` : `{${text}}`, from, to, hasWideNumbers)
   if (Object.keys(part).length === 0) throw malformedBetween(from, to)
   return part
 }
 
 /** Of `"name":`, before the opening bracket of the value. */
 function nameBefore(body: Uint8Array, { from, to }: Piece): string {
-  const part = parsePart(`{${decode(body.subarray(from, to))}[]}`, from, to)
+  const part = parsePart(`{${decode(body.subarray(from, to))}[]}`, from, to, false)
   const [name] = Object.keys(part)
   if (name === undefined) throw malformedBetween(from, to)
   return name
 }
 
-function parsePart(text: string, from: number, to: number): object {
+function parsePart(text: string, from: number, to: number, hasWideNumbers: boolean): object {
   try {
-    return parseAny(text) as object
+    return parseAny(text, hasWideNumbers) as object
   } catch {
     throw malformedBetween(from, to)
   }
@@ -157,16 +160,17 @@ function decode(body: Uint8Array): string {
   }
 }
 
-function parseText(text: string): unknown {
+function parseText(text: string, hasWideNumbers: boolean): unknown {
   try {
-    return parseAny(text)
+    return parseAny(text, hasWideNumbers)
   } catch (error) {
     throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
   }
 }
 
-function parseAny(text: string): unknown {
-  return beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
+/** `hasWideNumbers`: false where a scan has shown that a double holds all numbers; else the text is looked at. */
+function parseAny(text: string, hasWideNumbers: boolean): unknown {
+  return hasWideNumbers && beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
 }
 
 function parseExactly(text: string): unknown {
