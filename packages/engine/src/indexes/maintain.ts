@@ -23,6 +23,8 @@ export interface IndexedChange {
   readonly changed: ReadonlySet<number> | undefined
   /** Of the command that creates it among several, for errors. */
   readonly position: number | undefined
+  /** What all of its entries hold, once it is asked for. */
+  entryValue: Bytes | undefined
 }
 
 interface EntryChange {
@@ -64,17 +66,24 @@ export async function maintainIndexes(transaction: Transaction, changes: Iterabl
   const added = additions.all()
   position = 0
   for (const { change, entry } of transaction.isRetry ? await withoutTakenKeys(transaction, added, slice) : added) {
-    if (entry.isUniqueKey) transaction.putNew(entry.key, oidBytes(change.oid))
-    else transaction.put(entry.key, oidBytes(change.oid))
+    if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
+    else transaction.put(entry.key, entryValueOf(change))
     if (isLook(position++)) await slice.yieldIfDue()
   }
 }
 
 /** Puts the entries of a new object in the indexes that are not unique: their keys have its OID, and need no look at what else there is. */
-export function putNewEntries(transaction: Transaction, { oid, format, values }: IndexedChange): void {
-  for (const others of indexFormatsOf(format).others) {
-    transaction.putOwn(makeIndexKey(others, values, oid).key, oidBytes(oid))
+export function putNewEntries(transaction: Transaction, change: IndexedChange): void {
+  const { oid, format, values } = change
+  const { others } = indexFormatsOf(format)
+  for (let i = 0; i < others.length; i++) {
+    transaction.putOwn(makeIndexKey(others[i] as IndexKeyFormat, values, oid).key, entryValueOf(change))
   }
+}
+
+function entryValueOf(change: IndexedChange): Bytes {
+  change.entryValue ??= oidBytes(change.oid)
+  return change.entryValue
 }
 
 /** Whether it is time for a look at the clock; not for the first ones, of which a request mostly has no more. */

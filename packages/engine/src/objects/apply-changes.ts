@@ -24,9 +24,20 @@ export function applyChanges(
 ): Promise<void> | undefined {
   for (let at = from; at < changes.length; at++) {
     const applied = applyChangeTo(unit, state, changes[at] as AttributeChange)
-    if (applied !== undefined) return applied.then(() => applyChanges(unit, state, changes, at + 1))
+    if (applied !== undefined) return applyRest(applied, unit, state, changes, at + 1)
   }
   return undefined
+}
+
+async function applyRest(
+  before: Promise<void>,
+  unit: UnitOfWork,
+  state: ObjectState,
+  changes: readonly AttributeChange[],
+  from: number,
+): Promise<void> {
+  await before
+  await applyChanges(unit, state, changes, from)
 }
 
 function applyChangeTo(
@@ -72,9 +83,7 @@ function applyTo(
   const before = state.values[attribute.index]
   const after = applyChange(attribute, before, change)
   if (spec.logicalType === 'reference') return setTarget(unit, state, attribute, before as Oid, after as Oid)
-  if (mayHoldReferences(spec)) {
-    return checkNewReferences(unit, state, attribute, before, after).then(() => setValue(state, attribute, after))
-  }
+  if (mayHoldReferences(spec)) return setChecked(unit, state, attribute, before, after)
   setValue(state, attribute, after)
   return undefined
 }
@@ -91,10 +100,20 @@ function setTarget(
   if (after !== before && after !== noOid && spec.logicalType === 'reference') {
     const place = { className: state.format.cls.name, attributeName: name }
     const checked = unit.checkReference(after, spec.referencedClass, place)
-    if (checked instanceof Promise) return checked.then(() => setValue(state, attribute, after))
+    if (checked instanceof Promise) return setAfter(checked, state, attribute, after)
   }
   setValue(state, attribute, after)
   return undefined
+}
+
+async function setAfter(
+  checked: Promise<unknown>,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  value: unknown,
+): Promise<void> {
+  await checked
+  setValue(state, attribute, value)
 }
 
 function applyLinks(
@@ -121,7 +140,7 @@ function applyLinks(
 }
 
 /** Only references that change are checked: what was read can be sent back, dangling ones included. */
-async function checkNewReferences(
+async function setChecked(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,
@@ -134,4 +153,5 @@ async function checkNewReferences(
     if (reference === undefined) return undefined
     return unit.checkReference(reference.target, reference.referencedClass, place)
   })
+  setValue(state, attribute, after)
 }

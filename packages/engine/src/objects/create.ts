@@ -18,11 +18,22 @@ export function createObject(unit: UnitOfWork, { cls, changes }: CreateObject, p
     )
   }
   const created = unit.create(unit.objects.formats.of(cls), position)
-  if (created instanceof Promise) return created.then((state) => withChanges(unit, state, changes))
-  return withChanges(unit, created, changes)
+  if (created instanceof Promise) return withChanges(unit, created, changes)
+  const applied = applyChanges(unit, created, changes)
+  return applied === undefined ? created.oid : oidAfter(applied, created)
 }
 
-function withChanges(unit: UnitOfWork, state: ObjectState, changes: readonly AttributeChange[]): Awaitable<Oid> {
-  const applied = applyChanges(unit, state, changes)
-  return applied === undefined ? state.oid : applied.then(() => state.oid)
+async function withChanges(
+  unit: UnitOfWork,
+  created: Promise<ObjectState>,
+  changes: readonly AttributeChange[],
+): Promise<Oid> {
+  const state = await created
+  await applyChanges(unit, state, changes)
+  return state.oid
+}
+
+async function oidAfter(applied: Promise<void>, { oid }: ObjectState): Promise<Oid> {
+  await applied
+  return oid
 }

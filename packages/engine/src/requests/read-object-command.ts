@@ -6,7 +6,7 @@ import type { AttributeChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import { isReadAtOnce, readValueChange, readValueChangeInPieces } from '../records/read-change.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import type { Catalog } from '../schema/catalog.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import { didYouMean } from '../schema/names.ts'
 import { rootClassName, rootClassRefusal } from '../schema/root-class.ts'
@@ -35,7 +35,11 @@ export function readCreateObject(catalog: Catalog, className: string, attributes
   // Values of an embeddable class would be read only to be refused.
   if (!cls.isReferenceable) return { cls, changes: [] }
   const changes = readAttributes(recordFormats(catalog).of(cls), undefined, attributes)
-  return changes instanceof Promise ? changes.then((read) => ({ cls, changes: read })) : { cls, changes }
+  return changes instanceof Promise ? whenRead(cls, changes) : { cls, changes }
+}
+
+async function whenRead(cls: SchemaClass, changes: Promise<readonly AttributeChange[]>): Promise<CreateObject> {
+  return { cls, changes: await changes }
 }
 
 /** `className`, where given, must be the object's. */

@@ -170,10 +170,16 @@ export class Transaction {
   putNew(key: Bytes, value: Bytes): void {
     const text = keyText(key)
     const change: Change = { kind: 'put', key, value }
-    if (this.requireAbsentText(text, key)) {
-      this.written.set(text, this.noted++)
-      this.append(change)
-    } else this.write(text, change)
+    const own = this.ownChange(text)
+    if (own?.kind === 'put') throw new OwnWriteConflict(key)
+    if (own !== undefined) {
+      this.write(text, change)
+      return
+    }
+    // Not entered among the keys that are required: it is among those that are written.
+    if (!this.required.absent.has(text)) this.pushPrecondition({ kind: 'absent', key })
+    this.written.set(text, this.noted++)
+    this.append(change)
   }
 
   /** `put` of a key that only this transaction can name, and has not named before: one that has the OID of an object that it creates. */
@@ -184,16 +190,11 @@ export class Transaction {
 
   /** Requires that nobody else has written the key. Throws OwnWriteConflict when this transaction has. */
   requireAbsent(key: Bytes): void {
-    this.requireAbsentText(keyText(key), key)
-  }
-
-  /** False where this transaction deletes the key: it was there, under a precondition of its own. */
-  private requireAbsentText(text: string, key: Bytes): boolean {
+    const text = keyText(key)
     const own = this.ownChange(text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
-    if (own !== undefined) return false
-    this.addPrecondition(text, { kind: 'absent', key })
-    return true
+    // A key that this transaction deletes was there, under a precondition of its own.
+    if (own === undefined) this.addPrecondition(text, { kind: 'absent', key })
   }
 
   /** Requires the key to be there, in whatever version. Throws OwnWriteConflict when this transaction deletes it. */
@@ -293,7 +294,8 @@ export class Transaction {
     if (changes.length <= preconditions.length) {
       for (const { key } of changes) {
         const text = keyText(key)
-        if (required.revision.has(text) || required.absent.has(text) || required.present.has(text)) return text
+        const isRequired = required.revision.has(text) || required.absent.has(text) || required.present.has(text)
+        if (isRequired || this.positionOf(text) !== undefined) return text
       }
       return undefined
     }
@@ -319,8 +321,12 @@ export class Transaction {
   private addPrecondition(text: string, precondition: Precondition): void {
     const known = this.required[precondition.kind]
     if (known.has(text)) return
-    this.memory?.chargeChange(preconditionBytes)
     known.add(text)
+    this.pushPrecondition(precondition)
+  }
+
+  private pushPrecondition(precondition: Precondition): void {
+    this.memory?.chargeChange(preconditionBytes)
     this.preconditions.push(precondition)
   }
 
@@ -392,14 +398,9 @@ export class AllocationLog {
     const position = scope.position++
     if (position < known.length) return known[position] as T
     const made = make(number)
-    if (!(made instanceof Promise)) {
-      known[position] = made
-      return made
-    }
-    return made.then((value) => {
-      known[position] = value
-      return value
-    })
+    if (made instanceof Promise) return recordLater(known, position, made)
+    known[position] = made
+    return made
   }
 
   private scopeOf(operation: number, number: number): AllocationScope {
@@ -415,6 +416,12 @@ export class AllocationLog {
     this.last = { operation, number, scope }
     return scope
   }
+}
+
+async function recordLater<T>(known: unknown[], position: number, made: Promise<T>): Promise<T> {
+  const value = await made
+  known[position] = value
+  return value
 }
 
 function tooLarge(most: string, limit: string): AshlarError {

@@ -22,7 +22,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     if (format.hasPendingType && !isDeleted) checkTypes(state, objects.formats)
     if (stored !== undefined) transaction.requireRevision(key, revisionPrefixOf(stored))
     if (hasEntriesToCheck(state)) indexed.push(state)
-    const pause = ++seen === 1 ? undefined : slice.yieldIfDue()
+    const pause = ++seen % stepsBetweenLooks === 0 || format.hasPendingType ? slice.yieldIfDue() : undefined
     if (pause !== undefined) await pause
   }
   if (indexed.length > 0) await maintainIndexes(transaction, indexed.all())
@@ -38,6 +38,9 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     if (pause !== undefined) await pause
   }
 }
+
+/** Steps of less than a microsecond, where no values are looked at. */
+const stepsBetweenLooks = 128
 
 function put({ transaction }: UnitOfWork, state: ObjectState, record: Buffer): void {
   if (state.stored === undefined) {

@@ -39,6 +39,8 @@ export interface ObjectState extends RecordValues {
   isDeleted: boolean
   /** Of the command that creates it among several: errors that are found when it is written tell it. */
   readonly position: number | undefined
+  /** Of its index entries: made when they are written. */
+  entryValue: Bytes | undefined
 }
 
 /** True for what is written when the operation ends: objects that it creates, and those of which it has changed an attribute. */
@@ -137,6 +139,7 @@ export class WorkingSet {
       changed: undefined,
       isDeleted: false,
       position,
+      entryValue: undefined,
     }
     this.transaction.memory?.chargeLoaded(stateBytes)
     this.keep(state)
@@ -201,5 +204,6 @@ function loadedState(oid: Oid, format: ClassFormat, stored: Bytes, { values, pos
     changed: undefined,
     isDeleted: false,
     position: undefined,
+    entryValue: undefined,
   }
 }

@@ -24,7 +24,8 @@ export function validateBody(schema: Schema, body: unknown): void {
 export async function validateEach(schema: Schema, elements: readonly unknown[]): Promise<void> {
   const check = checkOf(schema)
   const slice = openTimeSlice()
-  for (const [position, element] of elements.entries()) {
+  for (let position = 0; position < elements.length; position++) {
+    const element = elements[position]
     if (!check(element)) {
       throw new BodyValidationError(fromAjvErrors(check.errors ?? [], element, schema, pointerTo([position])))
     }

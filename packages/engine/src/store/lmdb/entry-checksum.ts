@@ -7,6 +7,9 @@ export const checksumBytes = 4
 // Calling zlib costs more than the sum of so few bytes does in JavaScript; see docs/decisions/0007-damage.md.
 const nativeBytesMin = 320
 
+/** Up to here a loop beats a call into the runtime. */
+const loopedBytes = 48
+
 const [t0, t1, t2, t3, t4, t5, t6, t7] = slicingTables() as [T, T, T, T, T, T, T, T]
 type T = Int32Array
 
@@ -36,7 +39,8 @@ export function lentWithChecksum(key: Bytes, value: Bytes): Buffer | LentBuffer 
 
 function fill(stored: Buffer, key: Bytes, value: Bytes): void {
   const { length } = value
-  stored.set(value)
+  if (length > loopedBytes) stored.set(value)
+  else for (let at = 0; at < length; at++) stored[at] = value[at] as number
   const sum = checksum(key, stored, length)
   stored[length] = sum >>> 24
   stored[length + 1] = (sum >>> 16) & 0xff
