@@ -53,6 +53,7 @@ const serverRanks: Ranks = {
   'version.ts': 0,
   'limits.ts': 0,
   'heap.ts': 0,
+  'tick-shape.ts': 0,
   'dialect.ts': 0,
   errors: 0,
   wire: 1,

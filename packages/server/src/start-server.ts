@@ -16,6 +16,7 @@ import { collectSooner } from './heap.ts'
 import { buildServer } from './http/server.ts'
 import { defaultServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
+import { keepTickShape } from './tick-shape.ts'
 
 export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
@@ -32,6 +33,7 @@ export interface RunningServer {
  * listen.
  */
 export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
+  keepTickShape()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const fds = await openAll(config, limits, logger)
   let stopping: Promise<void> | undefined

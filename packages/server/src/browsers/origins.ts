@@ -1,4 +1,5 @@
 /** Which pages may send requests from a browser, which sends them wherever a page says (contract 1.7). */
+import type { ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../errors/server-errors.ts'
 
@@ -8,7 +9,9 @@ const guarded = /^\/(v1|shutdown|metrics)(?![^/?])/
 const ownSites: readonly unknown[] = ['same-origin', 'none']
 const methods = 'GET, HEAD, POST, PUT, DELETE'
 const exposedHeaders = 'ETag, Location, Retry-After, Idempotent-Replayed, Preference-Applied'
-const preflightSeconds = 600
+const preflightSeconds = '600'
+
+type Preflight = Readonly<Record<string, string>>
 
 export class Origins {
   private readonly listed: ReadonlySet<string>
@@ -19,17 +22,17 @@ export class Origins {
   }
 
   /**
-   * True where the request was a preflight, and is answered. Requests that no browser sent are not touched: they have neither `Origin`
+   * Of a preflight, which is answered 204 with them: the headers of the reply. Requests that no browser sent are not touched: they have neither `Origin`
    * nor `Sec-Fetch-Site`. Throws ForbiddenOrigin.
    */
-  check(request: FastifyRequest, reply: FastifyReply): boolean {
+  check(request: FastifyRequest, { raw }: FastifyReply): Preflight | undefined {
     const { origin, host, 'sec-fetch-site': site } = request.headers
     // Caches must not show one origin what was meant for another.
-    if (this.listed.size > 0) reply.header('vary', 'origin')
-    if (origin === undefined && site === undefined) return false
-    if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request, reply)
+    if (this.listed.size > 0) raw.setHeader('vary', 'origin')
+    if (origin === undefined && site === undefined) return undefined
+    if (origin !== undefined && this.listed.has(origin.toLowerCase())) return allow(origin, request, raw)
     const isOwn = (origin === undefined || isSameHost(origin, host)) && (site === undefined || ownSites.includes(site))
-    if (isOwn || !guarded.test(request.routeOptions.url ?? request.url)) return false
+    if (isOwn || !guarded.test(request.routeOptions.url ?? request.url)) return undefined
     const shown = origin === undefined ? '' : `, not from pages of ${origin.slice(0, 100)}`
     throw new ServerError(
       'ForbiddenOrigin',
@@ -38,19 +41,18 @@ export class Origins {
   }
 }
 
-function allow(origin: string, request: FastifyRequest, reply: FastifyReply): boolean {
-  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders)
+function allow(origin: string, request: FastifyRequest, response: ServerResponse): Preflight | undefined {
+  response.setHeader('access-control-allow-origin', origin)
+  response.setHeader('access-control-expose-headers', exposedHeaders)
   const { 'access-control-request-method': method, 'access-control-request-headers': headers } = request.headers
-  if (request.method !== 'OPTIONS' || method === undefined) return false
+  if (request.method !== 'OPTIONS' || method === undefined) return undefined
   // No header is a right of its own here, so whichever the page asks for may be sent.
-  if (headers !== undefined) reply.header('access-control-allow-headers', headers)
-  reply
-    .header('access-control-allow-methods', methods)
-    .header('access-control-max-age', preflightSeconds)
-    .header('vary', 'origin, access-control-request-headers')
-    .code(204)
-    .send()
-  return true
+  return {
+    ...(headers !== undefined && { 'access-control-allow-headers': headers }),
+    'access-control-allow-methods': methods,
+    'access-control-max-age': preflightSeconds,
+    vary: 'origin, access-control-request-headers',
+  }
 }
 
 /** The scheme is left out: whoever has TLS ended before the server asks it by http. */

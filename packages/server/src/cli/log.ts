@@ -5,19 +5,46 @@ import { destination, type Logger, pino } from 'pino'
 export const logBytes = 16_000
 /** What a pipe takes as a whole: so the lines of several processes do not run into each other. */
 export const sharedLogBytes = 4_096
+/** For how long a line may wait for others before it is written. */
+const lineMsMax = 100
 
 export interface Log {
   readonly logger: Logger
   close(): void
 }
 
-/** Written in the background, so that a request does not wait for its log line. */
+/**
+ * Lines are written together and in the background, so that a request does not wait for its line: once there are so many bytes, or after a
+ * tenth of a second; and before the process ends, whether by itself, `process.exit` or an error. What has not been written yet when
+ * it is killed is lost.
+ */
 export function openLog(level: string, bytes: number, base: object | null = null): Log {
-  const log = destination({ fd: process.stderr.fd, sync: false, minLength: bytes - 1, maxWrite: bytes })
-  const flushing = setInterval(() => log.flush(), 1_000).unref()
+  // It looks at all that waits for each line that it is given: so it is given many at once.
+  const log = destination({ fd: process.stderr.fd, sync: false, maxWrite: bytes })
+  let lines = ''
+  let waiting = 0
+  let timeout: NodeJS.Timeout | undefined
+  const flush = (): void => {
+    clearTimeout(timeout)
+    timeout = undefined
+    if (waiting === 0) return
+    log.write(lines)
+    lines = ''
+    waiting = 0
+  }
+  const write = (line: string): void => {
+    const length = Buffer.byteLength(line)
+    if (waiting + length > bytes) flush()
+    lines += line
+    waiting += length
+    timeout ??= setTimeout(flush, lineMsMax).unref()
+  }
+  // Before the destination writes what it has.
+  process.prependListener('beforeExit', flush).prependListener('exit', flush)
   const close = (): void => {
-    clearInterval(flushing)
+    flush()
+    process.off('beforeExit', flush).off('exit', flush)
     log.flushSync()
   }
-  return { logger: pino({ level, base }, log), close }
+  return { logger: pino({ level, base }, { write }), close }
 }

@@ -11,10 +11,9 @@ type Done = (error: Error | null, body?: Buffer) => void
 /** Bytes of a body that is put together in one piece. */
 const atOnceBytes = 1_048_576
 
-/** Calls `done` once, at once where the body is short. As the framework does, it fails where the body is too large, broken off, or of another length. */
-export function collectBody(request: FastifyRequest, payload: BodyStream, done: Done): void {
-  const limit = request.routeOptions.bodyLimit as number
-  const announced = Number(request.headers['content-length'])
+/** `limit`: of its bytes. Calls `done` once, at once where the body is short. As the framework does, it fails where the body is too large, broken off, or of another length. */
+export function collectBody({ headers }: FastifyRequest, payload: BodyStream, limit: number, done: Done): void {
+  const announced = Number(headers['content-length'])
   if (announced > limit) {
     done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
     return

@@ -1,18 +1,24 @@
 /** /health/live and /health/ready, for whoever runs the server. */
 import { AshlarError } from '@ashlar/engine'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { FederatedDatabases } from '../federated-databases.ts'
+import { contentTypeOf } from './negotiate.ts'
+import { sendReply } from './send-reply.ts'
 
 /** Live: the process answers. Ready: it takes requests, each federated database can be read, and its files can be changed. */
 export function registerHealth(app: FastifyInstance, fds: FederatedDatabases, isStopping: () => boolean): void {
-  app.get('/health/live', () => ({ status: 'live' }))
-  app.get('/health/ready', async () => {
+  app.get('/health/live', (_request, reply) => sendJson(reply, { status: 'live' }))
+  app.get('/health/ready', async (_request, reply) => {
     if (isStopping()) throw new AshlarError('ShuttingDown', 'The server is stopping.')
     for (const fd of fds.all) {
       const problem = fd.store.problem?.()
       if (problem !== undefined) throw problem
       await fd.listNamespaces()
     }
-    return { status: 'ready', federatedDatabases: fds.all.map(({ alias }) => alias) }
+    sendJson(reply, { status: 'ready', federatedDatabases: fds.all.map(({ alias }) => alias) })
   })
+}
+
+function sendJson(reply: FastifyReply, value: object): void {
+  sendReply(reply, 200, undefined, contentTypeOf.json, JSON.stringify(value))
 }

@@ -15,9 +15,8 @@ const utf8Name = /^(utf-?8|us-ascii)$/i
  * JSON, with any parameters; also the malformed header `application/json,Accept:application/json` that clients in the
  * field send, and none at all. Text, which is UTF-8, where the operation takes it. Throws UnsupportedMediaType.
  */
-export function readContentType(contentType: string | undefined, acceptsPlainText: () => boolean): BodyType {
-  if (contentType === undefined || contentType === '' || jsonType.test(contentType.trim())) return 'json'
-  const isText = acceptsPlainText()
+export function readContentType(contentType: string, isText: boolean): BodyType {
+  if (contentType === '' || jsonType.test(contentType.trim())) return 'json'
   if (isText && textType.test(contentType.trim())) {
     if (utf8Name.test(charset.exec(contentType)?.[1] ?? 'utf-8')) return 'text'
     throw unsupported('Text is in UTF-8', contentType)

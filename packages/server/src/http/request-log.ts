@@ -1,42 +1,43 @@
 /** The log's one line a request. */
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
-import type { Logger } from 'pino'
+import type { ServerResponse } from 'node:http'
+import { type Logger, symbols } from 'pino'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
-/** Keeps the framework from writing lines of its own. */
-export class OneLineARequest extends LogController {
-  constructor() {
-    super({ disableRequestLogging: true })
-  }
+/** To be told once a response has closed, and when its request began, by `performance.now()`. */
+export type LogRequest = (response: ServerResponse, beganMs: number) => void
 
-  override streamError(): void {
-    // A stream that broke off is told by the line of its request.
-  }
+/** What of a logger it takes to write lines as the logger does. */
+interface LoggerParts {
+  readonly [symbols.streamSym]: { write(line: string): void }
+  /** What each line has after its time: members of the JSON object, with a comma before. */
+  readonly [symbols.chindingsSym]: string
 }
 
-/** Also of requests whose clients went away (`aborted`) and of replies that failed on the way (`brokenOff`). */
-export function logRequests(app: FastifyInstance, logger: Logger): void {
+/**
+ * Also of requests whose clients went away (`aborted`) and of replies that failed on the way (`brokenOff`). Undefined where the logger's
+ * level leaves these lines out. They are put together here, since the logger takes longer for a line than the server for a read.
+ */
+export function requestLog(logger: Logger): LogRequest | undefined {
   // The level stays as it is while the server runs.
-  if (!logger.isLevelEnabled('info')) return
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.raw.once('close', () => logUnfinished(request, reply, logger))
-    done()
-  })
-  app.addHook('onResponse', (request, reply, done) => {
-    logger.info(lineOf(request, reply, reply.statusCode), 'request')
-    done()
-  })
+  if (!logger.isLevelEnabled('info')) return undefined
+  const { [symbols.streamSym]: stream, [symbols.chindingsSym]: bindings } = logger as unknown as LoggerParts
+  const level = logger.levels.values.info
+  return (response, beganMs) => {
+    const { method = '', url = '' } = response.req
+    const searchAt = url.indexOf('?')
+    // Without the query string, in which clients may send what nobody else is to read.
+    const path = JSON.stringify(searchAt < 0 ? url : url.slice(0, searchAt))
+    const ms = Math.round((performance.now() - beganMs) * 100) / 100
+    const ending = `"status":${statusOf(response)},"ms":${ms}${howItEnded(response)},"msg":"request"}\n`
+    stream.write(`{"level":${level},"time":${Date.now()}${bindings},"method":"${method}","url":${path},${ending}`)
+  }
 }
 
-function logUnfinished(request: FastifyRequest, reply: FastifyReply, logger: Logger): void {
-  const { raw } = reply
-  if (raw.writableFinished) return
-  const status = raw.headersSent ? reply.statusCode : clientDisconnectedStatus
-  const how = raw.errored instanceof Error ? { brokenOff: true } : { aborted: true }
-  logger.info({ ...lineOf(request, reply, status), ...how }, 'request')
+function statusOf({ writableFinished, headersSent, statusCode }: ServerResponse): number {
+  return writableFinished || headersSent ? statusCode : clientDisconnectedStatus
 }
 
-/** Without the query string, in which clients may send what nobody else is to read. */
-function lineOf({ method, url }: FastifyRequest, { elapsedTime }: FastifyReply, status: number): object {
-  return { method, url: url.split('?', 1)[0], status, ms: Math.round(elapsedTime * 100) / 100 }
+function howItEnded({ writableFinished, errored }: ServerResponse): string {
+  if (writableFinished) return ''
+  return errored instanceof Error ? ',"brokenOff":true' : ',"aborted":true'
 }

@@ -8,6 +8,7 @@ import { ServerError } from '../errors/server-errors.ts'
 import { operations } from '../operations/table.ts'
 import { contentTypeOf, negotiate } from './negotiate.ts'
 import { sendRows } from './row-reply.ts'
+import { sendReply } from './send-reply.ts'
 import { SingleRequest } from './single-request.ts'
 
 declare module 'fastify' {
@@ -47,7 +48,7 @@ function refuseBeforeBody({ statements }: ServiceContext): onRequestHookHandler 
       done()
     } catch (error) {
       // Its body was not read.
-      if (!request.raw.complete) reply.header('connection', 'close')
+      if (!request.raw.complete) reply.raw.setHeader('connection', 'close')
       done(error as Error)
     }
   }
@@ -75,7 +76,7 @@ function handleAtOnce(
   single: SingleRequest,
   _request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> | undefined {
+): Promise<void> | undefined {
   const answer = dispatch(operation, single, single)
   if (answer instanceof Promise) return answer.then((later) => send(later, operation, single, reply))
   send(answer, operation, single, reply)
@@ -88,8 +89,8 @@ function handleStatement(
   single: SingleRequest,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<FastifyReply> | undefined {
-  let sent: Awaitable<FastifyReply>
+): Promise<void> | undefined {
+  let sent: Awaitable<void>
   try {
     sent = mapAwaitable(dispatch(operation, single, single), (answer) => {
       if (answer.rows === undefined) return send(answer, operation, single, reply)
@@ -113,20 +114,20 @@ function send(
   operation: Operation,
   { fd }: { readonly fd?: FederatedDatabase },
   reply: FastifyReply,
-): FastifyReply {
+): void {
   const { body, headers, status = operation.status, type } = answer
-  reply.code(status)
-  if (headers !== undefined) reply.headers(headers)
   // A reply without rows is of its type as well.
-  if (body !== undefined || type !== undefined) reply.header('content-type', contentTypeOf[type ?? 'json'])
-  if (body === undefined) return reply.send()
+  if (body === undefined) {
+    sendReply(reply, status, headers, type && contentTypeOf[type])
+    return
+  }
   const payload = Buffer.isBuffer(body) ? body : JSON.stringify(body)
   // What has changed something is not refused any more, for whatever its reply takes.
   const isOfRead = operation.method === 'GET' && fd !== undefined
   if (isOfRead && payload.length > uncountedReplyBytes && !reply.raw.destroyed) {
     reply.raw.once('close', fd.reserveMemory(payload.length))
   }
-  return reply.send(payload)
+  sendReply(reply, status, headers, contentTypeOf[type ?? 'json'], payload)
 }
 
 /**
@@ -144,7 +145,7 @@ export function answerUnrouted(app: FastifyInstance, router: Router): void {
       const message = `There is nothing at ${path.slice(0, 200)}; GET /v1 lists the resources.`
       throw new ServerError('ResourceNotFound', message)
     }
-    if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
+    if (request.method === 'OPTIONS') return sendReply(reply, 204, { allow })
     throw methodNotAllowed(request, allow)
   })
 }

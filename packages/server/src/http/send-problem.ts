@@ -6,6 +6,7 @@ import { makeProblem, type Problem, type ProblemDetail, problemDetails } from '.
 import { BodyValidationError, ClientDisconnected, OperationFailure } from '../errors/request-errors.ts'
 import { problemEntry, ServerError } from '../errors/server-errors.ts'
 import { lingerAfter } from './linger.ts'
+import { sendReply } from './send-reply.ts'
 
 /** Told by the log alone, since nobody is there to get it; the number is custom. */
 export const clientDisconnectedStatus = 499
@@ -13,18 +14,23 @@ export const clientDisconnectedStatus = 499
 const retryAfterSeconds = '1'
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  if (error instanceof ClientDisconnected) return void reply.code(clientDisconnectedStatus).send()
+  if (error instanceof ClientDisconnected) {
+    sendReply(reply, clientDisconnectedStatus, undefined)
+    return
+  }
   const problem = toProblem(error, request)
   lingerAfter(request.raw)
   const cause = error instanceof OperationFailure ? error.cause : error
-  if (cause instanceof ServerError) reply.headers(cause.headers)
+  // The framework asks for it where the rest of a body is not to be read.
+  if (reply.hasHeader('connection')) reply.raw.setHeader('connection', 'close')
   const isFatal = cause instanceof AshlarError && cause.isFatal
-  if (problemEntry(problem.type).isRepeatable && !isFatal) reply.header('retry-after', retryAfterSeconds)
+  const headers = {
+    ...(cause instanceof ServerError && cause.headers),
+    ...(problemEntry(problem.type).isRepeatable && !isFatal && { 'retry-after': retryAfterSeconds }),
+  }
   const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
-  reply
-    .code(problem.status)
-    .header('content-type', asksForProblem ? 'application/problem+json' : 'application/json; charset=utf-8')
-    .send(JSON.stringify(problem))
+  const type = asksForProblem ? 'application/problem+json' : 'application/json; charset=utf-8'
+  sendReply(reply, problem.status, headers, type, JSON.stringify(problem))
 }
 
 /** Our own faults are logged here, under the id that the message tells. */

@@ -1,13 +1,11 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { constants } from 'node:zlib'
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
-import compress, { type FastifyCompressOptions } from '@fastify/compress'
 import {
-  type FastifyBaseLogger,
   type FastifyContextConfig,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   fastify,
 } from 'fastify'
@@ -21,7 +19,6 @@ import { FederatedDatabases } from '../federated-databases.ts'
 import type { JsonLimits } from '../json/json-layout.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
 import { type Limits, pathParameterCharactersMax } from '../limits.ts'
-import { registerReferencePage } from '../openapi/reference-page.ts'
 import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
@@ -36,13 +33,15 @@ import { answerBrokenRequest } from './broken-request.ts'
 import { collectBody } from './collect-body.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
-import { readContentType } from './negotiate.ts'
-import { closeQueuedResponses } from './pipelining.ts'
+import { type BodyType, readContentType } from './negotiate.ts'
+import { closeWithConnection } from './pipelining.ts'
+import { registerReferencePage } from './reference-page.ts'
 import { noteBody } from './request-id.ts'
-import { logRequests, OneLineARequest } from './request-log.ts'
+import { requestLog } from './request-log.ts'
 import { answerUnrouted, registerOperations } from './routes.ts'
 import { sendProblem } from './send-problem.ts'
-import { stopInOrder } from './stopping.ts'
+import { sendReply } from './send-reply.ts'
+import { type RequestsUnderWay, stopInOrder } from './stopping.ts'
 
 export interface ServerOptions {
   readonly federatedDatabases: readonly FederatedDatabase[]
@@ -71,18 +70,6 @@ export interface Browsers extends Reachability {
 
 const onLoopback: Browsers = { host: '127.0.0.1', hosts: undefined, cors: [] }
 
-const compression: FastifyCompressOptions = {
-  // Of requests: done by decompress.ts.
-  globalDecompression: false,
-  encodings: ['br', 'gzip'],
-  // Shorter replies are not worth it.
-  threshold: 1_024,
-  customTypes: /^text\/|[+/](x-nd)?json(;|$)|[+/]xml(;|$)/,
-  // Rows are on their way when they are there, not when there are enough of them.
-  zlibOptions: { flush: constants.Z_SYNC_FLUSH },
-  brotliOptions: { flush: constants.BROTLI_OPERATION_FLUSH },
-}
-
 /** Routes have no schemas: bodies are checked by `dispatch/validate-body.ts`. So the compilers of the framework are not loaded. */
 const noCompilers = { compilersFactory: { buildValidator: neverCalled, buildSerializer: neverCalled } }
 
@@ -92,12 +79,7 @@ function neverCalled(): never {
 
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits } = options
-  // The general type of loggers, lest this one's type becomes part of the instance's.
-  const loggerInstance: FastifyBaseLogger = options.logger
   const app = fastify({
-    loggerInstance,
-    // One line a request, written below, instead of Fastify's two.
-    logController: new OneLineARequest(),
     bodyLimit: limits.bodyBytesMax,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
     schemaController: noCompilers,
@@ -113,18 +95,15 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const router = new Router(operations)
   answerUnrouted(app, router)
   registerBodyParsers(app, limits, limitBodies(app, limits))
-  logRequests(app, options.logger)
-  closeQueuedResponses(app.server)
-  const connections = stopInOrder(app, limits)
+  const underWay = stopInOrder(app, limits)
   const brokenOff = new BrokenOffReplies(options.logger)
   const fileBytes = (): number => {
     return options.federatedDatabases.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
   }
-  const watch = watchReplies(connections, limits, fileBytes, brokenOff.stalled)
+  const watch = watchReplies(underWay.connections, limits, fileBytes, brokenOff.stalled)
   app.addHook('onClose', async () => clearInterval(watch))
-  addHooks(app, options, limitConnections(app, limits))
+  receiveRequests(app, options, underWay, limitConnections(app, limits))
   refuseExpectations(app)
-  await app.register(compress, compression)
   const toolRuns = new ToolRuns(limits, (err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
   const { peers = noPeers } = options
@@ -165,13 +144,13 @@ function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: Re
   }
   const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
   const ofObjects: JsonLimits = { ...ofAny, ofObjects: ofObject }
-  addBodyParser(app, '*', (body, request) => {
+  addBodyParser(app, '*', limits, (body, request) => {
     // Each value takes a byte: most bodies are too short for a look at what they are.
     const { bodyIsObject, takesArray } = body.length > limits.objectValuesMax ? request.routeOptions.config : noConfig
     const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
     return parseJson(body, bounds, undefined, admission(request))
   })
-  addBodyParser(app, 'text/plain', (body) => ({ query: decodeText(body) }))
+  addBodyParser(app, 'text/plain', limits, (body) => ({ query: decodeText(body) }))
 }
 
 const noConfig: FastifyContextConfig = {}
@@ -181,9 +160,9 @@ type ParseBody = (body: Buffer, request: FastifyRequest) => unknown
 
 type BodyDone = (error: Error | null, parsed?: unknown) => void
 
-function addBodyParser(app: FastifyInstance, type: string, parse: ParseBody): void {
+function addBodyParser(app: FastifyInstance, type: string, { bodyBytesMax }: Limits, parse: ParseBody): void {
   app.addContentTypeParser(type, (request, payload, done) => {
-    collectBody(request, payload, (error, body) => {
+    collectBody(request, payload, bodyBytesMax, (error, body) => {
       if (body === undefined) return done(error)
       // What is checked here is checked for every route: a body that none asked for is not looked at.
       if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
@@ -207,28 +186,39 @@ function takeBody(parse: ParseBody, body: Buffer, request: FastifyRequest, done:
   else done(null, parsed)
 }
 
-function addHooks(
+/** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */
+function receiveRequests(
   app: FastifyInstance,
-  { isStopping, browsers = onLoopback }: ServerOptions,
+  { isStopping, browsers = onLoopback, logger }: ServerOptions,
+  underWay: RequestsUnderWay,
   refusalOf: (connection: Socket) => AshlarError | undefined,
 ): void {
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
+  const log = requestLog(logger)
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-content-type-options', 'nosniff')
+    const { raw } = reply
+    const beganMs = log === undefined ? 0 : performance.now()
+    request.log = logger
+    reply.log = logger
+    underWay.begin(reply)
+    raw.on('close', () => {
+      underWay.end(reply)
+      log?.(raw, beganMs)
+    })
+    if (raw.socket === null) closeWithConnection(raw)
     try {
       const refusal = refusalOf(request.raw.socket)
       if (refusal !== undefined) throw refusal
       checkHost(request, hostNames)
-      if (origins.check(request, reply)) return
+      const preflight = origins.check(request, reply)
+      if (preflight !== undefined) return sendReply(reply, 204, preflight)
     } catch (error) {
-      // Its body was not read, and need not be sent.
-      reply.header('connection', 'close')
-      return done(error as AshlarError | ServerError)
+      return refuseUnread(reply, error as AshlarError | ServerError, done)
     }
     if (isStopping() && request.routeOptions.url?.startsWith('/health/') !== true) {
-      reply.header('connection', 'close')
-      return done(new AshlarError('ShuttingDown', 'The server is stopping and accepts no further requests.'))
+      const error = new AshlarError('ShuttingDown', 'The server is stopping and accepts no further requests.')
+      return refuseUnread(reply, error, done)
     }
     try {
       normalizeHeaders(request)
@@ -237,6 +227,12 @@ function addHooks(
     }
     done()
   })
+}
+
+/** The body was not read, and need not be sent. */
+function refuseUnread({ raw }: FastifyReply, error: Error, done: (error: Error) => void): void {
+  raw.setHeader('connection', 'close')
+  done(error)
 }
 
 /** Throws MalformedRequest, UnknownHost. */
@@ -265,17 +261,23 @@ function refuseExpectations(app: FastifyInstance): void {
 /** Leaves the framework headers that it reads as we do. Throws ExpectationFailed, UnsupportedMediaType. */
 function normalizeHeaders(request: FastifyRequest): void {
   const { headers, method } = request.raw
-  const isRefused = request.routeOptions.config.isRefused === true
   if (headers.expect !== undefined && unmetExpectations.has(request.raw)) {
     throw new ServerError('ExpectationFailed', `The server does not support 'Expect: ${headers.expect.slice(0, 60)}'.`)
   }
-  const takesBody = (method === 'POST' || method === 'PUT') && !request.is404 && !isRefused
-  const acceptsPlainText = (): boolean => request.routeOptions.config.acceptsPlainText === true
-  const type = takesBody ? readContentType(headers['content-type'], acceptsPlainText) : 'json'
+  const contentType = headers['content-type']
   // Its own reading of a malformed one would refuse what is fine.
-  if (headers['content-type'] !== undefined)
+  if (contentType !== undefined) {
+    const type = method === 'POST' || method === 'PUT' ? bodyTypeOf(contentType, request) : 'json'
     headers['content-type'] = type === 'text' ? 'text/plain' : 'application/json'
+  }
   // Names of encodings are the same in any case (RFC 9110, 8.4.1).
   const encoding = headers['content-encoding']
   if (encoding !== undefined) headers['content-encoding'] = encoding.trim().toLowerCase()
+}
+
+/** Throws UnsupportedMediaType. */
+function bodyTypeOf(contentType: string, request: FastifyRequest): BodyType {
+  if (request.is404) return 'json'
+  const { isRefused, acceptsPlainText } = request.routeOptions.config
+  return isRefused === true ? 'json' : readContentType(contentType, acceptsPlainText === true)
 }

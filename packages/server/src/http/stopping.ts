@@ -1,5 +1,5 @@
 /** How a server stops: every request on a connection that there is gets an answer, and those under way come to their end. */
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { Server, Socket } from 'node:net'
 import { AshlarError } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
@@ -7,37 +7,34 @@ import { idleConnectionMs, type ServerLimits } from '../limits.ts'
 
 type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
 
+export interface RequestsUnderWay {
+  /** The connections that are open. */
+  readonly connections: Iterable<Socket>
+  begin(reply: FastifyReply): void
+  /** Once the response has closed; by then it has been sent, or nobody is there to take it. */
+  end(reply: FastifyReply): void
+}
+
 /**
  * While requests are under way, the others on connections that are kept alive are answered, by 503 and the end of the connection (contract
  * 1.4.9); Node alone would reset them. A body that does not arrive in time is refused: nothing was done of its request. What is still
- * under way when the time for stopping is over is broken off. Returns the connections that are open.
+ * under way when the time for stopping is over is broken off. To be told of each request.
  */
-export function stopInOrder(app: FastifyInstance, limits: StopLimits): Iterable<Socket> {
+export function stopInOrder(app: FastifyInstance, limits: StopLimits): RequestsUnderWay {
   const open = new Set<Socket>()
-  const underWay = new Map<ServerResponse, FastifyReply>()
+  let underWay = 0
+  /** Those of requests that have a body, which may not have arrived. */
+  const withBody = new Set<FastifyReply>()
   /** While the server waits for them to come to their end. */
   let wake: (() => void) | undefined
   const note = (socket: Socket): void => {
     open.add(socket)
     socket.once('close', () => {
       open.delete(socket)
-      // Of these no response is told.
-      for (const response of underWay.keys()) if (response.req.socket === socket) underWay.delete(response)
       wake?.()
     })
   }
   app.server.on('connection', note)
-  app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
-    // Where the host has several addresses, it came to another server.
-    if (!open.has(socket) && socket instanceof Socket) note(socket)
-    underWay.set(reply.raw, reply)
-    done()
-  })
-  app.addHook('onResponse', (_request, reply, done) => {
-    underWay.delete(reply.raw)
-    wake?.()
-    done()
-  })
   app.addHook('preClose', async () => {
     // The server's own way to stop listening would also end all connections that seem idle.
     if (app.server.listening) Server.prototype.close.call(app.server)
@@ -48,12 +45,12 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): Iterable<
     }
     const timeouts = [
       setTimeout(lose('requests'), Math.min(idleConnectionMs, limits.stopMsMax)),
-      setTimeout(() => refuseBodies(underWay.values()), limits.stopBodyMsMax),
+      setTimeout(() => refuseBodies(withBody), limits.stopBodyMsMax),
       setTimeout(lose('none'), limits.stopMsMax),
     ]
     const isDone = (): boolean => {
       if (patience === 'none') return true
-      return underWay.size === 0 && (patience === 'requests' || open.size === 0)
+      return underWay === 0 && (patience === 'requests' || open.size === 0)
     }
     while (!isDone()) {
       await new Promise<void>((resolve) => {
@@ -63,7 +60,25 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): Iterable<
     for (const timeout of timeouts) clearTimeout(timeout)
     for (const socket of open) socket.destroy()
   })
-  return open
+  return {
+    connections: open,
+    begin(reply) {
+      const { socket, headers } = reply.request.raw
+      // Where the host has several addresses, it came to another server.
+      if (!open.has(socket) && socket instanceof Socket) note(socket)
+      underWay++
+      if (hasBody(headers)) withBody.add(reply)
+    },
+    end(reply) {
+      underWay--
+      if (withBody.size > 0) withBody.delete(reply)
+      wake?.()
+    },
+  }
+}
+
+function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 function refuseBodies(replies: Iterable<FastifyReply>): void {
@@ -73,6 +88,7 @@ function refuseBodies(replies: Iterable<FastifyReply>): void {
     // What the framework tells of the body that breaks off now is told by the line of the request.
     reply.log = log.child({}, { level: 'silent' })
     const message = 'The server is stopping and no longer waits for the body of the request.'
-    reply.header('connection', 'close').send(new AshlarError('ShuttingDown', message))
+    reply.raw.setHeader('connection', 'close')
+    reply.send(new AshlarError('ShuttingDown', message))
   }
 }

@@ -1,8 +1,10 @@
 /** /docs: the API reference as a page that loads nothing from elsewhere, and /openapi.json behind it. */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { openApiDocument } from './openapi.ts'
+import type { FastifyInstance } from 'fastify'
+import { openApiDocument } from '../openapi/openapi.ts'
+import { contentTypeOf } from './negotiate.ts'
+import { sendReply } from './send-reply.ts'
 
 const page = '/docs'
 const script = 'js/scalar.js'
@@ -36,15 +38,17 @@ const html = `<!doctype html>
 `
 
 /** Holds the browser to it: whatever the page might ask for elsewhere is not loaded. */
-const onlyFromHere = [
-  "default-src 'self'",
-  "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "worker-src 'self' blob:",
-  "frame-ancestors 'none'",
-].join('; ')
+const onPage = {
+  'content-security-policy': [
+    "default-src 'self'",
+    "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "worker-src 'self' blob:",
+    "frame-ancestors 'none'",
+  ].join('; '),
+}
 
 /** Document and script are made, or read, when they are asked for: most servers are never asked. */
 export function registerReferencePage(app: FastifyInstance): void {
@@ -53,29 +57,24 @@ export function registerReferencePage(app: FastifyInstance): void {
     made ??= JSON.stringify(openApiDocument())
     return made
   }
-  const sendJson = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    reply.type('application/json; charset=utf-8').send(document())
-  app.get('/openapi.json', sendJson)
-
-  const onPage = { onRequest: restrict }
-  app.get(`${page}/openapi.json`, onPage, sendJson)
+  app.get('/openapi.json', (_request, reply) => {
+    sendReply(reply, 200, undefined, contentTypeOf.json, document())
+  })
+  app.get(`${page}/openapi.json`, (_request, reply) => {
+    sendReply(reply, 200, onPage, contentTypeOf.json, document())
+  })
   // A JSON text is one in YAML too.
-  app.get(`${page}/openapi.yaml`, onPage, (_request, reply) =>
-    reply.type('application/yaml; charset=utf-8').send(document()),
-  )
-  app.get(`${page}/`, onPage, (request, reply) => {
+  app.get(`${page}/openapi.yaml`, (_request, reply) => {
+    sendReply(reply, 200, onPage, 'application/yaml; charset=utf-8', document())
+  })
+  app.get(`${page}/`, (request, reply) => {
     // The script's address is relative to the folder.
-    if (request.url.split('?', 1)[0] === page) return reply.redirect(`${page}/`, 301)
-    return reply.type('text/html; charset=utf-8').send(html)
+    if (request.url.split('?', 1)[0] === page) sendReply(reply, 301, { ...onPage, location: `${page}/` })
+    else sendReply(reply, 200, onPage, 'text/html; charset=utf-8', html)
   })
-  app.get(`${page}/${script}`, onPage, async (_request, reply) => {
-    return reply.type('application/javascript; charset=utf-8').send(await readScript())
+  app.get(`${page}/${script}`, async (_request, reply) => {
+    sendReply(reply, 200, onPage, 'application/javascript; charset=utf-8', await readScript())
   })
-}
-
-function restrict(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  reply.header('content-security-policy', onlyFromHere)
-  done()
 }
 
 /** The package is not imported: its code renders documents in other ways too, and takes longer to load than this server. */

@@ -1,0 +1,49 @@
+/** Replies compressed for clients that take that: which are, and how. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Transform } from 'node:stream'
+import { constants, createBrotliCompress, createGzip } from 'node:zlib'
+
+type Encoding = 'br' | 'gzip'
+
+/** Shorter replies are not worth it. */
+const compressedBytesMin = 1_024
+const compressible = /^text\/|[+/](x-nd)?json(;|$)|[+/]xml(;|$)|[+/](yaml|javascript)(;|$)/
+
+/** Rows are on their way when they are there, not when there are enough of them. */
+const compressors: Readonly<Record<Encoding, () => Transform>> = {
+  br: () =>
+    createBrotliCompress({
+      flush: constants.BROTLI_OPERATION_FLUSH,
+      // The highest, which is the default, takes a hundred times as long.
+      params: { [constants.BROTLI_PARAM_QUALITY]: 4 },
+    }),
+  gzip: () => createGzip({ flush: constants.Z_SYNC_FLUSH }),
+}
+
+/** `bytes`: undefined where it is not known how many there will be. Undefined where the reply goes out as it is. */
+export function compressorFor(
+  headers: IncomingHttpHeaders,
+  type: string | undefined,
+  bytes: number | undefined,
+): { readonly encoding: Encoding; readonly stream: Transform } | undefined {
+  const accepted = headers['accept-encoding']
+  if (accepted === undefined || (bytes !== undefined && bytes < compressedBytesMin)) return undefined
+  if (headers['x-no-compression'] !== undefined || type === undefined || !compressible.test(type)) return undefined
+  const encoding = chooseEncoding(String(accepted))
+  return encoding && { encoding, stream: compressors[encoding]() }
+}
+
+/** By quality; `br` where the client does not mind (RFC 9110, 12.5.3). */
+function chooseEncoding(accepted: string): Encoding | undefined {
+  const qualities = new Map<string, number>()
+  for (const part of accepted.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((one) => one.trim())
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))
+    qualities.set(name, quality === undefined ? 1 : Number(quality.slice(2)) || 0)
+  }
+  const any = qualities.get('*') ?? 0
+  const br = qualities.get('br') ?? any
+  const gzip = qualities.get('gzip') ?? qualities.get('x-gzip') ?? any
+  if (br === 0 && gzip === 0) return undefined
+  return br >= gzip ? 'br' : 'gzip'
+}

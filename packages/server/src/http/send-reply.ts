@@ -1,0 +1,80 @@
+/** Writes replies to requests: head and body, whole or as a stream, compressed where the client takes that. */
+import type { ServerResponse } from 'node:http'
+import { pipeline, type Readable, type Transform } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { compressorFor } from './compress-reply.ts'
+
+/** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
+const oneTextBytes = 16_384
+
+type Headers = Readonly<Record<string, string>>
+
+/**
+ * `headers`: beside type and length, and those that were set on `reply.raw` before. `type`: the content type of the body, a text being sent
+ * as UTF-8; without a body, a reply may have a type as well. Neither hooks nor serializers of the framework take part.
+ */
+export function sendReply(
+  reply: FastifyReply,
+  status: number,
+  headers: Headers | undefined,
+  type?: string,
+  body?: string | Buffer,
+): void {
+  const { raw } = reply
+  if (reply.sent) {
+    reply.log.warn({ url: raw.req.url }, 'a request was answered twice')
+    return
+  }
+  const length = body === undefined ? 0 : Buffer.byteLength(body)
+  const compressor = length === 0 ? undefined : compressorFor(raw.req.headers, type, length)
+  if (compressor !== undefined) {
+    compressor.stream.end(body)
+    sendPieces(
+      reply,
+      status,
+      [...headOf(headers, type), ...encodingHeaders(raw, compressor.encoding)],
+      [compressor.stream],
+    )
+    return
+  }
+  reply.hijack()
+  const head = headOf(headers, type)
+  if (status !== 204 && status !== 304) head.push('content-length', length)
+  raw.writeHead(status, head)
+  if (body === undefined) raw.end()
+  else if (typeof body === 'string') raw.end(body)
+  // A character of Latin-1 is a byte, whatever the bytes stand for.
+  else if (length <= oneTextBytes) raw.end(body.toString('latin1'), 'latin1')
+  else raw.end(body)
+}
+
+/** A body that comes in pieces. One that ends early breaks off the connection, and ends where the client goes away. */
+export function sendStream(reply: FastifyReply, status: number, type: string, body: Readable): void {
+  const head = headOf(undefined, type)
+  const compressor = compressorFor(reply.raw.req.headers, type, undefined)
+  if (compressor !== undefined) head.push(...encodingHeaders(reply.raw, compressor.encoding))
+  sendPieces(reply, status, head, compressor === undefined ? [body] : [body, compressor.stream])
+}
+
+/** Names and values in turns: what takes Node least to write. */
+type Head = (string | number)[]
+
+function headOf(headers: Headers | undefined, type: string | undefined): Head {
+  const head: Head = ['x-content-type-options', 'nosniff']
+  if (type !== undefined) head.push('content-type', type)
+  for (const name in headers) head.push(name, headers[name] as string)
+  return head
+}
+
+function encodingHeaders(response: ServerResponse, encoding: string): Head {
+  const vary = response.getHeader('vary')
+  const varied = vary === undefined ? 'accept-encoding' : `${[vary].flat().join(', ')}, accept-encoding`
+  return ['content-encoding', encoding, 'vary', varied]
+}
+
+function sendPieces(reply: FastifyReply, status: number, head: Head, streams: readonly (Readable | Transform)[]): void {
+  reply.hijack()
+  reply.raw.writeHead(status, head)
+  // The line of the request tells how it ended.
+  pipeline([...streams, reply.raw], () => undefined)
+}
