@@ -8,6 +8,8 @@ const zero = 0x30
 const space = 0x20
 const backslash = 0x5c
 const asciiMax = 0x7f
+/** Below it, a division can be one of integers. */
+const intMax = 0x8000_0000
 
 const longCharacters = 65_536
 
@@ -58,7 +60,7 @@ export class JsonWriter {
     const { bytes } = this.to
     let rest = value
     for (let i = at + digits - 1; i >= at; i--) {
-      const next = Math.floor(rest / 10)
+      const next = rest < intMax ? (rest / 10) | 0 : Math.floor(rest / 10)
       bytes[i] = zero + rest - next * 10
       rest = next
     }

@@ -122,14 +122,30 @@ export function writeOidJson(json: JsonWriter, bytes: Uint8Array, at: number): v
 }
 
 /** The same without the quotes. */
-export function writeOidText(json: JsonWriter, bytes: Uint8Array, at: number): void {
-  json.unsigned(partAt(bytes, at))
-  json.byte(dash)
-  json.unsigned(partAt(bytes, at + 2))
-  json.byte(dash)
-  json.unsigned(partAt(bytes, at + 4))
-  json.byte(dash)
-  json.unsigned(partAt(bytes, at + 6))
+export function writeOidText({ to }: JsonWriter, bytes: Uint8Array, at: number): void {
+  let end = to.reserve(oidCharactersMax)
+  const { bytes: text } = to
+  end = writePart(text, end, partAt(bytes, at))
+  text[end++] = dash
+  end = writePart(text, end, partAt(bytes, at + 2))
+  text[end++] = dash
+  end = writePart(text, end, partAt(bytes, at + 4))
+  text[end++] = dash
+  to.length = writePart(text, end, partAt(bytes, at + 6))
+}
+
+const oidCharactersMax = 23
+
+/** The digits of a number; returns where they end. */
+function writePart(text: Uint8Array, at: number, part: number): number {
+  if (part < 10) {
+    text[at] = zero + part
+    return at + 1
+  }
+  const tens = (part / 10) | 0
+  const end = writePart(text, at, tens)
+  text[end] = zero + part - tens * 10
+  return end + 1
 }
 
 function partAt(bytes: Uint8Array, at: number): number {

@@ -63,6 +63,13 @@ export function rangeRules(driver: Driver): void {
                   read.map(({ key, value }) => `${text(key)}=${text(value)}`),
                   where,
                 ).toEqual(entries)
+                if (snapshot.visit === undefined || limit === 0) continue
+                const visited: string[] = []
+                const last = snapshot.visit(of, reverse, (key, value) => {
+                  return visited.push(`${text(key)}=${text(value)}`) !== limit
+                })
+                expect(visited, where).toEqual(entries)
+                expect(last && text(last), where).toBe(keys.length === limit ? keys.at(-1) : undefined)
               }
             }
           }
