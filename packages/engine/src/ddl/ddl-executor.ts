@@ -16,7 +16,7 @@ import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
-import { completeOnlineAlter, publishPendingTypes } from './online-alter.ts'
+import { completeOnlineAlter } from './online-alter.ts'
 import { type OpenWriteSession, runInWriteSession, type WriteSession } from './write-session.ts'
 
 export class DdlExecutor {
@@ -50,7 +50,7 @@ export class DdlExecutor {
         // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
         if (!isBeating) await this.heartbeat.start()
         isBeating = true
-        await publishPendingTypes(session, plan)
+        await session.putCatalog(plan.pending)
         return plan
       }
       await receipt?.check(session.transaction)

@@ -4,7 +4,7 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { catalogKey } from '../catalog/catalog-keys.ts'
 import { AshlarError, isOutOfReach } from '../errors.ts'
-import { buildIndexEntries } from '../indexes/build.ts'
+import { type BuildContext, buildIndexEntries } from '../indexes/build.ts'
 import { encodeProgress, progressOf, readProgress, type StoredProgress } from '../indexes/build-progress.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import { countObjects } from '../records/scan-objects.ts'
@@ -14,7 +14,6 @@ import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
-import { buildContext } from './online-alter.ts'
 
 export class IndexBuilds {
   private readonly writer: CatalogWriter
@@ -138,6 +137,16 @@ export class IndexBuilds {
       return { state: isThere ? withFailedIndex(catalog.state, number, failure) : catalog.state, result: undefined }
     })
     this.writer.purgeInBackground()
+  }
+}
+
+/** Of builds that keep no progress. */
+export function buildContext({ store, limits, catalogs }: CatalogWriter): BuildContext {
+  return {
+    store,
+    batchObjects: limits.indexBuildBatchObjects,
+    attemptsMax: limits.transactionAttemptsMax,
+    catalogAt: (snapshot) => catalogs.at(snapshot),
   }
 }
 

@@ -9,23 +9,14 @@ import type { Receipt } from '../receipts/receipt.ts'
 import type { Retype } from '../schema/alter-class.ts'
 import { completedState, concurrentAlter, type OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
+import type { IndexNumber } from '../schema/class-definition.ts'
 import { withoutPendingTypes } from '../schema/pending-types.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { countLosses, valuesWouldBeLost } from './count-losses.ts'
-
-/** What a write session provides for the change. */
-interface CatalogSession {
-  putCatalog(state: CatalogState): Promise<void>
-}
-
-/** The process's heartbeat is beating before this, and until the change is complete. */
-export async function publishPendingTypes(session: CatalogSession, plan: OnlineAlter): Promise<void> {
-  await session.putCatalog(plan.pending)
-}
+import { buildContext } from './index-builds.ts'
 
 /**
  * Completes the change, after the commit with its pending types. If it fails, they are removed. Throws ValuesWouldBeLost,
@@ -122,13 +113,4 @@ async function rollback(writer: CatalogWriter, { typeChanges, replacements }: On
     const isPending = attributes.every((attribute) => catalog.attribute(attribute)?.becoming !== undefined)
     return { state: withoutPendingTypes(catalog.state, attributes, replacements), result: isPending }
   })
-}
-
-export function buildContext({ store, limits, catalogs }: CatalogWriter): Parameters<typeof buildIndexEntries>[0] {
-  return {
-    store,
-    batchObjects: limits.indexBuildBatchObjects,
-    attemptsMax: limits.transactionAttemptsMax,
-    catalogAt: (snapshot) => catalogs.at(snapshot),
-  }
 }

@@ -24,7 +24,6 @@ import type { ChangeRecorder } from '../write/change-set.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
-import { alterImmediately } from './immediate-alter.ts'
 import type { Numbering } from './numbering.ts'
 import { alterInTransaction } from './transactional-alter.ts'
 
@@ -156,7 +155,7 @@ export class WriteSession {
 
   /** Carries out a plan of `planAlter`, before anything else changes the catalog. */
   async alter(plan: ImmediateAlter | TransactionalAlter): Promise<void> {
-    if (plan.kind === 'immediate') await alterImmediately(this, plan)
+    if (plan.kind === 'immediate') await this.putAltered(plan.next)
     else await alterInTransaction(this, plan)
   }
 

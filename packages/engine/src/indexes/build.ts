@@ -22,7 +22,7 @@ import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { type Oid, oidBytes, oidFromBytes } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
-import { makeIndexKey } from './index-key.ts'
+import { makeIndexKeyOfRecord } from './index-key.ts'
 import { indexFormatsOf, uniqueViolationError } from './maintain.ts'
 
 export interface BuildContext {
@@ -56,6 +56,8 @@ interface SeenObjects {
   readonly objects: readonly SeenObject[]
   /** Of the catalog by which their keys were made. */
   readonly version: Bytes
+  /** There are no further objects in the range. */
+  readonly isWhole: boolean
 }
 
 /**
@@ -74,7 +76,7 @@ export async function buildIndexEntries(
       const seen: SeenObjects = await readBatch(context, index, { from: next, to })
       const last = seen.objects.at(-1)
       if (last !== undefined && !(await putEntries(context, seen))) await putOneByOne(context, index, seen.objects)
-      next = last === undefined ? undefined : keyAfter(last.oid)
+      next = last === undefined || seen.isWhole ? undefined : keyAfter(last.oid)
       await nextTurn()
     }
   }
@@ -130,8 +132,8 @@ async function readBatch(context: BuildContext, index: IndexNumber, range: KeyRa
       return { oid, revision: Buffer.from(revisionPrefixOf(record)), key: entry.key, isUniqueKey: entry.isUniqueKey }
     }
     const bounds = { entriesMax: context.batchObjects, bytesMax: indexBuildBatchBytes }
-    const { results } = await readPart(snapshot, range, seen, bounds)
-    return { objects: results, version: catalog.version }
+    const { results, isWhole } = await readPart(snapshot, range, seen, bounds)
+    return { objects: results, version: catalog.version, isWhole }
   }
   return withSnapshot(context.store, read, { isolation: 'readOnly' })
 }
@@ -212,7 +214,7 @@ function entryOf(catalog: Catalog, definition: IndexDefinition, oid: Oid, record
   const format = recordFormats(catalog).ofShape(shapeNumberOf(record))
   const keyFormat = indexFormatsOf(format).all.find(({ index }) => index.number === definition.number)
   assert(keyFormat !== undefined, `index ${definition.name} covers object ${oid}`)
-  return { ...makeIndexKey(keyFormat, decodeRecord(format, record).values, oid), format }
+  return { ...makeIndexKeyOfRecord(keyFormat, format, record, oid), format }
 }
 
 function duplicate(

@@ -5,7 +5,9 @@ import { afterKeyValues, beforeKeyValues, KeyWriter } from '../bytes/key-writer.
 import { assert } from '../errors.ts'
 import { keyBytesMax, keyDigestBytes } from '../limits.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import type { IndexDefinition, IndexNumber, KeyAttribute } from '../schema/class-definition.ts'
+import type { Bytes } from '../store/store.ts'
 import type { KeyCodec } from '../types/logical-type.ts'
 import { noOid, type Oid, writeOid } from '../types/oid.ts'
 
@@ -57,8 +59,9 @@ function resolvePart(keyAttribute: KeyAttribute, format: ClassFormat, isReplacem
   }
   assert(found !== undefined, 'a key attribute names an attribute')
   const textCharactersMax = keyAttribute.maxStoredStringLength ?? Number.POSITIVE_INFINITY
-  const part = { path, format: found, name: names.join('.'), textCharactersMax, convert: undefined }
-  return isReplacement && found.pendingType !== undefined ? { ...part, ...found.pendingType } : part
+  const pending = isReplacement ? found.pendingType : undefined
+  const name = names.join('.')
+  return { path, format: pending?.format ?? found, name, textCharactersMax, convert: pending?.convert }
 }
 
 /** The values that the index sees, in key order. */
@@ -95,6 +98,17 @@ export function makeIndexKey(format: IndexKeyFormat, values: readonly unknown[],
   const key = writer.to.copy()
   assert(key.length <= keyBytesMax, 'an index key keeps within its limit')
   return { key, isUniqueKey }
+}
+
+/** The same from the object's record, of which only the values of the key are read. */
+export function makeIndexKeyOfRecord(format: IndexKeyFormat, cls: ClassFormat, record: Bytes, oid: Oid): IndexKey {
+  const values: unknown[] = []
+  const shape = shapeNumberOf(record)
+  for (const { path } of format.parts) {
+    const index = path[0] as number
+    values[index] = cls.readValue(record, recordHeaderBytes, shape, index)
+  }
+  return makeIndexKey(format, values, oid)
 }
 
 /** Whether the key of these values stands for uniqueness. */

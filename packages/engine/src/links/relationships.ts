@@ -1,6 +1,7 @@
 /**
- * Bidirectional links: whatever changes one side changes the other in the same commit (contract 4.4). A to-one side is a value in the object's record; a to-many side is a link entry of its own, so that
- * linking to an object neither rewrites it nor conflicts with others who do.
+ * Bidirectional links: whatever changes one side changes the other in the same commit (contract 4.4). A to-one side is a value in the
+ * object's record. A to-many side has an entry of its own for each link, so that linking to an object neither rewrites it nor conflicts
+ * with others who do.
  */
 import { assert } from '../errors.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'

@@ -12,13 +12,9 @@ export interface PersistentTree {
 
 type Tree = PersistentTree | undefined
 
-// A tree balanced by weight (Nievergelt and Reingold): no side is more than `heavier` times as large as the other.
+// A tree balanced by weight (Nievergelt and Reingold): no side is more than `delta` times as large as the other.
 const delta = 3
 const ratio = 2
-
-export function treeSize(tree: Tree): number {
-  return tree === undefined ? 0 : tree.size
-}
 
 export function treeGet(tree: Tree, key: Bytes): Bytes | undefined {
   let at = tree
@@ -75,7 +71,7 @@ export function* treeEntries(tree: Tree, range: KeyRange, reverse: boolean): Gen
 }
 
 function node(key: Bytes, value: Bytes, left: Tree, right: Tree): PersistentTree {
-  return { key, value, left, right, size: treeSize(left) + treeSize(right) + 1 }
+  return { key, value, left, right, size: (left?.size ?? 0) + (right?.size ?? 0) + 1 }
 }
 
 function first(tree: PersistentTree): PersistentTree {
@@ -86,17 +82,18 @@ function first(tree: PersistentTree): PersistentTree {
 
 /** A node whose sides may differ by one insertion or removal too many, put right by a rotation. */
 function balanced(key: Bytes, value: Bytes, left: Tree, right: Tree): PersistentTree {
-  const sizes = [treeSize(left), treeSize(right)] as const
-  if (sizes[0] + sizes[1] > 1) {
-    if (right !== undefined && sizes[1] > delta * sizes[0]) return leftRotated(key, value, left, right)
-    if (left !== undefined && sizes[0] > delta * sizes[1]) return rightRotated(key, value, left, right)
+  const leftSize = left?.size ?? 0
+  const rightSize = right?.size ?? 0
+  if (leftSize + rightSize > 1) {
+    if (right !== undefined && rightSize > delta * leftSize) return leftRotated(key, value, left, right)
+    if (left !== undefined && leftSize > delta * rightSize) return rightRotated(key, value, left, right)
   }
   return node(key, value, left, right)
 }
 
 function leftRotated(key: Bytes, value: Bytes, left: Tree, right: PersistentTree): PersistentTree {
   const inner = right.left
-  if (inner === undefined || inner.size < ratio * treeSize(right.right)) {
+  if (inner === undefined || inner.size < ratio * (right.right?.size ?? 0)) {
     return node(right.key, right.value, node(key, value, left, inner), right.right)
   }
   const leftChild = node(key, value, left, inner.left)
@@ -105,7 +102,7 @@ function leftRotated(key: Bytes, value: Bytes, left: Tree, right: PersistentTree
 
 function rightRotated(key: Bytes, value: Bytes, left: PersistentTree, right: Tree): PersistentTree {
   const inner = left.right
-  if (inner === undefined || inner.size < ratio * treeSize(left.left)) {
+  if (inner === undefined || inner.size < ratio * (left.left?.size ?? 0)) {
     return node(left.key, left.value, left.left, node(key, value, inner, right))
   }
   const rightChild = node(key, value, inner.right, right)

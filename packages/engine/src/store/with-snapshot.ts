@@ -13,7 +13,7 @@ import { SnapshotInvalidated } from './snapshot-invalidated.ts'
 import type { Awaitable, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
 
 /**
- * Runs `use` on a fresh snapshot, which ends with it; once more on another where `use` has met read skew, or where the `first` keys have
+ * Runs `use` on a fresh snapshot, which ends with it; once more on another where `use` has met read skew, or where the `prefetchKeys` have
  * changed. `use` only reads: it commits nothing, and waits for nothing that is committed. Throws what `use` throws in the end.
  */
 export function withSnapshot<T>(

@@ -10,7 +10,7 @@ import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from '.
 import { Turns } from './turns.ts'
 
 export interface TransactOptions {
-  /** See `SnapshotOptions.first`. */
+  /** See `SnapshotOptions.prefetchKeys`. */
   readonly prefetchKeys?: readonly Bytes[] | undefined
   /** Of a client that may go: waiting for other transactions ends then. */
   readonly signal?: CancelSignal | undefined
@@ -23,9 +23,9 @@ export interface TransactOptions {
 }
 
 /**
- * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times. Whatever
- * `body` throws ends it, with nothing written. For how long it waits for other transactions is bounded (`limits.ts`). Throws
- * TransactionContention, LimitExceeded, and the signal's reason.
+ * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times. What
+ * `body` throws ends it, with nothing written, unless another attempt may end otherwise (`mayPass`). For how long it waits for other
+ * transactions is bounded (`limits.ts`). Throws TransactionContention, LimitExceeded, and the signal's reason.
  */
 export async function transact<T>(
   store: Store,

@@ -1,8 +1,8 @@
 /** What an index entry asks: that its index exists, and its object with just these values. */
-import { makeIndexKey } from '../indexes/index-key.ts'
+import { makeIndexKeyOfRecord } from '../indexes/index-key.ts'
 import { indexFormatsOf } from '../indexes/maintain.ts'
 import { objectKey } from '../records/object-key.ts'
-import { decodeRecord, shapeNumberOf } from '../records/record-format.ts'
+import { shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { IndexNumber } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
@@ -24,7 +24,7 @@ export function probeIndexEntry(context: VerifyContext, key: Bytes, value: Bytes
     const keyFormat = indexFormatsOf(format).all.find((candidate) => candidate.index.number === number)
     if (keyFormat === undefined)
       return `index ${index.name} has an entry for object ${oid}, whose class it does not cover`
-    const expected = makeIndexKey(keyFormat, decodeRecord(format, record).values, oid).key
+    const expected = makeIndexKeyOfRecord(keyFormat, format, record, oid).key
     return expected.equals(key) ? undefined : `an entry of index ${index.name} has other values than its object ${oid}`
   }
   return [{ key: objectKey(oid), evaluate }]

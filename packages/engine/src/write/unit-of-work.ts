@@ -124,7 +124,7 @@ export class UnitOfWork {
     return absent
   }
 
-  /** By its container: the class that an object has, had or would have, for good. Undefined where there is no such container. */
+  /** The class of an object, told by its container, whether the object exists or not. Undefined where there is no such container. */
   classOf(oid: Oid): Awaitable<SchemaClass | undefined> {
     const number = this.containers.classOf(oid, this.transaction.snapshot)
     return number instanceof Promise ? number.then((found) => this.classByNumber(found)) : this.classByNumber(number)

@@ -3,8 +3,8 @@ import { assert } from '../../errors.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { type CurrentState, failedPrecondition } from '../check-preconditions.ts'
 import { trackOpenSnapshots } from '../open-snapshots.ts'
-import { type PersistentTree, treeEntries, treeGet, treeSize, treeWith, treeWithout } from '../persistent-tree.ts'
-import type { Change, Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
+import { type PersistentTree, treeEntries, treeGet, treeWith, treeWithout } from '../persistent-tree.ts'
+import type { Commit, CommitOutcome, Store, StoreCapabilities } from '../store.ts'
 import { trackBorrows } from './borrowed-bytes.ts'
 import { type MemorySnapshot, openMemorySnapshot } from './snapshot.ts'
 
@@ -37,9 +37,11 @@ export async function openMemoryStore(): Promise<Store> {
     if (failed !== undefined) return { isCommitted: false, failed }
     for (const change of commit.changes) {
       const before = treeGet(current, change.key)
-      current = changed(current, change)
-      const after = treeGet(current, change.key)
-      bytes += entryBytes(change, after) - entryBytes(change, before)
+      if (before !== undefined) bytes -= change.key.length + before.length
+      if (change.kind === 'put') {
+        bytes += change.key.length + change.value.length
+        current = treeWith(current, Buffer.from(change.key), Buffer.from(change.value))
+      } else if (before !== undefined) current = treeWithout(current, change.key)
     }
     return { isCommitted: true }
   }
@@ -61,7 +63,7 @@ export async function openMemoryStore(): Promise<Store> {
     },
     async stats() {
       assert(!isClosed, 'statistics are asked for before the store is closed')
-      return { entries: treeSize(current), bytes, oldestSnapshotMs: snapshots.oldestMs() }
+      return { entries: current?.size ?? 0, bytes, oldestSnapshotMs: snapshots.oldestMs() }
     },
     async close() {
       isClosed = true
@@ -83,14 +85,4 @@ function stateOf(tree: Tree): CurrentState {
       }
     },
   }
-}
-
-function changed(tree: Tree, change: Change): Tree {
-  return change.kind === 'put'
-    ? treeWith(tree, Buffer.from(change.key), Buffer.from(change.value))
-    : treeWithout(tree, change.key)
-}
-
-function entryBytes(change: Change, value: Uint8Array | undefined): number {
-  return value === undefined ? 0 : change.key.length + value.length
 }
