@@ -131,6 +131,15 @@ export const entries: readonly Entry[] = [
     run: (url) => oneOf(query(url, 'UPDATE Item SET n TO n + 1 RETURN COUNT()')),
   },
   {
+    name: 'create-array',
+    what: 'an array of 85,000 objects, nearly the most values that a body may have, two indexes',
+    prepare: (url) => items(url, 0),
+    run: (url) => {
+      const objects = Array.from({ length: 85_000 }, (_, i) => ({ class: 'Item', attributes: item(i) }))
+      return oneOf(exchange(url, 'POST', '/v1/object', objects))
+    },
+  },
+  {
     name: 'delete',
     what: 'DELETE of 200,000 objects, two indexes (3.9)',
     prepare: (url) => items(url, 200_000),
