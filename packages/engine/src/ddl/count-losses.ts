@@ -1,11 +1,13 @@
 /** Counts the stored values that a change of types would lose (contract 5.3.9). */
 import { AshlarError } from '../errors.ts'
-import type { Container } from '../records/container-registry.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { type Container, listContainers } from '../records/container-registry.ts'
+import { containerExtent } from '../records/object-key.ts'
+import { recordHeaderBytes, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
-import { scanObjects } from '../records/scan-objects.ts'
-import { visitValues } from '../records/visit-values.ts'
+import { visitValue } from '../records/visit-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Snapshot } from '../store/store.ts'
+import type { Bytes, Snapshot } from '../store/store.ts'
 import type { AttributeNumber } from '../types/type-spec.ts'
 
 export interface AttributeLoss {
@@ -26,14 +28,23 @@ export async function countLosses(
   const formats = recordFormats(changing)
   const classes = changing.classes.filter((cls) => cls.isReferenceable && formats.of(cls).hasPendingType)
   const losses = new Losses()
+  const count = (_owner: ClassFormat, { attribute, pendingType }: AttributeFormat, value: unknown): void => {
+    if (pendingType === undefined || value === null || !wanted.has(attribute.number)) return
+    losses.add(attribute.declaringClass.name, attribute.name, pendingType.lossyValues(value).length)
+  }
+  const read = (_key: Bytes, record: Bytes): void => {
+    const shape = shapeNumberOf(record)
+    const format = formats.ofShape(shape)
+    for (const attribute of format.changingAttributes) {
+      if (attribute.linkStorage !== undefined) continue
+      const value = format.readValue(record, recordHeaderBytes, shape, attribute.index)
+      visitValue(format, attribute, value, formats, count)
+    }
+  }
   const numbers = new Set(classes.map(({ number }) => number))
-  for await (const batch of scanObjects(snapshot, formats, numbers, newContainers)) {
-    for (const { format, values } of batch) {
-      visitValues(format, values, formats, (_owner, { attribute, pendingType }, value) => {
-        if (pendingType === undefined || !wanted.has(attribute.number)) return
-        if (value === null) return
-        losses.add(attribute.declaringClass.name, attribute.name, pendingType.lossyValues(value).length)
-      })
+  for (const { database, container } of await listContainers(snapshot, numbers, newContainers)) {
+    for await (const _batch of snapshot.scan(containerExtent(database, container), read)) {
+      // Counted as they are read.
     }
   }
   return losses.all()

@@ -78,7 +78,8 @@ export class ClassFormat {
   readonly layout: RecordLayout
   /** The link attributes, in schema order: what a reply needs beside the record. */
   readonly linkAttributes: readonly AttributeFormat[]
-  /** Some attribute, perhaps of an embedded object, is changing its type. */
+  /** Those that are changing their type, or that embed objects of which an attribute is. */
+  readonly changingAttributes: readonly AttributeFormat[]
   readonly hasPendingType: boolean
   /** Those that are kept in records, and whose values may be long. */
   private readonly longAttributes: readonly AttributeFormat[]
@@ -100,10 +101,11 @@ export class ClassFormat {
     this.longAttributes = this.attributes.filter(({ codec, linkStorage }) => {
       return linkStorage === undefined && codec.inPieces !== undefined
     })
-    this.hasPendingType = this.attributes.some(({ attribute, pendingType }) => {
+    this.changingAttributes = this.attributes.filter(({ attribute, pendingType }) => {
       const embedded = embeddedClassOf(attribute.spec)
       return pendingType !== undefined || (embedded !== undefined && formats.byNumber(embedded).hasPendingType)
     })
+    this.hasPendingType = this.changingAttributes.length > 0
     this.hasPositions = this.attributes.some(({ attribute }) => hasPosition(attribute.spec))
     const view = this.makeView(cls.shape)
     this.views.set(cls.shape.number, view)

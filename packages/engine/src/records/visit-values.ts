@@ -9,17 +9,26 @@ export function visitValues(
   visit: (owner: ClassFormat, attribute: AttributeFormat, value: unknown) => void,
 ): void {
   for (const attribute of format.attributes) {
-    if (attribute.linkStorage !== undefined) continue
-    const value = values[attribute.index]
-    visit(format, attribute, value)
-    const { spec } = attribute.attribute
-    const embedded = embeddedClassOf(spec)
-    if (embedded === undefined || value === null) continue
-    const inner = formats.byNumber(embedded)
-    const objects =
-      spec.logicalType === 'list' ? (value as readonly (readonly unknown[])[]) : [value as readonly unknown[]]
-    for (const object of objects) visitValues(inner, object, formats, visit)
+    if (attribute.linkStorage === undefined) visitValue(format, attribute, values[attribute.index], formats, visit)
   }
+}
+
+/** The same for one attribute of `owner`. */
+export function visitValue(
+  owner: ClassFormat,
+  attribute: AttributeFormat,
+  value: unknown,
+  formats: FormatSource,
+  visit: (owner: ClassFormat, attribute: AttributeFormat, value: unknown) => void,
+): void {
+  visit(owner, attribute, value)
+  const { spec } = attribute.attribute
+  const embedded = embeddedClassOf(spec)
+  if (embedded === undefined || value === null) return
+  const inner = formats.byNumber(embedded)
+  const objects =
+    spec.logicalType === 'list' ? (value as readonly (readonly unknown[])[]) : [value as readonly unknown[]]
+  for (const object of objects) visitValues(inner, object, formats, visit)
 }
 
 /** The values as `map` makes them, embedded objects first: those that it leaves are the very values given. */
