@@ -44,8 +44,22 @@ export function sendReply(
   if (body === undefined) raw.end()
   else if (typeof body === 'string') raw.end(body)
   // A character of Latin-1 is a byte, whatever the bytes stand for.
-  else if (length <= oneTextBytes) raw.end(body.toString('latin1'), 'latin1')
+  else if (length <= oneTextBytes) endWith(raw, body.toString('latin1'))
   else raw.end(body)
+}
+
+/** `end` alone writes an empty piece after the text, and both by a call for several, which takes longer than one for a text. */
+function endWith(response: ServerResponse, latin1: string): void {
+  const { socket } = response
+  // Its turn is not there yet, or the client does not take what was sent before.
+  if (socket === null || socket.writableLength > 0) {
+    response.end(latin1, 'latin1')
+    return
+  }
+  socket.cork()
+  response.write(latin1, 'latin1')
+  socket.uncork()
+  response.end()
 }
 
 /** A body that comes in pieces. One that ends early breaks off the connection, and ends where the client goes away. */
