@@ -20,7 +20,7 @@ export async function* scanSideBySide<T>(
   ranges: readonly KeyRange[],
   use: (key: Bytes, value: Bytes) => T,
   atOnce: number,
-  options: Pick<ScanOptions, 'keysOnly' | 'batch'> = {},
+  options: Pick<ScanOptions, 'keysOnly' | 'batch' | 'slice'> = {},
 ): AsyncGenerator<T[]> {
   if (atOnce === 1 || ranges.length === 1) {
     for (const range of ranges) yield* snapshot.scan(range, use, options)

@@ -37,6 +37,8 @@ export interface ScanOptions {
   readonly keysOnly?: boolean
   /** How many results one batch holds at most; the driver's choice when absent. Fewer where values are large: see `scanBatchBytes`. */
   readonly batch?: number
+  /** The time slice of the work that the scan is part of: where it is over, others have their turn between batches. One of its own when absent. */
+  readonly slice?: { yieldIfDue(): Awaitable<void> | undefined }
   /** Told of damaged entries, which are then left out; without it they end the scan with DataCorruption. */
   readonly onDamage?: (error: AshlarError) => void
 }

@@ -45,8 +45,9 @@ class Slice implements TimeSlice {
   }
 
   private async turn(): Promise<void> {
-    if (this.freeTurns-- <= 0) await this.mayGoOn?.()
-    await nextTurn()
+    const isFree = this.freeTurns-- > 0
+    if (!isFree) await this.mayGoOn?.()
+    await nextTurn(isFree ? second : begun)
     this.end = performance.now() + sliceMs
   }
 }
@@ -124,15 +125,18 @@ export async function inParts<T>(
 
 /*
  * In one turn of the event loop one of those who wait goes on, and so requests that arrive meanwhile wait for one slice, however many work
- * at the same time. New work alternates with what has begun: neither keeps the other from getting on.
+ * at the same time. New work alternates with what has begun: neither keeps the other from getting on. The second slice that all work may have
+ * counts as new: were it one of those that have begun, as much new work as comes would leave these none.
  */
 const begun: (() => void)[] = []
+const second: (() => void)[] = []
 const fresh: (() => void)[] = []
+let isNewNext = false
 let isFreshNext = false
 let isPumping = false
 
 /** Resolves in a turn of the event loop in which nobody else of those who call this goes on. */
-function nextTurn(queue: (() => void)[] = begun): Promise<void> {
+function nextTurn(queue: (() => void)[]): Promise<void> {
   return new Promise((resolve) => {
     queue.push(resolve)
     if (isPumping) return
@@ -160,15 +164,19 @@ function giveTurn(): void {
     return
   }
   arrivalTurns = 0
-  const [first, other] = isFreshNext ? [fresh, begun] : [begun, fresh]
-  isFreshNext = !isFreshNext
-  const next = first.shift() ?? other.shift()
+  isNewNext = !isNewNext
+  const next = isNewNext ? (nextNew() ?? begun.shift()) : (begun.shift() ?? nextNew())
   if (next === undefined) {
     isPumping = false
     return
   }
   next()
   setImmediate(giveTurn)
+}
+
+function nextNew(): (() => void) | undefined {
+  isFreshNext = !isFreshNext
+  return isFreshNext ? (fresh.shift() ?? second.shift()) : (second.shift() ?? fresh.shift())
 }
 
 /** When the work that begins in the present turn of the event loop has used a slice up; undefined where none has begun. */

@@ -1,7 +1,7 @@
 /** Whose turn it is while connections arrive, counted in turns of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { mayBegin, noteArrival, openTimeSlice } from '../../src/store/time-slice.ts'
+import { firstTurn, mayBegin, noteArrival, openTimeSlice } from '../../src/store/time-slice.ts'
 
 /** The turns of the event loop, counted from 0, in which work that never ends had a slice. `arrives`: whether a connection does in a turn. */
 async function turnsOfSlices(turns: number, arrives: (turn: number) => boolean): Promise<number[]> {
@@ -38,7 +38,7 @@ it('slices wait while connections arrive turn after turn, and until the last is 
 })
 
 it('slices do not wait for ever: connections that never cease leave them a turn of some hundred', async () => {
-  const had = await turnsOfSlices(1_100, () => true)
+  const had = await turnsOfSlices(2_200, () => true)
   expect(had.length).toBeGreaterThanOrEqual(4)
   expect(had.length).toBeLessThanOrEqual(8)
 })
@@ -63,4 +63,32 @@ it('while slices wait for arrivals, work that may be long does not begin at once
   await works
   expect(begins).toEqual(begins.map(() => false))
   expect(mayBegin()).toBe(true)
+})
+
+it('long work has half of the turns however much begins, of which each has two slices', async () => {
+  let [slices, isOver] = [0, false]
+  const work = async (): Promise<void> => {
+    const slice = openTimeSlice()
+    while (!isOver) {
+      while (!slice.isOver);
+      await slice.yieldIfDue()
+      slices++
+    }
+  }
+  const beginning = async (): Promise<void> => {
+    await firstTurn()
+    const slice = openTimeSlice()
+    while (!slice.isOver);
+    await slice.yieldIfDue()
+    while (!slice.isOver);
+  }
+  const works = work()
+  const others: Promise<void>[] = []
+  for (let turn = 0; turn < 100; turn++) {
+    others.push(beginning(), beginning())
+    await nextTurn()
+  }
+  isOver = true
+  expect(slices).toBeGreaterThan(40)
+  await Promise.all([works, ...others])
 })

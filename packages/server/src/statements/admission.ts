@@ -14,8 +14,8 @@ export type AdmissionLimits = Pick<
 
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
- * of `statementsMax`, of which no address gets all. First turns alternate with statements that have places: in each, as many begin, one after
- * the other, as a slice has room for: first of addresses that have fewest under way or waiting, so that a short statement is not delayed by the
+ * of `statementsMax`, of which no address gets all. Statements that have places have half of the turns; the others are by turns first and
+ * second ones. In each first turn as many begin, one after the other, as a slice has room for: first of addresses that have fewest under way or waiting, so that a short statement is not delayed by the
  * many of others; every other turn is for all in the order of the addresses, so that none waits for ever.
  */
 export class Admission {

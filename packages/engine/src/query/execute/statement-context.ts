@@ -105,7 +105,8 @@ export class StatementContext {
     options: Pick<ScanOptions, 'keysOnly' | 'batch'> & { readonly isOrdered?: boolean } = {},
   ): AsyncGenerator<T[]> {
     const { isOrdered = false, ...others } = options
-    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(this.script.capabilities), others)
+    const { capabilities, slice } = this.script
+    return scanSideBySide(this.snapshot, ranges, use, isOrdered ? 1 : scansAtOnce(capabilities), { ...others, slice })
   }
 
   /** How many entries an index has in the range; exact below `max`, and `max` where there are as many or more. */

@@ -72,7 +72,7 @@ export class LmdbSnapshot implements Snapshot {
     options: ScanOptions = {},
   ): AsyncGenerator<T[]> {
     const batch = options.batch ?? batchEntriesDefault
-    const slice = openTimeSlice()
+    const slice = options.slice ?? openTimeSlice()
     let left = options.limit ?? Number.POSITIVE_INFINITY
     let rest = lmdbRange(range, options.reverse === true, Math.min(batch, left))
     while (rest !== undefined) {

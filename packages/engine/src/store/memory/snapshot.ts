@@ -34,7 +34,7 @@ export function openMemorySnapshot(
   async function* scan<T>(range: KeyRange, use: (key: Bytes, value: Bytes) => T, options: ScanOptions = {}) {
     const batch = options.batch ?? batchEntriesDefault
     const limit = options.limit ?? Number.POSITIVE_INFINITY
-    const slice = openTimeSlice()
+    const slice = options.slice ?? openTimeSlice()
     let taken = 0
     let results: T[] = []
     let bytes = 0

@@ -119,6 +119,8 @@ export class PostgresSnapshot implements Snapshot {
         isFirst = false
         yield results
         results = []
+        const pause = options.slice?.yieldIfDue()
+        if (pause !== undefined) await pause
         this.checkOpen()
       }
     }
