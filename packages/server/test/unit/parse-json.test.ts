@@ -251,3 +251,8 @@ describe('a large body', () => {
     expect(taken).toBeGreaterThan(3)
   })
 })
+
+it('a number of millions of digits is one', async () => {
+  const digits = `0.${'9'.repeat(8_000_000)}`
+  expect(await parseJson(bytesOf(`[${digits}]`), limits)).toHaveLength(1)
+})
