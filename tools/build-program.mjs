@@ -67,7 +67,7 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
   copyFileSync(loader, join(made, 'load.cjs'))
   for (const [name, text] of Object.entries(starters)) writeFileSync(join(made, name), text, { mode: 0o755 })
   for (const name of ['program', 'server']) {
-    writeFileSync(join(made, `${name}.code`), compile(join(made, `${name}.cjs`)).createCachedData())
+    writeFileSync(join(made, `${name}.code`), compile(join(made, `${name}.cjs`)).cachedData ?? '')
   }
   rmSync(folder, { recursive: true, force: true })
   renameSync(made, folder)

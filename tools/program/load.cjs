@@ -5,7 +5,7 @@
 const { existsSync, readFileSync } = require('node:fs')
 const { createRequire } = require('node:module')
 const { join } = require('node:path')
-const { Script } = require('node:vm')
+const { compileFunction } = require('node:vm')
 
 /**
  * @param {string} name without its extension
@@ -16,12 +16,11 @@ function load(name) {
   const code = join(__dirname, `${name}.code`)
   // Source maps are found by what Node compiles itself.
   if (process.sourceMapsEnabled || !existsSync(code)) return require(file)
-  const script = compile(file, readFileSync(code))
   const requireFrom = createRequire(file)
   /** @param {string} wanted */
   const requireOr = (wanted) => (wanted === './server.cjs' ? load('server') : requireFrom(wanted))
   const module = { exports: {} }
-  script.runInThisContext()(
+  compile(file, readFileSync(code))(
     module.exports,
     Object.assign(requireOr, { resolve: requireFrom.resolve }),
     module,
@@ -31,13 +30,16 @@ function load(name) {
   return module.exports
 }
 
+/** What Node gives to a file in CommonJS. */
+const names = ['exports', 'require', 'module', '__filename', '__dirname']
+
 /**
  * @param {string} file
  * @param {Buffer} [code] of the same file
  */
 function compile(file, code) {
-  const source = `(function (exports, require, module, __filename, __dirname) {${readFileSync(file, 'latin1')}\n})`
-  return new Script(source, { filename: file, cachedData: code })
+  const options = code === undefined ? { produceCachedData: true } : { cachedData: code }
+  return compileFunction(readFileSync(file, 'latin1'), names, { filename: file, ...options })
 }
 
 module.exports = { load, compile }
