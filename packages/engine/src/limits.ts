@@ -16,7 +16,7 @@ export interface EngineLimits {
   readonly snapshotMsMax: number
   /** The same for work of operators: Verify, Statistics, changes of the schema that look at all objects. */
   readonly longSnapshotMsMax: number
-  /** How long the server may work on a text of statements, or on each transaction of one; waiting for a reader of the reply does not count. */
+  /** How long the server may work on a text of statements, or on each transaction of one; waiting for a reader of the reply, or for its turn beside others, does not count. */
   readonly statementMsMax: number
   /** Characters of a text of statements. */
   readonly queryCharactersMax: number

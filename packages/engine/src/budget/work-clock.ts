@@ -1,4 +1,5 @@
-/** How long the server has worked for a request: time in which the reply waits for its reader does not count. */
+/** How long the server has worked for a request: time in which the reply waits for its reader, or the work for its turn, does not count. */
+import type { TimeSlice } from '../store/time-slice.ts'
 
 export class WorkClock {
   private readonly msMax: number
@@ -28,5 +29,31 @@ export class WorkClock {
     if (this.stoppedAtMs === undefined) return
     this.endsAtMs += performance.now() - this.stoppedAtMs
     this.stoppedAtMs = undefined
+  }
+
+  /** The same slice, whose turns of others stop the clock. */
+  stoppedBetween(slice: TimeSlice): TimeSlice {
+    return new ClockedSlice(slice, this)
+  }
+}
+
+class ClockedSlice implements TimeSlice {
+  private readonly slice: TimeSlice
+  private readonly clock: WorkClock
+
+  constructor(slice: TimeSlice, clock: WorkClock) {
+    this.slice = slice
+    this.clock = clock
+  }
+
+  get isOver(): boolean {
+    return this.slice.isOver
+  }
+
+  yieldIfDue(): Promise<void> | undefined {
+    const pause = this.slice.yieldIfDue()
+    if (pause === undefined) return undefined
+    this.clock.stop()
+    return pause.finally(() => this.clock.goOn())
   }
 }

@@ -143,7 +143,9 @@ async function withoutTakenKeys(
       }
       transaction.requireAsRead(addition.entry.key, values[i])
       const { index } = addition.format
-      if (index.replaces === undefined) throw uniqueViolation(addition, oidFromBytes(holder, 0))
+      if (index.replaces === undefined) {
+        throw uniqueViolation(addition, oidFromBytes(holder, 0), values[i] === undefined ? ownHolder : '')
+      }
       noteDuplicate(transaction, index.number, addition.change.oid, oidFromBytes(holder, 0))
       leftOut.add(addition)
     }
@@ -168,8 +170,11 @@ function* partsOf<T>(all: Iterable<T>, isAskedFor: (one: T) => boolean): Generat
 /** Keys that are looked up in one go. */
 const keysAtOnce = 1_000
 
-function uniqueViolation({ change, format }: EntryChange, holder: Oid): AshlarError {
-  const error = uniqueViolationError(format, change.format.cls.name, change.values, holder)
+/** It may be one that is not there: nothing of what the request asks for is done. */
+const ownHolder = ', which the same request creates or changes'
+
+function uniqueViolation({ change, format }: EntryChange, holder: Oid, which: string): AshlarError {
+  const error = uniqueViolationError(format, change.format.cls.name, change.values, `${holder}${which}`)
   return change.position === undefined ? error : error.within(change.position)
 }
 
@@ -178,7 +183,7 @@ export function uniqueViolationError(
   format: IndexKeyFormat,
   className: string,
   values: readonly unknown[],
-  holder: Oid,
+  holder: string,
 ): AshlarError {
   const keyed = extractKeyValues(format, values)
   const attributes = format.parts.map((part, position) => {

@@ -109,6 +109,7 @@ function preparedText(
   memory: RequestMemory,
   slice: TimeSlice,
 ): PreparedText {
+  const clock = new WorkClock(limits.statementMsMax)
   const written = { rows: 0 }
   request.onBegun?.(new Progress(written, memory))
   return {
@@ -120,8 +121,8 @@ function preparedText(
       capabilities: store.capabilities,
       signal: request.signal,
       indexUri: request.indexUri,
-      slice,
-      clock: new WorkClock(limits.statementMsMax),
+      slice: clock.stoppedBetween(slice),
+      clock,
       memory,
       written,
       now: ticksNow(),

@@ -416,7 +416,8 @@ async function runSteps(
 
 /** The time limit is for each transaction: a file that is read in steps may take as long as it takes. */
 function withFreshTime(texts: ScriptContext): ScriptContext {
-  return { ...texts, clock: texts.clock.restarted() }
+  const clock = texts.clock.restarted()
+  return { ...texts, clock, slice: clock.stoppedBetween(texts.slice) }
 }
 
 async function inTransaction<T>(

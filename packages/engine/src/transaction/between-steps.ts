@@ -1,4 +1,5 @@
 /** What happens between two steps of a long change: others have their turn, and whoever is not waited for any more ends it. */
+import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { openTimeSlice } from '../store/time-slice.ts'
@@ -17,13 +18,13 @@ export interface TransactionClient {
   readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
 }
 
-/** `msMax`: for all attempts together (`transactionMsMax`). */
+/** `msMax`: for all attempts together, without the turns of others (`transactionMsMax`). */
 export function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): BetweenSteps {
-  const endsAtMs = performance.now() + msMax
-  const slice = openTimeSlice(mayGoOn)
+  const clock = new WorkClock(msMax)
+  const slice = clock.stoppedBetween(openTimeSlice(mayGoOn))
   return () => {
     signal?.throwIfAborted()
-    if (performance.now() <= endsAtMs) return slice.yieldIfDue()
+    if (!clock.isOver) return slice.yieldIfDue()
     throw new AshlarError(
       'LimitExceeded',
       `The operations of the transaction ran for more than ${msMax / 1_000} s (transactionMsMax); nothing was changed.`,

@@ -67,7 +67,7 @@ export function checkChangedObjects(
   if (objects <= changedObjectsMax) return
   throw new AshlarError(
     'LimitExceeded',
-    `More than ${changedObjectsMax} objects would be changed at once (changedObjectsMax). Divide the change: a statement by conditions in its ` +
-      'WHERE, each part a request of its own; the rows of a file by IMPORT … COMMIT EVERY.',
+    `More than ${changedObjectsMax} objects would be changed at once (changedObjectsMax). Divide the change, each part a request of its own: ` +
+      'an array into shorter ones, a statement by conditions in its WHERE; the rows of a file by IMPORT … COMMIT EVERY.',
   )
 }

@@ -1,5 +1,6 @@
 /** The body of every error reply (contract 1.4.1). */
 import type { AshlarError, ErrorDetail } from '@ashlar/engine'
+import { pointerStepCharactersMax } from '../limits.ts'
 import { type ProblemType, problemEntry } from './server-errors.ts'
 
 /** `pointer`: a JSON pointer (RFC 6901) into the body that was sent. */
@@ -29,8 +30,11 @@ export function problemDetails({ errors }: AshlarError): ProblemDetail[] {
   return errors.map(({ place, message }) => ({ pointer: pointerTo(place), message }))
 }
 
+/** A name that nobody can have meant is not repeated in full, and a part of it is no place: it points to what the name is in. */
 export function pointerTo(place: ErrorDetail['place']): string {
-  return place.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  const long = place.findIndex((step) => typeof step === 'string' && step.length > pointerStepCharactersMax)
+  const named = long === -1 ? place : place.slice(0, long)
+  return named.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 /** Of an operation that takes a body. */
