@@ -96,6 +96,8 @@ export const servedInATurnMax = 8
 export const servedOnArrivalMax = 8
 /** While connections arrive, one of the others is served in one of so many turns. */
 export const arrivalTurnsPerOther = 8
+/** Of a number or a name in a JSON body. */
+export const jsonWordBytesMax = 2 ** 23
 /** Of a name in the pointer of an error reply: that of a longer one ends before it. */
 export const pointerStepCharactersMax = 1_000
 /** Of a parameter in the path of a URL. */

@@ -150,7 +150,18 @@ function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: Re
     const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
     return parseJson(body, bounds, undefined, admission(request))
   })
-  addBodyParser(app, 'text/plain', limits, (body) => ({ query: decodeText(body) }))
+  addBodyParser(app, 'text/plain', limits, (body) => {
+    // A character has four bytes at most: what is too long in any case is not decoded.
+    if (body.length > bytesPerCharacterMax * limits.queryCharactersMax) throw tooLongText(limits)
+    return { query: decodeText(body) }
+  })
+}
+
+const bytesPerCharacterMax = 4
+
+function tooLongText({ queryCharactersMax }: Limits): AshlarError {
+  const message = `A text of statements has at most ${queryCharactersMax} characters (queryCharactersMax); parameters can hold the data.`
+  return new AshlarError('LimitExceeded', message)
 }
 
 const noConfig: FastifyContextConfig = {}

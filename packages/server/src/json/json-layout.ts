@@ -1,6 +1,7 @@
 /** Where the large arrays and objects of a JSON text lie and can be cut, found byte by byte before anything is built of it. */
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
+import { jsonWordBytesMax } from '../limits.ts'
 
 export interface JsonLimits {
   readonly depthMax: number
@@ -31,10 +32,18 @@ export interface LargeContainer {
   readonly pieces: readonly Piece[]
 }
 
-/** What is parsed at once, but for a single text that is longer. */
+/** What is parsed at once. */
 export interface PieceSizes {
   readonly valuesMax: number
   readonly bytesMax: number
+  /** A text that is longer is read in parts. */
+  readonly textBytesMax: number
+}
+
+/** Without its quotes: `from` ≤ bytes < `to`. */
+export interface LongText {
+  readonly from: number
+  readonly to: number
 }
 
 interface Frame {
@@ -73,9 +82,13 @@ export const closeBrace = 0x7d
 export class JsonLayout {
   /** Undefined where the text is small enough to be parsed at once. */
   root: LargeContainer | undefined
+  /** Values, not names, in the order in which they lie. */
+  readonly longTexts: LongText[] = []
   private values = 0
   private readonly frames: Frame[] = []
   private isInText = false
+  private textFrom = 0
+  private isAfterLongText = false
   private isEscaped = false
   private isInWord = false
   private isInNumber = false
@@ -122,11 +135,17 @@ export class JsonLayout {
       if (this.isEscaped) this.isEscaped = false
       else if (byte === backslash) this.isEscaped = true
       else if (byte === quote) {
-        this.isInText = false
+        this.endText(at)
         return at
       }
     }
     return to
+  }
+
+  private endText(at: number): void {
+    this.isInText = false
+    this.isAfterLongText = at - this.textFrom > this.sizes.textBytesMax
+    if (this.isAfterLongText) this.longTexts.push({ from: this.textFrom, to: at })
   }
 
   private take(byte: number, at: number): void {
@@ -140,9 +159,18 @@ export class JsonLayout {
     if (byte === quote) {
       this.countValue()
       this.isInText = true
+      this.textFrom = at + 1
     } else if (byte === comma) this.takeComma(at)
+    else if (byte === colon) this.takeColon()
     else if (byte === openBrace || byte === openBracket) this.open(byte === openBracket, at)
     else if (byte === closeBrace || byte === closeBracket) this.close(byte === closeBracket, at)
+  }
+
+  private takeColon(): void {
+    if (!this.isAfterLongText) return
+    this.isAfterLongText = false
+    const name = this.longTexts.pop()
+    if (name !== undefined && name.to - name.from > jsonWordBytesMax) throw tooLong('name', name.from)
   }
 
   private takeInWord(byte: number, at: number): void {
@@ -153,6 +181,7 @@ export class JsonLayout {
       this.wordFrom = at
       return
     }
+    if (at - this.wordFrom >= jsonWordBytesMax) throw tooLong('number', this.wordFrom)
     if (!this.isInNumber) return
     if (byte === point || (byte | toSmall) === smallE || at - this.wordFrom === wideCharacters - 1) this.wideNumbers++
   }
@@ -247,6 +276,11 @@ export function tooManyValues(valuesMax: number, limit: string, subject = 'The b
 
 function mismatched(): AshlarError {
   return malformed('The body is not JSON: its brackets do not match.')
+}
+
+/** Nobody means one, and to read it would hold up others. */
+function tooLong(what: 'name' | 'number', at: number): AshlarError {
+  return malformed(`The body has a ${what} of more than ${jsonWordBytesMax} bytes, at byte ${at}.`)
 }
 
 export function malformed(message: string): AshlarError {

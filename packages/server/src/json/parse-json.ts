@@ -1,25 +1,19 @@
 /** Request bodies as JSON: exact for integers of any size, bounded in depth and values, large ones piece by piece. */
 import { type Awaitable, openTimeSlice } from '@ashlar/engine'
-import { parse as parseLossless } from 'lossless-json'
-import { beyondDouble, exactNumber } from './exact-number.ts'
 import {
   backslash,
   closeBrace,
   closeBracket,
   JsonLayout,
   type JsonLimits,
-  type LargeContainer,
-  malformed,
   openBrace,
   openBracket,
-  type Piece,
   type PieceSizes,
   quote,
   tooDeep,
 } from './json-layout.ts'
-
-/** A byte order mark is kept, and refused: JSON has none. */
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+import { LargeBody } from './large-body.ts'
+import { decode, parseText } from './parse-text.ts'
 
 /** How a body is divided; other sizes are for tests. */
 export interface JsonSizes {
@@ -34,7 +28,7 @@ export interface JsonSizes {
 const usualSizes: JsonSizes = {
   smallBytes: 16_384,
   sliceBytes: 65_536,
-  pieces: { valuesMax: 5_000, bytesMax: 131_072 },
+  pieces: { valuesMax: 5_000, bytesMax: 131_072, textBytesMax: 262_144 },
 }
 
 /**
@@ -76,107 +70,7 @@ async function parseLarge(
   }
   layout.end()
   await admit?.(layout.valuesCount)
-  const { root } = layout
-  if (root === undefined) return parseText(decode(body), layout.hasWideNumbers)
-  checkBlank(body, 0, root.from)
-  checkBlank(body, root.to, body.length)
-  return build(body, root, () => slice.yieldIfDue())
-}
-
-/** Recurses as deep as the limit of levels. */
-async function build(
-  body: Uint8Array,
-  container: LargeContainer,
-  yieldIfDue: () => Promise<void> | undefined,
-): Promise<unknown> {
-  const { isArray, pieces } = container
-  const elements: unknown[] = []
-  const fields: Record<string, unknown> = {}
-  for (const piece of pieces) {
-    if (piece.kind === 'elements') {
-      const part = parseElements(body, piece, isArray)
-      if (Array.isArray(part)) for (const element of part) elements.push(element)
-      else for (const [name, value] of Object.entries(part)) setField(fields, name, value)
-    } else if (piece.kind === 'child') {
-      const name = isArray ? checkBlank(body, piece.from, piece.to) : nameBefore(body, piece)
-      const child = await build(body, piece.child, yieldIfDue)
-      if (name === undefined) elements.push(child)
-      else setField(fields, name, child)
-    } else checkBlank(body, piece.from, piece.to)
-    await yieldIfDue()
-  }
-  return isArray ? elements : fields
-}
-
-/** Like any other name: an assignment would take this one for the prototype. */
-function setField(fields: Record<string, unknown>, name: string, value: unknown): void {
-  if (name === '__proto__')
-    Object.defineProperty(fields, name, { value, enumerable: true, configurable: true, writable: true })
-  else fields[name] = value
-}
-
-type Elements = Extract<Piece, { readonly kind: 'elements' }>
-
-/** One element at least. */
-function parseElements(body: Uint8Array, piece: Elements, isArray: boolean): readonly unknown[] | object {
-  const { from, to, hasWideNumbers } = piece
-  const text = decode(body.subarray(from, to))
-  const part = parsePart(isArray ? `[${text}]` : `{${text}}`, from, to, hasWideNumbers)
-  if (Object.keys(part).length === 0) throw malformedBetween(from, to)
-  return part
-}
-
-/** Of `"name":`, before the opening bracket of the value. */
-function nameBefore(body: Uint8Array, { from, to }: Piece): string {
-  const part = parsePart(`{${decode(body.subarray(from, to))}[]}`, from, to, false)
-  const [name] = Object.keys(part)
-  if (name === undefined) throw malformedBetween(from, to)
-  return name
-}
-
-function parsePart(text: string, from: number, to: number, hasWideNumbers: boolean): object {
-  try {
-    return parseAny(text, hasWideNumbers) as object
-  } catch {
-    throw malformedBetween(from, to)
-  }
-}
-
-function malformedBetween(from: number, to: number): Error {
-  return malformed(`The body is not JSON: it is not well formed between byte ${from} and byte ${to}.`)
-}
-
-const blank = /^[ \t\n\r]*$/
-
-function checkBlank(body: Uint8Array, from: number, to: number): undefined {
-  if (!blank.test(decode(body.subarray(from, to)))) throw malformedBetween(from, to)
-}
-
-function decode(body: Uint8Array): string {
-  try {
-    return decoder.decode(body)
-  } catch {
-    throw malformed('The body is not UTF-8.')
-  }
-}
-
-function parseText(text: string, hasWideNumbers: boolean): unknown {
-  try {
-    return parseAny(text, hasWideNumbers)
-  } catch (error) {
-    throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
-  }
-}
-
-/** `hasWideNumbers`: false where a scan has shown that a double holds all numbers; else the text is looked at. */
-function parseAny(text: string, hasWideNumbers: boolean): unknown {
-  return hasWideNumbers && beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
-}
-
-function parseExactly(text: string): unknown {
-  // Checked first, since the exact parser accepts a little more than JSON.
-  JSON.parse(text)
-  return parseLossless(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue })
+  return new LargeBody(body, layout, pieces.textBytesMax, slice).read()
 }
 
 /** Before parsing, so that no depth of a hostile body is ever walked by recursion. */

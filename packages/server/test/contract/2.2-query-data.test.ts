@@ -159,6 +159,9 @@ rule('1.5.8', 'replies to changes, and none beyond the limit is half done', asyn
   expect(counted.json).toEqual([{ n: 40 }])
   const tooLong = await ask(`SHOW 1 ${' '.repeat(5_000)}`, narrowFd)
   expect(expectProblem(tooLong, 422, 'LimitExceeded')).toContain('queryCharactersMax')
+  const asText = { headers: { 'content-type': 'text/plain' }, raw: ' '.repeat(20_001) }
+  const tooLongText = await narrow.send('POST', narrowFd.at('/v1/query'), asText)
+  expect(expectProblem(tooLongText, 422, 'LimitExceeded')).toContain('queryCharactersMax')
 })
 
 rule('8.1.12', 'files are read below importDir alone', async () => {

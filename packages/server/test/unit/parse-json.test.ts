@@ -12,7 +12,7 @@ const limits = { depthMax: 64, valuesMax: 10_000, valuesLimit: 'someValuesMax' }
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string): unknown => parseJson(bytesOf(text), limits, { ...tiny, smallBytes: 10_000 })
 /** As a large body: byte by byte, in pieces of three values or twenty bytes. */
-const tiny = { smallBytes: 0, sliceBytes: 1, pieces: { valuesMax: 2, bytesMax: 20 } }
+const tiny = { smallBytes: 0, sliceBytes: 1, pieces: { valuesMax: 2, bytesMax: 20, textBytesMax: 12 } }
 const parseLarge = async (text: string): Promise<unknown> => parseJson(bytesOf(text), limits, tiny)
 const malformed: readonly (readonly [string, string])[] = [
   ['a byte order mark', '\uFEFF{}'],
@@ -178,6 +178,43 @@ describe('a large body', () => {
     )
   })
 
+  it('has long texts, which are read in parts, wherever these are cut', async () => {
+    const character = fc.constantFrom('a', '\\', '"', 'é', '☃', '😀', '\n', '\u0001', 'u', '\ud83d', '/')
+    const long = fc.array(character, { minLength: 0, maxLength: 60 }).map((parts) => parts.join(''))
+    const escaped = (text: string): string =>
+      JSON.stringify(text).replace(/[^"\\ -~]|a/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    const shapes = (text: string, other: string, written: (one: string) => string): string[] => [
+      written(text),
+      `[1,${written(text)},2,3,[${written(other)}],4]`,
+      `{"a":{"__proto__":${written(text)},"b":${written(other)}},${written(`x${text}`)}:1,"c":[{"d":${written(text)}}]}`,
+    ]
+    await fc.assert(
+      fc.asyncProperty(long, long, async (text, other) => {
+        // A half of a pair is no UTF-8 by itself: JSON.stringify writes it as an escape sequence.
+        for (const written of [JSON.stringify, escaped])
+          for (const shape of shapes(text, other, written)) {
+            const parsed = await parseLarge(shape)
+            expect(JSON.stringify(parsed)).toBe(JSON.stringify(JSON.parse(shape)))
+          }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('has texts, names and numbers of megabytes: a text is read in parts, the others are refused', async () => {
+    const parsing = vi.spyOn(JSON, 'parse')
+    const text = '\\u0041'.repeat(2 ** 21)
+    const parsed = (await parseJson(bytesOf(`{"class":"${text}"}`), limits)) as { class: string }
+    expect(Math.max(...parsing.mock.calls.map(([part]) => part.length))).toBeLessThan(300_000)
+    vi.restoreAllMocks()
+    expect(parsed.class).toBe('A'.repeat(2 ** 21))
+    const refused = (what: string) => expect.objectContaining({ message: expect.stringMatching(what) })
+    await expect(parseJson(bytesOf(`[{"${text}":1}]`), limits)).rejects.toEqual(refused('a name of more than 8388608'))
+    await expect(parseJson(bytesOf(`[1${'0'.repeat(2 ** 23)}]`), limits)).rejects.toEqual(refused('a number of more'))
+    for (const wrong of ['\\x', '\\u00g0', '\n'])
+      await expect(parseJson(bytesOf(`["${text}${wrong}${text}"]`), limits)).rejects.toEqual(refusal)
+  })
+
   it('is refused wherever JSON.parse refuses it', async () => {
     const text = JSON.stringify({
       a: [1, [2, 3, 4, 5, 6], { b: 'x', c: [true, null, -1.5e3], d: {} }],
@@ -252,7 +289,7 @@ describe('a large body', () => {
   })
 })
 
-it('a number of millions of digits is one', async () => {
-  const digits = `0.${'9'.repeat(8_000_000)}`
+it('a number of very many digits is one', async () => {
+  const digits = `0.${'9'.repeat(2 ** 23 - 3)}`
   expect(await parseJson(bytesOf(`[${digits}]`), limits)).toHaveLength(1)
 })

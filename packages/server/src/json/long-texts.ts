@@ -1,0 +1,94 @@
+/** Texts of a JSON body that take too long to be read at once: they are read in parts, and put into what is parsed without them. */
+import { randomUUID } from 'node:crypto'
+import type { TimeSlice } from '@ashlar/engine'
+import { backslash, type LongText } from './json-layout.ts'
+import { decode, parseText } from './parse-text.ts'
+
+/** Stands for a long text, with its number behind it; no client knows it. */
+const placeholder = `${randomUUID()} `
+
+export class LongTexts {
+  private readonly body: Uint8Array
+  private readonly texts: readonly LongText[]
+  private readonly partBytes: number
+  private readonly slice: TimeSlice
+  /** The first that is not read. */
+  private next = 0
+  /** By their placeholders; of the last outline. */
+  private readonly read = new Map<string, string>()
+
+  /** `texts`: in the order in which they lie. `partBytes`: of what is read at once, twelve at least. */
+  constructor(body: Uint8Array, texts: readonly LongText[], partBytes: number, slice: TimeSlice) {
+    this.body = body
+    this.texts = texts
+    this.partBytes = partBytes
+    this.slice = slice
+  }
+
+  /** The characters of bytes[from, to), where a placeholder stands for each long text. To be called in the order of the bytes. Throws MalformedRequest. */
+  async outline(from: number, to: number): Promise<string> {
+    this.read.clear()
+    let outline = ''
+    let at = from
+    for (let text = this.texts[this.next]; text !== undefined && text.to <= to; text = this.texts[++this.next]) {
+      const name = `${placeholder}${this.next}`
+      outline += `${decode(this.body.subarray(at, text.from))}${name}`
+      this.read.set(name, await this.readText(text))
+      at = text.to
+    }
+    return outline + decode(this.body.subarray(at, to))
+  }
+
+  /** What was parsed of the outline, with its texts. Recurses as deep as the limit of levels. */
+  fill(parsed: unknown): unknown {
+    if (this.read.size === 0) return parsed
+    if (typeof parsed === 'string') return this.read.get(parsed) ?? parsed
+    if (typeof parsed !== 'object' || parsed === null) return parsed
+    const fields = parsed as Record<string, unknown>
+    for (const name of Object.keys(fields)) {
+      const value = fields[name]
+      const filled = this.fill(value)
+      // `__proto__` is a field of its own here, which an assignment would not take for one.
+      if (filled !== value) Object.defineProperty(fields, name, { value: filled })
+    }
+    return parsed
+  }
+
+  private async readText({ from, to }: LongText): Promise<string> {
+    let text = ''
+    for (let at = from; at < to; ) {
+      const end = this.endOfPart(at, to)
+      text += parseText(`"${decode(this.body.subarray(at, end))}"`, false)
+      at = end
+      await this.slice.yieldIfDue()
+    }
+    return text
+  }
+
+  /** Between two characters, and not within an escape sequence. */
+  private endOfPart(from: number, to: number): number {
+    const { body } = this
+    let end = from + this.partBytes
+    if (end >= to) return to
+    for (let steps = 0; steps < 3 && isContinuation(body[end] as number); steps++) end--
+    for (let at = end - 1; at > end - 6 && at >= from; at--) {
+      if (body[at] !== backslash || !this.isEscape(at, from)) continue
+      const length = body[at + 1] === smallU ? 6 : 2
+      return at + length > end ? at : end
+    }
+    return end
+  }
+
+  /** Whether the backslash begins an escape sequence, and does not end one. */
+  private isEscape(at: number, from: number): boolean {
+    let before = 0
+    while (at - before > from && this.body[at - before - 1] === backslash) before++
+    return before % 2 === 0
+  }
+}
+
+const smallU = 0x75
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80
+}

@@ -1,0 +1,31 @@
+/** JSON that is parsed at once. */
+import { parse as parseLossless } from 'lossless-json'
+import { beyondDouble, exactNumber } from './exact-number.ts'
+import { malformed } from './json-layout.ts'
+
+/** A byte order mark is kept, and refused: JSON has none. */
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Throws MalformedRequest. */
+export function decode(body: Uint8Array): string {
+  try {
+    return decoder.decode(body)
+  } catch {
+    throw malformed('The body is not UTF-8.')
+  }
+}
+
+/** `hasWideNumbers`: false where a scan has shown that a double holds all numbers; else the text is looked at. Throws MalformedRequest. */
+export function parseText(text: string, hasWideNumbers: boolean): unknown {
+  try {
+    return hasWideNumbers && beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
+  } catch (error) {
+    throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
+  }
+}
+
+function parseExactly(text: string): unknown {
+  // Checked first, since the exact parser accepts a little more than JSON.
+  JSON.parse(text)
+  return parseLossless(text, null, { parseNumber: exactNumber, onDuplicateKey: ({ newValue }) => newValue })
+}
