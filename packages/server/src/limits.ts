@@ -98,8 +98,6 @@ export const servedOnArrivalMax = 8
 export const arrivalTurnsPerOther = 8
 /** Of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
-/** Of a name in the pointer of an error reply: that of a longer one ends before it. */
-export const pointerStepCharactersMax = 1_000
 /** Of a parameter in the path of a URL. */
 export const pathParameterCharactersMax = 4_096
 /** How long a connection on which nothing is under way is kept for a last request while the server stops. */

@@ -1,6 +1,5 @@
 /** The body of every error reply (contract 1.4.1). */
 import type { AshlarError, ErrorDetail } from '@ashlar/engine'
-import { pointerStepCharactersMax } from '../limits.ts'
 import { type ProblemType, problemEntry } from './server-errors.ts'
 
 /** `pointer`: a JSON pointer (RFC 6901) into the body that was sent. */
@@ -29,6 +28,9 @@ export function makeProblem(type: ProblemType, message: string, errors: readonly
 export function problemDetails({ errors }: AshlarError): ProblemDetail[] {
   return errors.map(({ place, message }) => ({ pointer: pointerTo(place), message }))
 }
+
+/** Of a name in a pointer. */
+const pointerStepCharactersMax = 1_000
 
 /** A name that nobody can have meant is not repeated in full, and a part of it is no place: it points to what the name is in. */
 export function pointerTo(place: ErrorDetail['place']): string {
