@@ -1,5 +1,5 @@
 /**
- * Somebody else, in a process of its own: an object read every 5 ms over a connection of its own, and as often over one that is kept, and a
+ * Somebody else, in a process of its own: an object read every 5 ms over a connection of its own, and as often over those that are kept, and a
  * lookup by key every 20 ms. None waits for the one before: a wait of a second is met by all that would have been sent meanwhile.
  */
 import { Agent, request } from 'node:http'
@@ -27,6 +27,8 @@ export interface Probes {
   heldMs: number
 }
 
+/** Enough that none waits for the reply to another, which would add up all their waits. */
+const keptConnections = 32
 const readEveryMs = 5
 const lookUpEveryMs = 20
 const text = 'FROM Part WHERE size = $size RETURN name'
@@ -35,7 +37,7 @@ if (process.send !== undefined) {
   goFirst()
   const probes: Probes = { reads: [], keptReads: [], lookups: [], heldMs: 0 }
   process.once('message', ({ url, oid }: Probed) => {
-    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+    const kept = new Agent({ keepAlive: true, maxSockets: keptConnections, scheduling: 'fifo' })
     const delays = monitorEventLoopDelay({ resolution: 1 })
     delays.enable()
     const underWay = new Set<Promise<unknown>>()

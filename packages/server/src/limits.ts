@@ -67,11 +67,11 @@ export const defaultServerLimits: ServerLimits = {
   connectionsPerAddressMax: 5_000,
   replyStallMsMax: 30_000,
   replyStallBytesMax: 48 * 2 ** 20,
-  statementsMax: 6,
+  statementsMax: 5,
   statementsPerAddressMax: 4,
   queuedStatementsMax: 100,
   queuedStatementsPerAddressMax: 75,
-  statementQueueMsMax: 500,
+  statementQueueMsMax: 300,
   backgroundRunsMax: 4,
   stopMsMax: 10_000,
   stopBodyMsMax: 2_000,
@@ -91,11 +91,11 @@ export const refusedConnectionsMax = 100
  */
 export const unacceptedConnectionsMax = 4_096
 /** Connections that are served first in one turn of the event loop, once none arrives. */
-export const servedInATurnMax = 8
+export const servedInATurnMax = 12
 /** While connections arrive, so many of each address are served as they do, one in a turn. */
-export const servedOnArrivalMax = 8
+export const servedOnArrivalMax = 4
 /** While connections arrive, one of the others is served in one of so many turns. */
-export const arrivalTurnsPerOther = 8
+export const arrivalTurnsPerOther = 16
 /** Of a number or a name in a JSON body. */
 export const jsonWordBytesMax = 2 ** 23
 /** Of a parameter in the path of a URL. */

@@ -24,6 +24,19 @@ export class AddressQueues<T> {
     return undefined
   }
 
+  /** Takes the next out of the address that has fewest waiting; undefined where nothing waits. */
+  nextOfFewest(): T | undefined {
+    let address: string | undefined
+    let fewest = Number.POSITIVE_INFINITY
+    for (const [one, { size }] of this.byAddress) {
+      if (size >= fewest) continue
+      address = one
+      fewest = size
+      if (size === 1) break
+    }
+    return address === undefined ? undefined : this.take(address)
+  }
+
   /** Whether any of the address waits. */
   has(address: string): boolean {
     return this.byAddress.has(address)

@@ -27,6 +27,7 @@ export function serveByAddress(server: Server): void {
   let hasAccepted = false
   let isScheduled = false
   let arrivalTurns = 0
+  let isOfFewest = false
   server.on('connection', (socket: Socket) => {
     noteArrival()
     const { remoteAddress = '' } = socket
@@ -63,8 +64,10 @@ export function serveByAddress(server: Server): void {
     for (let left = servedInATurnMax; left > 0; left--) serveOne(first.next() ?? nextOfOthers())
   }
 
+  /** By turns of the address that has fewest, and of each address, so that newcomers keep none waiting for ever. */
   function nextOfOthers(): Socket | undefined {
-    const socket = others.next()
+    isOfFewest = !isOfFewest
+    const socket = isOfFewest ? others.nextOfFewest() : others.next()
     if (socket === undefined) return undefined
     const { remoteAddress = '' } = socket
     if (!others.has(remoteAddress)) arrivals.delete(remoteAddress)

@@ -15,8 +15,9 @@ export type AdmissionLimits = Pick<
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
  * of `statementsMax`, of which no address gets all. Statements that have places have half of the turns; the others are by turns first and
- * second ones. In each first turn as many begin, one after the other, as a slice has room for: first of addresses that have fewest under way or waiting, so that a short statement is not delayed by the
- * many of others; every other turn is for all in the order of the addresses, so that none waits for ever.
+ * second ones. In each first turn as many begin, one after the other, as a slice
+ * has room for: first of addresses that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
+ * many of others. In every other turn one more begins in the order of the addresses, so that none waits for ever.
  */
 export class Admission {
   private readonly limits: AdmissionLimits
@@ -26,8 +27,8 @@ export class Admission {
   private readonly beginning: StatementQueue
   private readonly waiting: StatementQueue
   private isHandingTurnsOut = false
-  /** Of the last turn: whether those of addresses with fewest under way came first. */
-  private isFewestFirst = false
+  /** Whether one more began in the last turn, in the order of the addresses. */
+  private isOneMore = false
 
   constructor(limits: AdmissionLimits) {
     this.limits = limits
@@ -81,18 +82,24 @@ export class Admission {
     this.begun.remove(address)
   }
 
+  private letBegin(held: (address: string) => number): void {
+    const address = this.beginning.letGo(held)
+    if (address !== undefined) this.begun.add(address)
+  }
+
   private async handTurnsOut(): Promise<void> {
     this.isHandingTurnsOut = true
     while (!this.beginning.isEmpty) {
       const slice = await firstTurn()
-      // Every other turn is for all, whatever their addresses hold: else newcomers could keep those of a busy one waiting for ever.
-      const isFewestFirst = !this.isFewestFirst
-      this.isFewestFirst = isFewestFirst
       do {
-        const address = this.beginning.letGo((one) => (isFewestFirst ? this.begun.of(one) + this.beginning.of(one) : 0))
-        if (address !== undefined) this.begun.add(address)
+        this.letBegin((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilItWaits()
       } while (!this.beginning.isEmpty && !slice.isOver)
+      // In every other turn one more goes whatever its address has: else newcomers could keep those of a busy one waiting for ever.
+      this.isOneMore = !this.isOneMore
+      if (!this.isOneMore || this.beginning.addresses < 2) continue
+      this.letBegin(() => 0)
+      await untilItWaits()
     }
     this.isHandingTurnsOut = false
   }

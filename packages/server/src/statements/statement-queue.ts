@@ -60,6 +60,11 @@ export class StatementQueue {
     return this.entries.size === 0
   }
 
+  /** Of how many addresses any wait. */
+  get addresses(): number {
+    return this.byAddress.size
+  }
+
   /** How many wait of one address. */
   of(address: string): number {
     return this.byAddress.get(address)?.size ?? 0
