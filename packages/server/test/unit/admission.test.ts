@@ -239,6 +239,23 @@ describe('first turns', () => {
     expect(new Set(began.slice(2, 8))).toEqual(new Set(['a', 'b']))
   })
 
+  it('are had first by an address of which fewest are under way, which those that have ended are not', async () => {
+    const firstToBegin = async (areEnded: boolean): Promise<string | undefined> => {
+      const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 75 })
+      const began: string[] = []
+      let underWay = 0
+      let turn = admission.begin(waiter('a'))
+      for (; turn === undefined; turn = admission.begin(waiter('a'))) underWay++
+      void turn.then(() => began.push('a'))
+      void admission.begin(waiter('b'))?.then(() => began.push('b'))
+      if (areEnded) for (; underWay > 0; underWay--) admission.end('a')
+      while (began.length < 2) await nextTurn()
+      return began[0]
+    }
+    expect(await firstToBegin(false)).toBe('b')
+    expect(await firstToBegin(true)).toBe('a')
+  })
+
   it('come to every address, though others of which none works never cease to ask', async () => {
     const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 75 })
     askFor(admission, ['a1'])

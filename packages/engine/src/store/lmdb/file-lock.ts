@@ -56,6 +56,16 @@ export function openLockFile(path: string): LockFile {
   }
 }
 
+/** Whether another opening of the file holds it exclusively. Throws where the file cannot be read, with the code of the failure. */
+export function isLocked(path: string): boolean {
+  const file = openLockFileToRead(path)
+  try {
+    return !file.tryLock('shared')
+  } finally {
+    file.close()
+  }
+}
+
 /** Opens a file that is there. */
 export function openLockFileThere(path: string): LockFile {
   return lockFile(lockBinding(), path, openWithoutLinks(path, 'write'))

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readlinkSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from '../../errors.ts'
-import { type LockFile, openLockFile, openLockFileToRead } from './file-lock.ts'
+import { isLocked, type LockFile, openLockFile } from './file-lock.ts'
 import { codeOf } from './owned-files.ts'
 
 export interface Membership {
@@ -111,12 +111,7 @@ function livePids(directory: string, ownPath: string): number[] {
 /** It may be of another user: to read it is enough, and often all that is allowed. */
 function isHeld({ path, pid, namespace }: ProcessFile): boolean {
   try {
-    const file = openLockFileToRead(path)
-    try {
-      return !file.tryLock('shared')
-    } finally {
-      file.close()
-    }
+    return isLocked(path)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     if (codeOf(error) !== 'EACCES') throw error

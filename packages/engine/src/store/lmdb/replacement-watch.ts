@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { betweenCompactionLooksMs, compactionLooksMs } from '../../limits.ts'
-import { openLockFileToRead } from './file-lock.ts'
+import { isLocked } from './file-lock.ts'
 import { ownProcessFile, processDirectory } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
 import type { OpenEnvironment } from './open-environment.ts'
@@ -109,12 +109,7 @@ export class ReplacementWatch {
 /** Whoever announced it holds the file; one that was killed does not. */
 function isUnderWay(announcement: string): boolean {
   try {
-    const file = openLockFileToRead(announcement)
-    try {
-      return !file.tryLock('shared')
-    } finally {
-      file.close()
-    }
+    return isLocked(announcement)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false
     throw error
