@@ -56,9 +56,17 @@ describe('the memory of a request', () => {
     [hub[0] as string],
     async (db) => {
       await db.rows(hub[1] as string, { ns: Array.from({ length: 1_200 }, (_, n) => n) })
-      for (const text of ['FROM Hub RETURN all', 'FROM Hub RETURN *', 'FROM Hub WHERE COUNT(all) > 1 RETURN name']) {
+      for (const text of [
+        'FROM Hub RETURN all',
+        'FROM Hub RETURN *',
+        'FROM Hub WHERE COUNT(all[:-1]) > 1 RETURN name',
+      ]) {
         expect((await db.failure(text)).message).toMatch(/more than 262144 bytes \(statementBytesMax\)/)
       }
+      // Their number and what is at an end are had without holding them.
+      const ends = 'COUNT(all) AS n, IS_EMPTY(all) AS none, all[2:5].n AS few, all[0].n AS first, all[-2:].n AS last'
+      const expected = { n: 1_200, none: false, few: [2, 3, 4], first: 0, last: [1_198, 1_199] }
+      expect(await db.rows(`FROM Hub WHERE COUNT(all) > 1 RETURN ${ends}`)).toEqual([expected])
       // Those of many objects are let go of between batches.
       await db.rows('FOR EACH n IN $ns => (CREATE Spoke {n: $n, hub: CREATE Hub {name: "s"}})', {
         ns: Array.from({ length: 500 }, (_, n) => n),
@@ -68,6 +76,32 @@ describe('the memory of a request', () => {
     },
     { limits: { statementBytesMax: 2 ** 18 } },
   )
+
+  queryTest('the ends of a long list are those of the whole list', [hub[0] as string], async (db) => {
+    await db.rows(hub[1] as string, { ns: Array.from({ length: 1_200 }, (_, n) => n) })
+    const [{ all }] = (await db.rows('FROM Hub RETURN all')) as [{ all: string[] }]
+    for (const [from, to] of [
+      [0, 0],
+      [0, 999],
+      [0, 1_000],
+      [7, 1_001],
+      [1_100, 1_300],
+      [-1],
+      [-1_000],
+      [-1_001],
+      [-1_300],
+      [5, -3],
+    ]) {
+      const rows = await db.rows(`FROM Hub RETURN all[${from}:${to ?? ''}] AS part`)
+      expect(rows).toEqual([{ part: all.slice(from, to) }])
+    }
+    for (const at of [0, 999, 1_000, 1_199, 1_200, -1, -1_200, -1_201]) {
+      expect(await db.rows(`FROM Hub RETURN all[${at}] AS one`)).toEqual([{ one: all.at(at) ?? null }])
+    }
+    expect(await db.rows('FROM Spoke WHERE n = 3 RETURN COUNT(hub.all) AS n, hub.all[1].n AS m')).toEqual([
+      { n: 1_200, m: 1 },
+    ])
+  })
 
   queryTest(
     'what a transaction holds until its commit',

@@ -5,6 +5,7 @@ import { queryError } from '../language/query-error.ts'
 import { isNullOf } from '../values/compare.ts'
 import { isLong, isMany, type ValueType } from '../values/value-type.ts'
 import { accumulatorsOf } from './aggregate.ts'
+import { compileLinkCount, compileLinkEnd, endWith } from './compile-links.ts'
 import { elementsIn, slotElements, slotFiller } from './element-slot.ts'
 import type { Evaluate, EvaluationContext } from './evaluation-context.ts'
 import type { ExpressionCompiler } from './expression-compiler.ts'
@@ -35,6 +36,13 @@ export function compileCollection(bound: CollectionNode, compiler: ExpressionCom
       }
     }
     case 'isEmpty': {
+      const end = compileLinkEnd(bound.operand, compiler)
+      if (end !== undefined) {
+        return (evaluation) => {
+          const held = end(evaluation, { isLast: false, max: 1 })
+          return held && held.length === 0
+        }
+      }
       const operand = compiler.compile(bound.operand)
       return (evaluation) => {
         const held = operand(evaluation)
@@ -73,6 +81,8 @@ function charged(value: unknown, { memory }: EvaluationContext): unknown {
 }
 
 function compileFold(bound: Extract<Bound, { kind: 'fold' }>, compiler: ExpressionCompiler): Evaluate {
+  const count = bound.countsNulls ? compileLinkCount(bound.collection, compiler) : undefined
+  if (count !== undefined) return (evaluation) => count(evaluation) ?? 0
   const collection = compiler.compile(bound.collection)
   const elements = elementsIn(bound.collection.type)
   const elementType = elementTypeOf(bound.collection.type)
@@ -152,7 +162,16 @@ function compileCollecting(
 
 /** From 0, negative from the end, null outside. */
 function compileElementAt(bound: Extract<Bound, { kind: 'elementAt' }>, compiler: ExpressionCompiler): Evaluate {
+  const end = compileLinkEnd(bound.collection, compiler)
   const [collection, index] = [compiler.compile(bound.collection), compiler.compile(bound.index)]
+  if (end !== undefined) {
+    return (evaluation) => {
+      const given = index(evaluation)
+      if (given === null) return null
+      const at = Number(given)
+      return end(evaluation, at < 0 ? { isLast: true, max: -at } : { isLast: false, max: at + 1 })?.at(at) ?? null
+    }
+  }
   return (evaluation) => {
     const [held, at] = [collection(evaluation), index(evaluation)]
     if (held === null || at === null) return null
@@ -165,14 +184,15 @@ function compileSlice(bound: Extract<Bound, { kind: 'slice' }>, compiler: Expres
   const collection = compiler.compile(bound.collection)
   const from = bound.from === undefined ? undefined : compiler.compile(bound.from)
   const to = bound.to === undefined ? undefined : compiler.compile(bound.to)
+  const linksAt = compileLinkEnd(bound.collection, compiler)
   return (evaluation) => {
-    const held = collection(evaluation)
-    const [first, last] = [from?.(evaluation), to?.(evaluation)]
-    if (held === null || first === null || last === null) return null
-    const values = (held as readonly unknown[]).slice(
-      first === undefined ? undefined : Number(first),
-      last === undefined ? undefined : Number(last),
-    )
+    const bounds = [from?.(evaluation), to?.(evaluation)]
+    if (bounds.includes(null)) return null
+    const [first, last] = bounds.map((given) => (given === undefined ? undefined : Number(given)))
+    const end = linksAt && endWith(first, last)
+    const held = end === undefined ? collection(evaluation) : linksAt?.(evaluation, end)
+    if (held === null) return null
+    const values = (held as readonly unknown[]).slice(first, last)
     evaluation.memory.chargeRow(valueBytes(values))
     return values
   }

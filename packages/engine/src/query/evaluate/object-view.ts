@@ -61,6 +61,12 @@ export class ObjectView {
   }
 }
 
+/** The first or the last elements of a collection, in its order. */
+export interface LinkEnd {
+  readonly isLast: boolean
+  readonly max: number
+}
+
 /** Reads what expressions follow. Throws `needsFetch` where the store answers later: the row is then worked out again. */
 export interface ObjectReader {
   object(oid: Oid): ObjectView
@@ -70,6 +76,10 @@ export interface ObjectReader {
   prefetch(oids: readonly unknown[]): void
   /** Elements of a list or set, or pairs of a map, that are kept as link entries. */
   links(view: ObjectView, attribute: BoundAttribute): readonly unknown[]
-  /** The same as they are stored; `index`: position of the attribute in the object's class. */
+  /** Of a list or set, no more of them than are wanted: the others are not read. */
+  endLinks(view: ObjectView, attribute: BoundAttribute, end: LinkEnd): readonly unknown[]
+  /** How many there are; of very many, none is held. */
+  linkCount(view: ObjectView, attribute: BoundAttribute): number
+  /** All of them as they are stored; `index`: position of the attribute in the object's class. */
   linkEntries(view: ObjectView, index: number): readonly Entry[]
 }

@@ -11,11 +11,11 @@ import { PartSizes } from '../../records/part-sizes.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
-import type { Awaitable, Bytes, Entry, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
+import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
 import { type Oid, oidFromBytes } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { needsFetch } from '../evaluate/evaluation-context.ts'
-import { type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
+import { type LinkEnd, type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
 
@@ -40,6 +40,12 @@ const byteStepsShift = 3
 const entrySteps = 50
 
 const noRecord = Buffer.alloc(0)
+
+/** Link entries that were asked for in vain: all of a range, so many of one of its ends, or their number alone. */
+interface MissingLinks {
+  readonly range: RangeRead
+  readonly isCounted?: boolean
+}
 
 /** An object with the halves of its OID. */
 interface Near {
@@ -70,16 +76,28 @@ export class SnapshotReader implements ObjectReader {
   private bytesKept = 0
   private readonly sizes: PartSizes
   private readonly missingObjects = new Set<Oid>()
-  private readonly missingLinks = new Map<string, RangeRead>()
+  private readonly missingLinks = new Map<string, MissingLinks>()
+  /** How many entries long lists have that were counted and not read. */
+  private readonly counts = new Map<string, number>()
+  private readonly check: () => void
 
-  /** `work`: spends what is read for expressions. */
+  /** `work`: spends what is read for expressions. `check`: throws where the statement is to end. */
   constructor(
     snapshot: Snapshot,
     catalog: Catalog,
     isSynchronous: boolean,
     work: Work,
-    { memory, limits }: { readonly memory: RequestMemory; readonly limits: Pick<EngineLimits, 'statementBytesMax'> },
+    {
+      memory,
+      limits,
+      check,
+    }: {
+      readonly memory: RequestMemory
+      readonly limits: Pick<EngineLimits, 'statementBytesMax'>
+      readonly check: () => void
+    },
   ) {
+    this.check = check
     this.snapshot = snapshot
     this.work = work
     this.memory = memory
@@ -135,24 +153,57 @@ export class SnapshotReader implements ObjectReader {
   /** Charged until the statement ends or lets go of them. Throws `needsFetch` for a long list on every store. */
   linkEntries(view: ObjectView, index: number): readonly Entry[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
-    const name = `${view.oid} ${attribute.attribute.number}`
+    const name = nameOfLinks(view, attribute)
     const known = this.entries.get(name)
     if (known !== undefined) return known
-    const range = linkRange(view.oid, attribute.attribute.number, shownKind(attribute))
-    if (this.isSynchronous) {
-      const entries = atOnce(this.snapshot.read([], [{ ...range, limit: entriesAtOnce }])).ranges[0] ?? []
-      if (entries.length < entriesAtOnce) {
-        this.charge(entries.length + 1)
-        return this.keepEntries(name, entries)
-      }
-    }
-    this.missingLinks.set(name, range)
+    const range = shownRange(view, attribute)
+    const entries = this.fewEntries(name, range)
+    if (entries !== undefined) return entries
+    this.missingLinks.set(name, { range })
     throw needsFetch
   }
 
   links(view: ObjectView, { index }: BoundAttribute): readonly unknown[] {
+    return this.elements(view.format?.attributes[index] as AttributeFormat, this.linkEntries(view, index))
+  }
+
+  endLinks(view: ObjectView, { index }: BoundAttribute, { isLast, max }: LinkEnd): readonly unknown[] {
     const attribute = view.format?.attributes[index] as AttributeFormat
-    const entries = this.linkEntries(view, index)
+    if (max === 0) return []
+    const whole = this.entries.get(nameOfLinks(view, attribute))
+    if (whole !== undefined) return this.elements(attribute, isLast ? whole.slice(-max) : whole.slice(0, max))
+    const name = `${nameOfLinks(view, attribute)} ${isLast ? 'last' : 'first'} ${max}`
+    const range = { ...shownRange(view, attribute), reverse: isLast, limit: max }
+    const entries = this.entries.get(name) ?? this.fewEntries(name, range)
+    if (entries !== undefined) return this.elements(attribute, isLast ? entries.toReversed() : entries)
+    this.missingLinks.set(name, { range })
+    throw needsFetch
+  }
+
+  linkCount(view: ObjectView, { index }: BoundAttribute): number {
+    const attribute = view.format?.attributes[index] as AttributeFormat
+    const name = nameOfLinks(view, attribute)
+    const known = this.entries.get(name)?.length ?? this.counts.get(name)
+    if (known !== undefined) return known
+    const range = shownRange(view, attribute)
+    const entries = this.fewEntries(name, range)
+    if (entries !== undefined) return entries.length
+    this.missingLinks.set(name, { range, isCounted: true })
+    throw needsFetch
+  }
+
+  /** Where the store answers at once and there are not many. */
+  private fewEntries(name: string, range: RangeRead): readonly Entry[] | undefined {
+    if (!this.isSynchronous) return undefined
+    const { limit = entriesAtOnce } = range
+    const entries =
+      atOnce(this.snapshot.read([], [{ ...range, limit: Math.min(limit, entriesAtOnce) }])).ranges[0] ?? []
+    if (entries.length === entriesAtOnce) return undefined
+    this.charge(entries.length + 1)
+    return this.keepEntries(name, entries)
+  }
+
+  private elements(attribute: AttributeFormat, entries: readonly Entry[]): readonly unknown[] {
     this.memory.chargeRow(entries.length * linkBytes)
     switch (attribute.linkStorage) {
       case 'set':
@@ -172,27 +223,44 @@ export class SnapshotReader implements ObjectReader {
     this.missingLinks.clear()
     const answer = await this.snapshot.read(
       oids.map(objectKey),
-      links.map(([, range]) => ({ ...range, limit: entriesAtOnce })),
+      links.map(([, { range }]) => ({ ...range, limit: Math.min(range.limit ?? entriesAtOnce, entriesAtOnce) })),
     )
     for (const [i, oid] of oids.entries()) this.keepObject(oid, answer.values[i])
-    for (const [i, [name, range]] of links.entries()) {
+    for (const [i, [name, { range, isCounted }]] of links.entries()) {
       const first = answer.ranges[i] ?? []
+      if (isCounted === true && first.length === entriesAtOnce) {
+        this.counts.set(name, await this.countWhole(range, first))
+        continue
+      }
       this.charge(first.length + 1)
       this.keepEntries(name, first.length < entriesAtOnce ? first : await this.wholeList(range, first))
     }
   }
 
   /** Charges each part before the next is read. Throws LimitExceeded and ServerBusy. */
-  private async wholeList({ to }: RangeRead, first: readonly Entry[]): Promise<readonly Entry[]> {
+  private async wholeList(range: RangeRead, first: readonly Entry[]): Promise<readonly Entry[]> {
     const entries = [...first]
-    const from = Buffer.concat([(first.at(-1) as Entry).key, Buffer.from([0])])
     const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
-    const rest = to === undefined ? { from } : { from, to }
-    for await (const batch of this.snapshot.scan(rest, copy, { batch: entriesAtOnce })) {
+    const options = { batch: entriesAtOnce, reverse: range.reverse === true }
+    if (range.limit === first.length) return entries
+    const limit = range.limit === undefined ? {} : { limit: range.limit - first.length }
+    for await (const batch of this.snapshot.scan(restAfter(range, first), copy, { ...options, ...limit })) {
       this.charge(batch.length)
       for (const entry of batch) entries.push(entry)
     }
     return entries
+  }
+
+  /** Nothing of it is kept, so no memory is charged: as many as there are can be counted, while the statement may go on. */
+  private async countWhole(range: RangeRead, first: readonly Entry[]): Promise<number> {
+    let count = first.length
+    const options = { keysOnly: true, batch: entriesAtOnce }
+    for await (const batch of this.snapshot.scan(restAfter(range, first), () => undefined, options)) {
+      count += batch.length
+      this.check()
+    }
+    this.linksRead += count
+    return count
   }
 
   private charge(entries: number): void {
@@ -260,4 +328,19 @@ function atOnce(answer: Awaitable<ReadAnswer>): ReadAnswer {
 function shownKind(attribute: AttributeFormat): number {
   if (attribute.linkStorage === 'list') return linkKind.position
   return attribute.linkStorage === 'set' ? linkKind.target : linkKind.name
+}
+
+function nameOfLinks({ oid }: ObjectView, { attribute }: AttributeFormat): string {
+  return `${oid} ${attribute.number}`
+}
+
+function shownRange({ oid }: ObjectView, attribute: AttributeFormat): KeyRange {
+  return linkRange(oid, attribute.attribute.number, shownKind(attribute))
+}
+
+/** What follows the last of the entries in the order in which the range is read. */
+function restAfter({ from, to, reverse }: RangeRead, read: readonly Entry[]): KeyRange {
+  const { key } = read.at(-1) as Entry
+  if (reverse === true) return { ...(from === undefined ? {} : { from }), to: key }
+  return { from: Buffer.concat([key, Buffer.from([0])]), ...(to === undefined ? {} : { to }) }
 }

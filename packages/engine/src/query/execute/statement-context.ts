@@ -83,7 +83,14 @@ export class StatementContext {
 
   /** Made for statements that ask for it: most read nothing beside the rows' own objects. */
   get reader(): SnapshotReader {
-    this.ownReader ??= new SnapshotReader(this.snapshot, this.catalog, !this.isRemote, this.work, this.script)
+    if (this.ownReader !== undefined) return this.ownReader
+    const { memory, limits } = this.script
+    const check = (): void => checkRunning(this.script)
+    this.ownReader = new SnapshotReader(this.snapshot, this.catalog, !this.isRemote, this.work, {
+      memory,
+      limits,
+      check,
+    })
     return this.ownReader
   }
 
