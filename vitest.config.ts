@@ -52,7 +52,7 @@ const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(p
  */
 const sharing = [
   'packages/engine/test/!(damage|store)/**/*.test.ts',
-  'packages/engine/test/store/{entry-checksum,memory,open-store,read-transaction,scan-side-by-side,wrappers}.test.ts',
+  'packages/engine/test/store/{entry-checksum,memory,open-store,read-transaction,scan-side-by-side,unordered-set,wrappers}.test.ts',
   'packages/server/test/{contract,hostile,unit}/*.test.ts',
   'packages/client/test/*.test.ts',
   'tools/test/{check-*,lock-file,set-up-state}.test.ts',

@@ -1,8 +1,9 @@
 /** The open snapshots of one store: how old the oldest is; those held for too long are ended, and all of them when the store closes. */
 import { AshlarError } from '../errors.ts'
 import type { SnapshotLimits, SnapshotOptions, Store } from './store.ts'
+import { type Placed, UnorderedSet } from './unordered-set.ts'
 
-interface Held {
+interface Held extends Placed {
   readonly openedAtMs: number
   /** What it was asked for with. */
   readonly options?: SnapshotOptions | undefined
@@ -22,19 +23,17 @@ export interface OpenSnapshots<S extends Held> {
 }
 
 export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
-  // A set keeps the order of arrival: its first member is the oldest.
-  const open = new Set<S>()
+  const open = new UnorderedSet<S>()
 
   function oldestMs(): number {
-    for (const snapshot of open) return performance.now() - snapshot.openedAtMs
-    return 0
+    const now = performance.now()
+    return open.all().reduce((oldest, { openedAtMs }) => Math.max(oldest, now - openedAtMs), 0)
   }
 
   function endOldSnapshots(limits: SnapshotLimits): void {
     const now = performance.now()
-    for (const snapshot of [...open]) {
+    for (const snapshot of open.all()) {
       const limit = snapshot.options?.isLong === true ? 'longSnapshotMsMax' : 'snapshotMsMax'
-      if (now - snapshot.openedAtMs < Math.min(limits.snapshotMsMax, limits.longSnapshotMsMax)) return
       if (now - snapshot.openedAtMs < limits[limit]) continue
       const error = tooOld(limit, limits[limit])
       snapshot.end(error)
@@ -50,11 +49,11 @@ export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
     remove(snapshot) {
       open.delete(snapshot)
     },
-    some: (isMeant) => [...open].some(isMeant),
+    some: (isMeant) => open.all().some(isMeant),
     oldestMs,
     ofStore: { endOldSnapshots, oldestSnapshotMs: oldestMs },
     releaseAll() {
-      for (const snapshot of [...open]) snapshot.release()
+      for (const snapshot of open.all()) snapshot.release()
     },
   }
 }

@@ -212,9 +212,9 @@ function receiveRequests(
     const beganMs = log === undefined ? 0 : performance.now()
     request.log = logger
     reply.log = logger
-    underWay.begin(reply)
+    const begun = underWay.begin(reply)
     raw.on('close', () => {
-      underWay.end(reply)
+      underWay.end(begun)
       log?.(raw, beganMs)
     })
     if (raw.socket === null) closeWithConnection(raw)

@@ -1,18 +1,22 @@
 /** How a server stops: every request on a connection that there is gets an answer, and those under way come to their end. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Server, Socket } from 'node:net'
-import { AshlarError } from '@ashlar/engine'
+import { AshlarError, type Placed, UnorderedSet } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { idleConnectionMs, type ServerLimits } from '../limits.ts'
 
 type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
 
+export interface RequestUnderWay extends Placed {
+  readonly reply: FastifyReply
+}
+
 export interface RequestsUnderWay {
   /** The connections that are open. */
   readonly connections: Iterable<Socket>
-  begin(reply: FastifyReply): void
+  begin(reply: FastifyReply): RequestUnderWay
   /** Once the response has closed; by then it has been sent, or nobody is there to take it. */
-  end(reply: FastifyReply): void
+  end(request: RequestUnderWay): void
 }
 
 /**
@@ -24,7 +28,7 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): RequestsU
   const open = new Set<Socket>()
   let underWay = 0
   /** Those of requests that have a body, which may not have arrived. */
-  const withBody = new Set<FastifyReply>()
+  const withBody = new UnorderedSet<RequestUnderWay>()
   /** While the server waits for them to come to their end. */
   let wake: (() => void) | undefined
   const note = (socket: Socket): void => {
@@ -45,7 +49,7 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): RequestsU
     }
     const timeouts = [
       setTimeout(lose('requests'), Math.min(idleConnectionMs, limits.stopMsMax)),
-      setTimeout(() => refuseBodies(withBody), limits.stopBodyMsMax),
+      setTimeout(() => refuseBodies(withBody.all()), limits.stopBodyMsMax),
       setTimeout(lose('none'), limits.stopMsMax),
     ]
     const isDone = (): boolean => {
@@ -67,11 +71,13 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): RequestsU
       // Where the host has several addresses, it came to another server.
       if (!open.has(socket) && socket instanceof Socket) note(socket)
       underWay++
-      if (hasBody(headers)) withBody.add(reply)
+      const request: RequestUnderWay = { reply, place: undefined }
+      if (hasBody(headers)) withBody.add(request)
+      return request
     },
-    end(reply) {
+    end(request) {
       underWay--
-      if (withBody.size > 0) withBody.delete(reply)
+      withBody.delete(request)
       wake?.()
     },
   }
@@ -81,8 +87,8 @@ function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-function refuseBodies(replies: Iterable<FastifyReply>): void {
-  for (const reply of replies) {
+function refuseBodies(requests: readonly RequestUnderWay[]): void {
+  for (const { reply } of requests) {
     const { body, raw, log } = reply.request
     if (raw.complete || body !== undefined || reply.sent) continue
     // What the framework tells of the body that breaks off now is told by the line of the request.

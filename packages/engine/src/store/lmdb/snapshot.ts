@@ -24,6 +24,7 @@ function beginRead(environment: Environment): Pin {
 /** A class, not closures, because each GET makes one. */
 export class LmdbSnapshot implements Snapshot {
   readonly openedAtMs = performance.now()
+  place: number | undefined
   readonly options: SnapshotOptions | undefined
   readonly entryCount?: number
   readonly environment: Environment
