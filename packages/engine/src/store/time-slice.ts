@@ -4,6 +4,8 @@ import type { Awaitable } from './store.ts'
 
 /** How long work goes on before it lets others have their turn. */
 const sliceMs = 5
+/** How long what begins in one turn takes together at most, where each piece of it ends within its slice and nothing else waits for a turn. */
+const beginningsMs = 20
 /** Steps of a few microseconds between two looks at the clock. */
 const stepsBetweenLooks = 32
 /** Bytes that steps copy or sum up between two looks: about a millisecond's worth. */
@@ -45,6 +47,7 @@ class Slice implements TimeSlice {
   }
 
   private async turn(): Promise<void> {
+    slicesUsedUp++
     const isFree = this.freeTurns-- > 0
     if (!isFree) await this.mayGoOn?.()
     await nextTurn(isFree ? second : begun)
@@ -179,27 +182,41 @@ function nextNew(): (() => void) | undefined {
   return isFreshNext ? (fresh.shift() ?? second.shift()) : (second.shift() ?? fresh.shift())
 }
 
-/** When the work that begins in the present turn of the event loop has used a slice up; undefined where none has begun. */
-let beginningsEnd: number | undefined
+let slicesUsedUp = 0
 
 /**
- * Whether work that may be long may begin at once: what has begun in the same turn of the event loop has not used a slice up. Not while what
+ * The time for what begins in one turn of the event loop. Short work needs no turns: sixty lookups that have arrived together are done one after
+ * the other sooner than each after a turn of its own, for which it would have to be kept. It is over as soon as any work has used its slice up.
+ */
+class Beginnings {
+  private readonly end = performance.now() + (begun.length + second.length > 0 ? sliceMs : beginningsMs)
+  private readonly slicesBefore = slicesUsedUp
+
+  get isOver(): boolean {
+    return slicesUsedUp > this.slicesBefore || performance.now() >= this.end
+  }
+}
+
+/** Of the present turn of the event loop; undefined where nothing has begun. */
+let beginnings: Beginnings | undefined
+
+/**
+ * Whether work that may be long may begin at once: what has begun in the same turn of the event loop has left time for more. Not while what
  * has begun waits for something to have arrived: as much would begin as arrives, and none of it get on.
  */
 export function mayBegin(): boolean {
   if (isPumping && arrivalTurnsLeft > 0) return false
-  const now = performance.now()
-  if (beginningsEnd === undefined) {
-    beginningsEnd = now + sliceMs
+  if (beginnings === undefined) {
+    beginnings = new Beginnings()
     setImmediate(() => {
-      beginningsEnd = undefined
+      beginnings = undefined
     })
   }
-  return now < beginningsEnd
+  return !beginnings.isOver
 }
 
-/** The turn in which work may begin that may not at once: the slice is for all that begins in it. */
-export async function firstTurn(): Promise<TimeSlice> {
+/** The turn in which work may begin that may not at once: what is resolved with tells whether there is time for more. */
+export async function firstTurn(): Promise<{ readonly isOver: boolean }> {
   await nextTurn(fresh)
-  return openTimeSlice()
+  return new Beginnings()
 }

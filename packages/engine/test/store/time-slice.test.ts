@@ -65,6 +65,25 @@ it('while slices wait for arrivals, work that may be long does not begin at once
   expect(mayBegin()).toBe(true)
 })
 
+it('once work has used up its slice, nothing else begins in that turn, whether at once or in line', async () => {
+  await nextTurn()
+  expect(mayBegin()).toBe(true)
+  const atOnce = useSliceUp()
+  expect(mayBegin()).toBe(false)
+  await atOnce
+  const turn = await firstTurn()
+  expect(turn.isOver).toBe(false)
+  const inLine = useSliceUp()
+  expect(turn.isOver).toBe(true)
+  await inLine
+})
+
+function useSliceUp(): Promise<void> | undefined {
+  const slice = openTimeSlice()
+  while (!slice.isOver);
+  return slice.yieldIfDue()
+}
+
 it('long work has half of the turns however much begins, of which each has two slices', async () => {
   let [slices, isOver] = [0, false]
   const work = async (): Promise<void> => {

@@ -15,8 +15,8 @@ export type AdmissionLimits = Pick<
 /**
  * A statement works for two slices of a few milliseconds without a place, so that short ones never wait for long ones; to go on it takes one
  * of `statementsMax`, of which no address gets all. Statements that have places have half of the turns; the others are by turns first and
- * second ones. In each first turn as many begin, one after the other, as a slice
- * has room for: first of addresses that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
+ * second ones. In each first turn as many begin, one after the other, as
+ * it has time for: first of addresses that have fewest under way, and of these, fewest waiting, so that a short statement is not delayed by the
  * many of others. In every other turn one more begins in the order of the addresses, so that none waits for ever.
  */
 export class Admission {
@@ -90,11 +90,11 @@ export class Admission {
   private async handTurnsOut(): Promise<void> {
     this.isHandingTurnsOut = true
     while (!this.beginning.isEmpty) {
-      const slice = await firstTurn()
+      const turn = await firstTurn()
       do {
         this.letBegin((one) => this.begun.of(one) * this.limits.queuedStatementsMax + this.beginning.of(one))
         await untilItWaits()
-      } while (!this.beginning.isEmpty && !slice.isOver)
+      } while (!this.beginning.isEmpty && !turn.isOver)
       // In every other turn one more goes whatever its address has: else newcomers could keep those of a busy one waiting for ever.
       this.isOneMore = !this.isOneMore
       if (!this.isOneMore || this.beginning.addresses < 2) continue

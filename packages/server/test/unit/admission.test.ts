@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { AshlarError } from '@ashlar/engine'
+import { type AshlarError, openTimeSlice } from '@ashlar/engine'
 import { describe, expect, it } from 'vitest'
 import { Admission, type AdmissionLimits } from '../../src/statements/admission.ts'
 import type { BrokenOffReplies } from '../../src/statements/broken-off.ts'
@@ -165,7 +165,7 @@ describe('a statement', () => {
 })
 
 describe('first turns', () => {
-  it('are one in a turn of the event loop, once those that came at the same time have used a slice up', async () => {
+  it('are one in a turn of the event loop, where each uses its slice up', async () => {
     const admission = new Admission({ ...limits, queuedStatementsMax: 100, queuedStatementsPerAddressMax: 100 })
     const turns: number[] = []
     let turn = 0
@@ -178,8 +178,10 @@ describe('first turns', () => {
     const begun = Array.from({ length: 10 }, async () => {
       const wait = admission.begin(waiter('a'))
       if (wait !== undefined) await wait
+      const slice = openTimeSlice()
       busy()
       turns.push(turn)
+      await slice.yieldIfDue()
     })
     await Promise.all(begun)
     isOver = true
