@@ -43,6 +43,9 @@ const twins = [
   'packages/engine/test/query/{advice,planner,query-language-page}.test.ts',
 ]
 
+/** Properties get half of the runs that `.ci/run` asks for. */
+const runsOfProperties = process.env.ASHLAR_RUNS ?? '0.5'
+
 /** Properties get a tenth of their runs: a database beyond the process takes its time. */
 const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(process.env.ASHLAR_RUNS ?? 1) / 10) }
 
@@ -60,8 +63,8 @@ const sharing = [
 
 export default defineConfig({
   test: {
-    // Many tests wait for other processes, or for a database: the core that vitest would keep for itself is not idle.
-    maxWorkers: availableParallelism(),
+    // Many tests wait for other processes, for a database, or for what is written to reach the disk: other files have the cores meanwhile.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     globalSetup: ['tools/postgres-for-tests.ts', 'tools/children-for-tests.ts'],
     runner: './tools/test-runner.ts',
     // Bounds for what hangs: they must do where others use the machine as well.
@@ -86,7 +89,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'embedded', isolate: false, include: sharing },
+        test: { name: 'embedded', isolate: false, include: sharing, env: { ASHLAR_RUNS: runsOfProperties } },
       },
       {
         extends: true,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest'
 import { PostgresUnavailable, packagedPostgres, postgresUser, usablePrograms } from '../postgres-binaries.ts'
 import { makeServerFolder, removeLeftovers } from '../postgres-leftovers.ts'
 import { postgresOfRun } from '../postgres-of-run.ts'
@@ -38,7 +38,7 @@ async function holdPostgres(): Promise<{ holder: ChildProcess; port: number }> {
   postgresOfRun()
   const script = new URL('./hold-postgres.ts', import.meta.url)
   const env = { ...process.env, TMPDIR: folder }
-  const holder = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(script)], {
+  const holder = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(script), inject('postgresTemplate')], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })

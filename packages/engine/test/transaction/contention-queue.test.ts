@@ -6,6 +6,7 @@ import { queueTurnMsMax, reservationMsMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { ContentionQueue, type QueueTicket } from '../../src/transaction/contention-queue.ts'
 import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
+import { runs } from '../bytes/property-runs.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -13,9 +14,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-const runs = 60 * Number(process.env.ASHLAR_RUNS ?? 1)
-const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
 
 interface Visit {
   readonly atMs: number
@@ -113,7 +111,7 @@ it('turns come in order of arrival, one at a time, never later than those before
       expect(scene.queue.isBusy(line)).toBe(false)
     }
   })
-  await fc.assert(property, { numRuns: runs, ...seed })
+  await fc.assert(property, runs(60))
 })
 
 it('each waits for those before it alone, and for each of them no longer than a turn may be', async () => {
@@ -134,5 +132,5 @@ it('each waits for those before it alone, and for each of them no longer than a 
     })
     expect(begunAt).toEqual(expected)
   })
-  await fc.assert(property, { numRuns: runs, ...seed })
+  await fc.assert(property, runs(60))
 })

@@ -19,6 +19,7 @@ import { contentionQueueOf } from '../../src/transaction/contention-queue.ts'
 import { transact } from '../../src/transaction/transact.ts'
 import { AllocationLog, Transaction } from '../../src/transaction/transaction.ts'
 import { Turns } from '../../src/transaction/turns.ts'
+import { runs } from '../bytes/property-runs.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
@@ -27,8 +28,6 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const runs = 25 * Number(process.env.ASHLAR_RUNS ?? 1)
-const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
 const { transactionAttemptsMax } = defaultEngineLimits
 /** Three at once, one with a turn in the queue, one with a reservation, which commits that were under way already may fail once more. */
 const attemptsAloneMax = 6
@@ -163,7 +162,7 @@ it('whoever does not hang ends in time, whatever others do', async () => {
       expect(tookMs).toBeLessThanOrEqual(boundOf(work, given.latencyMs))
     }
   })
-  await fc.assert(property, { numRuns: runs, ...seed })
+  await fc.assert(property, runs(25))
 })
 
 it('where all are alive and alone, all are done, within a few attempts', async () => {
@@ -178,7 +177,7 @@ it('where all are alive and alone, all are done, within a few attempts', async (
       expect(attempts).toBeLessThanOrEqual(attemptsAloneMax)
     }
   })
-  await fc.assert(property, { numRuns: runs, ...seed })
+  await fc.assert(property, runs(25))
 })
 
 it('a transaction too slow for a reservation, held back by one of others after each attempt, goes ahead', async () => {

@@ -7,6 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { expect, onTestFinished } from 'vitest'
 import type { Limits } from '../../src/limits.ts'
 import type { StatementRecord } from '../../src/statements/statement.ts'
+import { LogLines } from './log-lines.ts'
 import { openServer } from './open-server.ts'
 
 /** It goes through more walks than anybody could wait for, and sorts them. */
@@ -19,7 +20,7 @@ export interface Running {
   readonly app: FastifyInstance
   readonly federatedDatabases: readonly FederatedDatabase[]
   readonly url: string
-  readonly log: Record<string, unknown>[]
+  readonly log: LogLines
   get(path: string): Promise<Answer>
   send(method: string, path: string, query?: string, accept?: string): Promise<Answer>
   /** The request, and its answer; rejected where it breaks off. */
@@ -39,10 +40,10 @@ interface Answer {
 }
 
 export async function open(limits: Partial<Limits> = {}): Promise<Running> {
-  const log: Record<string, unknown>[] = []
+  const log = new LogLines()
   const { app, federatedDatabases } = await openServer({
     limits: { pathExpansionsMax: 1e12, sortedRowsMax: 1e12, statementBytesMax: 1e12, walkEdgesMax: 30, ...limits },
-    onLog: (line) => log.push(JSON.parse(line)),
+    onLog: log.take,
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const asked = new Set<ClientRequest>()

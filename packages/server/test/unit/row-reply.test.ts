@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AshlarError, type QueryRequest, type RowChunk } from '@ashlar/engine'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { rowStream } from '../../src/http/row-reply.ts'
+import { LogLines } from './log-lines.ts'
 import { openServer } from './open-server.ts'
 import { chunksOf, makeGate, rowChunk, stubQuery } from './stub-query.ts'
 
@@ -15,23 +16,21 @@ interface Setting {
 
 interface Running {
   readonly socket: Socket
-  readonly log: Record<string, unknown>[]
+  readonly log: LogLines
   readonly close: () => Promise<void>
   /** Resolves once the text has arrived. */
   received(text: string): Promise<void>
   /** All that arrived, once the server has closed the connection. */
   readonly closed: Promise<string>
-  /** A line of the log that has this message, once it is there. */
-  logged(message: string): Promise<Record<string, unknown>>
 }
 
 /** A query under way, on a connection of its own. */
 async function run({ rows, accept = 'application/json', headers = '' }: Setting): Promise<Running> {
-  const log: Record<string, unknown>[] = []
-  const { app, federatedDatabases, close } = await openServer({ onLog: (line) => log.push(JSON.parse(line)) })
+  const log = new LogLines()
+  const { app, federatedDatabases, close } = await openServer({ onLog: log.take })
   stubQuery(federatedDatabases[0], rows)
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
-  log.length = 0
+  log.all.length = 0
   const socket = connect(Number(port), '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   let arrived = ''
@@ -50,13 +49,6 @@ async function run({ rows, accept = 'application/json', headers = '' }: Setting)
     closed,
     async received(text) {
       while (!arrived.includes(text)) await new Promise((resolve) => socket.once('data', resolve))
-    },
-    async logged(message) {
-      for (;;) {
-        const line = log.find(({ msg }) => msg === message)
-        if (line !== undefined) return line
-        await nextTurn()
-      }
     },
   }
 }
@@ -80,7 +72,7 @@ const lastChunk = '\r\n0\r\n\r\n'
 describe('a failure after the reply began', () => {
   it('breaks off the connection of a JSON reply', async () => {
     const { gate, rows } = failingRows(new AshlarError('LimitExceeded', 'too long'), '"second"')
-    const { received, closed, logged, log } = await run({ rows })
+    const { received, closed, log } = await run({ rows })
     await received('"second"')
     gate.open()
     const text = await closed
@@ -88,22 +80,22 @@ describe('a failure after the reply began', () => {
     expect(text).toContain('["first"')
     expect(text).not.toContain(']')
     expect(text).not.toContain(lastChunk)
-    expect(await logged('reply failed')).toMatchObject({ level: 30, problem: { type: 'LimitExceeded' } })
-    expect(await logged('request')).toMatchObject({ status: 200, brokenOff: true })
-    expect(log.filter(({ msg }) => msg === 'request')).toHaveLength(1)
+    expect(await log.withMessage('reply failed')).toMatchObject({ level: 30, problem: { type: 'LimitExceeded' } })
+    expect(await log.withMessage('request')).toMatchObject({ status: 200, brokenOff: true })
+    expect(log.all.filter(({ msg }) => msg === 'request')).toHaveLength(1)
   })
 
   it('is the last line of an NDJSON reply', async () => {
     const error = new AshlarError('LimitExceeded', 'too long', [], { line: 7 })
     const { gate, rows } = failingRows(error, '"second"')
-    const { received, logged } = await run({ rows, accept: 'application/x-ndjson' })
+    const { received, log } = await run({ rows, accept: 'application/x-ndjson' })
     await received('"second"')
     gate.open()
     const problem =
       '{"type":"LimitExceeded","title":"A limit of the server is exceeded","status":422,"message":"too long","line":7}'
     await received(`{"error":${problem}}\n`)
     await received(lastChunk)
-    expect(await logged('request')).not.toHaveProperty('brokenOff')
+    expect(await log.withMessage('request')).not.toHaveProperty('brokenOff')
   })
 
   it('has no blank line before the error', async () => {
@@ -119,10 +111,10 @@ describe('a failure after the reply began', () => {
 
   it.each(['application/json', 'application/x-ndjson'])('of our own is logged under an id, as %s', async (accept) => {
     const { gate, rows } = failingRows(new Error('secret /place'), '')
-    const { received, closed, logged, socket } = await run({ rows, accept })
+    const { received, closed, log, socket } = await run({ rows, accept })
     await received('"first"')
     gate.open()
-    const line = await logged('request failed')
+    const line = await log.withMessage('request failed')
     expect(line).toMatchObject({ level: 50, errorId: expect.any(String), err: { message: 'secret /place' } })
     if (accept === 'application/x-ndjson') {
       await received(String(line.errorId))
@@ -133,12 +125,12 @@ describe('a failure after the reply began', () => {
 
   it('breaks off a compressed reply too', async () => {
     const { gate, rows } = failingRows(new Error('secret'), '"second"')
-    const { received, closed, logged, log } = await run({ rows, headers: 'Accept-Encoding: gzip\r\n' })
+    const { received, closed, log } = await run({ rows, headers: 'Accept-Encoding: gzip\r\n' })
     await received('content-encoding: gzip')
     gate.open()
     expect(await closed).not.toContain(lastChunk)
-    await logged('request')
-    expect(log.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg)).toEqual(['request failed'])
+    await log.withMessage('request')
+    expect(log.all.filter(({ level }) => Number(level) > 30).map(({ msg }) => msg)).toEqual(['request failed'])
   })
 })
 
@@ -162,7 +154,7 @@ describe('a statement that is stopped between its first row and its reply', () =
     const text = await closed
     expect(text).toMatch(/^HTTP\/1\.1 422 /)
     expect(text).toContain('"type":"LimitExceeded"')
-    expect(log.filter(({ msg }) => msg === 'request failed')).toEqual([])
+    expect(log.all.filter(({ msg }) => msg === 'request failed')).toEqual([])
     await close()
   })
 })
@@ -183,12 +175,17 @@ describe('a client that goes away', () => {
         ended.open()
       }
     }
-    const { received, socket, logged, log } = await run({ rows, headers })
+    const { received, socket, log } = await run({ rows, headers })
     await received('HTTP/1.1 200')
     socket.destroy()
     await Promise.all([aborted.opened, ended.opened])
-    expect(await logged('request')).toMatchObject({ method: 'POST', url: '/v1/query', status: 200, aborted: true })
-    expect(log.map(({ msg }) => msg)).toEqual(['request'])
+    expect(await log.withMessage('request')).toMatchObject({
+      method: 'POST',
+      url: '/v1/query',
+      status: 200,
+      aborted: true,
+    })
+    expect(log.all.map(({ msg }) => msg)).toEqual(['request'])
   })
 
   it('while the first rows are awaited ends the iteration too, and is logged with status 499', async () => {
@@ -205,13 +202,13 @@ describe('a client that goes away', () => {
         ended.open()
       }
     }
-    const { socket, logged, log } = await run({ rows })
+    const { socket, log } = await run({ rows })
     await asked.opened
     socket.destroy()
     await ended.opened
-    expect(await logged('request')).toMatchObject({ status: 499, aborted: true })
+    expect(await log.withMessage('request')).toMatchObject({ status: 499, aborted: true })
     for (let turn = 0; turn < 5; turn++) await nextTurn()
-    expect(log.map(({ msg }) => msg)).toEqual(['request'])
+    expect(log.all.map(({ msg }) => msg)).toEqual(['request'])
   })
 
   it('with rows that do not heed the signal: what comes too late is not sent, and the iteration ends', async () => {
@@ -230,22 +227,22 @@ describe('a client that goes away', () => {
         ended.open()
       }
     }
-    const { socket, logged } = await run({ rows })
+    const { socket, log } = await run({ rows })
     await asked.opened
     socket.destroy()
     await ended.opened
-    expect(await logged('request')).toMatchObject({ status: 499, aborted: true })
+    expect(await log.withMessage('request')).toMatchObject({ status: 499, aborted: true })
   })
 
   it('in the middle of its request is logged once', async () => {
-    const { socket, log, logged, close } = await run({ rows: () => chunksOf('1') })
-    await logged('request')
-    log.length = 0
+    const { socket, log, close } = await run({ rows: () => chunksOf('1') })
+    await log.withMessage('request')
+    log.all.length = 0
     socket.write('POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"qu')
     socket.end()
-    expect(await logged('request')).toMatchObject({ url: '/v1/query' })
+    expect(await log.withMessage('request')).toMatchObject({ url: '/v1/query' })
     await close()
-    expect(log.filter(({ msg }) => msg === 'request')).toHaveLength(1)
+    expect(log.all.filter(({ msg }) => msg === 'request')).toHaveLength(1)
   })
 })
 

@@ -1,6 +1,5 @@
 /** Readers that take nothing any more, and snapshots that are held for too long. */
 import { connect } from 'node:net'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import { rule } from '../contract/rule.ts'
 import { open, type Running } from './endless-statements.ts'
@@ -36,19 +35,11 @@ async function stall({ url }: Running, accept = 'application/json') {
 
 const readersOf = async ({ get }: Running) => JSON.parse((await get('/v1/fd')).text).readers
 
-async function logged({ log }: Running, part: string): Promise<Record<string, unknown>> {
-  for (;;) {
-    const line = log.find(({ msg }) => String(msg).includes(part))
-    if (line !== undefined) return line
-    await nextTurn()
-  }
-}
-
 rule(['1.5.16', '2.1.8'], 'a reply of which nothing is taken is broken off, logged and counted', async () => {
   const running = await open({ replyStallMsMax: 200 })
   expect(await readersOf(running)).toEqual({ oldestSnapshotMs: 0, repliesBrokenOff: 0 })
   const { rest } = await stall(running)
-  const line = await logged(running, 'replyStallMsMax')
+  const line = await running.log.withMessage(/replyStallMsMax/)
   expect(line).toMatchObject({ level: 40, path: '/v1/query', clientAddress: '127.0.0.1' })
   await running.listed(0)
   expect(await readersOf(running)).toEqual({ oldestSnapshotMs: 0, repliesBrokenOff: 1 })
@@ -58,7 +49,7 @@ rule(['1.5.16', '2.1.8'], 'a reply of which nothing is taken is broken off, logg
 rule('1.5.16', 'where data files grow meanwhile, a reply of which nothing is taken is broken off earlier', async () => {
   const running = await open({ replyStallMsMax: 3_000, replyStallBytesMax: 0 })
   await stall(running)
-  await logged(running, 'replyStallBytesMax')
+  await running.log.withMessage(/replyStallBytesMax/)
   await running.listed(0)
 })
 
@@ -80,7 +71,7 @@ rule('1.5.16', 'a reply for which there is nothing to send yet is not broken off
   Object.assign(fd as object, { query })
   // Meanwhile another one is.
   await stall(running)
-  await logged(running, 'replyStallMsMax')
+  await running.log.withMessage(/replyStallMsMax/)
   goOn()
   expect((await slow.answer).text).toBe('[1,2]')
 })
@@ -91,7 +82,7 @@ rule(
   async () => {
     const running = await open({ snapshotMsMax: 200 })
     await stall(running)
-    expect(await logged(running, 'snapshotMsMax')).toMatchObject({ level: 40, clientAddress: '127.0.0.1' })
+    expect(await running.log.withMessage(/snapshotMsMax/)).toMatchObject({ level: 40, clientAddress: '127.0.0.1' })
     await running.listed(0)
     expect(await readersOf(running)).toEqual({ oldestSnapshotMs: 0, repliesBrokenOff: 1 })
   },
@@ -106,6 +97,6 @@ rule('1.5.16', 'an NDJSON reply whose snapshot was ended says so in its last lin
     replyStallBytesMax: 1e12,
   })
   const { rest } = await stall(running, 'application/x-ndjson')
-  await logged(running, 'snapshotMsMax')
+  await running.log.withMessage(/snapshotMsMax/)
   expect(await rest('\r\n0\r\n\r\n')).toMatch(/\{"error":\{"type":"LimitExceeded",[^\n]*snapshotMsMax[^\n]*\}\}\n/)
 })

@@ -169,10 +169,11 @@ rule('2.3.4', 'a client that closes its connection stops its statement, in the m
   const { start, listed, log } = await open()
   const { sent } = start(endless)
   await listed(1, 'running')
-  log.length = 0
+  log.all.length = 0
   sent.destroy()
   await listed(0)
-  expect(log.filter(({ status }) => status === 499)).toMatchObject([{ url: '/v1/query', aborted: true }])
+  const broken = () => log.all.filter(({ status }) => status === 499)
+  await expect.poll(broken).toMatchObject([{ url: '/v1/query', aborted: true }])
 })
 
 it('a statement that fails before it begins, or whose reply is short, leaves nothing behind', async () => {

@@ -44,10 +44,12 @@ export function concurrencyRules(driver: Driver): void {
     it('shows each commit whole or not at all', () =>
       useStore(driver, async (store) => {
         const keys = ['a', 'm', 'z']
+        const commits = 100
         await commitChanges(store, ...keys.map((key) => put(key, '0')))
+        const halves: string[] = []
         let isWriting = true
         async function write(): Promise<void> {
-          for (let count = 1; count <= 200; count += 1)
+          for (let count = 1; count <= commits; count += 1)
             await commitChanges(store, ...keys.map((key) => put(key, `${count}`)))
           isWriting = false
         }
@@ -56,12 +58,15 @@ export function concurrencyRules(driver: Driver): void {
             await withSnapshot(store, async (snapshot) => {
               const first = await valueAt(snapshot, 'a')
               await new Promise((resolve) => setImmediate(resolve))
-              expect(await entriesOf(snapshot)).toEqual(keys.map((key) => `${key}=${first}`))
+              const shown = (await entriesOf(snapshot)).join()
+              // It looks as often as it can: `expect` would take longer than the look.
+              if (shown !== keys.map((key) => `${key}=${first}`).join()) halves.push(shown)
             })
           }
         }
         await Promise.all([write(), watch(), watch()])
-        expect(await valueIn(store, 'z')).toBe('200')
+        expect(halves).toEqual([])
+        expect(await valueIn(store, 'z')).toBe(`${commits}`)
       }))
 
     it('answers each of many commits made at once for itself, and makes each wholly or not at all', () =>

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { catalogVersionKey } from '../../../src/bytes/key-space.ts'
 import type { Change, Commit, KeyRange, Precondition, Snapshot, Store } from '../../../src/store/store.ts'
+import { runs } from '../../bytes/property-runs.ts'
 import { bytes, entriesOf, pinnedSnapshot, text } from '../bytes.ts'
 import type { Driver } from '../conformance.ts'
 import { useStore } from './use-store.ts'
@@ -66,8 +67,6 @@ interface World {
 
 export function modelRules(driver: Driver): void {
   it('behaves like a sorted array under random commits, scans and snapshots', async () => {
-    const runs = (driver.isCostly === true ? 10 : 40) * Number(process.env.ASHLAR_RUNS ?? 1)
-    const seed = process.env.ASHLAR_SEED === undefined ? {} : { seed: Number(process.env.ASHLAR_SEED) }
     const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), (steps) =>
       useStore(driver, async (store) => {
         const world: World = { store, isInOrder: driver.isInOrder === true, model: [], open: [] }
@@ -79,7 +78,7 @@ export function modelRules(driver: Driver): void {
         }
       }),
     )
-    await fc.assert(property, { numRuns: runs, ...seed })
+    await fc.assert(property, runs(driver.isCostly === true ? 10 : 40))
   })
 }
 
