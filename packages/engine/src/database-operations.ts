@@ -2,6 +2,7 @@
 import type { RequestMemory } from './budget/request-memory.ts'
 import { listClasses } from './catalog/list-classes.ts'
 import type { CreateIndexOptions, Database, ObjectCreation } from './database.ts'
+import type { BuildOptions } from './ddl/ddl-executor.ts'
 import { type DryRunContext, reportAlteration, reportDefinitions, reportDeletion } from './ddl/dry-run.ts'
 import type { SchemaReport } from './ddl/schema-report.ts'
 import { AshlarError } from './errors.ts'
@@ -13,7 +14,7 @@ import { deleteObject } from './objects/delete.ts'
 import { readObject, type WithMemory } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
-import type { Once } from './receipts/receipt.ts'
+import type { Once, Receipt } from './receipts/receipt.ts'
 import { readAlterClass } from './requests/read-alter-class.ts'
 import { readDefineClasses } from './requests/read-class-descriptions.ts'
 import { asCreateIndex } from './requests/read-create-index.ts'
@@ -36,36 +37,49 @@ import {
   readNamespace,
 } from './schema/representation.ts'
 import type { Awaitable, Snapshot } from './store/store.ts'
-import type { BetweenSteps, TransactionClient } from './transaction/between-steps.ts'
+import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
 import type { ClassNumber } from './types/type-spec.ts'
 import type { ChangeOptions } from './write/change-objects.ts'
+import type { OpenDatabase } from './write/open-database.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
-/** What is left open: where it reads, what a change is part of, and who carries out the commands of the schema and statements. */
-export abstract class DatabaseOperations implements Database {
+/** Where an operation reads, and what its change is part of: a request of its own, or a transaction of which it is a step. */
+export interface OperationScope {
+  readonly database: OpenDatabase
+  readonly schema: SchemaExecutor
+  /** Of a transaction: what happens between two of several changes. Undefined for requests of their own. */
+  readonly between: BetweenSteps | undefined
   /** `oid`: the object that is read, where it is one. */
-  protected abstract readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T>
-  protected abstract change<T>(body: (unit: UnitOfWork) => Promise<T>, options?: ChangeOptions): Promise<T>
-  /** What happens between two of several changes: that of the transaction, where they are one step of it. */
-  protected abstract between(client: TransactionClient): BetweenSteps
-  /** Holds what a read has found until the commit that it is part of; undefined where it is part of none. Throws PreconditionFailed. */
-  protected abstract hold(oid: Oid, condition: Condition): Promise<void> | undefined
-  /** Of the request, where it is a step of a transaction; else released when `use` is done. */
-  protected abstract withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
-  protected abstract dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport>
+  readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T>
+  change<T>(body: (unit: UnitOfWork) => Promise<T>, options?: ChangeOptions): Promise<T>
+  /** Of the transaction, where there is one; else released when `use` is done. */
+  withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
+  query(request: QueryRequest): Awaitable<QueryReply>
+}
 
-  protected abstract runDefineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
-  protected abstract runAlterClass(command: AlterClass, once?: Once<string>): Promise<ClassNumber>
-  protected abstract runDeleteClass(command: DeleteClass): Promise<void>
-  /** Returns its name. */
-  protected abstract runCreateIndex(command: CreateIndex, options: CreateIndexOptions): Promise<string>
-  protected abstract runDeleteIndex(command: DeleteIndex): Promise<void>
+/** Who carries out the commands of the schema: with commits of their own (`DdlExecutor`), or within a transaction (`CatalogTransaction`). */
+export interface SchemaExecutor {
+  defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]>
+  alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber>
+  deleteClass(command: DeleteClass): Promise<void>
+  createIndex(command: CreateIndex, options: BuildOptions): Promise<{ readonly name: string }>
+  deleteIndex(command: DeleteIndex): Promise<void>
+}
 
-  abstract query(request: QueryRequest): Awaitable<QueryReply>
+export class DatabaseOperations implements Database {
+  protected readonly scope: OperationScope
+
+  constructor(scope: OperationScope) {
+    this.scope = scope
+  }
+
+  query(request: QueryRequest): Awaitable<QueryReply> {
+    return this.scope.query(request)
+  }
 
   async defineClasses(descriptions: unknown, mode: DefineMode): Promise<string[]> {
-    return (await this.runDefineClasses(readDefineClasses(descriptions, mode))).map(String)
+    return (await this.scope.schema.defineClasses(readDefineClasses(descriptions, mode))).map(String)
   }
 
   async previewClasses(descriptions: unknown, mode: DefineMode): Promise<SchemaReport> {
@@ -79,7 +93,8 @@ export abstract class DatabaseOperations implements Database {
     settings?: Partial<AlterSettings>,
     once?: Once<string>,
   ): Promise<string> {
-    return String(await this.runAlterClass(readAlterClass(nameOrNumber, body, settings), once))
+    const receipt = this.receiptOf(once)?.from<ClassNumber>(String)
+    return String(await this.scope.schema.alterClass(readAlterClass(nameOrNumber, body, settings), receipt))
   }
 
   async previewAlteration(
@@ -92,64 +107,69 @@ export abstract class DatabaseOperations implements Database {
   }
 
   deleteClass(nameOrNumber: string): Promise<void> {
-    return this.runDeleteClass({ className: nameOrNumber })
+    return this.scope.schema.deleteClass({ className: nameOrNumber })
   }
 
   previewDeletion(nameOrNumber: string): Promise<SchemaReport> {
     return this.dryRun((context) => reportDeletion(context, { className: nameOrNumber }))
   }
 
-  createIndex(body: unknown, options: CreateIndexOptions = {}): Promise<{ name: string }> {
-    return asCreateIndex(body, async (command) => ({ name: await this.runCreateIndex(command, options) }))
+  createIndex(body: unknown, { isBackground, signal, once }: CreateIndexOptions = {}): Promise<{ name: string }> {
+    const options = { isBackground, signal, receipt: this.receiptOf(once) }
+    return asCreateIndex(body, async (command) => {
+      const { name } = await this.scope.schema.createIndex(command, options)
+      return { name }
+    })
   }
 
   deleteIndex(name: string): Promise<void> {
-    return this.runDeleteIndex({ name })
+    return this.scope.schema.deleteIndex({ name })
   }
 
   async listClasses(): Promise<readonly ClassRepresentation[]> {
-    return this.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).classes)
+    return this.scope.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).classes)
   }
 
   async listClassesJson(): Promise<Buffer> {
-    return this.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).json)
+    return this.scope.readAt(async (_snapshot, catalog) => (await listClasses(catalog)).json)
   }
 
   async readClass(nameOrNumber: string): Promise<ClassRepresentation> {
-    return this.readAt((_snapshot, catalog) => readClass(catalog, nameOrNumber))
+    return this.scope.readAt((_snapshot, catalog) => readClass(catalog, nameOrNumber))
   }
 
   async listNamespaces(): Promise<(string | null)[]> {
-    return this.readAt((_snapshot, catalog) => listNamespaces(catalog))
+    return this.scope.readAt((_snapshot, catalog) => listNamespaces(catalog))
   }
 
   async readNamespace(name: string): Promise<NamespaceRepresentation> {
-    return this.readAt((_snapshot, catalog) => readNamespace(catalog, name))
+    return this.scope.readAt((_snapshot, catalog) => readNamespace(catalog, name))
   }
 
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.change(async (unit) => createFrom(unit, { class: className, attributes }))
+    return this.scope.change(async (unit) => createFrom(unit, { class: className, attributes }))
   }
 
   createObjects(creations: readonly ObjectCreation[], client: TransactionClient = {}): Promise<Oid[]> {
-    const between = this.between(client)
+    const { database, between = betweenSteps(database.limits.transactionMsMax, client) } = this.scope
     const { signal } = client
-    return this.change((unit) => createEach(unit, creations, between), { objects: creations.length, signal })
+    return this.scope.change((unit) => createEach(unit, creations, between), { objects: creations.length, signal })
   }
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
-    const withMemory: WithMemory = (use) => this.withMemory(use)
+    const withMemory: WithMemory = (use) => this.scope.withMemory(use)
     const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => {
       return readObject(snapshot, catalog, parsed, withMemory)
     }
-    const held = condition === undefined ? undefined : this.hold(parsed, condition)
-    return held === undefined ? this.readAt(read, parsed) : held.then(() => this.readAt(read, parsed))
+    if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed)
+    const held = this.scope.change((unit) => checkCondition(unit, parsed, condition))
+    return held.then(() => this.scope.readAt(read, parsed))
   }
 
   async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.change(
+    await this.scope.change(
       async (unit) => {
         if (condition !== undefined) await checkCondition(unit, parsed, condition)
         await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
@@ -160,7 +180,7 @@ export abstract class DatabaseOperations implements Database {
 
   async deleteObject(oid: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
-    await this.change(
+    await this.scope.change(
       async (unit) => {
         if (condition !== undefined) await checkCondition(unit, parsed, condition)
         await deleteObject(unit, { oid: parsed })
@@ -170,11 +190,29 @@ export abstract class DatabaseOperations implements Database {
   }
 
   async listIndexes(): Promise<IndexRecord[]> {
-    return this.readAt(listIndexRecords)
+    return this.scope.readAt(listIndexRecords)
   }
 
   async readIndex(name: string): Promise<IndexRecord> {
-    return this.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
+    return this.scope.readAt((snapshot, catalog) => readIndexRecord(snapshot, catalog, name))
+  }
+
+  /** A step of a transaction, which sees what those before it did and is committed with them. */
+  private get isStep(): boolean {
+    return this.scope.between !== undefined
+  }
+
+  private receiptOf<T>(once: Once<T> | undefined): Receipt<T> | undefined {
+    return once === undefined ? undefined : this.scope.database.receipts.of(once)
+  }
+
+  private dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
+    const { scope, isStep } = this
+    const { limits, containers, session } = scope.database
+    return scope.withMemory(async (memory) => {
+      const context = { limits, containers, session, memory, isStep }
+      return scope.readAt((snapshot, catalog) => report({ ...context, snapshot, catalog }))
+    })
   }
 }
 

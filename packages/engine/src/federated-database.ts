@@ -7,16 +7,13 @@ import { catalogVersionKey } from './bytes/key-space.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
-import type { CreateIndexOptions } from './database.ts'
-import { DatabaseOperations } from './database-operations.ts'
+import { DatabaseOperations, type OperationScope } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
 import { DdlExecutor } from './ddl/ddl-executor.ts'
 import { type DetailedStatistics, detailedStatistics } from './ddl/detailed-statistics.ts'
-import type { DryRunContext } from './ddl/dry-run.ts'
 import { Heartbeat } from './ddl/heartbeat.ts'
 import { IndexBuilds } from './ddl/index-builds.ts'
 import { Recovery } from './ddl/recovery.ts'
-import type { SchemaReport } from './ddl/schema-report.ts'
 import { type UpgradeOptions, type UpgradeProgress, upgradeObjects } from './ddl/upgrade-objects.ts'
 import { defaultEngineLimits, type EngineLimits } from './limits.ts'
 import { type Dialect, dialectDefault } from './query/language/dialect.ts'
@@ -30,7 +27,6 @@ import { ReceiptRemoval } from './receipts/receipt-removal.ts'
 import { ContainerRegistry } from './records/container-registry.ts'
 import { objectKey } from './records/object-key.ts'
 import type { Catalog } from './schema/catalog.ts'
-import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from './schema/commands.ts'
 import { refuseUnfinishedCopy } from './storage/copy-claim.ts'
 import {
   claimFormat,
@@ -45,17 +41,17 @@ import { mapAwaitable } from './store/awaitable.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
-import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
+import type { TransactionClient } from './transaction/between-steps.ts'
 import { openStoreSession, type StoreSession } from './transaction/store-session.ts'
 import { transact } from './transaction/transact.ts'
 import type { Transaction } from './transaction/transaction.ts'
 import { type Oid, parseOid } from './types/oid.ts'
-import type { ClassNumber } from './types/type-spec.ts'
 import { verifyContent } from './verify/check-store.ts'
 import { nameEntry } from './verify/name-entry.ts'
 import type { VerifyOptions, VerifyReport } from './verify/verify.ts'
 import { type ChangeOptions, changeObjects } from './write/change-objects.ts'
 import type { ChangeListener } from './write/change-set.ts'
+import type { OpenDatabase } from './write/open-database.ts'
 import type { UnitOfWork } from './write/unit-of-work.ts'
 
 export interface OpenOptions {
@@ -92,72 +88,88 @@ export interface Statistics {
 /** For what a client reads, and nothing else. */
 const reading: SnapshotOptions = { isolation: 'readOnly' }
 
+/** Each operation is a request of its own. */
+class RequestScope implements OperationScope {
+  readonly database: OpenDatabase
+  readonly schema: DdlExecutor
+  readonly between = undefined
+  readonly resources: QueryResources
+
+  constructor(resources: QueryResources) {
+    this.database = resources.database
+    this.schema = resources.ddl
+    this.resources = resources
+  }
+
+  /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
+  query(request: QueryRequest): Awaitable<QueryReply> {
+    return runQuery(request, this.resources)
+  }
+
+  change<T>(body: (unit: UnitOfWork) => Promise<T>, options: ChangeOptions = {}): Promise<T> {
+    return changeObjects(this.database, body, options)
+  }
+
+  /** At once where the store answers at once. */
+  readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
+    const { store, catalogs } = this.database
+    const readAt = (snapshot: Snapshot): Awaitable<T> => {
+      return mapAwaitable(catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
+    }
+    if (oid === undefined || store.capabilities.hasSynchronousReads) return withSnapshot(store, readAt, reading)
+    return withSnapshot(store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
+  }
+
+  async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
+    const memory = new RequestMemory(this.database.memory, this.database.limits)
+    try {
+      return await use(memory)
+    } finally {
+      memory.release()
+    }
+  }
+}
+
 export class FederatedDatabase extends DatabaseOperations {
   readonly alias: string
   readonly store: Store
   readonly limits: EngineLimits
   readonly dialect: Dialect
-  private readonly session: StoreSession
-  private readonly catalogs: CatalogCache
-  private readonly containers: ContainerRegistry
-  private readonly catalogWriter: CatalogWriter
+  private readonly database: OpenDatabase
+  private readonly resources: QueryResources
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
-  private readonly receipts: Receipts
   private readonly receiptRemoval: ReceiptRemoval
-  private readonly ddl: DdlExecutor
-  private readonly plans = new PlanCache()
-  private readonly importDirectory: string | undefined
-  private readonly memory: MemoryPool
   private readonly snapshotAges: NodeJS.Timeout
-  /** What changes and queries are carried out with. */
-  private readonly resources: QueryResources
 
   private constructor(options: OpenOptions, session: StoreSession) {
-    super()
-    this.alias = options.alias
-    this.store = options.store
-    this.limits = { ...defaultEngineLimits, ...options.limits }
-    this.dialect = options.dialect ?? dialectDefault
-    this.session = session
-    this.catalogs = new CatalogCache(formatCheck(options))
-    this.containers = new ContainerRegistry(options.store, session.number)
-    this.catalogWriter = new CatalogWriter(
-      options.store,
-      session,
-      this.catalogs,
-      this.limits,
-      options.onFault ?? rethrow,
-      listenerOf(options),
-    )
-    this.heartbeat = new Heartbeat(options.store, session.number, this.limits.heartbeatIntervalMs)
-    this.builds = new IndexBuilds(this.catalogWriter, this.heartbeat)
-    this.ddl = new DdlExecutor(this.catalogWriter, this.containers, this.builds, this.heartbeat)
-    this.recovery = new Recovery(this.catalogWriter, this.builds, this.heartbeat)
-    this.receipts = new Receipts(this.limits)
-    this.receiptRemoval = new ReceiptRemoval(options.store, this.limits, this.catalogWriter.onFault)
-    this.importDirectory = options.importDir
-    this.memory = options.memory ?? new MemoryPool()
-    this.snapshotAges = watchSnapshotAges(this.store, this.limits)
-    const { store, limits, catalogs, containers, ddl, catalogWriter, receipts, plans } = this
-    const { dialect, memory, importDirectory } = this
-    this.resources = {
-      store,
-      limits,
-      catalogs,
-      onChanges: catalogWriter.onChanges,
-      containers,
-      session,
-      ddl,
-      catalogWriter,
-      receipts,
-      plans,
-      dialect,
-      memory,
-      importDirectory,
-    }
-    this.store.nameEntriesBy?.((key) => nameEntry(this.store, this.catalogs.latest, key))
+    const { alias, store, onFault = rethrow, memory = new MemoryPool() } = options
+    const { dialect = dialectDefault, importDir: importDirectory } = options
+    const limits = { ...defaultEngineLimits, ...options.limits }
+    const catalogs = new CatalogCache(formatCheck(options))
+    const containers = new ContainerRegistry(store, session.number)
+    const receipts = new Receipts(limits)
+    const onChanges = listenerOf(options)
+    const database = { store, session, limits, catalogs, containers, receipts, memory, onChanges, onFault }
+    const writer = new CatalogWriter(database)
+    const heartbeat = new Heartbeat(store, session.number, limits.heartbeatIntervalMs)
+    const builds = new IndexBuilds(database, writer, heartbeat)
+    const ddl = new DdlExecutor(database, writer, builds, heartbeat)
+    const resources = { database, ddl, writer, plans: new PlanCache(), dialect, importDirectory }
+    super(new RequestScope(resources))
+    this.alias = alias
+    this.store = store
+    this.limits = limits
+    this.dialect = dialect
+    this.database = database
+    this.resources = resources
+    this.heartbeat = heartbeat
+    this.builds = builds
+    this.recovery = new Recovery(database, writer, builds, heartbeat)
+    this.receiptRemoval = new ReceiptRemoval(store, limits, onFault)
+    this.snapshotAges = watchSnapshotAges(store, limits)
+    store.nameEntriesBy?.((key) => nameEntry(store, catalogs.latest, key))
   }
 
   /** Throws an `Error` for the operator where the store is of another format, or an unfinished copy. */
@@ -176,15 +188,10 @@ export class FederatedDatabase extends DatabaseOperations {
     return fd
   }
 
-  /** Statements of DO. Throws QuerySyntaxError, QueryError, LimitExceeded, and what changes throw. */
-  override query(request: QueryRequest): Awaitable<QueryReply> {
-    return runQuery(request, this.resources)
-  }
-
   /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy. */
   reserveMemory(bytes: number): () => void {
-    this.memory.take(bytes, this.limits.statementsBytesMax)
-    return () => this.memory.giveBack(bytes)
+    this.database.memory.take(bytes, this.limits.statementsBytesMax)
+    return () => this.database.memory.giveBack(bytes)
   }
 
   /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
@@ -214,7 +221,7 @@ export class FederatedDatabase extends DatabaseOperations {
    * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
    */
   async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
-    const receipt = this.receipts.of(once)
+    const receipt = this.database.receipts.of(once)
     await withSnapshot(this.store, (snapshot) => receipt.check(snapshot))
     const result = await work()
     if (isKept(result)) {
@@ -226,8 +233,8 @@ export class FederatedDatabase extends DatabaseOperations {
 
   /** Checks that every index entry has its object, every link its mirror, and the reverse. */
   async verify(options: VerifyOptions = {}): Promise<VerifyReport> {
-    await this.catalogWriter.drain()
-    return verifyContent(this.store, async (snapshot) => await this.catalogs.at(snapshot), options)
+    await this.resources.writer.drain()
+    return verifyContent(this.store, async (snapshot) => await this.database.catalogs.at(snapshot), options)
   }
 
   /**
@@ -235,19 +242,19 @@ export class FederatedDatabase extends DatabaseOperations {
    * signal, it goes on next time. Returns how many it looked at and rewrote. Throws the signal's reason.
    */
   upgradeObjects(options: UpgradeOptions = {}): Promise<UpgradeProgress> {
-    return upgradeObjects(this.catalogWriter, options)
+    return upgradeObjects(this.database, options)
   }
 
   /** Reads everything: objects and bytes by class, and the sizes of indexes. */
   async detailedStatistics(options: { readonly signal?: CancelSignal } = {}): Promise<DetailedStatistics> {
     const read = async (snapshot: Snapshot): Promise<DetailedStatistics> =>
-      detailedStatistics(snapshot, await this.catalogs.at(snapshot), options.signal)
+      detailedStatistics(snapshot, await this.database.catalogs.at(snapshot), options.signal)
     return withSnapshot(this.store, read, { isolation: 'readOnly', isLong: true })
   }
 
   async statistics(): Promise<Statistics> {
     const stats = await this.store.stats()
-    const counts = await this.readAt((_snapshot, { classes, indexes }) => {
+    const counts = await this.scope.readAt((_snapshot, { classes, indexes }) => {
       return { classes: classes.length, indexes: indexes.length }
     })
     return { ...counts, storeEntries: stats.entries, storeBytes: stats.bytes }
@@ -259,71 +266,9 @@ export class FederatedDatabase extends DatabaseOperations {
     await this.receiptRemoval.stop()
     await this.recovery.stop()
     await this.builds.stop()
-    await this.catalogWriter.drain()
+    await this.resources.writer.drain()
     await this.heartbeat.end()
     await this.store.close()
-  }
-
-  protected override runDefineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
-    return this.ddl.defineClasses(command)
-  }
-
-  protected override runAlterClass(command: AlterClass, once?: Once<string>): Promise<ClassNumber> {
-    const receipt = once === undefined ? undefined : this.receipts.of(once).from<ClassNumber>(String)
-    return this.ddl.alterClass(command, receipt)
-  }
-
-  protected override runDeleteClass(command: DeleteClass): Promise<void> {
-    return this.ddl.deleteClass(command)
-  }
-
-  protected override async runCreateIndex(command: CreateIndex, options: CreateIndexOptions): Promise<string> {
-    const receipt = options.once === undefined ? undefined : this.receipts.of(options.once)
-    return (await this.ddl.createIndex(command, options.isBackground === true, options.signal, receipt)).name
-  }
-
-  protected override runDeleteIndex(command: DeleteIndex): Promise<void> {
-    return this.ddl.deleteIndex(command)
-  }
-
-  protected override change<T>(body: (unit: UnitOfWork) => Promise<T>, options: ChangeOptions = {}): Promise<T> {
-    return changeObjects(this.resources, body, options)
-  }
-
-  protected override between(client: TransactionClient): BetweenSteps {
-    return betweenSteps(this.limits.transactionMsMax, client)
-  }
-
-  /** At once where the store answers at once. */
-  protected override readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
-    const readAt = (snapshot: Snapshot): Awaitable<T> => {
-      return mapAwaitable(this.catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
-    }
-    if (oid === undefined || this.store.capabilities.hasSynchronousReads)
-      return withSnapshot(this.store, readAt, reading)
-    return withSnapshot(this.store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
-  }
-
-  protected override async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
-    const memory = new RequestMemory(this.memory, this.limits)
-    try {
-      return await use(memory)
-    } finally {
-      memory.release()
-    }
-  }
-
-  /** A single read leaves its condition to whoever asks. */
-  protected override hold(): undefined {
-    return undefined
-  }
-
-  protected override async dryRun(report: (context: DryRunContext) => Promise<SchemaReport>): Promise<SchemaReport> {
-    const { limits, containers, session } = this
-    return this.withMemory(async (memory) => {
-      const context = { limits, containers, session, memory, isStep: false }
-      return this.readAt((snapshot, catalog) => report({ ...context, snapshot, catalog }))
-    })
   }
 }
 

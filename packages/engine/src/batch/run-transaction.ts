@@ -2,16 +2,17 @@
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { Database } from '../database.ts'
+import { DatabaseOperations } from '../database-operations.ts'
+import { type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { Numbering } from '../ddl/numbering.ts'
-import { type OpenWriteSession, runInWriteSession } from '../ddl/write-session.ts'
 import type { QueryResources } from '../query/query-resources.ts'
-import type { Once } from '../receipts/receipt.ts'
+import type { Once, Receipts } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from '../transaction/between-steps.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { CatalogTransactOptions } from '../write/transact-with-catalog.ts'
-import { DatabaseTransaction } from './database-transaction.ts'
+import { StepScope } from './step-scope.ts'
 
 /** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
 export type TransactionStep = (number: number) => Database
@@ -31,29 +32,31 @@ export async function runTransaction<T>(
   client: TransactionClient,
 ): Promise<T> {
   const { signal } = client
-  const { limits } = resources
+  const { database, writer } = resources
+  const { limits } = database
   const between = betweenSteps(limits.transactionMsMax, client)
-  const memory = new RequestMemory(resources.memory, limits)
-  const attempt = async (open: OpenWriteSession, transaction: Transaction): Promise<T> => {
+  const memory = new RequestMemory(database.memory, limits)
+  const attempt = async (open: OpenCatalogTransaction, transaction: Transaction): Promise<T> => {
     const numbering = isRehearsed ? new Numbering() : undefined
     const runIn = (within: Transaction, isRehearsal: boolean): Promise<T> => {
-      const database = new DatabaseTransaction(open(within, numbering), resources, between)
+      const own = open(within, numbering)
+      const operations = new DatabaseOperations(new StepScope(own, resources, between))
       const step: TransactionStep = (number) => {
-        within.operation = number
-        return database
+        own.beginStep(number)
+        return operations
       }
       return body(step, isRehearsal, between)
     }
     if (isRehearsed) {
       await runIn(transaction.rehearsal(), true)
       transaction.restartAllocations()
-      memory.resetRequest(0)
+      memory.releaseAllBut(0)
     }
     return runIn(transaction, false)
   }
   try {
-    const once = asked === undefined ? {} : onceOptions(asked, resources)
-    return await runInWriteSession(resources, attempt, { signal, memory, ...once })
+    const once = asked === undefined ? {} : onceOptions(asked, database.receipts)
+    return await runInCatalogTransaction(database, writer, attempt, { signal, memory, ...once })
   } finally {
     memory.release()
   }
@@ -68,12 +71,12 @@ export interface OnceAsked<T> {
 
 function onceOptions<T>(
   { once, oid }: OnceAsked<T>,
-  { receipts }: QueryResources,
-): Pick<CatalogTransactOptions<T>, 'prefetchKeys' | 'mayAssume' | 'receipt'> {
+  receipts: Receipts,
+): Pick<CatalogTransactOptions<T>, 'prefetchKeys' | 'mayAssumeLatestCatalog' | 'receipt'> {
   const receipt = receipts.of(once)
   return {
     prefetchKeys: [catalogVersionKey, receipt.key, ...(oid === undefined ? [] : [objectKey(oid)])],
-    mayAssume: true,
+    mayAssumeLatestCatalog: true,
     receipt,
   }
 }

@@ -138,7 +138,7 @@ export class RequestMemory {
     this.loaded = 0
   }
 
-  /** Until `resetRequest`; fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
+  /** Until `releaseAllBut`; fewer than 0 for what is let go of. Throws LimitExceeded and ServerBusy. */
   chargeRequest(bytes: number): void {
     this.ofRequest += bytes
     this.statements.add(bytes)
@@ -148,8 +148,11 @@ export class RequestMemory {
     return this.ofRequest
   }
 
-  /** At the beginning of another attempt, which starts with what was kept then; nothing of the one before is held. */
-  resetRequest(bytes: number): void {
+  /**
+   * Lets go of all that statements and the transaction hold, and of what the request holds but for so many bytes: at the beginning of another
+   * attempt what the one before has made is gone, but not what was there before the first; after the last only the reply is left.
+   */
+  releaseAllBut(bytes: number): void {
     this.resetStatement(0)
     this.statements.add(bytes - this.ofRequest)
     this.transaction.add(-this.changed)

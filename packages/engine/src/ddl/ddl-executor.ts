@@ -2,7 +2,6 @@
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError, type ErrorType, isOutOfReach, withoutEffect } from '../errors.ts'
 import type { Receipt } from '../receipts/receipt.ts'
-import type { ContainerRegistry } from '../records/container-registry.ts'
 import type { OnlineAlter } from '../schema/alter-plan.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { IndexDefinition } from '../schema/class-definition.ts'
@@ -13,28 +12,37 @@ import { pendingSessions } from '../schema/pending-types.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import { type CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from './catalog-transaction.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
 import { completeOnlineAlter } from './online-alter.ts'
-import { type OpenWriteSession, runInWriteSession, type WriteSession } from './write-session.ts'
+
+export interface BuildOptions {
+  /** The build goes on after the index is announced, and after a restart. */
+  readonly isBackground?: boolean | undefined
+  /** Ends a build that is waited for, and leaves no index. */
+  readonly signal?: CancelSignal | undefined
+  readonly receipt?: Receipt<IndexDefinition> | undefined
+}
 
 export class DdlExecutor {
+  private readonly database: OpenDatabase
   private readonly writer: CatalogWriter
-  private readonly containers: ContainerRegistry
   private readonly builds: IndexBuilds
   private readonly heartbeat: Heartbeat
 
-  constructor(writer: CatalogWriter, containers: ContainerRegistry, builds: IndexBuilds, heartbeat: Heartbeat) {
+  constructor(database: OpenDatabase, writer: CatalogWriter, builds: IndexBuilds, heartbeat: Heartbeat) {
+    this.database = database
     this.writer = writer
     this.builds = builds
-    this.containers = containers
     this.heartbeat = heartbeat
   }
 
   /** Returns one class number for each description, in their order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
-    const { classAttributesMax } = this.writer.limits
+    const { classAttributesMax } = this.database.limits
     return this.writer.change((catalog) => {
       const { state, classNumbers } = defineClasses(catalog, command, classAttributesMax)
       return { state, result: classNumbers }
@@ -44,23 +52,23 @@ export class DdlExecutor {
   async alterClass(command: AlterClass, receipt?: Receipt<ClassNumber>): Promise<ClassNumber> {
     await this.checkEarly(receipt)
     let isBeating = false
-    const attempt = async (session: WriteSession): Promise<ClassNumber | OnlineAlter> => {
-      const plan = session.planAlter(command, false)
+    const attempt = async (own: CatalogTransaction): Promise<ClassNumber | OnlineAlter> => {
+      const plan = own.planAlter(command, false)
       if (plan.kind === 'online') {
         // The heartbeat is in the store before the pending types, which others would otherwise take for abandoned.
         if (!isBeating) await this.heartbeat.start()
         isBeating = true
-        await session.putCatalog(plan.pending)
+        await own.putCatalog(plan.pending)
         return plan
       }
-      await receipt?.check(session.transaction)
-      await session.alter(plan)
-      await receipt?.put(session.transaction, plan.cls.number)
+      await receipt?.check(own.transaction)
+      await own.alter(plan)
+      await receipt?.put(own.transaction, plan.cls.number)
       return plan.cls.number
     }
     try {
-      const done = await this.inWriteSession(attempt)
-      return typeof done === 'number' ? done : await completeOnlineAlter(this.writer, done, receipt)
+      const done = await this.inCatalogTransaction(attempt)
+      return typeof done === 'number' ? done : await completeOnlineAlter(this.database, this.writer, done, receipt)
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
       await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessions(catalog.state).length > 0)
@@ -71,7 +79,7 @@ export class DdlExecutor {
   }
 
   async deleteClass(command: DeleteClass): Promise<void> {
-    await this.inWriteSession((session) => session.deleteClass(command))
+    await this.inCatalogTransaction((own) => own.deleteClass(command))
   }
 
   /**
@@ -81,9 +89,7 @@ export class DdlExecutor {
    */
   async createIndex(
     command: CreateIndex,
-    isBackground: boolean,
-    signal?: CancelSignal,
-    receipt?: Receipt<IndexDefinition>,
+    { isBackground = false, signal, receipt }: BuildOptions,
   ): Promise<IndexDefinition> {
     await this.checkEarly(receipt)
     return this.heartbeat.runWith(async () => {
@@ -101,7 +107,7 @@ export class DdlExecutor {
     isBackground: boolean,
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<IndexDefinition> {
-    const { limits, session } = this.writer
+    const { limits, session } = this.database
     const builder = { session: session.number, isBackground }
     try {
       return await this.writer.change(async (catalog, transaction) => {
@@ -118,7 +124,7 @@ export class DdlExecutor {
 
   /** Before the first of several commits. Throws what `Receipt.check` throws. */
   private async checkEarly(receipt: Receipt<never> | undefined): Promise<void> {
-    if (receipt !== undefined) await withSnapshot(this.writer.store, (snapshot) => receipt.check(snapshot))
+    if (receipt !== undefined) await withSnapshot(this.database.store, (snapshot) => receipt.check(snapshot))
   }
 
   /**
@@ -126,7 +132,7 @@ export class DdlExecutor {
    * RequestInProgress then, and what `Receipt.check` throws if it has just ended.
    */
   private async refuseWhileUnderWay(receipt: Receipt<never>, isUnderWay: (catalog: Catalog) => boolean): Promise<void> {
-    const { store, catalogs } = this.writer
+    const { store, catalogs } = this.database
     const isBusy = await withSnapshot(store, async (snapshot) => {
       await receipt.check(snapshot)
       return isUnderWay(await catalogs.at(snapshot))
@@ -177,13 +183,13 @@ export class DdlExecutor {
 
   /** Throws IndexNotFound. */
   async deleteIndex({ name }: DeleteIndex): Promise<void> {
-    await this.inWriteSession((session) => session.deleteIndex({ name }))
+    await this.inCatalogTransaction((own) => own.deleteIndex({ name }))
   }
 
-  private inWriteSession<T>(body: (session: WriteSession) => Promise<T>): Promise<T> {
-    const { writer, containers } = this
-    const attempt = (open: OpenWriteSession, transaction: Transaction): Promise<T> => body(open(transaction))
-    return runInWriteSession({ catalogWriter: writer, containers }, attempt, { size: anySize })
+  private inCatalogTransaction<T>(body: (own: CatalogTransaction) => Promise<T>): Promise<T> {
+    const { database, writer } = this
+    const attempt = (open: OpenCatalogTransaction, transaction: Transaction): Promise<T> => body(open(transaction))
+    return runInCatalogTransaction(database, writer, attempt, { size: anySize })
   }
 }
 

@@ -82,8 +82,8 @@ async function checkInTransaction(
   plan: TransactionalAlter,
 ): Promise<Checked> {
   const transaction = new Transaction(snapshot, true, new AllocationLog())
-  const objects = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session, undefined)
-  const context = { transaction, catalog, containers, limits, objects }
+  const beginUnit = (): UnitOfWork => new UnitOfWork(transaction, catalog, containers, session, undefined)
+  const context = { transaction, catalog, containers, limits, beginUnit }
   const { losses } = await prepareTypeChanges(context, plan, plan.isLossAllowed)
   return { losses, snapshot: transaction.overlay() }
 }

@@ -12,10 +12,12 @@ import type { IndexDefinition, IndexNumber } from '../schema/class-definition.ts
 import { withFailedIndex, withReadyIndex } from '../schema/index-definition.ts'
 import { transact } from '../transaction/transact.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Heartbeat } from './heartbeat.ts'
 
 export class IndexBuilds {
+  private readonly database: OpenDatabase
   private readonly writer: CatalogWriter
   private readonly heartbeat: Heartbeat
   private readonly underWay = new Map<IndexNumber, Promise<void>>()
@@ -23,7 +25,8 @@ export class IndexBuilds {
   private announced = 0
   private readonly stopping = new AbortController()
 
-  constructor(writer: CatalogWriter, heartbeat: Heartbeat) {
+  constructor(database: OpenDatabase, writer: CatalogWriter, heartbeat: Heartbeat) {
+    this.database = database
     this.writer = writer
     this.heartbeat = heartbeat
   }
@@ -34,13 +37,13 @@ export class IndexBuilds {
     signal: CancelSignal | undefined,
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<void> {
-    await buildIndexEntries(buildContext(this.writer), number, signal)
+    await buildIndexEntries(buildContext(this.database), number, signal)
     await this.makeReady(number, name, receipt)
   }
 
   /** Announces a build and begins it, to go on after the reply. Throws ServerBusy, with nothing announced, and what `announce` does. */
   async beginInBackground(announce: () => Promise<IndexDefinition>): Promise<IndexDefinition> {
-    const { backgroundBuildsMax } = this.writer.limits
+    const { backgroundBuildsMax } = this.database.limits
     if (this.underWay.size + this.announced >= backgroundBuildsMax) {
       const message = `${backgroundBuildsMax} indexes are already being built in the background, the maximum (backgroundBuildsMax).`
       throw new AshlarError('ServerBusy', message)
@@ -64,7 +67,7 @@ export class IndexBuilds {
     const building = this.heartbeat
       .runWith(() => this.buildInBackground(index))
       .catch((error: unknown) => {
-        if (!isOutOfReach(error)) this.writer.onFault(error)
+        if (!isOutOfReach(error)) this.database.onFault(error)
       })
       .finally(() => this.underWay.delete(index.number))
     this.underWay.set(index.number, building)
@@ -83,7 +86,7 @@ export class IndexBuilds {
   private async buildInBackground(index: IndexDefinition): Promise<void> {
     try {
       const progress = progressOf(index.number, await this.begun(index))
-      const context = { ...buildContext(this.writer), progress }
+      const context = { ...buildContext(this.database), progress }
       await buildIndexEntries(context, index.number, this.stopping.signal)
       await this.makeReady(index.number, index.name)
     } catch (error) {
@@ -95,7 +98,7 @@ export class IndexBuilds {
 
   /** What is stored of an earlier start, or the first note. */
   private async begun({ number, indexedClass }: IndexDefinition): Promise<StoredProgress> {
-    const { store, catalogs, limits } = this.writer
+    const { store, catalogs, limits } = this.database
     return transact(store, limits.transactionAttemptsMax, async (transaction) => {
       const { snapshot } = transaction
       const stored = await readProgress(snapshot, number)
@@ -127,7 +130,7 @@ export class IndexBuilds {
 
   /** Of an error of ours, what it says is for the log. */
   private async fail(number: IndexNumber, error: unknown): Promise<void> {
-    if (!(error instanceof AshlarError)) this.writer.onFault(error)
+    if (!(error instanceof AshlarError)) this.database.onFault(error)
     const failure =
       error instanceof AshlarError
         ? { type: error.type, message: error.message }
@@ -141,7 +144,7 @@ export class IndexBuilds {
 }
 
 /** Of builds that keep no progress. */
-export function buildContext({ store, limits, catalogs }: CatalogWriter): BuildContext {
+export function buildContext({ store, limits, catalogs }: OpenDatabase): BuildContext {
   return {
     store,
     batchObjects: limits.indexBuildBatchObjects,

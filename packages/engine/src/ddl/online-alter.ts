@@ -14,6 +14,7 @@ import { withoutPendingTypes } from '../schema/pending-types.ts'
 import { awaitCommitsUnderWay, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { countLosses, valuesWouldBeLost } from './count-losses.ts'
 import { buildContext } from './index-builds.ts'
@@ -23,13 +24,14 @@ import { buildContext } from './index-builds.ts'
  * UniqueViolation, AttributeInUse, OutcomeUnknown, and what `Receipt.check` throws.
  */
 export async function completeOnlineAlter(
+  database: OpenDatabase,
   writer: CatalogWriter,
   plan: OnlineAlter,
   receipt: Receipt<ClassNumber> | undefined,
 ): Promise<ClassNumber> {
   try {
-    if (!plan.isLossAllowed) await refuseLosses(writer, plan.typeChanges)
-    await buildReplacements(writer, plan)
+    if (!plan.isLossAllowed) await refuseLosses(database, plan.typeChanges)
+    await buildReplacements(database, plan)
     await complete(writer, plan, receipt)
     return plan.cls.number
   } catch (error) {
@@ -43,7 +45,7 @@ export async function completeOnlineAlter(
 const longReading = { isLong: true }
 
 /** Checks what was written before the types were published, and so has to see those commits to the last one. */
-async function refuseLosses({ store, catalogs }: CatalogWriter, typeChanges: readonly Retype[]): Promise<void> {
+async function refuseLosses({ store, catalogs }: OpenDatabase, typeChanges: readonly Retype[]): Promise<void> {
   await awaitCommitsUnderWay(store)
   const attributes = typeChanges.map(({ attribute }) => attribute)
   const losses = await withSnapshot(
@@ -57,9 +59,9 @@ async function refuseLosses({ store, catalogs }: CatalogWriter, typeChanges: rea
 }
 
 /** A replacement index is missing only if this process was presumed dead and its change rolled back by another. */
-async function buildReplacements(writer: CatalogWriter, { typeChanges, replacements }: OnlineAlter): Promise<void> {
+async function buildReplacements(database: OpenDatabase, { typeChanges, replacements }: OnlineAlter): Promise<void> {
   try {
-    for (const index of replacements) await buildIndexEntries(buildContext(writer), index, undefined)
+    for (const index of replacements) await buildIndexEntries(buildContext(database), index, undefined)
   } catch (error) {
     if (!(error instanceof AshlarError && error.type === 'IndexNotFound')) throw error
     throw concurrentAlter(typeChanges[0]?.name)

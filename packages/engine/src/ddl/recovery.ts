@@ -9,6 +9,7 @@ import { reassignBuild, withoutIndex } from '../schema/index-definition.ts'
 import { pendingSessions, withoutPendingTypesOf } from '../schema/pending-types.ts'
 import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import { type Heartbeat, heartbeatKey, isProcessDead } from './heartbeat.ts'
 import type { IndexBuilds } from './index-builds.ts'
@@ -24,6 +25,7 @@ interface HeartbeatObservation {
 }
 
 export class Recovery {
+  private readonly database: OpenDatabase
   private readonly writer: CatalogWriter
   private readonly builds: IndexBuilds
   private readonly heartbeat: Heartbeat
@@ -33,7 +35,8 @@ export class Recovery {
   private isPolling = false
   private isStopped = false
 
-  constructor(writer: CatalogWriter, builds: IndexBuilds, heartbeat: Heartbeat) {
+  constructor(database: OpenDatabase, writer: CatalogWriter, builds: IndexBuilds, heartbeat: Heartbeat) {
+    this.database = database
     this.writer = writer
     this.builds = builds
     this.heartbeat = heartbeat
@@ -44,14 +47,14 @@ export class Recovery {
    * taken over now, for instance because a node of the store is missing, does not prevent the start.
    */
   async start(): Promise<void> {
-    const { store, catalogs } = this.writer
+    const { store, catalogs } = this.database
     await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
     await this.poll().catch((error) => {
       if (!isOutOfReach(error)) throw error
     })
     this.writer.purgeInBackground()
     if (!this.isStopped)
-      this.timer = setInterval(() => this.pollAgain(), this.writer.limits.heartbeatIntervalMs).unref()
+      this.timer = setInterval(() => this.pollAgain(), this.database.limits.heartbeatIntervalMs).unref()
   }
 
   async stop(): Promise<void> {
@@ -67,7 +70,7 @@ export class Recovery {
     this.polling = this.poll()
       .catch((error) => {
         // The next poll will tell.
-        if (!isOutOfReach(error)) this.writer.onFault(error)
+        if (!isOutOfReach(error)) this.database.onFault(error)
       })
       .finally(() => {
         this.isPolling = false
@@ -75,7 +78,7 @@ export class Recovery {
   }
 
   private async poll(): Promise<void> {
-    const { catalogs, store } = this.writer
+    const { catalogs, store } = this.database
     if (this.isStopped || this.owners(catalogs.latest).length === 0) return
     const rows = await withSnapshot(store, async (snapshot) => {
       const owners = this.owners(await catalogs.at(snapshot))
@@ -104,13 +107,13 @@ export class Recovery {
     if (catalog === undefined) return []
     const building = catalog.indexes.filter(({ state }) => state === 'building').map(({ session = 0 }) => session)
     const owners = new Set([...building, ...pendingSessions(catalog.state)])
-    if (this.heartbeat.isBeating) owners.delete(this.writer.session.number)
+    if (this.heartbeat.isBeating) owners.delete(this.database.session.number)
     return [...owners]
   }
 
   /** `dead`: sessions with the heartbeat rows that were observed; a session whose row has changed since is left alone. */
   private async adoptOrphans(dead: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
-    const { session } = this.writer
+    const { session } = this.database
     const sessions = [...dead.keys()]
     const state = await this.writer.change(async (catalog, transaction) => {
       const { values } = await transaction.read(sessions.map(heartbeatKey))

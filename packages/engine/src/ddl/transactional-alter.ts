@@ -4,18 +4,18 @@ import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
 import { valuesWouldBeLost } from './count-losses.ts'
 import { prepareTypeChanges, type RetypeContext, writeRelocated } from './transactional-retype.ts'
 
-/** What a write session provides for the change. */
-interface AlterSession extends RetypeContext {
+/** What a catalog transaction provides for the change. */
+interface AlterTransaction extends RetypeContext {
   putAltered(state: CatalogState): Promise<void>
   /** Throws LimitExceeded and UniqueViolation. */
   buildIndex(number: IndexNumber): Promise<void>
 }
 
 /** Throws ValuesWouldBeLost, UniqueViolation, and LimitExceeded if it concerns too many objects. */
-export async function alterInTransaction(session: AlterSession, plan: TransactionalAlter): Promise<void> {
-  const { losses, relocated } = await prepareTypeChanges(session, plan, plan.isLossAllowed)
+export async function alterInTransaction(own: AlterTransaction, plan: TransactionalAlter): Promise<void> {
+  const { losses, relocated } = await prepareTypeChanges(own, plan, plan.isLossAllowed)
   if (losses.length > 0 && !plan.isLossAllowed) throw valuesWouldBeLost(losses)
-  await session.putAltered(plan.next)
-  await writeRelocated(session.objects(), relocated)
-  for (const number of plan.rebuilt) await session.buildIndex(number)
+  await own.putAltered(plan.next)
+  await writeRelocated(own.beginUnit(), relocated)
+  for (const number of plan.rebuilt) await own.buildIndex(number)
 }

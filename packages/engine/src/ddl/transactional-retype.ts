@@ -37,8 +37,8 @@ export interface RetypeContext {
   readonly catalog: Catalog
   readonly containers: Containers
   readonly limits: Pick<EngineLimits, 'transactionIndexObjectsMax'>
-  /** A working set under the present catalog. */
-  objects(): UnitOfWork
+  /** A unit of work under the present catalog. */
+  beginUnit(): UnitOfWork
 }
 
 /** Elements that are stored elsewhere under the new type; to be written once the catalog has changed. */
@@ -85,7 +85,7 @@ export async function prepareTypeChanges(
   }
   const narrowed = typeChanges.filter(({ work }) => work.kind === 'narrow')
   const moving = typeChanges.filter(({ work }) => work.kind === 'move')
-  const unit = context.objects()
+  const unit = context.beginUnit()
   const isLoaded = narrowed.length > 0 || moving.length > 0
   if (isLoaded) await unit.objects.loadAll(oids)
   const states = isLoaded ? oids.map((oid) => stateOf(unit, oid)) : []

@@ -23,7 +23,7 @@ import { readPart } from '../store/read-range.ts'
 import type { Bytes, Change, Commit, Precondition } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
-import type { CatalogWriter } from './catalog-writer.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 
 export interface UpgradeProgress {
   readonly objectsDone: number
@@ -51,13 +51,13 @@ interface Position extends UpgradeProgress {
 const batchObjects = 500
 
 /** Throws the signal's reason. */
-export async function upgradeObjects(writer: CatalogWriter, options: UpgradeOptions): Promise<UpgradeProgress> {
-  let position = await beginning(writer)
+export async function upgradeObjects(database: OpenDatabase, options: UpgradeOptions): Promise<UpgradeProgress> {
+  let position = await beginning(database)
   options.onProgress?.(position)
   for (;;) {
     options.signal?.throwIfAborted()
     const startedAt = performance.now()
-    const next = await upgradeBatch(writer, position)
+    const next = await upgradeBatch(database, position)
     if (next === undefined) break
     if (next === 'again') continue
     const objects = next.objectsDone - position.objectsDone
@@ -65,7 +65,7 @@ export async function upgradeObjects(writer: CatalogWriter, options: UpgradeOpti
     options.onProgress?.(position)
     await delay(pauseMs(objects, performance.now() - startedAt, options.objectsPerSecondMax), options.signal)
   }
-  await writer.store.commit({ changes: [{ kind: 'delete', key: positionKey }], preconditions: [] })
+  await database.store.commit({ changes: [{ kind: 'delete', key: positionKey }], preconditions: [] })
   const { objectsDone, objectsRewritten } = position
   return { objectsDone, objectsRewritten, objectsTotal: objectsDone }
 }
@@ -74,7 +74,7 @@ function pauseMs(objects: number, tookMs: number, perSecondMax: number | undefin
   return perSecondMax === undefined ? tookMs : Math.max(0, (objects / perSecondMax) * 1_000 - tookMs)
 }
 
-async function beginning({ store, catalogs }: CatalogWriter): Promise<Position> {
+async function beginning({ store, catalogs }: OpenDatabase): Promise<Position> {
   return withSnapshot(
     store,
     async (snapshot) => {
@@ -95,15 +95,15 @@ function referenceable({ classes }: Catalog): Set<Catalog['classes'][number]['nu
 }
 
 /** Undefined at the end; `again` where a writer was there between. */
-async function upgradeBatch(writer: CatalogWriter, position: Position): Promise<Position | 'again' | undefined> {
-  const batch = await readBatch(writer, position)
+async function upgradeBatch(database: OpenDatabase, position: Position): Promise<Position | 'again' | undefined> {
+  const batch = await readBatch(database, position)
   if (batch === undefined) return undefined
-  return (await writer.store.commit(batch.commit)).isCommitted ? batch.next : 'again'
+  return (await database.store.commit(batch.commit)).isCommitted ? batch.next : 'again'
 }
 
 /** Undefined at the end. */
 async function readBatch(
-  { store, catalogs, session }: CatalogWriter,
+  { store, catalogs, session }: OpenDatabase,
   position: Position,
 ): Promise<{ readonly commit: Commit; readonly next: Position } | undefined> {
   return withSnapshot(store, async (snapshot) => {

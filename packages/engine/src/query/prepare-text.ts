@@ -40,7 +40,8 @@ export function prepare(
   mayLift: boolean,
 ): Awaitable<PreparedText> {
   const { text, mayGoOn } = request
-  const { plans, limits } = resources
+  const { plans, database } = resources
+  const { limits } = database
   checkCharacters(request, limits)
   const slice = openTimeSlice(mayGoOn)
   const parsing = plans.parsedInTurns(text, limits.statementTokensMax, slice)
@@ -61,7 +62,7 @@ function withValues(
   slice: TimeSlice,
 ): Awaitable<PreparedText> {
   const isToBeRun = parsed.lifted.size === 0 || (mayLift && classify(parsed.statements) === 'read')
-  const { statementTokensMax } = resources.limits
+  const { statementTokensMax } = resources.database.limits
   const toRun = isToBeRun ? parsed : resources.plans.parsedAsWritten(request.text, statementTokensMax, false)
   const { parameters } = request
   const prepared = preparedText(toRun, request, resources, memory, slice)
@@ -105,7 +106,7 @@ type Parameters = NonNullable<QueryRequest['parameters']>
 function preparedText(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
-  { limits, store, dialect }: QueryResources,
+  { database: { limits, store }, dialect }: QueryResources,
   memory: RequestMemory,
   slice: TimeSlice,
 ): PreparedText {

@@ -1,7 +1,7 @@
 /** Runs a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
 import type { WorkClock } from '../budget/work-clock.ts'
-import { type OpenWriteSession, runInWriteSession, WriteSession } from '../ddl/write-session.ts'
+import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { TrialContainers } from '../records/trial-containers.ts'
@@ -39,7 +39,7 @@ import { noTextFormats } from './values/text-format.ts'
  * holds is given back when its rows have been taken, or the iteration is ended: whoever asks does one of them.
  */
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
-  const memory = new RequestMemory(resources.memory, resources.limits)
+  const memory = new RequestMemory(resources.database.memory, resources.database.limits)
   const reply = (): Awaitable<QueryReply> => {
     const prepared = prepare(request, resources, memory, request.explain === undefined)
     return mapAwaitable(prepared, (text) => mapAwaitable(answer(text, request, resources), (chunks) => ({ chunks })))
@@ -55,7 +55,7 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   if (request.explain !== undefined || isAnalyzedChange(statements)) {
     return explained(prepared, request, resources).then((rows) => chunksOf(rows, texts.memory))
   }
-  const receipt = request.once === undefined ? undefined : resources.receipts.of(request.once)
+  const receipt = request.once === undefined ? undefined : resources.database.receipts.of(request.once)
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
   if (classify(statements) === 'read') {
@@ -73,10 +73,7 @@ export function effectOfQuery(request: QueryRequest, resources: QueryResources):
   return isPlanned ? 'read' : classify(statementsOf(request, resources))
 }
 
-function statementsOf(
-  request: QueryRequest,
-  { limits, plans }: Pick<QueryResources, 'limits' | 'plans'>,
-): readonly Statement[] {
+function statementsOf(request: QueryRequest, { database: { limits }, plans }: QueryResources): readonly Statement[] {
   checkCharacters(request, limits)
   return plans.parsed(request.text, limits.statementTokensMax).statements
 }
@@ -93,8 +90,8 @@ function readLifted(
     (error) => {
       const isOfText = error === valueMatters || (error instanceof AshlarError && 'line' in error.extensions)
       if (!isOfText) throw error
-      const { limits, plans } = resources
-      const written = plans.parsedAsWritten(request.text, limits.statementTokensMax, error === valueMatters)
+      const { database, plans } = resources
+      const written = plans.parsedAsWritten(request.text, database.limits.statementTokensMax, error === valueMatters)
       const given = new Map([...state.variables].filter(([name]) => !isLifted(name)))
       return read(written.statements, texts, { variables: given, textFormats: noTextFormats }, resources, options)
     },
@@ -105,7 +102,7 @@ function readLifted(
 export async function runQueryWithin(
   request: QueryRequest,
   resources: QueryResources,
-  scope: WriteSession,
+  scope: CatalogTransaction,
 ): Promise<QueryReply> {
   const { memory } = scope.transaction
   assert(memory !== undefined, 'a transaction of several steps has a budget')
@@ -159,23 +156,24 @@ async function explained(
   }
   if (explain?.isAnalyzed === false || classify(wanted) === 'read') {
     const use = async (snapshot: Snapshot): Promise<RowChunk[]> => {
-      const catalog = await resources.catalogs.at(snapshot)
+      const catalog = await resources.database.catalogs.at(snapshot)
       const own = copyOfState(state)
       return rowsOfRun(new ScriptExecutor(resources, texts, snapshot, catalog, own, undefined))
     }
-    return withSnapshot(resources.store, use, { isolation: 'readOnly', onEnded })
+    return withSnapshot(resources.database.store, use, { isolation: 'readOnly', onEnded })
   }
   checkCanBeUndone(wanted.map(withoutAnalyze), texts)
-  const onTrial = { ...resources, containers: new TrialContainers(resources.containers) }
+  const database = { ...resources.database, containers: new TrialContainers(resources.database.containers) }
+  const onTrial = { ...resources, database }
   const attempt = (transaction: Transaction, catalog: Catalog): Promise<RowChunk[]> => {
     const undone = transaction.rehearsal()
-    // Not one of `runInWriteSession`: it is never committed, and so leaves nothing to be done afterwards.
-    const scope = new WriteSession(undone, catalog, onTrial)
+    // Not one of `runInCatalogTransaction`: it is never committed, and so leaves nothing to be done afterwards.
+    const scope = new CatalogTransaction(undone, catalog, database)
     const own = copyOfState(state)
     return rowsOfRun(new ScriptExecutor(onTrial, { ...texts, isUndone: true }, undone.snapshot, catalog, own, scope))
   }
   const { signal, memory } = texts
-  return transactWithCatalog(resources, attempt, { signal, memory })
+  return transactWithCatalog(resources.database, attempt, { signal, memory })
 }
 
 /** Throws QueryError. */
@@ -236,10 +234,11 @@ function read(
   options: SnapshotOptions,
 ): Awaitable<RowChunks> {
   const { memory } = texts
-  const kept = memory.requestBytes
+  const heldBefore = memory.requestBytes
   const use = (snapshot: Snapshot, late: LateReadError): Awaitable<RowChunks> => {
-    memory.resetRequest(kept)
-    return mapAwaitable(resources.catalogs.at(snapshot), (catalog) => {
+    // What was read of a snapshot that is read again is gone.
+    memory.releaseAllBut(heldBefore)
+    return mapAwaitable(resources.database.catalogs.at(snapshot), (catalog) => {
       const executor = new ScriptExecutor(resources, texts, snapshot, catalog, copyOfState(state), undefined)
       return mapAwaitable(executor.runAll(statements), (answer) => {
         const end = (): void => {
@@ -252,7 +251,7 @@ function read(
       })
     })
   }
-  return withLastingSnapshot(resources.store, use, options)
+  return withLastingSnapshot(resources.database.store, use, options)
 }
 
 /** Rows that are there, and so few that they need not be counted while nobody has taken them. */
@@ -324,7 +323,7 @@ async function change(
   let reply: RowChunk[] = []
   let current = state
   const parts = inTransactions(statements)
-  const commits = new TextCommits(resources, receipt, parts.length > 1 || parts.some(isStepwise))
+  const commits = new TextCommits(resources.database, receipt, parts.length > 1 || parts.some(isStepwise))
   try {
     await commits.begin()
     for (const part of parts) {
@@ -344,7 +343,7 @@ async function change(
   } catch (error) {
     throw commits.explained(error)
   }
-  texts.memory.resetRequest(bytesOfAll(reply))
+  texts.memory.releaseAllBut(bytesOfAll(reply))
   return chunksOf(reply, texts.memory)
 }
 
@@ -427,7 +426,7 @@ async function inTransaction<T>(
   hooks: CommitHooks,
   body: (executor: ScriptExecutor) => Promise<T>,
 ): Promise<{ readonly result: T; readonly state: ScriptState }> {
-  const attempt = async (open: OpenWriteSession, transaction: Transaction, catalog: Catalog) => {
+  const attempt = async (open: OpenCatalogTransaction, transaction: Transaction, catalog: Catalog) => {
     await hooks.before?.(transaction)
     const own = copyOfState(state)
     const executor = new ScriptExecutor(resources, texts, transaction.snapshot, catalog, own, open(transaction))
@@ -436,7 +435,7 @@ async function inTransaction<T>(
     return { result, state: own }
   }
   const { signal, memory } = texts
-  return runInWriteSession(resources, attempt, { signal, memory })
+  return runInCatalogTransaction(resources.database, resources.writer, attempt, { signal, memory })
 }
 
 /** Throws LimitExceeded, and so before anything is committed. */
@@ -465,10 +464,10 @@ async function createIndex(
   receipt: RowsReceipt | undefined,
 ): Promise<RowChunks> {
   const { text, limits, dialect } = texts
-  const catalog = await withSnapshot(resources.store, async (snapshot) => {
+  const catalog = await withSnapshot(resources.database.store, async (snapshot) => {
     // Before names are resolved: of a request that was carried out, the class may be gone by now.
     await receipt?.check(snapshot)
-    return resources.catalogs.at(snapshot)
+    return resources.database.catalogs.at(snapshot)
   })
   const formats = recordFormats(catalog)
   const { walkEdgesMax } = limits
@@ -477,7 +476,7 @@ async function createIndex(
   const rowOf = ({ name }: { readonly name: string }): RowChunk[] => [jsonRow(indexRow(name, texts))]
   const command = bindCreateIndex(statement, binder)
   const index = await atPlace(text, placesOfIndex(statement), () => {
-    return resources.ddl.createIndex(command, false, texts.signal, receipt?.from(rowOf))
+    return resources.ddl.createIndex(command, { signal: texts.signal, receipt: receipt?.from(rowOf) })
   })
   return chunksOf(rowOf(index), texts.memory)
 }

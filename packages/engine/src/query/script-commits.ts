@@ -6,8 +6,8 @@ import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 import type { RowChunk } from './query-request.ts'
-import type { QueryResources } from './query-resources.ts'
 
 /** The reply that is kept: the rows as they are sent. */
 export type RowsReceipt = Receipt<readonly RowChunk[]>
@@ -26,13 +26,13 @@ export class TextCommits {
   private commits = 0
   /** Of the file. */
   private rows = 0
-  private readonly resources: QueryResources
+  private readonly database: OpenDatabase
   private readonly receipt: RowsReceipt | undefined
   private readonly areSeveral: boolean
   private progress: Bytes | undefined
 
-  constructor(resources: QueryResources, receipt: RowsReceipt | undefined, areSeveral: boolean) {
-    this.resources = resources
+  constructor(database: OpenDatabase, receipt: RowsReceipt | undefined, areSeveral: boolean) {
+    this.database = database
     this.receipt = receipt
     this.areSeveral = areSeveral
   }
@@ -41,7 +41,7 @@ export class TextCommits {
   async begin(): Promise<void> {
     const { receipt } = this
     if (receipt !== undefined && this.areSeveral)
-      await withSnapshot(this.resources.store, (snapshot) => receipt.check(snapshot))
+      await withSnapshot(this.database.store, (snapshot) => receipt.check(snapshot))
   }
 
   /** `rows`: how many of the file the transaction is for. */
@@ -71,7 +71,7 @@ export class TextCommits {
   async end(reply: readonly RowChunk[]): Promise<void> {
     const { receipt } = this
     if (receipt === undefined || !this.areSeveral) return
-    const { store, limits } = this.resources
+    const { store, limits } = this.database
     await transact(store, limits.transactionAttemptsMax, (transaction) => receipt.checkAndPut(transaction, reply))
   }
 

@@ -1,6 +1,6 @@
 /** The statements of one text, one after the other: their variables, and what each sees and changes. */
 
-import type { WriteSession } from '../ddl/write-session.ts'
+import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { assert } from '../errors.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -59,7 +59,7 @@ export class ScriptExecutor implements StatementExecutor {
   private readonly resources: QueryResources
   private readonly snapshot: Snapshot
   private readonly readCatalog: Catalog
-  private readonly writeSession: WriteSession | undefined
+  private readonly ownTransaction: CatalogTransaction | undefined
   private readonly state: ScriptState
   /** Where the text is analyzed: what its statements take is noted. */
   private readonly analysis: Analysis | undefined
@@ -70,7 +70,7 @@ export class ScriptExecutor implements StatementExecutor {
     snapshot: Snapshot,
     catalog: Catalog,
     state: ScriptState,
-    writeSession: WriteSession | undefined,
+    ownTransaction: CatalogTransaction | undefined,
     analysis?: Analysis,
   ) {
     this.analysis = analysis
@@ -83,13 +83,14 @@ export class ScriptExecutor implements StatementExecutor {
     this.snapshot = snapshot
     this.readCatalog = catalog
     this.state = state
-    this.writeSession = writeSession
+    this.ownTransaction = ownTransaction
   }
 
   /** The reply of the last statement. */
   runAll(statements: readonly Statement[]): Awaitable<Answer> {
     const [only] = statements
-    if (only === undefined || statements.length > 1 || this.writeSession !== undefined) return this.runEach(statements)
+    if (only === undefined || statements.length > 1 || this.ownTransaction !== undefined)
+      return this.runEach(statements)
     const turn = this.turnBefore(this.script.memory.statementBytes)
     return turn === undefined ? this.run(only, true) : turn.then(() => this.run(only, true))
   }
@@ -100,7 +101,7 @@ export class ScriptExecutor implements StatementExecutor {
     for (const [i, statement] of statements.entries()) {
       const turn = this.turnBefore(held)
       if (turn !== undefined) await turn
-      await this.writeSession?.transaction.sortWrites()
+      await this.ownTransaction?.transaction.sortWrites()
       answer = await this.run(statement, i === statements.length - 1)
     }
     return answer
@@ -150,7 +151,7 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   get catalog(): Catalog {
-    return this.writeSession?.catalog ?? this.readCatalog
+    return this.ownTransaction?.catalog ?? this.readCatalog
   }
 
   planning(): PlanningContext {
@@ -160,7 +161,7 @@ export class ScriptExecutor implements StatementExecutor {
       catalog: this.catalog,
       formats: recordFormats(this.catalog),
       variables: this.variables,
-      walkEdgesMax: this.resources.limits.walkEdgesMax,
+      walkEdgesMax: this.resources.database.limits.walkEdgesMax,
       textFormats: this.state.textFormats,
       typeOfStatement,
     }
@@ -168,10 +169,10 @@ export class ScriptExecutor implements StatementExecutor {
 
   /** What the statements so far have left: what a statement changes itself, it does not see. */
   context(probe = this.analysis?.current): StatementContext {
-    if (this.writeSession === undefined)
+    if (this.ownTransaction === undefined)
       return new StatementContext(this.script, this.snapshot, this.catalog, [], probe)
-    const snapshot = this.writeSession.transaction.overlay()
-    return new StatementContext(this.script, snapshot, this.catalog, this.resources.containers.cached(), probe)
+    const snapshot = this.ownTransaction.transaction.overlay()
+    return new StatementContext(this.script, snapshot, this.catalog, this.resources.database.containers.cached(), probe)
   }
 
   /** The values of nested statements come before the statement's own rows. */
@@ -198,13 +199,17 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   changeContext(): ChangeContext {
-    const { session } = this
-    return { text: this.text, unit: session.objects(), count: (objects) => session.count(objects) }
+    const { catalogTransaction } = this
+    return {
+      text: this.text,
+      unit: catalogTransaction.beginUnit(),
+      count: (objects) => catalogTransaction.count(objects),
+    }
   }
 
-  get session(): WriteSession {
-    assert(this.writeSession !== undefined, 'a text that changes something has a transaction')
-    return this.writeSession
+  get catalogTransaction(): CatalogTransaction {
+    assert(this.ownTransaction !== undefined, 'a text that changes something has a transaction')
+    return this.ownTransaction
   }
 
   /** The value that a statement has where a value stands. */
@@ -219,7 +224,7 @@ export class ScriptExecutor implements StatementExecutor {
     const context = this.context()
     const value = await evaluateConstant(evaluate, await this.valueContext(planned, context), context)
     this.script.memory.chargeStatement(valueBytes(value))
-    if (this.writeSession === undefined || effectOf(expression) === 'read') return { type, value }
+    if (this.ownTransaction === undefined || effectOf(expression) === 'read') return { type, value }
     const changeContext = this.changeContext()
     const made =
       value instanceof NewObject
@@ -235,12 +240,12 @@ export class ScriptExecutor implements StatementExecutor {
 
   /** The plan of each statement; with `isAnalyzed`, after all of them were carried out, and their rows made and not sent. */
   async *explainAll(statements: readonly Statement[], isAnalyzed: boolean): AsyncGenerator<DescribedPlan> {
-    const { resources, script, snapshot, readCatalog, writeSession } = this
+    const { resources, script, snapshot, readCatalog, ownTransaction } = this
     const state = copyOfState(this.state)
     const { text, memory } = script
     if (!isAnalyzed) {
       const planner = new StatementPlanner(
-        new ScriptExecutor(resources, script, snapshot, readCatalog, state, writeSession).planned(),
+        new ScriptExecutor(resources, script, snapshot, readCatalog, state, ownTransaction).planned(),
       )
       for (const statement of statements) yield describePlanned(await planner.planned(statement), text, detailsOf)
       return
@@ -253,7 +258,7 @@ export class ScriptExecutor implements StatementExecutor {
       snapshot,
       readCatalog,
       state,
-      writeSession,
+      ownTransaction,
       analysis,
     ).runAll(statements)
     for (const analyzed of analysis.statements) {

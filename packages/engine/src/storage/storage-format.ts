@@ -209,16 +209,7 @@ export function formatChanged(found: number | undefined, version: number): Ashla
 export function guardFormat(store: Store, version: number): Store {
   const isFormat = formatPrecondition(version)
   return {
-    capabilities: store.capabilities,
-    snapshot: (options) => store.snapshot(options),
-    stats: () => store.stats(),
-    endOldSnapshots: (limits) => store.endOldSnapshots?.(limits),
-    fileBytes: () => store.fileBytes?.() ?? 0,
-    oldestSnapshotMs: () => store.oldestSnapshotMs?.() ?? 0,
-    problem: () => store.problem?.(),
-    unresolvedTransactions: async () => store.unresolvedTransactions?.(),
-    nameEntriesBy: (nameOf) => store.nameEntriesBy?.(nameOf),
-    close: () => store.close(),
+    ...store,
     async commit(commit) {
       if (hasSome(commit.preconditions, isOfCatalogVersion)) return store.commit(commit)
       const guarded = { changes: commit.changes, preconditions: [...commit.preconditions, isFormat] }

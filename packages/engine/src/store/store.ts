@@ -156,6 +156,7 @@ export interface StoreOptions {
   readonly warn?: (message: string) => void
 }
 
+/** An object of functions that do not ask for `this`: whoever wraps one spreads it, and so passes on what the driver can do. */
 export interface Store {
   readonly capabilities: StoreCapabilities
   snapshot(options?: SnapshotOptions): Awaitable<Snapshot>

@@ -52,7 +52,7 @@ export function withLastingSnapshot<T>(
   options: SnapshotOptions,
 ): Awaitable<T> {
   return mapAwaitable(store.snapshot(options), (snapshot) => {
-    const late: LateReadError = (error) => (mayHavePassed(store, options, error) ? inconsistentReply(error) : error)
+    const late: LateReadError = (error) => (mayBeReadSkew(store, options, error) ? inconsistentReply(error) : error)
     const again = (error: unknown): Awaitable<T> => {
       snapshot.release()
       return withLastingSnapshot(store, use, snapshotToReadAgain(store, options, error))
@@ -68,12 +68,12 @@ function snapshotToReadAgain(
   error: unknown,
 ): SnapshotOptions {
   if (error instanceof SnapshotInvalidated) return options
-  if (mayHavePassed(store, options, error)) return { ...options, isolation: 'consistent' }
+  if (mayBeReadSkew(store, options, error)) return { ...options, isolation: 'consistent' }
   throw error
 }
 
 /** Whether the error may come of read skew: on a whole snapshot, what contradicts itself is damaged. */
-function mayHavePassed({ capabilities }: Store, { isolation }: SnapshotOptions, error: unknown): error is ReadSkew {
+function mayBeReadSkew({ capabilities }: Store, { isolation }: SnapshotOptions, error: unknown): error is ReadSkew {
   return error instanceof ReadSkew && !capabilities.hasConsistentSnapshots && isolation !== 'consistent'
 }
 
@@ -85,21 +85,21 @@ function inconsistentReply({ contradiction }: ReadSkew): AshlarError {
 }
 
 /**
- * Whether an attempt of a change that ended in `error` may end otherwise when it is made again: resolves when that may begin. The attempt's
+ * Whether a change is worth another attempt after one that ended in `error`: resolves when that may begin. The attempt's
  * snapshot is released by then: another one is waited for. `skews`: the attempts so far that ended in ReadSkew, this one included.
  */
-export async function mayPass(store: Store, error: unknown, skews: number): Promise<boolean> {
+export async function canRetryAfter(store: Store, error: unknown, skews: number): Promise<boolean> {
   if (error instanceof SnapshotInvalidated) return true
-  if (!mayHavePassed(store, {}, error) || skews > readSkewRetriesMax) return false
+  if (!mayBeReadSkew(store, {}, error) || skews > readSkewRetriesMax) return false
   await awaitCommitsUnderWay(store)
   return true
 }
 
 /**
- * Whether what a change has read, and expects, was so at one time. An error is a conclusion from reads as well, and so is that there is
- * nothing to change; neither is committed. Where snapshots are not consistent, a commit without changes tells.
+ * Whether the preconditions of a change that is not committed hold all at one time. Its end is a conclusion from reads as well: an error, or that
+ * there is nothing to change. Where snapshots are not consistent, a commit without changes tells.
  */
-export async function areConfirmed(store: Store, expected: Sequence<Precondition>): Promise<boolean> {
+export async function preconditionsHold(store: Store, expected: Sequence<Precondition>): Promise<boolean> {
   if (store.capabilities.hasConsistentSnapshots || expected.length === 0) return true
   return (await store.commit({ changes: [], preconditions: expected })).isCommitted
 }

@@ -5,7 +5,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import { ReadSkew } from '../store/read-skew.ts'
 import type { Awaitable, Bytes, Store } from '../store/store.ts'
-import { areConfirmed, mayPass } from '../store/with-snapshot.ts'
+import { canRetryAfter, preconditionsHold } from '../store/with-snapshot.ts'
 import { AllocationLog, type CommitSize, OwnWriteConflict, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
 
@@ -24,7 +24,7 @@ export interface TransactOptions {
 
 /**
  * Runs `body` on a fresh snapshot and commits what it wrote; when a precondition failed, again, up to `attemptsMax` times. What
- * `body` throws ends it, with nothing written, unless another attempt may end otherwise (`mayPass`). For how long it waits for other
+ * `body` throws ends it, with nothing written, unless another attempt may end otherwise (`canRetryAfter`). For how long it waits for other
  * transactions is bounded (`limits.ts`). Throws TransactionContention, LimitExceeded, and the signal's reason.
  */
 export async function transact<T>(
@@ -34,7 +34,7 @@ export async function transact<T>(
   { prefetchKeys = [], signal, size, memory, onCommitted }: TransactOptions = {},
 ): Promise<T> {
   const allocations = new AllocationLog()
-  const kept = memory?.requestBytes ?? 0
+  const heldBefore = memory?.requestBytes ?? 0
   const turns = new Turns(store, signal)
   let skews = 0
   try {
@@ -44,7 +44,8 @@ export async function transact<T>(
       // A retry reads more than the first attempt.
       const opened = attempt > 1 || prefetchKeys.length === 0 ? store.snapshot() : store.snapshot({ prefetchKeys })
       const snapshot = opened instanceof Promise ? await opened : opened
-      memory?.resetRequest(kept)
+      // What the attempt before has made is gone.
+      memory?.releaseAllBut(heldBefore)
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory)
       let result: T
       try {
@@ -54,14 +55,15 @@ export async function transact<T>(
         // A retry reads what this attempt only required, and so can tell the client the cause.
         if (error instanceof OwnWriteConflict && !transaction.isRetry) continue
         if (error instanceof ReadSkew) skews++
-        if (await mayPass(store, error, skews)) continue
-        if (error instanceof AshlarError && !(await areConfirmed(store, transaction.commit().preconditions))) continue
+        if (await canRetryAfter(store, error, skews)) continue
+        if (error instanceof AshlarError && !(await preconditionsHold(store, transaction.commit().preconditions)))
+          continue
         throw error
       } finally {
         snapshot.release()
       }
       if (!transaction.hasChanges) {
-        if (await areConfirmed(store, transaction.commit().preconditions)) return result
+        if (await preconditionsHold(store, transaction.commit().preconditions)) return result
         continue
       }
       const held = turns.heldBack(transaction)

@@ -63,8 +63,6 @@ export class Transaction {
    * reads what it would only have required, so that it finds the reason and can tell it.
    */
   readonly isRetry: boolean
-  /** Which of a batch's operations is under way: each has allocations of its own, also where others are left out. */
-  operation = 0
   /** Of the request: charged with what is written, required and loaded. */
   readonly memory: RequestMemory | undefined
   private readonly allocations: AllocationLog
@@ -107,14 +105,19 @@ export class Transaction {
     allocations.restart()
   }
 
+  /** `number`: of a step of a batch, which has allocations of its own. */
+  beginStep(number: number): void {
+    this.allocations.beginStep(number)
+  }
+
   /** An allocation (such as an OID) that a further attempt takes over; `scope`: what it can stand in for, such as a class. */
   allocate<S extends number, T>(scope: S, make: (scope: S) => Awaitable<T>): Awaitable<T> {
-    return this.allocations.replayOrRecord(this.operation, scope, make)
+    return this.allocations.replayOrRecord(scope, make)
   }
 
   /**
    * A transaction on the same snapshot that is never committed, and so reads what it would only have required. What it
-   * allocates is taken over by this one, operation by operation.
+   * allocates is taken over by this one, step by step.
    */
   rehearsal(): Transaction {
     return new Transaction(this.snapshot, true, this.allocations, this.size, this.memory)
@@ -380,20 +383,27 @@ interface AllocationScope {
   position: number
 }
 
-/** The allocations of an operation, in order by scope, kept over its attempts. */
+/** The allocations of each step, in order by scope, kept over the attempts of a transaction. */
 export class AllocationLog {
   /** Made when something is allocated: most transactions allocate nothing. */
   private scopes: Map<string, AllocationScope> | undefined
   /** The one asked for last, which many creations in a row share. */
-  private last: { readonly operation: number; readonly number: number; readonly scope: AllocationScope } | undefined
+  private last: { readonly step: number; readonly number: number; readonly scope: AllocationScope } | undefined
+  /** Under way; 0 where there is but one. */
+  private step = 0
 
   restart(): void {
     for (const scope of this.scopes?.values() ?? []) scope.position = 0
+    this.step = 0
   }
 
-  /** `number`: of the scope, within the operation. */
-  replayOrRecord<S extends number, T>(operation: number, number: S, make: (number: S) => Awaitable<T>): Awaitable<T> {
-    const scope = this.scopeOf(operation, number)
+  beginStep(number: number): void {
+    this.step = number
+  }
+
+  /** `number`: of the scope, within the step. */
+  replayOrRecord<S extends number, T>(number: S, make: (number: S) => Awaitable<T>): Awaitable<T> {
+    const scope = this.scopeOf(number)
     const { known } = scope
     const position = scope.position++
     if (position < known.length) return known[position] as T
@@ -403,17 +413,17 @@ export class AllocationLog {
     return made
   }
 
-  private scopeOf(operation: number, number: number): AllocationScope {
-    const { last } = this
-    if (last !== undefined && last.operation === operation && last.number === number) return last.scope
+  private scopeOf(number: number): AllocationScope {
+    const { last, step } = this
+    if (last !== undefined && last.step === step && last.number === number) return last.scope
     this.scopes ??= new Map()
-    const name = `${operation} ${number}`
+    const name = `${step} ${number}`
     let scope = this.scopes.get(name)
     if (scope === undefined) {
       scope = { known: [], position: 0 }
       this.scopes.set(name, scope)
     }
-    this.last = { operation, number, scope }
+    this.last = { step, number, scope }
     return scope
   }
 }

@@ -1,24 +1,15 @@
 /** A change of objects as a transaction of its own. */
-import type { MemoryPool } from '../budget/memory-pool.ts'
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
-import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
-import type { StoreSession } from '../transaction/store-session.ts'
 import type { Oid } from '../types/oid.ts'
 import { flushObjects } from './flush.ts'
-import { type CatalogSource, transactWithCatalog } from './transact-with-catalog.ts'
+import type { OpenDatabase } from './open-database.ts'
+import { transactWithCatalog } from './transact-with-catalog.ts'
 import { UnitOfWork } from './unit-of-work.ts'
-
-export interface WriteResources extends CatalogSource {
-  readonly containers: Containers
-  readonly session: StoreSession
-  /** Of the process. */
-  readonly memory: MemoryPool
-}
 
 export interface ChangeOptions {
   /** The object that is read in any case. */
@@ -31,18 +22,18 @@ export interface ChangeOptions {
 
 /** Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
 export async function changeObjects<T>(
-  resources: WriteResources,
+  database: OpenDatabase,
   body: (unit: UnitOfWork) => Promise<T>,
   { oid, objects = 1, signal }: ChangeOptions,
 ): Promise<T> {
-  checkChangedObjects(objects, resources.limits)
-  const memory = new RequestMemory(resources.memory, resources.limits)
+  checkChangedObjects(objects, database.limits)
+  const memory = new RequestMemory(database.memory, database.limits)
   try {
     return await transactWithCatalog(
-      resources,
+      database,
       async (transaction, catalog, recorder) => {
         transaction.requireRevision(catalogVersionKey, catalog.version)
-        const unit = new UnitOfWork(transaction, catalog, resources.containers, resources.session, recorder)
+        const unit = new UnitOfWork(transaction, catalog, database.containers, database.session, recorder)
         const result = await body(unit)
         await flushObjects(unit)
         return result
@@ -51,7 +42,7 @@ export async function changeObjects<T>(
         prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],
         memory,
         signal,
-        mayAssume: oid === undefined,
+        mayAssumeLatestCatalog: oid === undefined,
       },
     )
   } finally {

@@ -1,29 +1,19 @@
 /** A transaction under the catalog of its snapshot, or under the one last known; what it changes is told to a listener once it is committed. */
-import type { CatalogCache } from '../catalog/catalog-cache.ts'
-import type { EngineLimits } from '../limits.ts'
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { SnapshotInvalidated } from '../store/snapshot-invalidated.ts'
-import type { Store } from '../store/store.ts'
 import { type TransactOptions, transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
-import { type ChangeListener, ChangeRecorder } from './change-set.ts'
-
-export interface CatalogSource {
-  readonly store: Store
-  readonly limits: EngineLimits
-  readonly catalogs: CatalogCache
-  /** Told of each commit. */
-  readonly onChanges?: ChangeListener | undefined
-}
+import { ChangeRecorder } from './change-set.ts'
+import type { OpenDatabase } from './open-database.ts'
 
 export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'onCommitted'> {
   /**
    * The body reads nothing before its commit that makes up for another trip: where reading the catalog's version is one, the
-   * first attempt takes the catalog as it was last, and the receipt for absent. What fails under these assumptions may be right
+   * first attempt assumes that the catalog is the latest that this process knows, and that there is no receipt. What fails under these assumptions may be right
    * without them, and is then tried again.
    */
-  readonly mayAssume?: boolean
+  readonly mayAssumeLatestCatalog?: boolean
   /** Of a request that is carried out once; put into the commit. */
   readonly receipt?: Receipt<T> | undefined
 }
@@ -36,18 +26,18 @@ type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeReco
  * is committed counts. Throws what `transact`, `body` and `Receipt.check` throw.
  */
 export function transactWithCatalog<T>(
-  source: CatalogSource,
+  database: OpenDatabase,
   body: Body<T>,
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
-  const { store, limits, catalogs, onChanges } = source
-  const { mayAssume = false, receipt, prefetchKeys, signal, memory, size = limits } = options
-  const isPlain = receipt === undefined && (!mayAssume || store.capabilities.hasSynchronousReads)
+  const { store, limits, catalogs, onChanges } = database
+  const { mayAssumeLatestCatalog = false, receipt, prefetchKeys, signal, memory, size = limits } = options
+  const isPlain = receipt === undefined && (!mayAssumeLatestCatalog || store.capabilities.hasSynchronousReads)
   let recorder: ChangeRecorder | undefined
   const attempt = (transaction: Transaction): Promise<T> => {
     const own = onChanges === undefined ? undefined : new ChangeRecorder()
     recorder = own
-    if (!isPlain) return attemptAssuming(source, transaction, (catalog) => body(transaction, catalog, own), options)
+    if (!isPlain) return attemptAssuming(database, transaction, (catalog) => body(transaction, catalog, own), options)
     const catalog = catalogs.at(transaction.snapshot)
     // Without a wait where the catalog is known.
     if (catalog instanceof Promise) return catalog.then((loaded) => body(transaction, loaded, own))
@@ -64,12 +54,12 @@ export function transactWithCatalog<T>(
 
 /** An attempt that may assume, or has a receipt. */
 async function attemptAssuming<T>(
-  { store, catalogs }: CatalogSource,
+  { store, catalogs }: OpenDatabase,
   transaction: Transaction,
   body: (catalog: Catalog) => Promise<T>,
-  { mayAssume, receipt }: CatalogTransactOptions<T>,
+  { mayAssumeLatestCatalog, receipt }: CatalogTransactOptions<T>,
 ): Promise<T> {
-  const isAssuming = mayAssume === true && !store.capabilities.hasSynchronousReads && !transaction.isRetry
+  const isAssuming = mayAssumeLatestCatalog === true && !store.capabilities.hasSynchronousReads && !transaction.isRetry
   const assumed = isAssuming ? catalogs.latest : undefined
   let result: T
   if (assumed === undefined) {

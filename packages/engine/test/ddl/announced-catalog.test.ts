@@ -5,6 +5,7 @@ import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
 import { withSnapshot } from '../../src/store/with-snapshot.ts'
+import type { OpenDatabase } from '../../src/write/open-database.ts'
 import { classOf, index, toMany, toOne } from '../engine/open-fd.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
@@ -38,6 +39,10 @@ const changes: Record<string, (fd: FederatedDatabase) => Promise<unknown>> = {
   },
 }
 
+function catalogsOf(fd: FederatedDatabase): CatalogCache {
+  return (fd as unknown as { readonly database: OpenDatabase }).database.catalogs
+}
+
 describe('the catalog that a process has written', () => {
   for (const [what, change] of Object.entries(changes)) {
     it(`is not loaded, and is what a load would give: ${what}`, async () => {
@@ -62,7 +67,7 @@ describe('the catalog that a process has written', () => {
       await fd.listClasses()
       expect(loads).toBe(0)
       await withSnapshot(store, async (snapshot) => {
-        const kept = await (fd as unknown as { readonly catalogs: CatalogCache }).catalogs.at(snapshot)
+        const kept = await catalogsOf(fd).at(snapshot)
         const loaded = await new CatalogCache(() => undefined).at(snapshot)
         expect(Buffer.from(kept.version)).toEqual(Buffer.from(loaded.version))
         expect(asStored(kept.state)).toEqual(asStored(loaded.state))
@@ -78,7 +83,7 @@ it('nor is the one before it, while snapshots of both are open, whichever asks f
   const fd = await FederatedDatabase.open({ alias: 'test', store })
   await fd.defineClasses([classOf('Note', { note: 'string' })], 'create')
   await fd.listClasses()
-  const { catalogs } = fd as unknown as { readonly catalogs: CatalogCache }
+  const catalogs = catalogsOf(fd)
   const early = await store.snapshot()
   // On some stores a snapshot is as of its first read.
   await catalogs.at(early)

@@ -4,7 +4,7 @@ import { catalogVersionKey, keySpace } from '../../src/bytes/key-space.ts'
 import { heartbeatKey } from '../../src/ddl/heartbeat.ts'
 import { AshlarError } from '../../src/errors.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import type { Commit, Store } from '../../src/store/store.ts'
+import type { Commit, SnapshotOptions, Store } from '../../src/store/store.ts'
 import { classOf, index, outcome } from '../engine/open-fd.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
@@ -33,7 +33,7 @@ class HeldUp implements Store {
     this.capabilities = store.capabilities
   }
 
-  async commit(commit: Commit) {
+  commit = async (commit: Commit) => {
     while (this.held === 'everything' || (this.held === 'entries' && hasEntries(commit))) {
       this.isHoldingEntries ||= hasEntries(commit)
       await pause()
@@ -41,11 +41,9 @@ class HeldUp implements Store {
     return this.store.commit(commit)
   }
 
-  snapshot(...options: Parameters<Store['snapshot']>) {
-    return this.store.snapshot(...options)
-  }
+  snapshot = (options?: SnapshotOptions) => this.store.snapshot(options)
   stats = () => this.store.stats()
-  async close() {}
+  close = async () => {}
 }
 
 function hasEntries({ changes }: Commit): boolean {

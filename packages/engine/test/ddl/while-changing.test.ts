@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
-import type { Commit, Store } from '../../src/store/store.ts'
+import type { Commit, SnapshotOptions, Store } from '../../src/store/store.ts'
 import { classOf, index, outcome, read } from '../engine/open-fd.ts'
 import { openStoreOfRun } from '../store/store-of-run.ts'
 
@@ -30,7 +30,7 @@ class Gate implements Store {
     this.opened()
   }
 
-  async commit(commit: Commit) {
+  commit = async (commit: Commit) => {
     const isOfCatalog = [...commit.changes].some(({ key }) => Buffer.compare(key, catalogVersionKey) === 0)
     if (isOfCatalog && ++this.catalogCommits === 2) {
       this.tellReached()
@@ -39,11 +39,9 @@ class Gate implements Store {
     return this.store.commit(commit)
   }
 
-  snapshot(...options: Parameters<Store['snapshot']>) {
-    return this.store.snapshot(...options)
-  }
+  snapshot = (options?: SnapshotOptions) => this.store.snapshot(options)
   stats = () => this.store.stats()
-  async close() {}
+  close = async () => {}
 }
 
 const toWhole = { attributesToChange: [{ attributeName: 'note', logicalType: 'integer' }] }

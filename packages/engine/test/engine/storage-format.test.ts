@@ -92,6 +92,15 @@ describe('a store', () => {
     await fd.close()
   })
 
+  it('that is opened can still do all that its driver can', async () => {
+    const store = await openStoreOfRun()
+    const backup = async (): Promise<void> => undefined
+    const fd = await open({ ...store, backup })
+    expect(fd.store.backup).toBe(backup)
+    expect(Object.keys(fd.store)).toEqual(expect.arrayContaining(Object.keys(store)))
+    await fd.close()
+  })
+
   it('without a version that holds something is refused with the command that copies it, and is left as it is', async () => {
     const store = await openStoreOfRun()
     await store.commit({

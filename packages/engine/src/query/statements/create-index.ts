@@ -18,7 +18,9 @@ export const createIndex: StatementKind<CreateIndexStatement> = {
   async run(statement, executor) {
     const command = bindCreateIndex(statement, createBinder(executor.planning()))
     const { script } = executor
-    const name = await atPlace(script.text, placesOfIndex(statement), () => executor.session.createIndex(command))
+    const { name } = await atPlace(script.text, placesOfIndex(statement), () =>
+      executor.catalogTransaction.createIndex(command),
+    )
     return rowsAtHand([jsonRow(indexRow(name, script))])
   },
 

@@ -7,7 +7,7 @@ export const dropIndex: StatementKind<DropIndexStatement> = {
   effect: 'define',
 
   async run({ name }, executor) {
-    await executor.session.deleteIndex({ name })
+    await executor.catalogTransaction.deleteIndex({ name })
     return noRows
   },
 

@@ -2,7 +2,7 @@
  * What a kind of statement is: one file that says what the statement does to the data, binds and plans it, carries it out and explains
  * it, and one line in `statement-kinds.ts`.
  */
-import type { WriteSession } from '../../ddl/write-session.ts'
+import type { CatalogTransaction } from '../../ddl/catalog-transaction.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import type { Awaitable } from '../../store/store.ts'
 import type { Binder } from '../bind/scope.ts'
@@ -58,7 +58,7 @@ export interface StatementExecutor extends ScriptAccess {
   readonly script: ScriptContext
   readonly catalog: Catalog
   /** Of a text that changes something. */
-  readonly session: WriteSession
+  readonly catalogTransaction: CatalogTransaction
   changeContext(): ChangeContext
   /** The reply of the last statement. */
   runAll(statements: readonly Statement[]): Awaitable<Answer>

@@ -1,5 +1,5 @@
 /** UPDATE SCHEMA: classes are created, changed, renamed and dropped, as part of the text's transaction. */
-import type { WriteSession } from '../../ddl/write-session.ts'
+import type { CatalogTransaction } from '../../ddl/catalog-transaction.ts'
 import { AshlarError } from '../../errors.ts'
 import type { ClassNumber } from '../../types/type-spec.ts'
 import { type AddingChange, bindAlterClass, bindDefineClasses, withStatementWords } from '../bind/bind-schema.ts'
@@ -35,7 +35,7 @@ function changeText(change: SchemaChange): string {
 
 /** In the order in which they stand; classes and attributes that are added one after the other may refer to each other. */
 async function changeClasses({ changes }: SchemaStatement, executor: StatementExecutor): Promise<readonly unknown[]> {
-  const { session: scope, text } = executor
+  const { catalogTransaction, text } = executor
   const rows: unknown[] = []
   for (const part of inParts(changes)) {
     // What was changed before is seen: names are looked up as they are now.
@@ -43,11 +43,17 @@ async function changeClasses({ changes }: SchemaStatement, executor: StatementEx
     if (Array.isArray(part)) {
       refuseExisting(part, current)
       const command = bindDefineClasses(part, current)
-      const classNumbers = await atPlace(text, placesOfAdding(part), () => inWords(() => scope.defineClasses(command)))
-      rows.push(...classNumbers.map((number) => classRow(scope, number)))
+      const classNumbers = await atPlace(text, placesOfAdding(part), () =>
+        inWords(() => catalogTransaction.defineClasses(command)),
+      )
+      rows.push(...classNumbers.map((number) => classRow(catalogTransaction, number)))
     } else {
       const change = part as OtherChange
-      rows.push(await atPlace(text, placesOfChange(change), () => inWords(() => changeOne(change, current, scope))))
+      rows.push(
+        await atPlace(text, placesOfChange(change), () =>
+          inWords(() => changeOne(change, current, catalogTransaction)),
+        ),
+      )
     }
   }
   return rows
@@ -80,25 +86,29 @@ function isAdding(change: SchemaChange): change is AddingChange {
 }
 
 /** A class that is dropped has no row but its number and name. */
-async function changeOne(change: OtherChange, binder: Binder, scope: WriteSession): Promise<unknown> {
+async function changeOne(
+  change: OtherChange,
+  binder: Binder,
+  catalogTransaction: CatalogTransaction,
+): Promise<unknown> {
   const cls = refuseRoot(binder, change.className, resolveClass(binder, change.className))
   const { number, name } = cls
   const className = String(number)
   switch (change.kind) {
     case 'renameClass':
-      await scope.alterClass({ kind: 'renameClass', className, classRename: change.newName.text })
-      return classRow(scope, number)
+      await catalogTransaction.alterClass({ kind: 'renameClass', className, classRename: change.newName.text })
+      return classRow(catalogTransaction, number)
     case 'alterClass':
-      await scope.alterClass(bindAlterClass(change, cls, binder))
-      return classRow(scope, number)
+      await catalogTransaction.alterClass(bindAlterClass(change, cls, binder))
+      return classRow(catalogTransaction, number)
     case 'dropClass':
-      await scope.deleteClass({ className })
+      await catalogTransaction.deleteClass({ className })
       return { className: name, classNumber: className }
   }
 }
 
-function classRow(scope: WriteSession, number: ClassNumber): object {
-  return { className: scope.catalog.classByNumber(number)?.name, classNumber: String(number) }
+function classRow(catalogTransaction: CatalogTransaction, number: ClassNumber): object {
+  return { className: catalogTransaction.catalog.classByNumber(number)?.name, classNumber: String(number) }
 }
 
 /** Throws ClassExists for a class that CREATE CLASS would find there already. */

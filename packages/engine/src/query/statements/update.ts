@@ -57,7 +57,7 @@ async function* changed(
   inputs: Inputs,
   executor: StatementExecutor,
 ): AsyncGenerator<RowChunk> {
-  await executor.session.transaction.sortWrites()
+  await executor.catalogTransaction.transaction.sortWrites()
   yield* changedChunks(plan, oids, inputs, executor.context())
 }
 

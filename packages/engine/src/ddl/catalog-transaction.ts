@@ -10,50 +10,48 @@ import { changedClass } from '../schema/alter-class.ts'
 import { type AlterPlan, type ImmediateAlter, planAlter, type TransactionalAlter } from '../schema/alter-plan.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { CatalogState, IndexNumber } from '../schema/class-definition.ts'
+import type { CatalogState, IndexDefinition, IndexNumber } from '../schema/class-definition.ts'
 import { truncateForMessage } from '../schema/command-error.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import { defineClasses } from '../schema/define-classes.ts'
 import { deleteClass } from '../schema/delete-class.ts'
 import { defineIndex, withoutIndex, withReadyIndex } from '../schema/index-definition.ts'
 import type { Bytes } from '../store/store.ts'
+import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
 import { type CatalogTransactOptions, transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { UnitOfWork } from '../write/unit-of-work.ts'
 import type { CatalogWriter } from './catalog-writer.ts'
 import type { Numbering } from './numbering.ts'
 import { alterInTransaction } from './transactional-alter.ts'
 
-export interface WriteSessionResources {
-  readonly catalogWriter: CatalogWriter
-  readonly containers: Containers
-}
-
 /**
- * Starts the session of an attempt, on the attempt's transaction or on its rehearsal. `numbering`: of an attempt that is
- * rehearsed.
+ * Begins the catalog transaction of an attempt, on the attempt's transaction or on its rehearsal. `numbering`: of an attempt that
+ * is rehearsed.
  */
-export type OpenWriteSession = (transaction: Transaction, numbering?: Numbering) => WriteSession
+export type OpenCatalogTransaction = (transaction: Transaction, numbering?: Numbering) => CatalogTransaction
 
 /**
- * Like `transactWithCatalog`, for attempts that change objects and schema by a write session. After the commit, the session that
+ * Like `transactWithCatalog`, for attempts that change objects and schema by a catalog transaction. After the commit, the one that
  * was opened last does what it has left to do.
  */
-export async function runInWriteSession<T>(
-  resources: WriteSessionResources,
-  attempt: (open: OpenWriteSession, transaction: Transaction, catalog: Catalog) => Promise<T>,
+export async function runInCatalogTransaction<T>(
+  database: OpenDatabase,
+  writer: CatalogWriter,
+  attempt: (open: OpenCatalogTransaction, transaction: Transaction, catalog: Catalog) => Promise<T>,
   options: CatalogTransactOptions<T>,
 ): Promise<T> {
-  let last: WriteSession | undefined
-  const { catalogs } = resources.catalogWriter
+  let last: CatalogTransaction | undefined
+  const { catalogs } = database
   const body = async (own: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined): Promise<T> => {
-    const open: OpenWriteSession = (transaction, numbering) => {
+    const open: OpenCatalogTransaction = (transaction, numbering) => {
       // A rehearsal changes nothing.
       const recorded = transaction === own ? recorder : undefined
-      last = new WriteSession(transaction, catalog, resources, { numbering, recorder: recorded })
+      last = new CatalogTransaction(transaction, catalog, database, { numbering, recorder: recorded })
       return last
     }
     const result = await attempt(open, own, catalog)
@@ -61,23 +59,23 @@ export async function runInWriteSession<T>(
     if (changed !== undefined) await catalogs.announce(changed)
     return result
   }
-  const result = await transactWithCatalog(resources.catalogWriter, body, options)
-  last?.afterCommit()
+  const result = await transactWithCatalog(database, body, options)
+  if (last?.leavesEntries === true) writer.purgeInBackground()
   return result
 }
 
-export interface SessionOptions {
+export interface CatalogTransactionOptions {
   /** Of an attempt that is rehearsed. */
   readonly numbering?: Numbering | undefined
-  /** Undefined for a session that is not committed, and where nobody listens. */
+  /** Undefined for a transaction that is not committed, and where nobody listens. */
   readonly recorder?: ChangeRecorder | undefined
 }
 
-export class WriteSession {
+export class CatalogTransaction {
   readonly transaction: Transaction
   readonly containers: Containers
   readonly limits: EngineLimits
-  private readonly writer: CatalogWriter
+  private readonly session: StoreSession
   private readonly numbering: Numbering | undefined
   private readonly recorder: ChangeRecorder | undefined
   private state: CatalogState
@@ -85,14 +83,16 @@ export class WriteSession {
   private version: Bytes
   private built: Catalog | undefined
   private changedObjects = 0
-  private needsPurge = false
+  private hasDropped = false
+  /** See `beginStep`. */
+  private step = 0
 
   /** The commit requires the catalog to be unchanged. */
   constructor(
     transaction: Transaction,
     catalog: Catalog,
-    { catalogWriter, containers }: WriteSessionResources,
-    { numbering, recorder }: SessionOptions = {},
+    { containers, limits, session }: OpenDatabase,
+    { numbering, recorder }: CatalogTransactionOptions = {},
   ) {
     transaction.requireRevision(catalogVersionKey, catalog.version)
     this.transaction = transaction
@@ -100,8 +100,8 @@ export class WriteSession {
     this.initialVersion = catalog.version
     this.version = catalog.version
     this.built = catalog
-    this.writer = catalogWriter
-    this.limits = catalogWriter.limits
+    this.session = session
+    this.limits = limits
     this.containers = containers
     this.numbering = numbering
     this.recorder = recorder
@@ -113,14 +113,25 @@ export class WriteSession {
     return this.built
   }
 
-  /** What the commit puts; undefined if it leaves the catalog as it is, or the session continues numbers that are not stored. */
+  /** What the commit puts; undefined if it leaves the catalog as it is, or numbers are continued that are not stored. */
   get changedCatalog(): Catalog | undefined {
     return this.version === this.initialVersion || this.numbering !== undefined ? undefined : this.catalog
   }
 
-  /** A working set for one step, which reads through what the steps before it have written. */
-  objects(): UnitOfWork {
-    return new UnitOfWork(this.transaction, this.catalog, this.containers, this.writer.session, this.recorder)
+  /** Whether its catalog leaves entries behind, which are to be purged once it is committed. */
+  get leavesEntries(): boolean {
+    return this.hasDropped
+  }
+
+  /** The steps of a batch, by number from 1: each has allocations and numbers of its own, also where others are left out. */
+  beginStep(number: number): void {
+    this.step = number
+    this.transaction.beginStep(number)
+  }
+
+  /** The unit of work of one step, which reads through what the steps before it have written. */
+  beginUnit(): UnitOfWork {
+    return new UnitOfWork(this.transaction, this.catalog, this.containers, this.session, this.recorder)
   }
 
   /** Counts the objects that the transaction changes. Throws LimitExceeded. */
@@ -148,8 +159,8 @@ export class WriteSession {
   /** Plans the change on the catalog as it is; `isStep`: of a larger transaction. Throws what `planAlter` throws. */
   planAlter(command: AlterClass, isStep: boolean): AlterPlan {
     this.continueNumbers()
-    const { limits, writer } = this
-    const context = { attributesMax: limits.classAttributesMax, session: writer.session.number, isStep }
+    const { limits, session } = this
+    const context = { attributesMax: limits.classAttributesMax, session: session.number, isStep }
     return planAlter(this.catalog, command, context)
   }
 
@@ -168,16 +179,16 @@ export class WriteSession {
     await this.putAltered(deleteClass(this.catalog, cls, isUsed).state)
   }
 
-  /** Returns its name. Throws what `defineIndex` throws, UniqueViolation, and LimitExceeded if there are too many objects. */
-  async createIndex(command: CreateIndex): Promise<string> {
+  /** Throws what `defineIndex` throws, UniqueViolation, and LimitExceeded if there are too many objects. */
+  async createIndex(command: CreateIndex): Promise<IndexDefinition> {
     this.continueNumbers()
     const { definition, state } = defineIndex(this.catalog, command, this.limits.indexKeyAttributesMax, {
-      session: this.writer.session.number,
+      session: this.session.number,
       isBackground: false,
     })
     await this.putCatalog(withReadyIndex(state, definition.number))
     await this.buildIndex(definition.number)
-    return definition.name
+    return definition
   }
 
   /** Fills an index that is in the catalog. Throws UniqueViolation and LimitExceeded. */
@@ -198,27 +209,22 @@ export class WriteSession {
   /** Puts a catalog whose change leaves entries behind, which are purged after the commit. */
   async putAltered(state: CatalogState): Promise<void> {
     await this.putCatalog(state)
-    this.needsPurge = true
+    this.hasDropped = true
   }
 
   async putCatalog(state: CatalogState): Promise<void> {
     if (state === this.state) return
     const before = this.catalog
-    this.version = await changeCatalog(this.transaction, before, state, this.writer.session)
+    this.version = await changeCatalog(this.transaction, before, state, this.session)
     this.recorder?.catalog(before.state, state, this.version)
     this.state = state
     this.built = undefined
   }
 
-  /** To be called once the transaction is committed. */
-  afterCommit(): void {
-    if (this.needsPurge) this.writer.purgeInBackground()
-  }
-
   /** Before numbers are given out: a step gives those that it gave in the rehearsal, even if other steps are left out now. */
   private continueNumbers(): void {
     if (this.numbering === undefined) return
-    const counters = this.numbering.countersFor(this.transaction.operation, this.state.counters)
+    const counters = this.numbering.countersFor(this.step, this.state.counters)
     if (counters === this.state.counters) return
     this.state = { ...this.state, counters }
     this.built = undefined

@@ -1,0 +1,59 @@
+/** The operations of one transaction: each sees what those before it did, and all are committed together. */
+
+import type { RequestMemory } from '../budget/request-memory.ts'
+import type { OperationScope } from '../database-operations.ts'
+import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
+import { assert } from '../errors.ts'
+import type { QueryReply, QueryRequest } from '../query/query-request.ts'
+import type { QueryResources } from '../query/query-resources.ts'
+import { runQueryWithin } from '../query/run-query.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { Awaitable, Snapshot } from '../store/store.ts'
+import type { BetweenSteps } from '../transaction/between-steps.ts'
+import type { ChangeOptions } from '../write/change-objects.ts'
+import { flushObjects } from '../write/flush.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
+
+export class StepScope implements OperationScope {
+  readonly database: OpenDatabase
+  readonly schema: CatalogTransaction
+  readonly between: BetweenSteps
+  private readonly resources: QueryResources
+
+  constructor(transaction: CatalogTransaction, resources: QueryResources, between: BetweenSteps) {
+    this.database = resources.database
+    this.schema = transaction
+    this.resources = resources
+    this.between = between
+  }
+
+  query(request: QueryRequest): Promise<QueryReply> {
+    return runQueryWithin(request, this.resources, this.schema)
+  }
+
+  readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>): Awaitable<T> {
+    return read(this.schema.transaction.overlay(), this.schema.catalog)
+  }
+
+  async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
+    const { memory } = this.schema.transaction
+    assert(memory !== undefined, 'a transaction of several steps has a budget')
+    const held = memory.statementBytes
+    const result = await use(memory)
+    memory.resetStatement(held)
+    return result
+  }
+
+  async change<T>(body: (unit: UnitOfWork) => Promise<T>, { objects = 1 }: ChangeOptions = {}): Promise<T> {
+    const { schema } = this
+    schema.count(objects)
+    const { memory } = schema.transaction
+    const held = memory?.statementBytes ?? 0
+    const unit = schema.beginUnit()
+    const result = await body(unit)
+    await flushObjects(unit)
+    memory?.resetStatement(held)
+    return result
+  }
+}

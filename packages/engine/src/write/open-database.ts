@@ -1,0 +1,25 @@
+/** The parts of one open federated database: what whoever reads or changes it works with. */
+import type { MemoryPool } from '../budget/memory-pool.ts'
+import type { CatalogCache } from '../catalog/catalog-cache.ts'
+import type { EngineLimits } from '../limits.ts'
+import type { Receipts } from '../receipts/receipt.ts'
+import type { Containers } from '../records/container-registry.ts'
+import type { Store } from '../store/store.ts'
+import type { StoreSession } from '../transaction/store-session.ts'
+import type { ChangeListener } from './change-set.ts'
+
+export interface OpenDatabase {
+  readonly store: Store
+  /** This opening of the store. */
+  readonly session: StoreSession
+  readonly limits: EngineLimits
+  readonly catalogs: CatalogCache
+  readonly containers: Containers
+  readonly receipts: Receipts
+  /** Of the process. */
+  readonly memory: MemoryPool
+  /** Told of each commit. */
+  readonly onChanges: ChangeListener | undefined
+  /** Told what fails in the background, where no request could be. */
+  readonly onFault: (error: unknown) => void
+}
