@@ -160,7 +160,7 @@ export class CatalogTransaction {
   planAlter(command: AlterClass, isStep: boolean): AlterPlan {
     this.continueNumbers()
     const { limits, session } = this
-    const context = { attributesMax: limits.classAttributesMax, session: session.number, isStep }
+    const context = { attributesMax: limits.classAttributesMax, sessionNumber: session.number, isStep }
     return planAlter(this.catalog, command, context)
   }
 
@@ -183,7 +183,7 @@ export class CatalogTransaction {
   async createIndex(command: CreateIndex): Promise<IndexDefinition> {
     this.continueNumbers()
     const { definition, state } = defineIndex(this.catalog, command, this.limits.indexKeyAttributesMax, {
-      session: this.session.number,
+      sessionNumber: this.session.number,
       isBackground: false,
     })
     await this.putCatalog(withReadyIndex(state, definition.number))

@@ -8,7 +8,7 @@ import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { AlterClass, CreateIndex, DefineClasses, DeleteClass, DeleteIndex } from '../schema/commands.ts'
 import { defineClasses } from '../schema/define-classes.ts'
 import { defineIndex, withoutIndex } from '../schema/index-definition.ts'
-import { pendingSessions } from '../schema/pending-types.ts'
+import { pendingSessionNumbers } from '../schema/pending-types.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import { anySize, type Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
@@ -71,7 +71,7 @@ export class DdlExecutor {
       return typeof done === 'number' ? done : await completeOnlineAlter(this.database, this.writer, done, receipt)
     } catch (error) {
       if (receipt === undefined || !isOfType(error, 'AttributeInUse')) throw error
-      await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessions(catalog.state).length > 0)
+      await this.refuseWhileUnderWay(receipt, (catalog) => pendingSessionNumbers(catalog.state).length > 0)
       throw error
     } finally {
       if (isBeating) this.heartbeat.stop()
@@ -108,7 +108,7 @@ export class DdlExecutor {
     receipt: Receipt<IndexDefinition> | undefined,
   ): Promise<IndexDefinition> {
     const { limits, session } = this.database
-    const builder = { session: session.number, isBackground }
+    const builder = { sessionNumber: session.number, isBackground }
     try {
       return await this.writer.change(async (catalog, transaction) => {
         const { state, definition } = defineIndex(catalog, command, limits.indexKeyAttributesMax, builder)

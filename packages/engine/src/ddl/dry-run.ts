@@ -50,8 +50,8 @@ export function reportDefinitions(context: DryRunContext, command: DefineClasses
 /** Throws what the change itself would throw, including ValuesWouldBeLost and UniqueViolation. */
 export async function reportAlteration(context: DryRunContext, command: AlterClass): Promise<SchemaReport> {
   const { catalog, limits, containers, isStep } = context
-  const session = context.session.number
-  const plan = planAlter(catalog, command, { attributesMax: limits.classAttributesMax, session, isStep })
+  const sessionNumber = context.session.number
+  const plan = planAlter(catalog, command, { attributesMax: limits.classAttributesMax, sessionNumber, isStep })
   if (plan.kind === 'immediate') return report(context, plan, [])
   const pending = buildCatalog(plan.pending, catalog.version)
   const { losses, snapshot } =

@@ -14,9 +14,9 @@ interface StoredBeat {
   readonly place?: string
 }
 
-export function heartbeatKey(session: number): Buffer {
+export function heartbeatKey(sessionNumber: number): Buffer {
   const key = Buffer.from([keySpace.store, storePart.heartbeat, 0, 0, 0])
-  key.writeUIntBE(session, 2, 3)
+  key.writeUIntBE(sessionNumber, 2, 3)
   return key
 }
 
@@ -29,9 +29,9 @@ export class Heartbeat {
   private timer: NodeJS.Timeout | undefined
 
   /** `intervalMs`: how often the row changes while there is work. */
-  constructor(store: Store, session: number, intervalMs: number) {
+  constructor(store: Store, sessionNumber: number, intervalMs: number) {
     this.store = store
-    this.key = heartbeatKey(session)
+    this.key = heartbeatKey(sessionNumber)
     this.intervalMs = intervalMs
   }
 

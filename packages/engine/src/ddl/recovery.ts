@@ -6,7 +6,7 @@ import { isOutOfReach } from '../errors.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { CatalogState, IndexDefinition } from '../schema/class-definition.ts'
 import { reassignBuild, withoutIndex } from '../schema/index-definition.ts'
-import { pendingSessions, withoutPendingTypesOf } from '../schema/pending-types.ts'
+import { pendingSessionNumbers, withoutPendingTypesOf } from '../schema/pending-types.ts'
 import type { Bytes } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -29,6 +29,7 @@ export class Recovery {
   private readonly writer: CatalogWriter
   private readonly builds: IndexBuilds
   private readonly heartbeat: Heartbeat
+  /** By the number of the store session. */
   private observations = new Map<number, HeartbeatObservation>()
   private timer: NodeJS.Timeout | undefined
   private polling: Promise<void> = Promise.resolve()
@@ -83,41 +84,41 @@ export class Recovery {
     const rows = await withSnapshot(store, async (snapshot) => {
       const owners = this.owners(await catalogs.at(snapshot))
       const { values } = await snapshot.read(owners.map(heartbeatKey))
-      return owners.map((session, i) => [session, values[i]] as const)
+      return owners.map((owner, i) => [owner, values[i]] as const)
     })
-    this.observations = new Map(rows.map(([session, row]) => [session, this.observe(session, row)]))
-    const dead = new Map(rows.filter(([session, row]) => this.isPresumedDead(session, row)))
+    this.observations = new Map(rows.map(([owner, row]) => [owner, this.observe(owner, row)]))
+    const dead = new Map(rows.filter(([owner, row]) => this.isPresumedDead(owner, row)))
     if (dead.size > 0) await this.adoptOrphans(dead)
   }
 
-  private observe(session: number, row: Bytes | undefined): HeartbeatObservation {
-    const before = this.observations.get(session)
+  private observe(owner: number, row: Bytes | undefined): HeartbeatObservation {
+    const before = this.observations.get(owner)
     return { row, polls: isSame(before?.row, row) ? (before?.polls ?? 0) + 1 : 1 }
   }
 
-  private isPresumedDead(session: number, row: Bytes | undefined): boolean {
-    return row === undefined || isProcessDead(row) || (this.observations.get(session)?.polls ?? 0) >= unchangedPollsMax
+  private isPresumedDead(owner: number, row: Bytes | undefined): boolean {
+    return row === undefined || isProcessDead(row) || (this.observations.get(owner)?.polls ?? 0) >= unchangedPollsMax
   }
 
   /**
-   * The store sessions with work in the catalog; 0 stands for those of an unknown session. This process is among them while its
+   * The numbers of the store sessions with work in the catalog; 0 stands for those of an unknown session. This process is among them while its
    * heartbeat is stopped: what it could not undo, because the store was out of reach, is an orphan like that of others.
    */
   private owners(catalog: Catalog | undefined): number[] {
     if (catalog === undefined) return []
     const building = catalog.indexes.filter(({ state }) => state === 'building').map(({ session = 0 }) => session)
-    const owners = new Set([...building, ...pendingSessions(catalog.state)])
+    const owners = new Set([...building, ...pendingSessionNumbers(catalog.state)])
     if (this.heartbeat.isBeating) owners.delete(this.database.session.number)
     return [...owners]
   }
 
-  /** `dead`: sessions with the heartbeat rows that were observed; a session whose row has changed since is left alone. */
+  /** `dead`: numbers of store sessions, with the heartbeat rows that were observed; one whose row has changed since is left alone. */
   private async adoptOrphans(dead: ReadonlyMap<number, Bytes | undefined>): Promise<void> {
     const { session } = this.database
-    const sessions = [...dead.keys()]
+    const owners = [...dead.keys()]
     const state = await this.writer.change(async (catalog, transaction) => {
-      const { values } = await transaction.read(sessions.map(heartbeatKey))
-      const stillDead = sessions.filter((owner, i) => isSame(values[i], dead.get(owner)))
+      const { values } = await transaction.read(owners.map(heartbeatKey))
+      const stillDead = owners.filter((owner, i) => isSame(values[i], dead.get(owner)))
       const next = withoutWorkOf(new Set(stillDead), catalog.state, session.number)
       if (next === catalog.state) return { state: next, result: next }
       for (const owner of stillDead) {

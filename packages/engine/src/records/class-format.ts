@@ -343,7 +343,7 @@ export class ClassFormat {
     return this.attributes.map((_attribute, index) => this.defaultSince(shape, index))
   }
 
-  /** The types that the attribute has had from that shape on, the present one last. */
+  /** The types that the attribute has had from that shape on, the present one last. Shapes share what they have in common (`catalog/shared-attributes.ts`): few are compared by their content. */
   private typesSince(shape: Shape, number: AttributeNumber): ShapeAttribute[] {
     const types: ShapeAttribute[] = []
     for (const later of this.formats.catalog.shapesSince(shape)) {

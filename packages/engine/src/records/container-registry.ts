@@ -76,10 +76,10 @@ export class ContainerRegistry {
   /** A container belongs to one class for good, so what was read once stays true. */
   private readonly classes = new Map<number, ClassNumber>()
 
-  /** `session`: processes with different ones write to different nodes, where the store has several. */
-  constructor(store: Store, session: number) {
+  /** `sessionNumber`: processes with different ones write to different nodes, where the store has several. */
+  constructor(store: Store, sessionNumber: number) {
     this.store = store
-    this.stripes = store.capabilities.isDistributed ? stripesOf(session) : [0]
+    this.stripes = store.capabilities.isDistributed ? stripesOf(sessionNumber) : [0]
   }
 
   /** `work`: what it creates stays together, such as a transaction. */
@@ -227,9 +227,9 @@ function pageNumber(classNumber: ClassNumber, stripe: number): number {
 }
 
 /** Those of the first processes are all different. */
-function stripesOf(session: number): number[] {
+function stripesOf(sessionNumber: number): number[] {
   const step = stripes / stripesOfProcess
-  return Array.from({ length: stripesOfProcess }, (_, i) => 1 + ((session + i * step) % stripes))
+  return Array.from({ length: stripesOfProcess }, (_, i) => 1 + ((sessionNumber + i * step) % stripes))
 }
 
 const rowBytes = 8

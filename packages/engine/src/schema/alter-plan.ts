@@ -15,8 +15,8 @@ import {
 /** What a plan depends on besides catalog and command. */
 export interface AlterContext {
   readonly attributesMax: number
-  /** The store session of this process: pending types name it. */
-  readonly session: number
+  /** Of the store session of this process: pending types name it. */
+  readonly sessionNumber: number
   /** The change is a step of a larger transaction, so it must be complete when the step ends. */
   readonly isStep: boolean
 }
@@ -67,7 +67,7 @@ export type AlterPlan = ImmediateAlter | OnlineAlter | TransactionalAlter
 export function planAlter(
   catalog: Catalog,
   command: AlterClass,
-  { attributesMax, session, isStep }: AlterContext,
+  { attributesMax, sessionNumber, isStep }: AlterContext,
 ): AlterPlan {
   const cls = changedClass(catalog, command.className)
   const { state, retypes, droppedIndexes } = alterClass(catalog, cls, command, { attributesMax })
@@ -78,7 +78,7 @@ export function planAlter(
   const isLossAllowed = command.kind === 'alterAttributes' && command.isLossAllowed
   const changes = { retypes: typeChanges, droppedIndexes }
   const rebuiltIndexes = indexesToRebuild(catalog, changes)
-  const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, session)
+  const { state: pending, replacements } = withPendingTypes(catalog, changes, isLossAllowed, sessionNumber)
   const prepared = { cls, retypes, droppedIndexes, rebuiltIndexes, typeChanges, pending, isLossAllowed }
   const added = replacements.map(({ number }) => number)
   if (isStep || typeChanges.some(({ work }) => work.kind !== 'convert')) {

@@ -13,7 +13,7 @@ export interface Attribute {
 export interface PendingType {
   readonly spec: TypeSpec
   readonly isLossAllowed: boolean
-  /** Of the process that makes the change. */
+  /** The number of the store session of the process that makes the change. */
   readonly session: number
 }
 
@@ -65,7 +65,7 @@ export interface IndexDefinition {
   readonly state: 'building' | 'ready' | 'failed'
   /** Nobody waits for the build: it goes on after a restart, and tells by `failed` what it could not do. */
   readonly isBackground?: true
-  /** While it is `building`: of the process that builds it. */
+  /** While it is `building`: the number of the store session of the process that builds it. */
   readonly session?: number
   readonly failure?: { readonly type: string; readonly message: string }
   /** Set while a key attribute changes its type: the index, of the same name, whose place this one is to take. */

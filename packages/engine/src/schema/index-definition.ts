@@ -33,7 +33,7 @@ export function defineIndex(
   catalog: Catalog,
   { name, indexedClass, isUnique, keyAttributes: keys }: CreateIndex,
   keyAttributesMax: number,
-  builder: { readonly session: number; readonly isBackground: boolean },
+  builder: { readonly sessionNumber: number; readonly isBackground: boolean },
 ): { definition: IndexDefinition; state: CatalogState } {
   checkIndexName(name)
   const cls = indexedClassOf(catalog, indexedClass)
@@ -64,7 +64,7 @@ export function defineIndex(
     isUnique,
     keyAttributes,
     state: 'building',
-    session: builder.session,
+    session: builder.sessionNumber,
     ...(builder.isBackground ? { isBackground: true } : {}),
   }
   const counters = { ...state.counters, index: state.counters.index + 1 }
@@ -75,9 +75,9 @@ export function withReadyIndex(state: CatalogState, number: IndexNumber): Catalo
   return withIndexAs(state, number, ({ session: _, ...index }) => ({ ...index, state: 'ready' }))
 }
 
-/** Built by the process of another session from now on. */
-export function reassignBuild(state: CatalogState, number: IndexNumber, session: number): CatalogState {
-  return withIndexAs(state, number, (index) => ({ ...index, session }))
+/** Built by the process of another store session from now on. */
+export function reassignBuild(state: CatalogState, number: IndexNumber, sessionNumber: number): CatalogState {
+  return withIndexAs(state, number, (index) => ({ ...index, session: sessionNumber }))
 }
 
 function withIndexAs(

@@ -49,26 +49,28 @@ export interface PendingTypes {
 }
 
 /**
- * Marks the attributes with their new types, which every writer checks its values against from then on. `session`: the store session
- * of the process that makes the change.
+ * Marks the attributes with their new types, which every writer checks its values against from then on. `sessionNumber`: of the store
+ * session of the process that makes the change.
  */
 export function withPendingTypes(
   catalog: Catalog,
   changes: TypeChanges,
   isLossAllowed: boolean,
-  session: number,
+  sessionNumber: number,
 ): PendingTypes {
   const { state } = catalog
   const { retypes } = changes
   const byNumber = new Map(retypes.map((retype) => [retype.attribute, retype]))
   const classes = mapAttributes(state.classes, (attribute) => {
     const retype = byNumber.get(attribute.number)
-    return retype === undefined ? attribute : { ...attribute, becoming: { spec: retype.to, isLossAllowed, session } }
+    return retype === undefined
+      ? attribute
+      : { ...attribute, becoming: { spec: retype.to, isLossAllowed, session: sessionNumber } }
   })
   let next = state.counters.index
   const replacements = indexesToRebuild(catalog, changes).map((index): IndexDefinition => {
     const number = next++ as IndexNumber
-    return { ...asReplaced(index, retypes), number, state: 'building', session, replaces: index.number }
+    return { ...asReplaced(index, retypes), number, state: 'building', session: sessionNumber, replaces: index.number }
   })
   return {
     state: {
@@ -140,19 +142,19 @@ export function swapReplacementIndexes(state: CatalogState, replacements: readon
   return { ...state, indexes: settled.filter(({ number }) => !isReplaced.has(number)) }
 }
 
-/** The store sessions of the processes that are changing types; 0 if it is not known. */
-export function pendingSessions({ classes }: CatalogState): number[] {
+/** The numbers of the store sessions that are changing types; 0 if it is not known. */
+export function pendingSessionNumbers({ classes }: CatalogState): number[] {
   const attributes = classes.flatMap((cls) => cls.attributes)
   return attributes.flatMap(({ becoming }) => (becoming === undefined ? [] : [becoming.session ?? 0]))
 }
 
-/** Removes the pending types, and their replacement indexes, that belong to these store sessions. */
-export function withoutPendingTypesOf(state: CatalogState, sessions: ReadonlySet<number>): CatalogState {
+/** Removes the pending types, and their replacement indexes, that belong to the store sessions of these numbers. */
+export function withoutPendingTypesOf(state: CatalogState, sessionNumbers: ReadonlySet<number>): CatalogState {
   const attributes = state.classes.flatMap((cls) =>
-    cls.attributes.filter(({ becoming }) => becoming !== undefined && sessions.has(becoming.session ?? 0)),
+    cls.attributes.filter(({ becoming }) => becoming !== undefined && sessionNumbers.has(becoming.session ?? 0)),
   )
   const replacements = state.indexes.filter(
-    ({ replaces, session = 0 }) => replaces !== undefined && sessions.has(session),
+    ({ replaces, session = 0 }) => replaces !== undefined && sessionNumbers.has(session),
   )
   if (attributes.length === 0 && replacements.length === 0) return state
   return withoutPendingTypes(

@@ -144,11 +144,11 @@ it.each(['create', 'createOrExtend'] as const)('classes defined: %s', async (mod
 })
 
 it.each([{}, { isCascading: true, isLossAllowed: true }])('a class changed: %j', async (settings) => {
-  const context = { attributesMax, session: 1, isStep: false }
+  const context = { attributesMax, sessionNumber: 1, isStep: false }
   await check(changes, (body) => planAlter(catalog, readAlterClass('Car', body, settings), context))
 })
 
 it('an index created', async () => {
-  const builder = { session: 1, isBackground: false }
+  const builder = { sessionNumber: 1, isBackground: false }
   await check(indexes, (body) => asCreateIndex(body, async (command) => defineIndex(catalog, command, 2, builder)))
 })

@@ -48,7 +48,7 @@ const given = () => {
   )
   return schema
 }
-const builder = { session: 1, isBackground: false }
+const builder = { sessionNumber: 1, isBackground: false }
 const define = (schema: SchemaUnderTest, more: Partial<CreateIndex>) => {
   return defineIndex(schema.catalog, { ...base, indexedClass: 'Car', ...more }, 16, builder)
 }

@@ -71,7 +71,7 @@ export class SchemaUnderTest {
   index(name: string, indexedClass: string, ...attributeNames: string[]): IndexDefinition {
     const keyAttributes = attributeNames.map((attributeName) => ({ attributeName }))
     const command = { name, indexedClass, isUnique: false, keyAttributes }
-    const { definition, state } = defineIndex(this.catalog, command, 16, { session: 1, isBackground: false })
+    const { definition, state } = defineIndex(this.catalog, command, 16, { sessionNumber: 1, isBackground: false })
     this.catalog = catalogOf(state)
     return definition
   }

@@ -6,10 +6,10 @@ import type { CallExpression, Expression, Span } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
 import { totalOf } from '../values/arithmetic.ts'
 import { compareFor } from '../values/compare.ts'
+import { commonType } from '../values/type-rules.ts'
 import {
   aTypeName,
   booleanType,
-  commonType,
   integerType,
   isMany,
   isReference,

@@ -13,9 +13,9 @@ import type {
   StructureExpression,
 } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
+import { commonType } from '../values/type-rules.ts'
 import {
   aTypeName,
-  commonType,
   isNumeric,
   isReference,
   nullType,

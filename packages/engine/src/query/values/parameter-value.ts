@@ -2,9 +2,9 @@
 import { AshlarError } from '../../errors.ts'
 import { nearestDouble } from '../../types/hidden-fraction.ts'
 import { formatForMessage } from '../../types/logical-type.ts'
+import { commonType } from './type-rules.ts'
 import {
   booleanType,
-  commonType,
   fractionType,
   integerType,
   isFraction,

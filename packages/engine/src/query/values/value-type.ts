@@ -156,24 +156,6 @@ export function aTypeName(type: ValueType): string {
   return `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
-/** A type that holds the values of both, or undefined. */
-export function commonType(one: ValueType, other: ValueType): ValueType | undefined {
-  if (one.kind === 'null') return other
-  if (other.kind === 'null') return one
-  if (isNumeric(one) && isNumeric(other)) {
-    if (isFraction(one) || isFraction(other)) return fractionType
-    return one.kind === 'real' || other.kind === 'real' ? realType : integerType
-  }
-  if (isReference(one) && isReference(other)) return { kind: 'reference', cls: commonClass(one.cls, other.cls) }
-  if (one.kind === 'collection' && other.kind === 'collection') {
-    const element = commonType(one.element, other.element)
-    return element === undefined ? undefined : { kind: 'collection', form: one.form, element }
-  }
-  if (one.kind === 'embedded' && other.kind === 'embedded') return one.cls === other.cls ? one : undefined
-  if (isText(one) && isText(other)) return stringType
-  return one.kind === other.kind ? one : undefined
-}
-
 export function isFraction(type: ValueType): boolean {
   return type.kind === 'real' && type.isFraction === true
 }
@@ -182,19 +164,7 @@ export function isText(type: ValueType): boolean {
   return type.kind === 'string' || type.kind === 'character'
 }
 
-function commonClass(one: SchemaClass | null, other: SchemaClass | null): SchemaClass | null {
-  if (one === null || other === null) return null
-  let cls: SchemaClass | null = one
-  while (cls !== null && !other.isOrInherits(cls.number)) cls = cls.superClass
-  return cls
-}
-
 /** True where a path through it goes on for each element. */
 export function isMany(type: ValueType): type is CollectionType | MapType {
   return type.kind === 'collection' || type.kind === 'map'
-}
-
-/** Texts and collections: a value may be so long that it takes time to read, compare or copy it. */
-export function isLong(type: ValueType): boolean {
-  return type.kind === 'collection' || type.kind === 'map' || type.kind === 'embedded' || isText(type)
 }

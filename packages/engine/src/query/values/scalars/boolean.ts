@@ -1,7 +1,7 @@
 /** Booleans in queries: false before true; texts and integers stand for them where CAST says so. */
 import { ValueError } from '../../../types/logical-type.ts'
 import type { Whole } from '../whole-number.ts'
-import { apart, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
+import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'
 
 const codec = codecOf({ logicalType: 'boolean' })
 
@@ -9,6 +9,8 @@ export const boolean: ScalarDefinition = {
   ...apart,
   codec,
   words: ['boolean'],
+  isLong: false,
+  commonWith: sameKind,
   compareWith: { boolean: comparePlain },
   ofText(text) {
     if (/^(true|false)$/i.test(text)) return text.toLowerCase() === 'true'

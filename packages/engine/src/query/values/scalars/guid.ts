@@ -1,5 +1,5 @@
 /** GUIDs in queries: texts of one form, in the order of their letters. */
-import { apart, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
+import { apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'
 
 const codec = codecOf({ logicalType: 'guid' })
 
@@ -7,6 +7,8 @@ export const guid: ScalarDefinition = {
   ...apart,
   codec,
   words: ['guid'],
+  isLong: false,
+  commonWith: sameKind,
   compareWith: { guid: comparePlain },
   ofText: (text) => codec.parse(text),
   toText: (value) => value as string,

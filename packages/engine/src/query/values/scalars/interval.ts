@@ -3,7 +3,7 @@ import { ticksPerDay } from '../../../types/calendar.ts'
 import type { OperatorName } from '../../language/operators.ts'
 import { isNumeric, realType, type ScalarType } from '../value-type.ts'
 import type { Whole } from '../whole-number.ts'
-import { type Arithmetic, apart, codecOf, comparePlain, type ScalarDefinition } from './scalar-kind.ts'
+import { type Arithmetic, apart, codecOf, comparePlain, type ScalarDefinition, sameKind } from './scalar-kind.ts'
 
 const codec = codecOf({ logicalType: 'interval' })
 const type: ScalarType = { kind: 'interval' }
@@ -13,6 +13,8 @@ export const interval: ScalarDefinition = {
   ...apart,
   codec,
   words: ['interval'],
+  isLong: false,
+  commonWith: sameKind,
   compareWith: { interval: comparePlain },
   ofText: (text) => codec.parse(text),
   toText: (value) => codec.toJson(value) as string,

@@ -13,6 +13,7 @@ import {
   codecOf,
   comparePlain,
   type ScalarDefinition,
+  sameKind,
 } from './scalar-kind.ts'
 
 type Codec = ReturnType<typeof codecOf>
@@ -58,6 +59,8 @@ function ofMoment(kind: ScalarKind, format: FormattedKind, codec: Codec): Omit<S
   return {
     ...apart,
     codec,
+    isLong: false,
+    commonWith: sameKind,
     words: [kind],
     ofText: (text, formats) => codec.parse(inFormat(format, text, formats)),
     toText: (value) => codec.toJson(value) as string,

@@ -1,7 +1,7 @@
 /** Integers and reals in queries: they are compared with each other exactly, and calculated with; one real makes the result real. */
 import type { JsonWriter } from '../../../bytes/json-writer.ts'
 import type { OperatorName } from '../../language/operators.ts'
-import { integerType, isNumeric, realType, type ScalarType } from '../value-type.ts'
+import { fractionType, integerType, isFraction, isNumeric, realType, type ScalarType } from '../value-type.ts'
 import {
   type BitOperation,
   calculateBits,
@@ -23,6 +23,8 @@ import {
 
 const ofNumbers = {
   ...apart,
+  isLong: false,
+  commonWith: commonNumber,
   compareWith: { integer: comparePlain, real: comparePlain } as ByKind<Compare>,
   arithmetic: numeric,
 } satisfies Partial<ScalarDefinition>
@@ -75,6 +77,12 @@ export const real: ScalarDefinition = {
     averageType: realType,
     average: (mean) => mean,
   },
+}
+
+function commonNumber(own: ScalarType, other: ScalarType): ScalarType | undefined {
+  if (!isNumeric(other)) return undefined
+  if (isFraction(own) || isFraction(other)) return fractionType
+  return own.kind === 'real' || other.kind === 'real' ? realType : integerType
 }
 
 /** A single real shows the fewest digits that name it among those of 32 bits. */

@@ -22,6 +22,10 @@ export interface ScalarDefinition {
   readonly codec: Codec
   /** Its names as a type of CAST, in lower case. */
   readonly words: readonly string[]
+  /** A value may be so long that it takes time to read, compare or copy it. */
+  readonly isLong: boolean
+  /** The type that holds values of `own`, which is of this kind, and of `other`; undefined where this kind knows of none. */
+  commonWith(own: ScalarType, other: ScalarType): ScalarType | undefined
   /**
    * The order among values of this kind and of others. Between two kinds it is enough that one of them has it. An index holds values of its
    * own kind only: what is compared with it and is not a number is in `coerceFrom` too.
@@ -67,6 +71,11 @@ export interface Total {
 
 /** No order among other kinds, no way to them but over texts, and no arithmetic. */
 export const apart = { castFrom: {}, castTo: {}, coerceFrom: {} } as const
+
+/** `commonWith` of kinds that go with none but themselves. */
+export function sameKind(own: ScalarType, other: ScalarType): ScalarType | undefined {
+  return own.kind === other.kind ? own : undefined
+}
 
 /** The codec of a type, with its key: what every scalar type has. */
 export function codecOf(spec: ScalarSpec): Codec & { readonly key: KeyCodec } {

@@ -4,6 +4,8 @@ import { apart, type ByKind, type Compare, codecOf, type ScalarDefinition } from
 
 const ofTexts = {
   ...apart,
+  isLong: true,
+  commonWith: (own, other) => (isText(own.kind) && isText(other.kind) ? stringType : undefined),
   compareWith: { string: compareTexts, character: compareTexts } as ByKind<Compare>,
   toText: (value) => value as string,
   toJson: (value) => value,
