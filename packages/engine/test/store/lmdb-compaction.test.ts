@@ -34,8 +34,9 @@ class Model {
 
   async change(count: number): Promise<void> {
     const changes: Change[] = []
-    for (let index = 0; index < count; index++) {
-      const key = `key ${Math.floor(random() * 5_000)}`
+    const keys = new Set<string>()
+    while (keys.size < count) keys.add(`key ${Math.floor(random() * 5_000)}`)
+    for (const key of keys) {
       const isRemoved = random() < 0.4
       const value = String.fromCharCode(97 + random() * 26).repeat(random() < 0.02 ? 9_000 : random() * 120)
       changes.push(isRemoved ? remove(key) : put(key, value))
@@ -210,6 +211,18 @@ describe('a compaction', () => {
     expectSame(entries, model.entries())
     const kept = new Set(entries.map((entry) => entry.split('=')[0]))
     expect(acknowledged.filter((number) => !kept.has(`first/${String(number).padStart(9, '0')}`))).toEqual([])
+    await store.close()
+    await expectSound(directory)
+  })
+
+  it('that exits while nobody else may commit, since its parent was killed, keeps nobody waiting', async () => {
+    const { directory, store, model } = await usedStore()
+    for (const step of ['caught up', 'replaced']) {
+      const compaction = startChild(compacting, [directory, step, 'exits'])
+      expect(await compaction.ended, step).toMatchObject({ code: 0, signal: null })
+      await model.change(10)
+      expectSame(await entriesIn(store), model.entries())
+    }
     await store.close()
     await expectSound(directory)
   })

@@ -21,7 +21,7 @@ import { EntryChecks } from './entry-checks.ts'
 import { syncDirectory } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
 import { type LockFile, openLockFile } from './file-lock.ts'
-import { type Gate, openGate } from './gate.ts'
+import type { Gate } from './gate.ts'
 import { ownProcessFile, processDirectory, processesThere } from './live-processes.ts'
 import { readMainTree } from './main-tree.ts'
 import { checkIsStore, type OpenEnvironment, openEnvironment } from './open-environment.ts'
@@ -69,8 +69,8 @@ interface Point {
 
 interface Compaction {
   readonly directory: string
+  /** Its gate is the one that is entered alone: another would be in the way of this process when it exits. */
   readonly opened: OpenEnvironment
-  readonly gate: Gate
   readonly copy: CompactedCopy
   readonly options: CompactionOptions
   /** Those that are not released. */
@@ -136,31 +136,26 @@ async function announce(directory: string, msMax = compactionNoticeMsMax): Promi
 }
 
 async function compactAnnounced(directory: string, options: CompactionOptions): Promise<CompactionReport> {
-  const gate = openGate(processDirectory(directory))
+  const opened = await openEnvironment(directory, true)
+  let isOpen = true
+  const close = async (): Promise<void> => {
+    if (isOpen) await opened.close()
+    isOpen = false
+  }
   try {
-    const opened = await openEnvironment(directory, true)
-    let isOpen = true
-    const close = async (): Promise<void> => {
-      if (isOpen) await opened.close()
-      isOpen = false
-    }
-    try {
-      if (opened.layout === 'plain')
-        throw new Error('it was written by an earlier version; bring it over with ashlar copy')
-      await awaitAllMoved(directory)
-      await awaitReadiness(directory, options.noticeMsMax)
-      await aloneIn(gate, () => refuseFullDisk(directory))
-      const report = await replaceByCopy({ directory, opened, gate, options })
-      // Nothing is committed until this process has left the former file, too.
-      await close()
-      await awaitAllMoved(directory)
-      options.onStep?.('opened by all')
-      return report
-    } finally {
-      await close()
-    }
+    if (opened.layout === 'plain')
+      throw new Error('it was written by an earlier version; bring it over with ashlar copy')
+    await awaitAllMoved(directory)
+    await awaitReadiness(directory, options.noticeMsMax)
+    await aloneIn(opened.gate, () => refuseFullDisk(directory))
+    const report = await replaceByCopy({ directory, opened, options })
+    // Nothing is committed until this process has left the former file, too.
+    await close()
+    await awaitAllMoved(directory)
+    options.onStep?.('opened by all')
+    return report
   } finally {
-    gate.close()
+    await close()
   }
 }
 
@@ -208,12 +203,12 @@ function refuseFullDisk(directory: string): void {
 }
 
 async function replaceByCopy(begun: Omit<Compaction, 'copy' | 'points'>): Promise<CompactionReport> {
-  const { directory, gate, options } = begun
+  const { directory, opened, options } = begun
   const { compacted, lock } = replacementPaths(directory)
   const copy = await begunCopy(compacted, statSync(lock).size, options.signal)
   const compaction = { ...begun, copy, points: new Set<Point>() }
   try {
-    let point = await aloneIn(gate, () => pointNow(compaction))
+    let point = await aloneIn(opened.gate, () => pointNow(compaction))
     await copy.copy(point.snapshot)
     options.onStep?.('copied')
     point = await caughtUp(compaction, point)
@@ -249,7 +244,7 @@ async function caughtUp(compaction: Compaction, from: Point): Promise<Point> {
   let point = from
   for (let round = 0; round < compactionRoundsMax; round++) {
     const begin = performance.now()
-    const next = await aloneIn(compaction.gate, () => pointNow(compaction))
+    const next = await aloneIn(compaction.opened.gate, () => pointNow(compaction))
     await compaction.copy.follow(keysBetween(point, next), next.snapshot)
     release(compaction, point)
     point = next
@@ -265,7 +260,8 @@ interface Attempt {
 }
 
 async function tryToReplace(compaction: Compaction, point: Point): Promise<Attempt> {
-  const { copy, directory, gate } = compaction
+  const { copy, directory } = compaction
+  const { gate } = compaction.opened
   await enterAlone(gate)
   const begin = performance.now()
   let next: Point
