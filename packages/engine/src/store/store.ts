@@ -84,6 +84,7 @@ export type Precondition =
   | { readonly kind: 'range'; readonly range: KeyRange; readonly keys: readonly Bytes[]; readonly rangeLockKey: Bytes }
 
 export interface Commit {
+  /** No key twice: a driver changes them in any order. */
   readonly changes: Sequence<Change>
   readonly preconditions: Sequence<Precondition>
 }

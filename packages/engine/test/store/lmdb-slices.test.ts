@@ -137,6 +137,24 @@ it('one that breaks in the middle leaves nothing, and the next goes through', as
   await store.close()
 })
 
+it.each([
+  ['at once', 500],
+  ['in slices', 1_000],
+])('what commits that are applied %s append between other entries fills its pages', async (_, created) => {
+  const store = await open()
+  const kinds = ['a', 'b', 'c']
+  await store.commit(commitOf(kinds.map((kind) => put(`${kind}~`, 'behind those of its kind'))))
+  const before = (await store.stats()).bytes
+  const entries = kinds.length * 20_000
+  for (let from = 0; from < 20_000; from += created) {
+    const numbers = Array.from({ length: created }, (_, i) => String(from + i).padStart(6, '0'))
+    await store.commit(commitOf(numbers.flatMap((nth) => kinds.map((kind) => put(kind + nth, 'v'.repeat(39))))))
+  }
+  const entryBytes = 10 + 7 + 39 + 4
+  expect(((await store.stats()).bytes - before) / (entries * entryBytes)).toBeLessThan(1.35)
+  await store.close()
+})
+
 it('closing waits for it', async () => {
   const store = await open()
   const committed = store.commit(commitOf(puts('1')))

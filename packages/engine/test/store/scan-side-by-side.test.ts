@@ -46,9 +46,9 @@ describe('scans side by side', () => {
         from: Buffer.from([3, i]),
         to: Buffer.from([3, i + 1]),
       }))
-      const changes = Array.from({ length: Math.floor(random() * 200) }, (_, i) => {
-        const key = Buffer.from([3, Math.floor(random() * containers), Math.floor(random() * 256)])
-        return { kind: 'put', key, value: Buffer.from(`${i}`) } as const
+      const places = Array.from({ length: Math.floor(random() * 200) }, () => Math.floor(random() * containers * 256))
+      const changes = [...new Set(places)].map((place, i) => {
+        return { kind: 'put', key: Buffer.from([3, place >> 8, place & 255]), value: Buffer.from(`${i}`) } as const
       })
       await store.commit({ changes, preconditions: [] })
       const snapshot = await store.snapshot()

@@ -22,8 +22,9 @@ async function usedStore(seed: number, rounds: number): Promise<string> {
     const store = await openLmdbStore(directory)
     for (let round = 0; round < rounds; round++) {
       const isDeleting = random() < 0.3
-      const changes = Array.from({ length: 1 + Math.floor(random() * 60) }, (): Change => {
-        const key = Buffer.from(`key-${Math.floor(random() * 600)}${'k'.repeat(random() < 0.1 ? 300 : 3)}`)
+      const numbers = Array.from({ length: 1 + Math.floor(random() * 60) }, () => Math.floor(random() * 600))
+      const changes = [...new Set(numbers)].map((number): Change => {
+        const key = Buffer.from(`key-${number}${'k'.repeat(random() < 0.1 ? 300 : 3)}`)
         if (isDeleting) return { kind: 'delete', key }
         const length = random() < 0.1 ? Math.floor(random() * 30_000) : Math.floor(random() * 200)
         return { kind: 'put', key, value: Buffer.alloc(length, round) }

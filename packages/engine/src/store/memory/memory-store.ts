@@ -35,7 +35,9 @@ export async function openMemoryStore(): Promise<Store> {
   function apply(commit: Commit): CommitOutcome {
     const failed = failedPrecondition(commit.preconditions, stateOf(current))
     if (failed !== undefined) return { isCommitted: false, failed }
+    const changed = new Set<string>()
     for (const change of commit.changes) {
+      changed.add(Buffer.from(change.key).toString('latin1'))
       const before = treeGet(current, change.key)
       if (before !== undefined) bytes -= change.key.length + before.length
       if (change.kind === 'put') {
@@ -43,6 +45,7 @@ export async function openMemoryStore(): Promise<Store> {
         current = treeWith(current, Buffer.from(change.key), Buffer.from(change.value))
       } else if (before !== undefined) current = treeWithout(current, change.key)
     }
+    assert(changed.size === commit.changes.length, 'a commit changes no key twice')
     return { isCommitted: true }
   }
 

@@ -118,10 +118,18 @@ export function commitRules(driver: Driver): void {
         expect(await store.commit(expecting)).toMatchObject({ isCommitted: false })
       }))
 
-    it('apply several changes of one key in their order', () =>
+    it('make many changes as they make few: of keys that are there and that are not, short and long, in any order', () =>
       useStore(driver, async (store) => {
-        await commitChanges(store, put('a', '1'), put('a', '2'), remove('b'), put('b', '1'), put('c', '1'), remove('c'))
-        expect(await entriesIn(store)).toEqual(['a=2', 'b=1'])
+        const name = (nth: number) => `k${String((nth * 7) % 500).padStart(3, '0')}`
+        const value = (nth: number) => 'v'.repeat((nth * 31) % 200)
+        const numbers = Array.from({ length: 500 }, (_, nth) => nth)
+        await commitChanges(store, ...numbers.filter((nth) => nth % 2 === 0).map((nth) => put(name(nth), 'before')))
+        await commitChanges(
+          store,
+          ...numbers.map((nth) => (nth % 3 === 0 ? remove(name(nth)) : put(name(nth), value(nth)))),
+        )
+        const expected = numbers.filter((nth) => nth % 3 !== 0).map((nth) => `${name(nth)}=${value(nth)}`)
+        expect(await entriesIn(store)).toEqual(expected.sort())
       }))
 
     it('may delete what is not there, and change nothing at all', () =>

@@ -31,7 +31,7 @@ const precondition = fc.oneof(
   fc.record({ kind: fc.constant('range' as const), range: rangeText, isTrue: fc.boolean(), keys: fc.array(keyText) }),
 )
 const commit = fc.record({
-  changes: fc.array(change, { maxLength: 6 }),
+  changes: fc.uniqueArray(change, { maxLength: 6, selector: ({ key }) => key }),
   preconditions: fc.array(precondition, { maxLength: 3 }),
 })
 const step = fc.oneof(
