@@ -40,7 +40,7 @@ export function wholeReply(chunks: readonly RowChunk[], type: ReplyType): Buffer
   return Buffer.concat([...chunks.map((chunk, i) => framed(chunk, type, i === 0)), Buffer.from(closing)])
 }
 
-/** The same as text, of a chunk that has all of them. */
-export function wholeText(chunk: RowChunk, type: ReplyType): string {
-  return `${framed(chunk, type, true).toString()}${framings[type].closing}`
+/** The same, of a chunk that has all of them, as a text with a character for each byte. */
+export function wholeLatin1(chunk: RowChunk, type: ReplyType): string {
+  return `${framed(chunk, type, true).toString('latin1')}${framings[type].closing}`
 }

@@ -1,5 +1,5 @@
 /** Registers the table of operations with Fastify, and answers what no operation takes. */
-import { type Awaitable, type FederatedDatabase, mapAwaitable } from '@ashlar/engine'
+import type { Awaitable, FederatedDatabase } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify'
 import { dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
@@ -92,17 +92,45 @@ function handleStatement(
 ): Promise<void> | undefined {
   let sent: Awaitable<void>
   try {
-    sent = mapAwaitable(dispatch(operation, single, single), (answer) => {
-      if (answer.rows === undefined) return send(answer, operation, single, reply)
-      return sendRows(answer.rows, single.replyType, request, reply, single.statement)
-    })
+    const answer = dispatch(operation, single, single)
+    sent =
+      answer instanceof Promise
+        ? answer.then((later) => sendAnswer(later, operation, single, request, reply))
+        : sendAnswer(answer, operation, single, request, reply)
   } catch (error) {
-    single.statement?.worked()
-    throw error
+    throw failed(error, single, reply)
   }
-  if (sent instanceof Promise) return sent.finally(() => single.statement?.worked())
+  if (sent instanceof Promise) {
+    return sent.then(
+      () => single.statement?.worked(),
+      (error) => {
+        throw failed(error, single, reply)
+      },
+    )
+  }
   single.statement?.worked()
   return undefined
+}
+
+function sendAnswer(
+  answer: OperationReply,
+  operation: Operation,
+  single: SingleRequest,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Awaitable<void> {
+  const { statement, replyType } = single
+  if (answer.rows !== undefined) return sendRows(answer.rows, replyType, request, reply, statement)
+  const headers = { ...statement?.headers, ...answer.headers }
+  return send({ ...answer, headers }, operation, single, reply)
+}
+
+/** The error, whose reply names the statement. */
+function failed(error: unknown, { statement }: SingleRequest, { raw }: FastifyReply): unknown {
+  if (statement === undefined) return error
+  statement.worked()
+  if (!raw.headersSent) raw.setHeader('statement-id', statement.id)
+  return error
 }
 
 /** Bytes of a reply that are held for a client without being counted. */

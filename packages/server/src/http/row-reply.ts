@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Awaitable, CancelSignal, RowChunk, RowChunks } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ReplyType } from '../dispatch/operation.ts'
-import { closingOf, framed, wholeReply, wholeText } from '../dispatch/row-framing.ts'
+import { closingOf, framed, wholeLatin1, wholeReply } from '../dispatch/row-framing.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { toProblem } from './send-problem.ts'
@@ -19,6 +19,8 @@ const textBytesMax = 4_096
 
 /** The statement whose rows are sent. */
 export interface Replying {
+  /** Of the reply. */
+  readonly headers: Readonly<Record<string, string>>
   readonly signal: CancelSignal
   /** Waited for before a reply of many rows begins. */
   mayGoOn(): Promise<void> | undefined
@@ -50,9 +52,9 @@ function sendWhole(
   const [only] = chunks
   // Of few bytes, a text that is made at once costs less than bytes that are copied, and sent as a text.
   const isText = only !== undefined && chunks.length === 1 && only.bytes.length <= textBytesMax
-  const body = isText ? wholeText(only, type) : wholeReply(chunks, type)
-  statement?.sent(isText ? only.bytes.length : body.length)
-  sendReply(reply, 200, undefined, contentTypeOf[type], body)
+  const body = isText ? wholeLatin1(only, type) : wholeReply(chunks, type)
+  statement?.sent(body.length)
+  sendReply(reply, 200, statement?.headers, contentTypeOf[type], body, 'latin1')
 }
 
 async function sendComing(
@@ -91,7 +93,7 @@ async function sendComing(
     },
     statement,
   )
-  sendStream(reply, 200, contentTypeOf[type], stream)
+  sendStream(reply, 200, statement?.headers, contentTypeOf[type], stream)
 }
 
 interface ReadyChunks {

@@ -9,9 +9,12 @@ const oneTextBytes = 16_384
 
 type Headers = Readonly<Record<string, string>>
 
+/** Of a text that is sent: `latin1` where it has a character for each byte, whatever the bytes stand for. */
+type TextEncoding = 'utf8' | 'latin1'
+
 /**
- * `headers`: beside type and length, and those that were set on `reply.raw` before. `type`: the content type of the body, a text being sent
- * as UTF-8; without a body, a reply may have a type as well. Neither hooks nor serializers of the framework take part.
+ * `headers`: beside type and length, and those that were set on `reply.raw` before, which takes longer. `type`: the content type of the body;
+ * without a body, a reply may have a type as well. Neither hooks nor serializers of the framework take part.
  */
 export function sendReply(
   reply: FastifyReply,
@@ -19,16 +22,17 @@ export function sendReply(
   headers: Headers | undefined,
   type?: string,
   body?: string | Buffer,
+  encoding: TextEncoding = 'utf8',
 ): void {
   const { raw } = reply
   if (reply.sent) {
     reply.log.warn({ url: raw.req.url }, 'a request was answered twice')
     return
   }
-  const length = body === undefined ? 0 : Buffer.byteLength(body)
+  const length = body === undefined ? 0 : Buffer.byteLength(body, encoding)
   const compressor = length === 0 ? undefined : compressorFor(raw.req.headers, type, length)
   if (compressor !== undefined) {
-    compressor.stream.end(body)
+    compressor.stream.end(body, encoding)
     sendPieces(
       reply,
       status,
@@ -42,29 +46,34 @@ export function sendReply(
   if (status !== 204 && status !== 304) head.push('content-length', length)
   raw.writeHead(status, head)
   if (body === undefined) raw.end()
-  else if (typeof body === 'string') raw.end(body)
-  // A character of Latin-1 is a byte, whatever the bytes stand for.
-  else if (length <= oneTextBytes) endWith(raw, body.toString('latin1'))
-  else raw.end(body)
+  else if (length > oneTextBytes) raw.end(body, encoding)
+  else if (typeof body === 'string') endWith(raw, body, encoding)
+  else endWith(raw, body.toString('latin1'), 'latin1')
 }
 
 /** `end` alone writes an empty piece after the text, and both by a call for several, which takes longer than one for a text. */
-function endWith(response: ServerResponse, latin1: string): void {
+function endWith(response: ServerResponse, text: string, encoding: TextEncoding): void {
   const { socket } = response
   // Its turn is not there yet, or the client does not take what was sent before.
   if (socket === null || socket.writableLength > 0) {
-    response.end(latin1, 'latin1')
+    response.end(text, encoding)
     return
   }
   socket.cork()
-  response.write(latin1, 'latin1')
+  response.write(text, encoding)
   socket.uncork()
   response.end()
 }
 
 /** A body that comes in pieces. One that ends early breaks off the connection, and ends where the client goes away. */
-export function sendStream(reply: FastifyReply, status: number, type: string, body: Readable): void {
-  const head = headOf(undefined, type)
+export function sendStream(
+  reply: FastifyReply,
+  status: number,
+  headers: Headers | undefined,
+  type: string,
+  body: Readable,
+): void {
+  const head = headOf(headers, type)
   const compressor = compressorFor(reply.raw.req.headers, type, undefined)
   if (compressor !== undefined) head.push(...encodingHeaders(reply.raw, compressor.encoding))
   sendPieces(reply, status, head, compressor === undefined ? [body] : [body, compressor.stream])

@@ -75,7 +75,6 @@ export class SingleRequest implements FdRequest, Execution {
     this.mayGoOn = statement.mayGoOn
     this.onEnded = statement.breakOff
     this.onBegun = statement.begun
-    this.reply.raw.setHeader('statement-id', statement.id)
     const turn = statement.mayBegin()
     const answer = turn === undefined ? this.carryOut(operation) : turn.then(() => this.carryOut(operation))
     if (answer instanceof Promise) statement.lasts()

@@ -39,6 +39,8 @@ export interface Asked {
 
 export class Statement implements Waiter {
   readonly id = randomUUID()
+  /** Of its reply, whatever that is. */
+  readonly headers = { 'statement-id': this.id }
   private readonly response: ServerResponse
   private readonly asked: Asked
   private readonly admission: Admission
