@@ -18,6 +18,7 @@ export type {
   QueryProgress,
   QueryReply,
   QueryRequest,
+  QueryWatch,
   RowChunk,
   RowChunks,
 } from './query/query-request.ts'

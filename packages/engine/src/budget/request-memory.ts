@@ -94,16 +94,20 @@ class Account {
  */
 export class RequestMemory {
   private readonly statements: Account
-  private readonly transaction: Account
+  private readonly pool: MemoryPool
+  private readonly limits: MemoryLimits
+  /** Made for requests that change something. */
+  private transaction: Account | undefined
   private ofRow = 0
   private ofStatement = 0
   private ofRequest = 0
   private loaded = 0
   private changed = 0
 
-  constructor(pool: MemoryPool, { statementBytesMax, transactionBytesMax, statementsBytesMax }: MemoryLimits) {
-    this.statements = new Account(pool, statementBytesMax, statementsBytesMax, 'statementBytesMax')
-    this.transaction = new Account(pool, transactionBytesMax, statementsBytesMax, 'transactionBytesMax')
+  constructor(pool: MemoryPool, limits: MemoryLimits) {
+    this.pool = pool
+    this.limits = limits
+    this.statements = new Account(pool, limits.statementBytesMax, limits.statementsBytesMax, 'statementBytesMax')
   }
 
   /** Until the row ends; fewer than 0 for what is not made after all. Throws LimitExceeded and ServerBusy. */
@@ -132,7 +136,7 @@ export class RequestMemory {
   /** At the end of a statement that began when so much was held, or of an operation. */
   resetStatement(bytes: number): void {
     this.statements.add(bytes - this.ofStatement - this.ofRow)
-    this.transaction.add(-this.loaded)
+    this.transaction?.add(-this.loaded)
     this.ofStatement = bytes
     this.ofRow = 0
     this.loaded = 0
@@ -155,7 +159,7 @@ export class RequestMemory {
   releaseAllBut(bytes: number): void {
     this.resetStatement(0)
     this.statements.add(bytes - this.ofRequest)
-    this.transaction.add(-this.changed)
+    this.transaction?.add(-this.changed)
     this.ofRequest = bytes
     this.changed = 0
   }
@@ -163,29 +167,29 @@ export class RequestMemory {
   /** An object that a transaction has read to change it, or makes. Throws LimitExceeded and ServerBusy. */
   chargeLoaded(bytes: number): void {
     this.loaded += bytes
-    this.transaction.add(bytes)
+    this.ofTransaction().add(bytes)
   }
 
   /** A change or a precondition of the commit. Throws LimitExceeded and ServerBusy. */
   chargeChange(bytes: number): void {
     this.changed += bytes
-    this.transaction.add(bytes)
+    this.ofTransaction().add(bytes)
   }
 
   /** What the request is charged with at the moment, its transaction included. */
   get bytes(): number {
-    return this.statements.bytesNow + this.transaction.bytesNow
+    return this.statements.bytesNow + (this.transaction?.bytesNow ?? 0)
   }
 
   /** From now on, `peaks` tells what was held at most. */
   watchPeaks(): void {
     this.statements.watchPeak()
-    this.transaction.watchPeak()
+    this.ofTransaction().watchPeak()
   }
 
   /** In bytes: by statements, and by the transaction until its commit; each at its own peak. */
   get peaks(): { readonly held: number; readonly changed: number } {
-    return { held: this.statements.peakBytes, changed: this.transaction.peakBytes }
+    return { held: this.statements.peakBytes, changed: this.transaction?.peakBytes ?? 0 }
   }
 
   /** When the request has ended. May be called again. */
@@ -196,6 +200,12 @@ export class RequestMemory {
     this.loaded = 0
     this.changed = 0
     this.statements.release()
-    this.transaction.release()
+    this.transaction?.release()
+  }
+
+  private ofTransaction(): Account {
+    const { transactionBytesMax, statementsBytesMax } = this.limits
+    this.transaction ??= new Account(this.pool, transactionBytesMax, statementsBytesMax, 'transactionBytesMax')
+    return this.transaction
   }
 }

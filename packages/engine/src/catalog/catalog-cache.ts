@@ -14,6 +14,8 @@ import { SharedAttributes } from './shared-attributes.ts'
 
 export class CatalogCache {
   private current: Catalog | undefined
+  /** Whether that is the version of the current one; made once for each. */
+  private isCurrent: (version: Bytes) => boolean = () => false
   /** The load under way, which whoever asks for the same version waits for. */
   private loading: { readonly version: Bytes; readonly catalog: Promise<Catalog> } | undefined
   /** The one that was read last before: snapshots of both may be open at the same time, and ask in any order. */
@@ -55,9 +57,17 @@ export class CatalogCache {
   at(snapshot: Snapshot): Awaitable<Catalog> {
     const { current } = this
     if (current === undefined) return this.load(snapshot)
-    const isCurrent = snapshot.view(catalogVersionKey, (version) => Buffer.compare(version, current.version) === 0)
-    if (isCurrent instanceof Promise) return isCurrent.then((is) => (is === true ? current : this.load(snapshot)))
+    const isCurrent = snapshot.view(catalogVersionKey, this.isCurrent)
+    if (isCurrent instanceof Promise) return this.currentOr(isCurrent, current, snapshot)
     return isCurrent === true ? current : this.load(snapshot)
+  }
+
+  private async currentOr(
+    isCurrent: Promise<boolean | undefined>,
+    current: Catalog,
+    snapshot: Snapshot,
+  ): Promise<Catalog> {
+    return (await isCurrent) === true ? current : this.load(snapshot)
   }
 
   private async load(snapshot: Snapshot): Promise<Catalog> {
@@ -86,8 +96,10 @@ export class CatalogCache {
   }
 
   private keep(catalog: Catalog): Catalog {
-    if (catalog !== this.current) this.previous = this.current
+    if (catalog === this.current) return catalog
+    this.previous = this.current
     this.current = catalog
+    this.isCurrent = (version) => Buffer.compare(version, catalog.version) === 0
     return catalog
   }
 

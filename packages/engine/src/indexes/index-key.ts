@@ -143,7 +143,7 @@ export interface KeyConditionRange {
  */
 export function keyConditionRange(format: IndexKeyFormat, { equal, lower, upper }: KeyCondition): KeyConditionRange {
   startKey(format.index.number)
-  for (const [i, value] of equal.entries()) writeStoredPart(format, i, value)
+  for (let i = 0; i < equal.length; i++) writeStoredPart(format, i, equal[i])
   const prefix = writer.to.copy()
   if (lower === undefined && upper === undefined) {
     const isWhole = equal.length === format.parts.length && !writer.isTruncated

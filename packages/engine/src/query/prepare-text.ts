@@ -39,11 +39,11 @@ export function prepare(
   memory: RequestMemory,
   mayLift: boolean,
 ): Awaitable<PreparedText> {
-  const { text, mayGoOn } = request
+  const { text, watch } = request
   const { plans, database } = resources
   const { limits } = database
   checkCharacters(request, limits)
-  const slice = openTimeSlice(mayGoOn)
+  const slice = openTimeSlice(watch)
   const parsing = plans.parsedInTurns(text, limits.statementTokensMax, slice)
   if (!(parsing instanceof Promise)) return withValues(parsing, request, resources, memory, mayLift, slice)
   return parsing.then(async (parsed) => {
@@ -112,7 +112,7 @@ function preparedText(
 ): PreparedText {
   const clock = new WorkClock(limits.statementMsMax)
   const written = { rows: 0 }
-  request.onBegun?.(new Progress(written, memory))
+  request.watch?.onBegun?.(new Progress(written, memory))
   return {
     statements,
     texts: {

@@ -19,15 +19,20 @@ export interface QueryRequest {
   readonly once?: Once<readonly RowChunk[]> | undefined
   /** Aborted when the client goes away: the query then ends. */
   readonly signal?: CancelSignal | undefined
+  readonly watch?: QueryWatch | undefined
+}
+
+/** Whoever has the query run, and is told how it gets on. */
+export interface QueryWatch {
   /** Told at the beginning where to ask how far the query is. */
-  readonly onBegun?: ((progress: QueryProgress) => void) | undefined
+  onBegun?(progress: QueryProgress): void
   /** Told when what the query reads from was held for too long and is ended, maybe while nobody takes rows. */
-  readonly onEnded?: ((error: AshlarError) => void) | undefined
+  onEnded?(error: AshlarError): void
   /**
    * Waited for whenever the query has worked for a while and others are to have their turn: a short query ends without it. What it throws
    * ends the query.
    */
-  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+  mayGoOn?(): Promise<void> | undefined
 }
 
 /** How far a query is; to be asked at any time. */

@@ -1,14 +1,13 @@
 /** Runs a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
-import type { WorkClock } from '../budget/work-clock.ts'
 import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { TrialContainers } from '../records/trial-containers.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { caught, mapAwaitable } from '../store/awaitable.ts'
+import { caught } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
-import { type LateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
+import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
 import { bindCreateIndex } from './bind/bind-schema.ts'
@@ -26,7 +25,7 @@ import { checkCharacters, type PreparedText, prepare } from './prepare-text.ts'
 import type { ExplainRequest, QueryReply, QueryRequest, RowChunk, RowChunks } from './query-request.ts'
 import type { QueryResources } from './query-resources.ts'
 import { type CommitHooks, type RowsReceipt, TextCommits } from './script-commits.ts'
-import { copyOfState, ScriptExecutor, type ScriptState } from './script-executor.ts'
+import { copyOfState, isOneSelect, ScriptExecutor, type ScriptState } from './script-executor.ts'
 import type { Answer } from './statements/answer.ts'
 import { indexRow } from './statements/create-index.ts'
 import { importedElements, runBody } from './statements/for-each.ts'
@@ -40,14 +39,32 @@ import { noTextFormats } from './values/text-format.ts'
  */
 export function runQuery(request: QueryRequest, resources: QueryResources): Awaitable<QueryReply> {
   const memory = new RequestMemory(resources.database.memory, resources.database.limits)
-  const reply = (): Awaitable<QueryReply> => {
+  try {
     const prepared = prepare(request, resources, memory, request.explain === undefined)
-    return mapAwaitable(prepared, (text) => mapAwaitable(answer(text, request, resources), (chunks) => ({ chunks })))
-  }
-  return caught(reply, (error) => {
+    const answered =
+      prepared instanceof Promise ? answerLater(prepared, request, resources) : answer(prepared, request, resources)
+    return answered instanceof Promise ? replyLater(answered, memory) : { chunks: answered }
+  } catch (error) {
     memory.release()
     throw error
-  })
+  }
+}
+
+async function answerLater(
+  prepared: Promise<PreparedText>,
+  request: QueryRequest,
+  resources: QueryResources,
+): Promise<RowChunks> {
+  return answer(await prepared, request, resources)
+}
+
+async function replyLater(answered: Promise<RowChunks>, memory: RequestMemory): Promise<QueryReply> {
+  try {
+    return { chunks: await answered }
+  } catch (error) {
+    memory.release()
+    throw error
+  }
 }
 
 function answer(prepared: PreparedText, request: QueryRequest, resources: QueryResources): Awaitable<RowChunks> {
@@ -59,7 +76,7 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
   if (classify(statements) === 'read') {
-    const options: SnapshotOptions = { isolation: 'readOnly', onEnded: request.onEnded }
+    const options: SnapshotOptions = { isolation: 'readOnly', watch: request.watch }
     return prepared.isLifted
       ? readLifted(prepared, request, resources, options)
       : read(statements, texts, state, resources, options)
@@ -148,7 +165,7 @@ async function explained(
   request: QueryRequest,
   resources: QueryResources,
 ): Promise<RowChunk[]> {
-  const { explain, onEnded } = request
+  const { explain, watch } = request
   const wanted = explain === undefined ? statements : statements.map(withoutExplain)
   const rowsOfRun = async (executor: ScriptExecutor): Promise<RowChunk[]> => {
     if (explain === undefined) return rowsOf(executor, wanted, texts)
@@ -160,7 +177,7 @@ async function explained(
       const own = copyOfState(state)
       return rowsOfRun(new ScriptExecutor(resources, texts, snapshot, catalog, own, undefined))
     }
-    return withSnapshot(resources.database.store, use, { isolation: 'readOnly', onEnded })
+    return withSnapshot(resources.database.store, use, { isolation: 'readOnly', watch })
   }
   checkCanBeUndone(wanted.map(withoutAnalyze), texts)
   const database = { ...resources.database, containers: new TrialContainers(resources.database.containers) }
@@ -233,25 +250,90 @@ function read(
   resources: QueryResources,
   options: SnapshotOptions,
 ): Awaitable<RowChunks> {
-  const { memory } = texts
-  const heldBefore = memory.requestBytes
-  const use = (snapshot: Snapshot, late: LateReadError): Awaitable<RowChunks> => {
-    // What was read of a snapshot that is read again is gone.
-    memory.releaseAllBut(heldBefore)
-    return mapAwaitable(resources.database.catalogs.at(snapshot), (catalog) => {
-      const executor = new ScriptExecutor(resources, texts, snapshot, catalog, copyOfState(state), undefined)
-      return mapAwaitable(executor.runAll(statements), (answer) => {
-        const end = (): void => {
-          snapshot.release()
-          memory.release()
-        }
-        if (!areFew(answer)) return begun(answer, texts.clock, late, end)
-        end()
-        return answer
-      })
-    })
+  return withLastingSnapshot(resources.database.store, new TextRead(statements, texts, state, resources), options)
+}
+
+/** A text that only reads; its rows are of one snapshot. */
+class TextRead implements LastingRead<RowChunks> {
+  private readonly statements: readonly Statement[]
+  private readonly texts: ScriptContext
+  private readonly state: ScriptState
+  private readonly resources: QueryResources
+  private readonly heldBefore: number
+  private snapshot!: Snapshot
+  private options!: SnapshotOptions
+
+  constructor(statements: readonly Statement[], texts: ScriptContext, state: ScriptState, resources: QueryResources) {
+    this.statements = statements
+    this.texts = texts
+    this.state = state
+    this.resources = resources
+    this.heldBefore = texts.memory.requestBytes
   }
-  return withLastingSnapshot(resources.database.store, use, options)
+
+  begin(snapshot: Snapshot, options: SnapshotOptions): Awaitable<RowChunks> {
+    this.snapshot = snapshot
+    this.options = options
+    // What was read of a snapshot that is read again is gone.
+    this.texts.memory.releaseAllBut(this.heldBefore)
+    const catalog = this.resources.database.catalogs.at(snapshot)
+    return catalog instanceof Promise ? this.runLater(catalog) : this.run(catalog)
+  }
+
+  private async runLater(catalog: Promise<Catalog>): Promise<RowChunks> {
+    return this.run(await catalog)
+  }
+
+  private run(catalog: Catalog): Awaitable<RowChunks> {
+    const { resources, texts, snapshot, statements } = this
+    const state = isOneSelect(statements) ? this.state : copyOfState(this.state)
+    const executor = new ScriptExecutor(resources, texts, snapshot, catalog, state, undefined)
+    const answer = executor.runAll(statements)
+    return answer instanceof Promise ? this.answerLater(answer) : this.answered(answer)
+  }
+
+  private async answerLater(answer: Promise<Answer>): Promise<RowChunks> {
+    return this.answered(await answer)
+  }
+
+  private answered(answer: Answer): Awaitable<RowChunks> {
+    if (!areFew(answer)) return this.begun(answer)
+    this.end()
+    return answer
+  }
+
+  /** With the first row: until it is there, the rows may be read once more. */
+  private async begun(answer: Answer): Promise<RowChunks> {
+    const chunks = answer[Symbol.asyncIterator]()
+    const first = await chunks.next()
+    if (first.done !== true) return this.streamed(first.value, chunks)
+    this.end()
+    return new RowsAtHand([])
+  }
+
+  /** Nobody has to go on with it: it ends when the rows are through, and when nobody wants any more. */
+  private async *streamed(first: RowChunk, rest: AsyncIterator<RowChunk>): AsyncGenerator<RowChunk> {
+    const { clock } = this.texts
+    let chunk: IteratorResult<RowChunk> = { value: first }
+    try {
+      while (chunk.done !== true) {
+        clock.stop()
+        yield chunk.value
+        clock.goOn()
+        chunk = await rest.next()
+      }
+    } catch (error) {
+      throw lateReadError(this.resources.database.store, this.options, error)
+    } finally {
+      await rest.return?.()
+      this.end()
+    }
+  }
+
+  private end(): void {
+    this.snapshot.release()
+    this.texts.memory.release()
+  }
 }
 
 /** Rows that are there, and so few that they need not be counted while nobody has taken them. */
@@ -260,39 +342,6 @@ function areFew({ atHand }: Answer): boolean {
 }
 
 const uncountedBytesMax = 65_536
-
-/** With the first row: until it is there, the rows may be read once more. */
-async function begun(answer: Answer, clock: WorkClock, late: LateReadError, end: () => void): Promise<RowChunks> {
-  const chunks = answer[Symbol.asyncIterator]()
-  const first = await chunks.next()
-  if (first.done !== true) return streamed(first.value, chunks, clock, late, end)
-  end()
-  return new RowsAtHand([])
-}
-
-/** Nobody has to go on with it: `end` is called when the rows are through, and when nobody wants any more. */
-async function* streamed(
-  first: RowChunk,
-  rest: AsyncIterator<RowChunk>,
-  clock: WorkClock,
-  late: LateReadError,
-  end: () => void,
-): AsyncGenerator<RowChunk> {
-  let chunk: IteratorResult<RowChunk> = { value: first }
-  try {
-    while (chunk.done !== true) {
-      clock.stop()
-      yield chunk.value
-      clock.goOn()
-      chunk = await rest.next()
-    }
-  } catch (error) {
-    throw late(error)
-  } finally {
-    await rest.return?.()
-    end()
-  }
-}
 
 async function* chunksOf(chunks: readonly RowChunk[], memory?: RequestMemory): AsyncGenerator<RowChunk> {
   try {
@@ -314,12 +363,12 @@ function bytesOfAll(chunks: readonly RowChunk[]): number {
 /** One transaction, or one a step where FOR EACH … COMMIT EVERY asks for steps. The reply is sent after the commit. */
 async function change(
   { statements, texts, state }: PreparedText,
-  { mayGoOn }: QueryRequest,
+  { watch }: QueryRequest,
   resources: QueryResources,
   receipt: RowsReceipt | undefined,
 ): Promise<RowChunks> {
   // Once it has committed something it is not refused any more.
-  if (statements.some(isStepwise)) await mayGoOn?.()
+  if (statements.some(isStepwise)) await watch?.mayGoOn?.()
   let reply: RowChunk[] = []
   let current = state
   const parts = inTransactions(statements)

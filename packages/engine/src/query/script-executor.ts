@@ -2,9 +2,8 @@
 
 import type { CatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { assert } from '../errors.ts'
-import { recordFormats } from '../records/record-formats.ts'
+import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { caught } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
 import { ValueError } from '../types/logical-type.ts'
 import { flushObjects } from '../write/flush.ts'
@@ -18,6 +17,7 @@ import { checkRunning, type ScriptContext, StatementContext } from './execute/st
 import { Analysis, MeasuredSlice, probeBytes } from './explain/analysis.ts'
 import { type DescribedPlan, describeAnalyzed, describePlanned } from './explain/describe-statement.ts'
 import type { Expression, FormatStatement, Statement } from './language/ast.ts'
+import type { Dialect } from './language/dialect.ts'
 import { placed, queryError } from './language/query-error.ts'
 import type { PlanCache, Planned, PlanningContext, Uses, ValuePlan } from './plan-cache.ts'
 import type { RowChunk } from './query-request.ts'
@@ -50,7 +50,7 @@ export interface ScriptState {
   textFormats: TextFormats
 }
 
-export class ScriptExecutor implements StatementExecutor {
+export class ScriptExecutor implements StatementExecutor, PlanningContext {
   readonly script: ScriptContext
   readonly text: string
   readonly plans: PlanCache
@@ -63,6 +63,7 @@ export class ScriptExecutor implements StatementExecutor {
   private readonly state: ScriptState
   /** Where the text is analyzed: what its statements take is noted. */
   private readonly analysis: Analysis | undefined
+  private isOneSelect = false
 
   constructor(
     resources: QueryResources,
@@ -91,6 +92,7 @@ export class ScriptExecutor implements StatementExecutor {
     const [only] = statements
     if (only === undefined || statements.length > 1 || this.ownTransaction !== undefined)
       return this.runEach(statements)
+    this.isOneSelect = isOneSelect(statements)
     const turn = this.turnBefore(this.script.memory.statementBytes)
     return turn === undefined ? this.run(only, true) : turn.then(() => this.run(only, true))
   }
@@ -130,15 +132,20 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   private placedRun(statement: Statement, isAnswer: boolean): Awaitable<Answer> {
-    const { text } = this
-    const run = (): Awaitable<Answer> => {
+    try {
       const answer = kindOf(statement).run(statement, this, isAnswer)
-      if (answer instanceof Promise) return answer.then((later) => placedRows(later, text, statement))
-      return placedRows(answer, text, statement)
+      return answer instanceof Promise ? this.placedLater(answer, statement) : placedRows(answer, this.text, statement)
+    } catch (error) {
+      throw placed(this.text, statement, error)
     }
-    return caught(run, (error) => {
-      throw placed(text, statement, error)
-    })
+  }
+
+  private async placedLater(answer: Promise<Answer>, statement: Statement): Promise<Answer> {
+    try {
+      return placedRows(await answer, this.text, statement)
+    } catch (error) {
+      throw placed(this.text, statement, error)
+    }
   }
 
   useFormat({ type, format, start, end }: FormatStatement): void {
@@ -155,16 +162,27 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   planning(): PlanningContext {
-    return {
-      text: this.text,
-      dialect: this.script.dialect,
-      catalog: this.catalog,
-      formats: recordFormats(this.catalog),
-      variables: this.variables,
-      walkEdgesMax: this.resources.database.limits.walkEdgesMax,
-      textFormats: this.state.textFormats,
-      typeOfStatement,
-    }
+    return this
+  }
+
+  get dialect(): Dialect {
+    return this.script.dialect
+  }
+
+  get formats(): RecordFormats {
+    return recordFormats(this.catalog)
+  }
+
+  get walkEdgesMax(): number {
+    return this.resources.database.limits.walkEdgesMax
+  }
+
+  get textFormats(): TextFormats {
+    return this.state.textFormats
+  }
+
+  get typeOfStatement(): PlanningContext['typeOfStatement'] {
+    return typeOfStatement
   }
 
   /** What the statements so far have left: what a statement changes itself, it does not see. */
@@ -187,9 +205,13 @@ export class ScriptExecutor implements StatementExecutor {
   }
 
   private inputsWith(nested: readonly unknown[], uses: Uses): Inputs {
+    if (this.isOneSelect) return { variables: this.variables, nested }
     // As they are now: while rows are taken, FOR EACH may set them.
-    const variables = new Map<string, unknown>()
-    for (const name of uses.variables.keys()) variables.set(name, this.variables.get(name)?.value)
+    const variables = new Map<string, TypedValue>()
+    for (const name of uses.variables.keys()) {
+      const variable = this.variables.get(name)
+      if (variable !== undefined) variables.set(name, variable)
+    }
     return { variables, nested }
   }
 
@@ -301,6 +323,11 @@ export class ScriptExecutor implements StatementExecutor {
 
 function detailsOf(statement: Statement, text: string): DescribedPlan {
   return kindOf(statement).details?.(statement, text) ?? {}
+}
+
+/** Nothing sets variables or formats, also while rows are taken. */
+export function isOneSelect(statements: readonly Statement[]): boolean {
+  return statements.length === 1 && statements[0]?.kind === 'select'
 }
 
 /** For another attempt, or for what is undone: what that sets does not show in the state itself. */

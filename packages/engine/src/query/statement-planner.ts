@@ -132,7 +132,7 @@ class PlannedStatement implements StatementExplainer {
   async inputs({ nested, variables: used }: Uses): Promise<Inputs> {
     await this.parts(nested.map(({ statement }) => statement))
     const variables = new KnownValues()
-    for (const name of used.keys()) variables.set(name, this.variables.get(name)?.value)
+    for (const name of used.keys()) variables.set(name, this.variables.get(name) ?? noVariable)
     const unknown: unknown[] = []
     for (const [i] of nested.entries()) {
       Object.defineProperty(unknown, i, {
@@ -146,10 +146,12 @@ class PlannedStatement implements StatementExplainer {
 }
 
 /** Throws `unknownValue` for those that are not known. */
-class KnownValues extends Map<string, unknown> {
-  override get(name: string): unknown {
-    const value = super.get(name)
-    if (value === unknownValue) throw unknownValue
-    return value
+class KnownValues extends Map<string, { readonly value: unknown }> {
+  override get(name: string): { readonly value: unknown } | undefined {
+    const variable = super.get(name)
+    if (variable?.value === unknownValue) throw unknownValue
+    return variable
   }
 }
+
+const noVariable = { value: undefined }

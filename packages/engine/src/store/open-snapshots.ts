@@ -37,7 +37,7 @@ export function trackOpenSnapshots<S extends Held>(): OpenSnapshots<S> {
       if (now - snapshot.openedAtMs < limits[limit]) continue
       const error = tooOld(limit, limits[limit])
       snapshot.end(error)
-      snapshot.options?.onEnded?.(error)
+      snapshot.options?.watch?.onEnded?.(error)
     }
   }
 

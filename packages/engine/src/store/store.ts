@@ -139,7 +139,7 @@ export interface SnapshotOptions {
   /** An operator asked for the work: the snapshot may be held for `longSnapshotMsMax`. */
   readonly isLong?: boolean
   /** Told when the snapshot is ended because it was held for too long: reading from it throws the same error. */
-  readonly onEnded?: ((error: AshlarError) => void) | undefined
+  readonly watch?: { onEnded?(error: AshlarError): void } | undefined
 }
 
 export type SnapshotLimits = Pick<EngineLimits, 'snapshotMsMax' | 'longSnapshotMsMax'>

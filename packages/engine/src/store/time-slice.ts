@@ -21,21 +21,26 @@ export interface TimeSlice {
   yieldIfDue(): Promise<void> | undefined
 }
 
+/** Whoever lets work go on. */
+export interface SliceWatch {
+  mayGoOn?(): Promise<void> | undefined
+}
+
 /**
  * `mayGoOn`: waited for at the end of each slice but the first two, before the work queues for its next turn; it may throw, and so end the
  * work. Two, since something else, such as garbage collection, may use up one slice.
  */
-export function openTimeSlice(mayGoOn?: () => Promise<void> | undefined): TimeSlice {
-  return new Slice(mayGoOn)
+export function openTimeSlice(watch?: SliceWatch): TimeSlice {
+  return new Slice(watch)
 }
 
 class Slice implements TimeSlice {
   private end = performance.now() + sliceMs
   private freeTurns = 1
-  private readonly mayGoOn: (() => Promise<void> | undefined) | undefined
+  private readonly watch: SliceWatch | undefined
 
-  constructor(mayGoOn: (() => Promise<void> | undefined) | undefined) {
-    this.mayGoOn = mayGoOn
+  constructor(watch: SliceWatch | undefined) {
+    this.watch = watch
   }
 
   get isOver(): boolean {
@@ -49,7 +54,7 @@ class Slice implements TimeSlice {
   private async turn(): Promise<void> {
     slicesUsedUp++
     const isFree = this.freeTurns-- > 0
-    if (!isFree) await this.mayGoOn?.()
+    if (!isFree) await this.watch?.mayGoOn?.()
     await nextTurn(isFree ? second : begun)
     this.end = performance.now() + sliceMs
   }

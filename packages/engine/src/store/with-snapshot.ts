@@ -6,7 +6,7 @@
  */
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
-import { caught, mapAwaitable } from './awaitable.ts'
+import { mapAwaitable } from './awaitable.ts'
 import { ReadSkew } from './read-skew.ts'
 import type { Sequence } from './sequence.ts'
 import { SnapshotInvalidated } from './snapshot-invalidated.ts'
@@ -39,26 +39,66 @@ export function withSnapshot<T>(
   })
 }
 
-/** Makes another error of one that is thrown when it is too late to read again. */
-export type LateReadError = (error: unknown) => unknown
+/** What reads on a snapshot that outlives it; no closure, since each query has one. */
+export interface LastingRead<T> {
+  /** `options`: those of the snapshot. */
+  begin(snapshot: Snapshot, options: SnapshotOptions): Awaitable<T>
+}
 
 /**
- * The same for a snapshot that outlives `use`, such as that of a reply whose rows are still being read: it is released here only where
- * `use` throws. What is thrown later goes through `late`.
+ * The same for a snapshot that outlives the beginning of the read, such as that of a reply whose rows are still being read: it is released here
+ * only where the beginning throws. What is thrown later is to go through `lateReadError`.
  */
-export function withLastingSnapshot<T>(
+export function withLastingSnapshot<T>(store: Store, read: LastingRead<T>, options: SnapshotOptions): Awaitable<T> {
+  const snapshot = store.snapshot(options)
+  return snapshot instanceof Promise
+    ? beginLater(snapshot, store, read, options)
+    : beginOn(snapshot, store, read, options)
+}
+
+async function beginLater<T>(
+  snapshot: Promise<Snapshot>,
   store: Store,
-  use: (snapshot: Snapshot, late: LateReadError) => Awaitable<T>,
+  read: LastingRead<T>,
   options: SnapshotOptions,
+): Promise<T> {
+  return beginOn(await snapshot, store, read, options)
+}
+
+function beginOn<T>(snapshot: Snapshot, store: Store, read: LastingRead<T>, options: SnapshotOptions): Awaitable<T> {
+  let begun: Awaitable<T>
+  try {
+    begun = read.begin(snapshot, options)
+  } catch (error) {
+    return beginAgain(snapshot, store, read, options, error)
+  }
+  return begun instanceof Promise ? orAgain(begun, snapshot, store, read, options) : begun
+}
+
+function orAgain<T>(
+  begun: Promise<T>,
+  snapshot: Snapshot,
+  store: Store,
+  read: LastingRead<T>,
+  options: SnapshotOptions,
+): Promise<T> {
+  return begun.catch((error) => beginAgain(snapshot, store, read, options, error))
+}
+
+function beginAgain<T>(
+  snapshot: Snapshot,
+  store: Store,
+  read: LastingRead<T>,
+  options: SnapshotOptions,
+  error: unknown,
 ): Awaitable<T> {
-  return mapAwaitable(store.snapshot(options), (snapshot) => {
-    const late: LateReadError = (error) => (mayBeReadSkew(store, options, error) ? inconsistentReply(error) : error)
-    const again = (error: unknown): Awaitable<T> => {
-      snapshot.release()
-      return withLastingSnapshot(store, use, snapshotToReadAgain(store, options, error))
-    }
-    return caught(() => use(snapshot, late), again)
-  })
+  snapshot.release()
+  return withLastingSnapshot(store, read, snapshotToReadAgain(store, options, error))
+}
+
+/** What to throw for an error that a snapshot with these options has led to when it is too late to read again. */
+export function lateReadError(store: Store, options: SnapshotOptions, error: unknown): unknown {
+  return mayBeReadSkew(store, options, error) ? inconsistentReply(error) : error
 }
 
 /** The snapshot on which a read that ended in `error` is to be run again. Throws the error where that would be no help. */

@@ -2,7 +2,7 @@
 import { WorkClock } from '../budget/work-clock.ts'
 import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
-import { openTimeSlice } from '../store/time-slice.ts'
+import { openTimeSlice, type SliceWatch } from '../store/time-slice.ts'
 
 /**
  * To be called between operations: lets others have their turn where it is time. Throws LimitExceeded when the time of the
@@ -14,14 +14,13 @@ export type BetweenSteps = () => Promise<void> | undefined
 export interface TransactionClient {
   /** Aborted when the client goes away: the transaction then ends. */
   readonly signal?: CancelSignal | undefined
-  /** See `QueryRequest.mayGoOn`. */
-  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
+  readonly watch?: SliceWatch | undefined
 }
 
 /** `msMax`: for all attempts together, without the turns of others (`transactionMsMax`). */
-export function betweenSteps(msMax: number, { signal, mayGoOn }: TransactionClient): BetweenSteps {
+export function betweenSteps(msMax: number, { signal, watch }: TransactionClient): BetweenSteps {
   const clock = new WorkClock(msMax)
-  const slice = clock.stoppedBetween(openTimeSlice(mayGoOn))
+  const slice = clock.stoppedBetween(openTimeSlice(watch))
   return () => {
     signal?.throwIfAborted()
     if (!clock.isOver) return slice.yieldIfDue()

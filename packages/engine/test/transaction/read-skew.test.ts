@@ -5,8 +5,8 @@ import { readSkewRetriesMax } from '../../src/limits.ts'
 import { openMemoryStore } from '../../src/store/memory/memory-store.ts'
 import { ReadSkew } from '../../src/store/read-skew.ts'
 import { SnapshotInvalidated } from '../../src/store/snapshot-invalidated.ts'
-import type { SnapshotOptions, Store } from '../../src/store/store.ts'
-import { type LateReadError, withLastingSnapshot, withSnapshot } from '../../src/store/with-snapshot.ts'
+import type { Snapshot, SnapshotOptions, Store } from '../../src/store/store.ts'
+import { lateReadError, withLastingSnapshot, withSnapshot } from '../../src/store/with-snapshot.ts'
 import { transact } from '../../src/transaction/transact.ts'
 
 interface AskedStore {
@@ -129,13 +129,16 @@ describe('a read whose reads contradict each other', () => {
 })
 
 describe('a reply that contradicts itself', () => {
-  const lateOf = async (store: Store): Promise<LateReadError> => {
-    return withLastingSnapshot(store, async (_snapshot, late) => late, { isolation: 'readOnly' })
+  const lateOf = async (store: Store): Promise<(error: unknown) => unknown> => {
+    const read = { begin: async (_snapshot: Snapshot, options: SnapshotOptions) => options }
+    const options = await withLastingSnapshot(store, read, { isolation: 'readOnly' })
+    return (error) => lateReadError(store, options, error)
   }
 
   it('before its beginning is read once more, and its snapshot stays open', async () => {
     const { store, asked, open } = await openStore(false)
-    await withLastingSnapshot(store, async () => asked.length === 1 && contradict(), { isolation: 'readOnly' })
+    const read = { begin: async () => asked.length === 1 && contradict() }
+    await withLastingSnapshot(store, read, { isolation: 'readOnly' })
     expect(asked).toEqual([{ isolation: 'readOnly' }, { isolation: 'consistent' }])
     expect(open()).toBe(1)
   })

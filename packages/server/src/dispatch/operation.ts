@@ -4,7 +4,7 @@ import {
   type CancelSignal,
   type Database,
   type FederatedDatabase,
-  type QueryProgress,
+  type QueryWatch,
   type RequestId,
   type RowChunks,
 } from '@ashlar/engine'
@@ -65,12 +65,8 @@ export interface OperationRequest {
   readonly service: ServiceContext
   /** Ends when the client goes away, or its statement is stopped. */
   readonly signal: CancelSignal
-  /** Of a statement: waited for before it works on for long. Throws ServerBusy, TooManyStatements, and the signal's reason. */
-  readonly mayGoOn?: (() => Promise<void> | undefined) | undefined
-  /** Of a statement: to be told when what it reads from was ended. */
-  readonly onEnded?: ((error: AshlarError) => void) | undefined
-  /** Of a statement: to be told where to ask how far it is. */
-  readonly onBegun?: ((progress: QueryProgress) => void) | undefined
+  /** Of a statement: asked before it works on for long, and told how it gets on. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
+  readonly watch?: QueryWatch | undefined
 }
 
 /** Of an operation on a federated database. */

@@ -20,28 +20,33 @@ export function collectBody({ headers }: FastifyRequest, payload: BodyStream, li
   }
   const chunks: Buffer[] = []
   let bytes = 0
-  const stopListening = (): void => {
-    payload.off('data', take).off('end', end).off('error', fail)
-  }
+  // Listeners stay: to remove them takes longer than to ask this.
+  let isDone = false
   const take = (chunk: Buffer): void => {
+    if (isDone) return
     bytes += chunk.length
     if (bytes > limit || (payload.receivedEncodedLength ?? 0) > limit) {
-      stopListening()
+      isDone = true
+      payload.off('data', take)
       done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
       return
     }
     chunks.push(chunk)
   }
   const fail = (error: Error & { statusCode?: number }): void => {
-    stopListening()
+    if (isDone) return
+    isDone = true
     if (error.statusCode === undefined || error.statusCode < 400) error.statusCode = 400
     done(error)
   }
   const end = (): void => {
-    stopListening()
+    if (isDone) return
+    isDone = true
+    const [only] = chunks
     if (!Number.isNaN(announced) && (payload.receivedEncodedLength || bytes) !== announced) {
       done(new errorCodes.FST_ERR_CTP_INVALID_CONTENT_LENGTH())
-    } else if (bytes <= atOnceBytes) done(null, Buffer.concat(chunks, bytes))
+    } else if (only !== undefined && chunks.length === 1) done(null, only)
+    else if (bytes <= atOnceBytes) done(null, Buffer.concat(chunks, bytes))
     else void inOnePiece(chunks, bytes).then((body) => done(null, body))
   }
   payload.on('data', take).on('end', end).on('error', fail).resume()

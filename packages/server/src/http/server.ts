@@ -277,7 +277,7 @@ function normalizeHeaders(request: FastifyRequest): void {
   }
   const contentType = headers['content-type']
   // Its own reading of a malformed one would refuse what is fine.
-  if (contentType !== undefined) {
+  if (contentType !== undefined && contentType !== 'application/json') {
     const type = method === 'POST' || method === 'PUT' ? bodyTypeOf(contentType, request) : 'json'
     headers['content-type'] = type === 'text' ? 'text/plain' : 'application/json'
   }

@@ -28,9 +28,6 @@ export class SingleRequest implements FdRequest, Execution {
   requestId: RequestId | undefined
   /** Of an operation that may take long, once it has begun. */
   statement: Statement | undefined
-  mayGoOn: FdRequest['mayGoOn']
-  onEnded: FdRequest['onEnded']
-  onBegun: FdRequest['onBegun']
   private readonly request: FastifyRequest
   private readonly reply: FastifyReply
   private ownSignal: CancelSignal | undefined
@@ -44,6 +41,10 @@ export class SingleRequest implements FdRequest, Execution {
     this.service = service
     this.request = request
     this.reply = reply
+  }
+
+  get watch(): FdRequest['watch'] {
+    return this.statement
   }
 
   /** Made only for operations that ask for it: most end before a client could disconnect. */
@@ -72,9 +73,6 @@ export class SingleRequest implements FdRequest, Execution {
     const { statements } = this.service
     const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request, this.reply)
     this.statement = statement
-    this.mayGoOn = statement.mayGoOn
-    this.onEnded = statement.breakOff
-    this.onBegun = statement.begun
     const turn = statement.mayBegin()
     const answer = turn === undefined ? this.carryOut(operation) : turn.then(() => this.carryOut(operation))
     if (answer instanceof Promise) statement.lasts()

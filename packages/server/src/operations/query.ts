@@ -87,7 +87,7 @@ export const queryOperations: readonly FdOperation[] = [
       'PartlyCommitted',
     ],
     run(database, request) {
-      const { body, requestId, signal, mayGoOn, onEnded, onBegun } = request
+      const { body, requestId, signal, watch } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
@@ -101,9 +101,7 @@ export const queryOperations: readonly FdOperation[] = [
         indexUri,
         once,
         signal,
-        onBegun,
-        onEnded,
-        mayGoOn,
+        watch,
       }
       return mapAwaitable(database.query(asked), repliedRows)
     },

@@ -90,7 +90,7 @@ export const toolOperations: readonly FdOperation[] = [
       const given = readFlags(tool, others)
       const isKnown = bootFile === undefined || service.federatedDatabases.agrees(bootFile, fd)
       const note = isKnown ? undefined : bootFileNote(bootFile, fd.alias)
-      await request.mayGoOn?.()
+      await request.watch?.mayGoOn?.()
       const run = async (): Promise<OperationReply> => {
         if (!wantsAsync(request)) return { body: await service.toolRuns.run(tool, fd, given, signal, note) }
         service.toolRuns.start(tool, fd, given, note)

@@ -18,10 +18,13 @@ export class AddressCount {
   remove(address: string): void {
     this.all--
     const left = this.of(address) - 1
-    if (left > 0) this.byAddress.set(address, left)
+    // A map makes another table each time that it becomes empty: a few addresses stay that have none.
+    if (left > 0 || this.byAddress.size <= addressesKept) this.byAddress.set(address, left)
     else this.byAddress.delete(address)
   }
 }
+
+const addressesKept = 256
 
 /** Whoever waits. */
 export interface Waiter {

@@ -83,8 +83,8 @@ export class Statement implements Waiter {
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */
   mayBegin(): Promise<void> | undefined {
     const turn = this.admission.begin(this)
-    if (turn !== undefined) return this.queued(turn.then(this.hasTurn))
-    this.hasTurn()
+    if (turn !== undefined) return this.queued(this.begunAt(turn))
+    this.hasBegun = true
     return undefined
   }
 
@@ -97,10 +97,11 @@ export class Statement implements Waiter {
     if (this.signal.aborted) return
     this.isReplying = true
     this.underWay.set(this.id, this)
-    this.response.once('finish', this.replied).once('close', this.replied)
+    const replied = (): void => this.replied()
+    this.response.once('finish', replied).once('close', replied)
   }
 
-  private readonly replied = (): void => {
+  private replied(): void {
     if (!this.isReplying) return
     this.isReplying = false
     if (!this.response.writableFinished) this.signal.abort(new ClientDisconnected())
@@ -108,16 +109,20 @@ export class Statement implements Waiter {
   }
 
   /** Waited for before it works on, or sends rows, for long; undefined where it has a place, and once it has ended. Throws as `mayBegin`. */
-  readonly mayGoOn = (): Promise<void> | undefined => {
+  mayGoOn(): Promise<void> | undefined {
     if (this.hasPlace) return undefined
     this.signal.throwIfAborted()
     // Nobody would give it back.
     if (this.isOver) return undefined
     // Its work and its reply may both ask.
-    this.place ??= this.takePlace()?.finally(() => {
+    this.place ??= this.placeTaken()
+    return this.place
+  }
+
+  private placeTaken(): Promise<void> | undefined {
+    return this.takePlace()?.finally(() => {
       this.place = undefined
     })
-    return this.place
   }
 
   /** A part of the reply. */
@@ -132,14 +137,14 @@ export class Statement implements Waiter {
   }
 
   /** What it reads from was ended: it is of no use to go on. */
-  readonly breakOff = (error: AshlarError): void => {
+  onEnded(error: AshlarError): void {
     if (this.isOver) return
     this.brokenOff.tooOld({ statement: this.id, clientAddress: this.asked.clientAddress }, error.message)
     this.signal.abort(error)
   }
 
   /** The engine works for it, and can be asked how far it is. */
-  readonly begun = (progress: QueryProgress): void => {
+  onBegun(progress: QueryProgress): void {
     this.progress = progress
   }
 
@@ -173,7 +178,8 @@ export class Statement implements Waiter {
     return undefined
   }
 
-  private readonly hasTurn = (): void => {
+  private async begunAt(turn: Promise<void>): Promise<void> {
+    await turn
     this.hasBegun = true
   }
 

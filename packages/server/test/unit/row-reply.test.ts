@@ -141,11 +141,11 @@ async function* failAfter(...texts: string[]): AsyncGenerator<RowChunk> {
 
 describe('a statement that is stopped between its first row and its reply', () => {
   it('is answered with the reason, which is no fault of the server', async () => {
-    const rows = async function* ({ mayGoOn, onEnded }: QueryRequest): AsyncGenerator<RowChunk> {
+    const rows = async function* ({ watch }: QueryRequest): AsyncGenerator<RowChunk> {
       // It has taken a place, as whatever works for long.
-      await mayGoOn?.()
+      await watch?.mayGoOn?.()
       yield rowChunk('"first"')
-      onEnded?.(new AshlarError('LimitExceeded', 'too old'))
+      watch?.onEnded?.(new AshlarError('LimitExceeded', 'too old'))
       await nextTurn()
       await nextTurn()
       yield rowChunk('"second"')

@@ -10,7 +10,6 @@ import { readIndexOidsOf } from '../../indexes/lookup.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
-import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -194,8 +193,10 @@ export class IndexScan implements OidAccess {
   }
 
   source(evaluation: EvaluationContext, context: StatementContext, isReverse = false): Awaitable<OidSource> {
-    const { snapshot } = context
-    return mapAwaitable(this.ranges(evaluation, context), (ranges) => new EntrySource(snapshot, ranges, isReverse))
+    const ranges = this.ranges(evaluation, context)
+    return ranges instanceof Promise
+      ? sourceLater(ranges, context, isReverse)
+      : new EntrySource(context.snapshot, ranges, isReverse)
   }
 
   /** None where nothing can be found. Worked out once a statement: the scan begins with what the estimate has counted. */
@@ -203,10 +204,18 @@ export class IndexScan implements OidAccess {
     const known = evaluation.constants[this.place]
     if (known !== undefined) return known as readonly KeyConditionRange[]
     const ranges = this.hasOneRange ? this.oneRange(evaluation, context) : this.severalRanges(evaluation, context)
-    return mapAwaitable(ranges, (found) => {
-      evaluation.constants[this.place] = found
-      return found
-    })
+    if (ranges instanceof Promise) return this.keepLater(ranges, evaluation)
+    evaluation.constants[this.place] = ranges
+    return ranges
+  }
+
+  private async keepLater(
+    ranges: Promise<KeyConditionRange[]>,
+    evaluation: EvaluationContext,
+  ): Promise<KeyConditionRange[]> {
+    const found = await ranges
+    evaluation.constants[this.place] = found
+    return found
   }
 
   /** An IN gives one range a value, in order. */
@@ -244,17 +253,32 @@ export class IndexScan implements OidAccess {
 
   /** Without IN, as most statements are: there is no list of ranges to be sorted. */
   private oneRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<KeyConditionRange[]> {
-    return mapAwaitable(evaluateConstants(this.evaluates, evaluation, context), (values) => {
-      const { equal, lower, upper } = this.conditions
-      for (let i = 0; i < equal.length; i++) if (equal[i]?.kind !== 'null' && !isKeyValue(values[i])) return []
-      const ends = values.splice(equal.length)
-      const above = boundOf(lower, lower && ends.shift())
-      const below = boundOf(upper, upper && ends.shift())
-      if (above === null || below === null) return []
-      const range = keyConditionRange(this.format, { equal: values, lower: above, upper: below })
-      return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? [range] : []
-    })
+    const values = evaluateConstants(this.evaluates, evaluation, context)
+    return values instanceof Promise ? this.rangeLater(values) : this.rangeOf(values)
   }
+
+  private async rangeLater(values: Promise<unknown[]>): Promise<KeyConditionRange[]> {
+    return this.rangeOf(await values)
+  }
+
+  private rangeOf(values: unknown[]): KeyConditionRange[] {
+    const { equal, lower, upper } = this.conditions
+    for (let i = 0; i < equal.length; i++) if (equal[i]?.kind !== 'null' && !isKeyValue(values[i])) return []
+    const above = boundOf(lower, values[equal.length])
+    const below = boundOf(upper, values[equal.length + (lower === undefined ? 0 : 1)])
+    if (above === null || below === null) return []
+    values.length = equal.length
+    const range = keyConditionRange(this.format, { equal: values, lower: above, upper: below })
+    return range.isOneKey || Buffer.compare(range.from, range.to) < 0 ? [range] : []
+  }
+}
+
+async function sourceLater(
+  ranges: Promise<readonly KeyConditionRange[]>,
+  { snapshot }: StatementContext,
+  isReverse: boolean,
+): Promise<OidSource> {
+  return new EntrySource(snapshot, await ranges, isReverse)
 }
 
 const nullValue = (): null => null

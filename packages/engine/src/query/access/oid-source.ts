@@ -29,14 +29,12 @@ export class OidBatch {
   }
 
   /** That of an entry of an index; false where it was the last for which there is room. */
-  readonly addEntry = (_key: Bytes, value: Bytes): boolean => {
+  addEntry(value: Bytes): boolean {
     const { bytes } = this
     const at = this.count++ * oidLength
     for (let i = 0; i < oidLength; i++) bytes[at + i] = value[i] as number
     return this.count < this.max
   }
-
-  readonly addValue = (value: Bytes): void => void this.addEntry(value, value)
 
   /** Makes the key of a record that of the nth object. */
   writeKey(nth: number, key: Buffer): void {
@@ -72,12 +70,12 @@ export class EntrySource implements OidSource {
       const range = ranges[this.at]
       if (range === undefined) return false
       if (range.isOneKey) {
-        snapshot.view(range.from, batch.addValue)
+        snapshot.view(range.from, (value) => batch.addEntry(value))
         this.at++
         continue
       }
       const from = this.rest ?? range
-      const last = snapshot.visit?.(from, isReverse, batch.addEntry)
+      const last = snapshot.visit?.(from, isReverse, (_key, value) => batch.addEntry(value))
       this.rest = last && restOf(from, last, isReverse)
       if (last === undefined) this.at++
     }

@@ -46,18 +46,40 @@ export function rowsInPlace(
   const { objects } = plan
   const { ordered, extent } = objects
   if (access === extent && plan.areInAnyOrder && plan.areOfRecords) {
-    return mapAwaitable(extent.extents(context), (ranges) => {
-      return begun(new ExtentRows(ranges, plan, evaluation, context), plan.limits, evaluation, context)
-    })
+    return allRows(extent.extents(context), plan, evaluation, context)
   }
   const found = access === ordered ? ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
   const source = found?.source?.(evaluation, context)
   if (found === undefined || source === undefined) return undefined
   const { entries } = found
   const batch = new OidBatch(access === objects.exact ? 1 : entriesAtOnce(objects.filter, wanted))
-  return mapAwaitable(source, (oids) => {
-    return begun(new LookedUpRows(oids, batch, entries, plan, evaluation, context), plan.limits, evaluation, context)
+  if (source instanceof Promise) {
+    return lookedUpLater(source, batch, entries, plan, evaluation, context)
+  }
+  return begun(new LookedUpRows(source, batch, entries, plan, evaluation, context), plan.limits, evaluation, context)
+}
+
+function allRows(
+  extents: ReturnType<SourcePlan['extent']['extents']>,
+  plan: RowsPlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Awaitable<RowChunks> {
+  return mapAwaitable(extents, (ranges) => {
+    return begun(new ExtentRows(ranges, plan, evaluation, context), plan.limits, evaluation, context)
   })
+}
+
+async function lookedUpLater(
+  source: Promise<OidSource>,
+  batch: OidBatch,
+  entries: string | undefined,
+  plan: RowsPlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Promise<RowChunks> {
+  const rows = new LookedUpRows(await source, batch, entries, plan, evaluation, context)
+  return begun(rows, plan.limits, evaluation, context)
 }
 
 /** All rows, where they come within the first slice and fill no chunk. */
@@ -68,6 +90,16 @@ function begun(
   context: StatementContext,
 ): Awaitable<RowChunks> {
   if (skip === undefined && take === undefined) return rows.begin(0, Number.POSITIVE_INFINITY)
+  return begunWithin(rows, skip, take, evaluation, context)
+}
+
+function begunWithin(
+  rows: RowsInPlace,
+  skip: RowLimits['skip'],
+  take: RowLimits['take'],
+  evaluation: EvaluationContext,
+  context: StatementContext,
+): Awaitable<RowChunks> {
   return mapAwaitable(countOf(skip, evaluation, context), (skipped = 0) => {
     return mapAwaitable(countOf(take, evaluation, context), (taken = Number.POSITIVE_INFINITY) => {
       return rows.begin(skipped, taken)
@@ -229,7 +261,6 @@ class LookedUpRows extends RowsInPlace {
   private readonly oids: OidSource
   private readonly batch: OidBatch
   private readonly entries: string | undefined
-  private readonly key = Buffer.allocUnsafe(objectKeyBytes)
   private at = 0
   private hasMore = true
 
@@ -266,7 +297,8 @@ class LookedUpRows extends RowsInPlace {
   }
 
   private writeNext(): Pause | undefined {
-    const { batch, context, key, plan } = this
+    const { batch, context, plan } = this
+    const key = rowKey
     batch.writeKey(this.at, key)
     const use: (record: Bytes) => Buffer | Written = plan.areOfRecords ? this.writeLent : copied
     const answer = context.snapshot.view(key, use)
@@ -282,7 +314,7 @@ class LookedUpRows extends RowsInPlace {
   }
 
   private readonly writeLent = (record: Bytes): Written => {
-    const pause = this.writeRow(this.key, record, false)
+    const pause = this.writeRow(rowKey, record, false)
     return pause === undefined ? noPause : { pause }
   }
 }
@@ -292,6 +324,9 @@ interface Written {
 }
 
 const noPause: Written = { pause: undefined }
+
+/** The key of the row at hand: a row is written, or begun again, before any other statement goes on. */
+const rowKey = Buffer.allocUnsafe(objectKeyBytes)
 
 /** Of each length, a view of the bytes that a row's record is copied to while other objects are read for the row. */
 const copies = new Array<Buffer | undefined>(2_049)

@@ -66,7 +66,7 @@ function compileNode(bound: Bound, compiler: Compiler): Evaluate {
     }
     case 'variable': {
       const { name } = bound
-      return ({ variables }) => variables.get(name) ?? null
+      return ({ variables }) => variables.get(name)?.value ?? null
     }
     case 'now':
       return ({ now }) => now

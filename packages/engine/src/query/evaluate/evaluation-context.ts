@@ -15,7 +15,7 @@ export interface EvaluationContext {
   readonly reader: ObjectReader
   /** Values that are the same for all rows, by the place that was given out for them; `undefined` = not yet known. */
   readonly constants: unknown[]
-  readonly variables: ReadonlyMap<string, unknown>
+  readonly variables: ReadonlyMap<string, { readonly value: unknown }>
   readonly nested: readonly unknown[]
   /** Results of aggregates, of the group at hand. */
   aggregates: readonly unknown[]

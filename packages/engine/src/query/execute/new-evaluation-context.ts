@@ -6,7 +6,7 @@ import type { Work } from '../functions/work.ts'
 import type { StatementContext } from './statement-context.ts'
 
 export interface Inputs {
-  readonly variables: ReadonlyMap<string, unknown>
+  readonly variables: EvaluationContext['variables']
   /** Values of the nested statements, in order. */
   readonly nested: readonly unknown[]
 }
@@ -25,7 +25,7 @@ const noAggregates: readonly unknown[] = []
 class StatementEvaluation implements EvaluationContext {
   readonly slots: unknown[]
   readonly constants: unknown[]
-  readonly variables: ReadonlyMap<string, unknown>
+  readonly variables: EvaluationContext['variables']
   readonly nested: readonly unknown[]
   aggregates = noAggregates
   readonly now: number

@@ -1,7 +1,6 @@
 /** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
 
 import type { ClassFormat } from '../../records/class-format.ts'
-import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
@@ -35,7 +34,10 @@ export const select: StatementKind<SelectStatement> = {
   run(statement, executor) {
     const planned = planSelect(statement, executor)
     const context = executor.context()
-    return mapAwaitable(executor.inputs(planned), (inputs) => selectChunks(planned.plan, inputs, context))
+    const inputs = executor.inputs(planned)
+    return inputs instanceof Promise
+      ? chunksLater(planned.plan, inputs, context)
+      : selectChunks(planned.plan, inputs, context)
   },
 
   async value(statement, executor) {
@@ -134,10 +136,23 @@ interface BegunSelect {
 
 function beginSelect(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<BegunSelect> {
   const evaluation = newEvaluationContext(plan.slots, plan.constants, inputs, context)
-  return mapAwaitable(rowsWanted(plan.clauses.limits, evaluation, context), (wanted) => {
-    const access = chooseAccess(plan.objects, evaluation, context, wanted)
-    return mapAwaitable(access, (chosen) => ({ evaluation, wanted, chosen }))
-  })
+  const wanted = rowsWanted(plan.clauses.limits, evaluation, context)
+  if (wanted instanceof Promise) return beginLater(plan, evaluation, context, wanted)
+  const chosen = chooseAccess(plan.objects, evaluation, context, wanted)
+  return chosen instanceof Promise
+    ? beginLater(plan, evaluation, context, wanted, chosen)
+    : { evaluation, wanted, chosen }
+}
+
+async function beginLater(
+  plan: SelectPlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  asked: Awaitable<number | undefined>,
+  choice?: Promise<ChosenAccessPath>,
+): Promise<BegunSelect> {
+  const wanted = await asked
+  return { evaluation, wanted, chosen: await (choice ?? chooseAccess(plan.objects, evaluation, context, wanted)) }
 }
 
 async function pipelineOf(
@@ -156,11 +171,26 @@ async function pipelineOf(
 }
 
 function selectChunks(plan: SelectPlan, inputs: Inputs, context: StatementContext): Awaitable<Answer> {
-  return mapAwaitable(beginSelect(plan, inputs, context), (begun) => {
-    const { evaluation, chosen, wanted } = begun
-    const inPlace = plan.rows && rowsInPlace(plan.rows, chosen, evaluation, context, wanted)
-    return inPlace ?? pipelineChunks(plan, begun, context)
-  })
+  const begun = beginSelect(plan, inputs, context)
+  return begun instanceof Promise ? begunChunksLater(plan, begun, context) : begunChunks(plan, begun, context)
+}
+
+async function chunksLater(plan: SelectPlan, inputs: Promise<Inputs>, context: StatementContext): Promise<Answer> {
+  return selectChunks(plan, await inputs, context)
+}
+
+async function begunChunksLater(
+  plan: SelectPlan,
+  begun: Promise<BegunSelect>,
+  context: StatementContext,
+): Promise<Answer> {
+  return begunChunks(plan, await begun, context)
+}
+
+function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
+  const { evaluation, chosen, wanted } = begun
+  const inPlace = plan.rows && rowsInPlace(plan.rows, chosen, evaluation, context, wanted)
+  return inPlace ?? pipelineChunks(plan, begun, context)
 }
 
 async function pipelineChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Promise<Answer> {

@@ -17,6 +17,8 @@ interface NativeFunctions {
   iterate(cursor: number): number
   /** Throws it. */
   lmdbError(number: number): never
+  /** The next read through the transaction begins it anew. */
+  resetTxn(transaction: number): void
 }
 
 interface NativeCursor {
@@ -47,6 +49,28 @@ let keyNumbers: Uint32Array = new Uint32Array(0)
 export interface Pin {
   readonly transaction: ReadTransaction
   cursor: EntryCursor | undefined
+}
+
+/** The read transaction of an environment that its snapshots share. */
+const sharedTransactions = new WeakMap<Environment, ReadTransaction>()
+
+/**
+ * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only: it is reset first, else
+ * the snapshot could be older than the call. While nobody else holds it, the library's own function does that, since lmdb-js would set another timer
+ * for each snapshot.
+ */
+export function beginRead(environment: Environment): Pin {
+  const shared = sharedTransactions.get(environment)
+  if (shared !== undefined && isFree(shared)) native.resetTxn(shared.address)
+  else environment.resetReadTxn()
+  const transaction = environment.useReadTransaction()
+  if (transaction !== shared) sharedTransactions.set(environment, transaction)
+  return { transaction, cursor: undefined }
+}
+
+/** lmdb-js gives it out again, and nobody reads through it. */
+function isFree({ refCount, notCurrent, isDone, isCommitted }: ReadTransaction): boolean {
+  return refCount === 0 && notCurrent !== true && isDone !== true && isCommitted !== true
 }
 
 /** Without a pin, with a cursor of the write transaction under way. */

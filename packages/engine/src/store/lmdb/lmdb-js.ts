@@ -5,6 +5,12 @@ export interface ReadTransaction {
   /** For the library. */
   readonly address: number
   done(): void
+  /** The other fields are not in the types of lmdb-js: by how many it is held at present. */
+  readonly refCount: number
+  /** Another one is given out from now on. */
+  readonly notCurrent?: boolean
+  readonly isDone?: boolean
+  readonly isCommitted?: boolean
 }
 
 export interface PutOptions {

@@ -5,21 +5,12 @@ import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapsh
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import type { Pin } from './entry-cursor.ts'
+import { beginRead, type Pin } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
 const batchEntriesDefault = 256
 const nothing = Buffer.alloc(0)
-
-/**
- * Pins what the store holds now. lmdb-js shares one read transaction in the process and renews it by a timer only,
- * so it is reset first; else the snapshot could be older than the call. Pinning costs 0.4 µs more than reading without.
- */
-function beginRead(environment: Environment): Pin {
-  environment.resetReadTxn()
-  return { transaction: environment.useReadTransaction(), cursor: undefined }
-}
 
 /** A class, not closures, because each GET makes one. */
 export class LmdbSnapshot implements Snapshot {

@@ -24,7 +24,7 @@ it('a scan asks whether it may go on also while it finds nothing', () =>
       }
       // Each look at the clock is a millisecond later.
       await turnsDuring(async () => {
-        const { chunks } = await fd.query({ text, mayGoOn })
+        const { chunks } = await fd.query({ text, watch: { mayGoOn } })
         for await (const _ of chunks);
       })
       expect(asked, text).toBeGreaterThan(0)

@@ -73,7 +73,7 @@ export function lifeRules(driver: Driver): void {
       useStore(driver, async (store) => {
         await commitChanges(store, put('a', '1'))
         const told: string[] = []
-        const usual = await store.snapshot({ onEnded: ({ type }) => told.push(type) })
+        const usual = await store.snapshot({ watch: { onEnded: ({ type }) => void told.push(type) } })
         const long = await store.snapshot({ isLong: true })
         await usual.read([Buffer.from('a')])
         store.endOldSnapshots?.({ snapshotMsMax: 1_000_000, longSnapshotMsMax: 1_000_000 })

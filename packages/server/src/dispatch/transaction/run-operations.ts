@@ -44,7 +44,7 @@ export async function runOperations(request: FdRequest, once: Once<Buffer> | und
     isRehearsed,
     once,
     undefined,
-    { signal: request.signal, mayGoOn: request.mayGoOn },
+    { signal: request.signal, watch: request.watch },
   )
 }
 
@@ -235,9 +235,9 @@ function plainRequest({
   fd,
   service,
   signal,
-  mayGoOn,
+  watch,
 }: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  return { fd, service, signal, mayGoOn, replyType: 'json' }
+  return { fd, service, signal, watch, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {
