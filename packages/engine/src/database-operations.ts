@@ -36,6 +36,7 @@ import {
   readClass,
   readNamespace,
 } from './schema/representation.ts'
+import { mapAwaitable } from './store/awaitable.ts'
 import type { Awaitable, Snapshot } from './store/store.ts'
 import { type BetweenSteps, betweenSteps, type TransactionClient } from './transaction/between-steps.ts'
 import { checkedOid, type Oid } from './types/oid.ts'
@@ -52,7 +53,7 @@ export interface OperationScope {
   readonly between: BetweenSteps | undefined
   /** `oid`: the object that is read, where it is one. */
   readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T>
-  change<T>(body: (unit: UnitOfWork) => Promise<T>, options?: ChangeOptions): Promise<T>
+  change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options?: ChangeOptions): Promise<T>
   /** Of the transaction, where there is one; else released when `use` is done. */
   withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
   query(request: QueryRequest): Awaitable<QueryReply>
@@ -147,7 +148,7 @@ export class DatabaseOperations implements Database {
   }
 
   createObject(className: string, attributes: Attributes): Promise<Oid> {
-    return this.scope.change(async (unit) => createFrom(unit, { class: className, attributes }))
+    return this.scope.change((unit) => createFrom(unit, { class: className, attributes }))
   }
 
   createObjects(creations: readonly ObjectCreation[], client: TransactionClient = {}): Promise<Oid[]> {
@@ -170,10 +171,10 @@ export class DatabaseOperations implements Database {
   async updateObject(oid: string, attributes: Attributes, className?: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
     await this.scope.change(
-      async (unit) => {
-        if (condition !== undefined) await checkCondition(unit, parsed, condition)
-        await updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className))
-      },
+      (unit) =>
+        mapAwaitable(condition && checkCondition(unit, parsed, condition), () =>
+          updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className)),
+        ),
       { oid: parsed },
     )
   }
@@ -181,10 +182,8 @@ export class DatabaseOperations implements Database {
   async deleteObject(oid: string, condition?: Condition): Promise<void> {
     const parsed = checkedOid(oid)
     await this.scope.change(
-      async (unit) => {
-        if (condition !== undefined) await checkCondition(unit, parsed, condition)
-        await deleteObject(unit, { oid: parsed })
-      },
+      (unit) =>
+        mapAwaitable(condition && checkCondition(unit, parsed, condition), () => deleteObject(unit, { oid: parsed })),
       { oid: parsed },
     )
   }

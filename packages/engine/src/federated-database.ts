@@ -106,7 +106,7 @@ class RequestScope implements OperationScope {
     return runQuery(request, this.resources)
   }
 
-  change<T>(body: (unit: UnitOfWork) => Promise<T>, options: ChangeOptions = {}): Promise<T> {
+  change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {
     return changeObjects(this.database, body, options)
   }
 

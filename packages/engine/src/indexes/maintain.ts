@@ -34,9 +34,10 @@ interface EntryChange {
 }
 
 /** Whether `maintainIndexes` is to be asked: the other entries of a new object are `putNewEntries`. */
-export function hasEntriesToCheck({ format, before }: IndexedChange): boolean {
-  const { all, unique } = indexFormatsOf(format)
-  return (before === undefined ? unique : all).length > 0
+export function hasEntriesToCheck(change: IndexedChange): boolean {
+  const { all, unique } = indexFormatsOf(change.format)
+  if (change.before === undefined) return unique.length > 0
+  return change.isDeleted ? all.length > 0 : all.some((format) => concerns(format, change))
 }
 
 /**

@@ -1,27 +1,32 @@
 /** Changes attributes of an object (contract 4.1.6 to 4.1.10). */
 import { AshlarError } from '../errors.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { isChanged, type ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { UpdateObject } from './commands.ts'
 
-/** Throws ObjectNotFound, and what `changesOf` and `applyChanges` throw. */
-export async function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Promise<void> {
-  const state = await loadExisting(unit, oid)
-  const changes = changesOf(state.format, oid)
-  await applyChanges(unit, state, changes instanceof Promise ? await changes : changes)
-  if (!isChanged(state)) unit.requireObject(oid)
+/** At once where nothing has to be waited for. Throws ObjectNotFound, and what `changesOf` and `applyChanges` throw. */
+export function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Awaitable<void> {
+  const applied = mapAwaitable(loadExisting(unit, oid), (state) =>
+    mapAwaitable(changesOf(state.format, oid), (changes) =>
+      mapAwaitable(applyChanges(unit, state, changes), () => state),
+    ),
+  )
+  return mapAwaitable(applied, (state) => {
+    if (!isChanged(state)) unit.requireObject(oid)
+  })
 }
 
 /** Throws ObjectNotFound. */
-export async function loadExisting(unit: UnitOfWork, oid: Oid): Promise<ObjectState> {
-  const state = await unit.objects.load(oid)
-  if (state === undefined) {
+export function loadExisting(unit: UnitOfWork, oid: Oid): Awaitable<ObjectState> {
+  return mapAwaitable(unit.objects.load(oid), (state) => {
+    if (state !== undefined) return state
     unit.requireNoObject(oid)
     throw objectNotFound(oid)
-  }
-  return state
+  })
 }
 
 export function objectNotFound(oid: Oid): AshlarError {

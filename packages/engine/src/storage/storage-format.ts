@@ -4,7 +4,7 @@ import { catalogVersionKey } from '../bytes/key-space.ts'
 import { type AshlarError, assert, fatalFailure } from '../errors.ts'
 import { copyCommand } from '../store/copy-command.ts'
 import { hasSome } from '../store/sequence.ts'
-import type { Bytes, Change, Commit, Precondition, Snapshot, Store } from '../store/store.ts'
+import type { Bytes, Change, Commit, CommitOutcome, Precondition, Snapshot, Store } from '../store/store.ts'
 
 /**
  * What keys and values mean. How a driver keeps them (files, tables, checksums) is its own: it tells layouts apart before a key
@@ -210,16 +210,18 @@ export function guardFormat(store: Store, version: number): Store {
   const isFormat = formatPrecondition(version)
   return {
     ...store,
-    async commit(commit) {
-      if (hasSome(commit.preconditions, isOfCatalogVersion)) return store.commit(commit)
-      const guarded = { changes: commit.changes, preconditions: [...commit.preconditions, isFormat] }
-      for (;;) {
-        const outcome = await store.commit(guarded)
-        if (outcome.isCommitted || outcome.failed !== isFormat) return outcome
-        const { stored } = await storedVersion(store)
-        if (stored !== version) throw formatChanged(stored, version)
-      }
-    },
+    commit: (commit) =>
+      hasSome(commit.preconditions, isOfCatalogVersion) ? store.commit(commit) : commitGuarded(commit),
+  }
+
+  async function commitGuarded(commit: Commit): Promise<CommitOutcome> {
+    const guarded = { changes: commit.changes, preconditions: [...commit.preconditions, isFormat] }
+    for (;;) {
+      const outcome = await store.commit(guarded)
+      if (outcome.isCommitted || outcome.failed !== isFormat) return outcome
+      const { stored } = await storedVersion(store)
+      if (stored !== version) throw formatChanged(stored, version)
+    }
   }
 }
 

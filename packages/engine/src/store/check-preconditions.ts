@@ -34,8 +34,15 @@ export function holds(precondition: Precondition, state: CurrentState): boolean 
 }
 
 function beginsWith(value: Bytes, prefix: Bytes): boolean {
-  return value.length >= prefix.length && Buffer.compare(value.subarray(0, prefix.length), prefix) === 0
+  const { length } = prefix
+  if (value.length < length) return false
+  if (length > loopedBytes) return Buffer.compare(value.subarray(0, length), prefix) === 0
+  for (let at = 0; at < length; at++) if (value[at] !== prefix[at]) return false
+  return true
 }
+
+/** Up to here a loop beats making a view. */
+const loopedBytes = 48
 
 function rangeHolds(range: KeyRange, expected: readonly Bytes[], state: CurrentState): boolean {
   let position = 0

@@ -49,7 +49,8 @@ export async function transact<T>(
       const transaction = new Transaction(snapshot, attempt > 1, allocations, size, memory)
       let result: T
       try {
-        result = await body(transaction)
+        const made = body(transaction)
+        result = made instanceof Promise ? await made : made
       } catch (error) {
         snapshot.release()
         // A retry reads what this attempt only required, and so can tell the client the cause.

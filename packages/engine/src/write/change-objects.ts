@@ -5,6 +5,8 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import { objectKey } from '../records/object-key.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
 import { flushObjects } from './flush.ts'
 import type { OpenDatabase } from './open-database.ts'
@@ -23,7 +25,7 @@ export interface ChangeOptions {
 /** Throws what `body` does, UniqueViolation, TransactionContention, LimitExceeded, and the signal's reason. */
 export async function changeObjects<T>(
   database: OpenDatabase,
-  body: (unit: UnitOfWork) => Promise<T>,
+  body: (unit: UnitOfWork) => Awaitable<T>,
   { oid, objects = 1, signal }: ChangeOptions,
 ): Promise<T> {
   checkChangedObjects(objects, database.limits)
@@ -31,12 +33,10 @@ export async function changeObjects<T>(
   try {
     return await transactWithCatalog(
       database,
-      async (transaction, catalog, recorder) => {
+      (transaction, catalog, recorder) => {
         transaction.requireRevision(catalogVersionKey, catalog.version)
         const unit = new UnitOfWork(transaction, catalog, database.containers, database.session, recorder)
-        const result = await body(unit)
-        await flushObjects(unit)
-        return result
+        return mapAwaitable(body(unit), (result) => flushObjects(unit).then(() => result))
       },
       {
         prefetchKeys: oid === undefined ? [catalogVersionKey] : [catalogVersionKey, objectKey(oid)],

@@ -2,6 +2,7 @@
 import type { Receipt } from '../receipts/receipt.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { SnapshotInvalidated } from '../store/snapshot-invalidated.ts'
+import type { Awaitable } from '../store/store.ts'
 import { type TransactOptions, transact } from '../transaction/transact.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { ChangeRecorder } from './change-set.ts'
@@ -19,7 +20,7 @@ export interface CatalogTransactOptions<T> extends Omit<TransactOptions, 'onComm
 }
 
 /** `recorder`: of the attempt; undefined where nobody listens. */
-type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Promise<T>
+type Body<T> = (transaction: Transaction, catalog: Catalog, recorder: ChangeRecorder | undefined) => Awaitable<T>
 
 /**
  * `body` requires the catalog's version if it changes anything by it, and records what it changes; of several attempts, that of the one which
@@ -34,7 +35,7 @@ export function transactWithCatalog<T>(
   const { mayAssumeLatestCatalog = false, receipt, prefetchKeys, signal, memory, size = limits } = options
   const isPlain = receipt === undefined && (!mayAssumeLatestCatalog || store.capabilities.hasSynchronousReads)
   let recorder: ChangeRecorder | undefined
-  const attempt = (transaction: Transaction): Promise<T> => {
+  const attempt = (transaction: Transaction): Awaitable<T> => {
     const own = onChanges === undefined ? undefined : new ChangeRecorder()
     recorder = own
     if (!isPlain) return attemptAssuming(database, transaction, (catalog) => body(transaction, catalog, own), options)
@@ -56,7 +57,7 @@ export function transactWithCatalog<T>(
 async function attemptAssuming<T>(
   { store, catalogs }: OpenDatabase,
   transaction: Transaction,
-  body: (catalog: Catalog) => Promise<T>,
+  body: (catalog: Catalog) => Awaitable<T>,
   { mayAssumeLatestCatalog, receipt }: CatalogTransactOptions<T>,
 ): Promise<T> {
   const isAssuming = mayAssumeLatestCatalog === true && !store.capabilities.hasSynchronousReads && !transaction.isRetry

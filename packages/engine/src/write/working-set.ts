@@ -9,6 +9,7 @@ import { decodeRecord, decodeRecordInPieces, isLongRecord, shapeNumberOf } from 
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
 import type { RecordValues } from '../records/record-values.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -103,16 +104,15 @@ export class WorkingSet {
   }
 
   /** Undefined where there is no such object. */
-  async load(oid: Oid): Promise<ObjectState | undefined> {
-    if (this.find(oid) === undefined) {
-      const answer = this.transaction.read([objectKey(oid)])
-      const [stored] = (answer instanceof Promise ? await answer : answer).values
-      if (stored !== undefined && this.find(oid) === undefined) {
-        const state = this.decode(oid, stored)
-        this.keepLoaded(state instanceof Promise ? await state : state)
-      }
-    }
-    return this.known(oid)
+  load(oid: Oid): Awaitable<ObjectState | undefined> {
+    if (this.find(oid) !== undefined) return this.known(oid)
+    const state = mapAwaitable(this.transaction.read([objectKey(oid)]), ({ values: [stored] }) =>
+      stored === undefined ? undefined : this.decode(oid, stored),
+    )
+    return mapAwaitable(state, (loaded) => {
+      if (loaded !== undefined) this.keepLoaded(loaded)
+      return this.known(oid)
+    })
   }
 
   /** Reads those not yet known; those that do not exist stay unknown. Many, and large ones, are read in parts, with others in between. */

@@ -4,8 +4,8 @@ import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
 import { alwaysOpenGate } from '../../src/store/lmdb/gate.ts'
 import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
 import type { Environment } from '../../src/store/lmdb/lmdb-js.ts'
-import type { Bytes } from '../../src/store/store.ts'
-import { absent, bytes, commitOf, entriesIn, present, put } from './bytes.ts'
+import type { Bytes, Precondition } from '../../src/store/store.ts'
+import { absent, bytes, commitOf, entriesIn, present, put, remove } from './bytes.ts'
 import { storeConformance } from './conformance.ts'
 import { temporaryLmdb } from './temporary-stores.ts'
 
@@ -30,6 +30,27 @@ describe('lmdb: a group of commits', () => {
     expect(await entriesIn(store)).toEqual(['a=1', 'd=1'])
     expect(await store.commit(commitOf([put('a', '2')], [present('a'), absent('b')]))).toEqual({ isCommitted: true })
     expect(await entriesIn(store)).toEqual(['a=2', 'd=1'])
+    await store.close()
+  })
+
+  it('checks what all of its commits require as those before have left it: as it was, written anew, or deleted', async () => {
+    const store = await temporaryLmdb.open()
+    await store.commit(commitOf([put('version', 'old')]))
+    // One object, as the key of the version of the schema is.
+    const key = bytes('version')
+    const required = (prefix: string): Precondition => ({ kind: 'revision', key, prefix: bytes(prefix) })
+    const outcomes = await Promise.all([
+      store.commit(commitOf([put('a', '1')], [required('old')])),
+      store.commit(commitOf([put('version', 'new')], [required('old')])),
+      store.commit(commitOf([put('b', '1')], [required('old')])),
+      store.commit(commitOf([put('c', '1')], [required('new')])),
+      store.commit(commitOf([put('d', '1')], [required('new')])),
+      store.commit(commitOf([remove('version')], [required('new')])),
+      store.commit(commitOf([put('e', '1')], [required('new')])),
+      store.commit(commitOf([put('f', '1')], [{ kind: 'absent', key }])),
+    ])
+    expect(outcomes.map(({ isCommitted }) => isCommitted)).toEqual([true, true, false, true, true, true, false, true])
+    expect(await entriesIn(store)).toEqual(['a=1', 'c=1', 'd=1', 'f=1'])
     await store.close()
   })
 

@@ -31,18 +31,26 @@ export function isLarge({ changes, preconditions }: Commit): boolean {
 
 /**
  * Checks entirely, then changes: lmdb-js does not undo what a commit changed before it failed. `tooLarge`, with nothing changed, where the values
- * that are required turn out to be so large that it is to be applied in slices.
+ * that are required turn out to be so large that it is to be applied in slices. `state`: of the group.
  */
-export function applyCommit(environment: Environment, { preconditions, changes }: Commit): Applied | typeof tooLarge {
+export function applyCommit(
+  environment: Environment,
+  { preconditions, changes }: Commit,
+  state: WriteTransactionState,
+): Applied | typeof tooLarge {
   try {
-    const failed = failedPrecondition(preconditions, new WriteTransactionState(environment, bytesAtOnce))
+    state.beginCommit(bytesAtOnce)
+    const failed = failedPrecondition(preconditions, state)
     if (failed !== undefined) return { isCommitted: false, failed }
   } catch (error) {
     if (error === tooLarge) return tooLarge
     if (error instanceof DamagedEntry) return error
     throw error
   }
-  for (const change of changes.length < orderedMin ? changes : fillingOrder(changes)) applyChange(environment, change)
+  for (const change of changes.length < orderedMin ? changes : fillingOrder(changes)) {
+    state.noteWritten(change.key)
+    applyChange(environment, change)
+  }
   return { isCommitted: true }
 }
 
@@ -167,26 +175,53 @@ function* partsOf(whole: Extract<Precondition, { readonly kind: 'range' }>): Gen
 
 const namelessChecks = new EntryChecks('checked')
 
+/** Of a value that is kept for the group. */
+const keptBytesMax = 64
+
 /** Of a commit that is begun again in slices. */
 export const tooLarge = Symbol('a commit expects too much to be applied at once')
 
-/** Reads of the write transaction: they see what earlier commits of the group have changed. Throws `tooLarge` after `bytesMax`. */
-class WriteTransactionState implements CurrentState {
-  /** Of values, so far. */
+/**
+ * Reads of the write transaction: they see what earlier commits of the group have changed. The first value that is asked for is kept for the
+ * group: each commit begins by asking for the same one, which tells the version of the schema.
+ */
+export class WriteTransactionState implements CurrentState {
+  /** Of values that were read for the commit, so far. */
   bytes = 0
   private readonly environment: Environment
-  private readonly bytesMax: number
+  private bytesMax = Number.POSITIVE_INFINITY
+  private keptKey: Bytes | undefined
+  private kept: Bytes | undefined
 
-  constructor(environment: Environment, bytesMax = Number.POSITIVE_INFINITY) {
+  constructor(environment: Environment) {
     this.environment = environment
+  }
+
+  /** From here on, `get` throws `tooLarge` after `bytesMax`. */
+  beginCommit(bytesMax: number): void {
+    this.bytes = 0
     this.bytesMax = bytesMax
   }
 
   get(key: Bytes): Bytes | undefined {
     if (this.bytes > this.bytesMax) throw tooLarge
+    if (key === this.keptKey) return this.kept
     const value = lentValue(this.environment, key, namelessChecks)
-    if (value !== undefined) this.bytes += value.length
+    if (value === undefined) return undefined
+    this.bytes += value.length
+    if (this.keptKey === undefined && value.length <= keptBytesMax) {
+      this.keptKey = key
+      this.kept = Buffer.from(value)
+    }
     return value
+  }
+
+  /** To be called before a key is written, by whichever commit of the group. */
+  noteWritten(key: Bytes): void {
+    const { keptKey } = this
+    if (keptKey !== undefined && key.length === keptKey.length && Buffer.compare(key, keptKey) === 0) {
+      this.keptKey = undefined
+    }
   }
 
   keys(range: KeyRange, limit: number): Iterable<Bytes> {

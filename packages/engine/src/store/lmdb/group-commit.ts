@@ -4,7 +4,7 @@ import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
 import type { Awaitable, Commit, CommitOutcome } from '../store.ts'
-import { applyCommit, applyInSlices, bytesAtOnce, isLarge, tooLarge } from './apply-commit.ts'
+import { applyCommit, applyInSlices, bytesAtOnce, isLarge, tooLarge, WriteTransactionState } from './apply-commit.ts'
 import { DeadReaders } from './dead-readers.ts'
 import type { EntryChecks } from './entry-checks.ts'
 import { lmdbKeyBytesMax, lmdbValueBytesMax } from './environment.ts'
@@ -111,18 +111,18 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
   const refusal = (): Error | undefined => queue.fatalFailure ?? stuckRefusal()
 
   return {
-    async commit(commit) {
-      assert(!isClosed, 'a commit reaches the store before it is closed')
-      const refused = refusal()
-      if (refused !== undefined) throw refused
-      const large = isLarge(commit)
-      // A large one is checked in slices too, once it is its turn.
-      const bytes = large ? 0 : checkedCommitBytes(commit, limits)
-      return new Promise((resolve, reject) => {
+    commit: (commit) =>
+      // What is thrown in it rejects it.
+      new Promise((resolve, reject) => {
+        assert(!isClosed, 'a commit reaches the store before it is closed')
+        const refused = refusal()
+        if (refused !== undefined) throw refused
+        const large = isLarge(commit)
+        // A large one is checked in slices too, once it is its turn.
+        const bytes = large ? 0 : checkedCommitBytes(commit, limits)
         queue.waiting.push({ commit, bytes, isLarge: large, resolve, reject })
         flushing ??= flush()
-      })
-    },
+      }),
     sliced: () => queue.sliced,
     problem: refusal,
     async close() {
@@ -250,6 +250,7 @@ function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): A
   const { waiting, again } = queue
   const commitsMax = again.commits === 0 ? groupCommitsMax : Math.min(again.commits, again.atOnce)
   const end = performance.now() + groupMs
+  const state = new WriteTransactionState(environment)
   let bytes = 0
   for (const next of waiting) {
     const isFull =
@@ -258,7 +259,7 @@ function applyGroup(environment: Environment, queue: Queue, attempt: Attempt): A
     group.push(next)
     if (next.isLarge) return applyLarge(environment, queue, next.commit, attempt)
     bytes += next.bytes
-    const outcome = applyCommit(environment, next.commit)
+    const outcome = applyCommit(environment, next.commit, state)
     if (outcome !== tooLarge) {
       outcomes.push(outcome)
       continue
