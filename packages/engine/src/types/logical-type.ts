@@ -110,7 +110,10 @@ const shownCharactersMax = 60
 /** A value as messages show it: JSON, cut to a length that can be read. */
 export function formatForMessage(value: unknown): string {
   if (value === undefined) return 'nothing'
-  // Integers beyond 2^53 come as bigint, which JSON.stringify refuses; 1e999 comes as Infinity, which it calls null.
+  // Nobody can write Infinity: it is what a double holds of 1e999.
+  if (value === Number.POSITIVE_INFINITY) return `a number beyond ${Number.MAX_VALUE}`
+  if (value === Number.NEGATIVE_INFINITY) return `a number beyond -${Number.MAX_VALUE}`
+  // Integers beyond 2^53 come as bigint, which JSON.stringify refuses.
   if (typeof value === 'bigint' || typeof value === 'number') return cut(String(value))
   if (typeof value === 'symbol') return cut(value.description ?? '')
   if (typeof value === 'string') return cut(JSON.stringify(value.slice(0, shownCharactersMax + 1)))

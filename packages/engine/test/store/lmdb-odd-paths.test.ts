@@ -150,6 +150,13 @@ describe.skipIf(isWindows)('lmdb: in place of a store', () => {
     }
   })
 
+  it.runIf(process.platform === 'linux')('a file system that lets nobody make directories', async () => {
+    const directory = '/proc/ashlar/default'
+    await expect(openLmdbStore(directory)).rejects.toThrow(
+      `The LMDB store in ${directory} cannot be opened: no directory can be made in /proc; name another place`,
+    )
+  })
+
   it('reading makes nothing', async () => {
     const directory = await temporaryDirectory()
     await expect(openLmdbStore(directory, { isReadOnly: true })).rejects.toThrow(noStore)

@@ -1,5 +1,6 @@
 /** integer: four widths, signed and unsigned, exact in both directions. */
 import { describe, expect, it } from 'vitest'
+import { formatForMessage } from '../../src/types/logical-type.ts'
 import {
   codecOf,
   described,
@@ -96,7 +97,10 @@ describe('values', () => {
 
   it.each([[1.5], [1e-9], [Number.POSITIVE_INFINITY]])('%j is no whole number', (json) => {
     for (const definition of [integer, wide]) {
-      expectValueRefused(definition, json, { type: 'ValueNotAllowed', words: `${json} is not a whole number` })
+      expectValueRefused(definition, json, {
+        type: 'ValueNotAllowed',
+        words: `${formatForMessage(json)} is not a whole number`,
+      })
     }
   })
 

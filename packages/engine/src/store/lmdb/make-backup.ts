@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { syncDirectory, syncFile } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
-import { codeOf } from './owned-files.ts'
+import { codeOf, makeDirectories } from './owned-files.ts'
 
 /** In the directory of a backup, from before anything else is there until the backup is whole and durable. */
 const unfinishedName = 'backup.unfinished'
@@ -37,7 +37,7 @@ export function refuseUnfinishedBackup(directory: string): void {
 
 /** Two backups cannot claim one directory, nor can one begin where a store is being opened: see `checkDataFile`. */
 function claimDirectory(directory: string): string {
-  const firstMade = mkdirSync(directory, { recursive: true })
+  const firstMade = makeDirectories(directory)
   const unfinished = join(directory, unfinishedName)
   try {
     mkdirSync(unfinished)

@@ -1,5 +1,5 @@
 /** Opens and closes LMDB environments so that no other process is disturbed, nor this one by others. */
-import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lockLossMsMax, storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
@@ -13,7 +13,7 @@ import type { Environment } from './lmdb-js.ts'
 import { lockHolders } from './lock-holders.ts'
 import { refuseUnfinishedBackup } from './make-backup.ts'
 import { OpenedFiles } from './opened-files.ts'
-import { codeOf, makeFile } from './owned-files.ts'
+import { codeOf, makeDirectories, makeFile } from './owned-files.ts'
 import { holdDataFile, settleReplacement } from './replaced-file.ts'
 import type { LaidOut } from './storage-layout.ts'
 import { killIfWriting } from './write-under-way.ts'
@@ -53,7 +53,7 @@ export async function openEnvironment(directory: string, isReadOnly: boolean): P
 function makeDirectory(directory: string): void {
   refuseFile(directory)
   refuseUnfinishedBackup(directory)
-  mkdirSync(directory, { recursive: true })
+  makeDirectories(directory)
 }
 
 /** Throws an `Error` with one sentence where the directory holds nothing of a store: whoever only reads makes nothing there. */

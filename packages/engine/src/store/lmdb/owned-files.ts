@@ -10,7 +10,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 
 const permissions = 0o664
 const ofGroup = 0o070
@@ -43,6 +43,32 @@ export function makeDirectoryLikeParent(path: string): void {
   } finally {
     closeSync(descriptor)
   }
+}
+
+/**
+ * Makes a directory, and those above it that are not there; answers the first that it has made, if any. Node's own recursive form never ends where a
+ * file system refuses a directory as if the one above it were not there, which /proc does.
+ */
+export function makeDirectories(directory: string): string | undefined {
+  const missing: string[] = []
+  for (let path = resolve(directory); !isThere(path); path = dirname(path)) missing.unshift(path)
+  for (const path of missing) makeDirectory(path)
+  return missing[0]
+}
+
+/** Unless somebody else makes it meanwhile. */
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' && isThere(dirname(path)))
+      throw new Error(`no directory can be made in ${dirname(path)}; name another place`, { cause: error })
+    if (codeOf(error) !== 'EEXIST' || !statSync(path).isDirectory()) throw error
+  }
+}
+
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 /** Root works in directories of others here: so no link is followed, and nothing changes hands that root has not just made. */
