@@ -5,7 +5,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cpuSecondsOf, type Memory, memoryOf, withDescendants } from './processes.ts'
+import { cpuSecondsOf, type Memory, memoryOf, proportionalMemoryOf, withDescendants } from './processes.ts'
 
 export interface ChildServer {
   readonly url: string
@@ -13,6 +13,8 @@ export interface ChildServer {
   cpuSeconds(): number
   /** Of its processes. */
   memory(): Memory
+  /** The same without what they share with others: see `proportionalMemoryOf`. */
+  proportionalMemory(): number
   stop(): Promise<void>
 }
 
@@ -43,6 +45,7 @@ export async function startChild(
       url,
       cpuSeconds: () => withDescendants([pid, ...beside]).reduce((sum, one) => sum + cpuSecondsOf(one), 0),
       memory: () => memoryOf(withDescendants([pid])),
+      proportionalMemory: () => proportionalMemoryOf(withDescendants([pid])),
       async stop() {
         const ended = once(child, 'exit')
         child.kill('SIGTERM')

@@ -26,6 +26,17 @@ export interface Memory {
   readonly peak: number
 }
 
+/**
+ * MiB of all of them together, where a page that several processes map counts once, divided among these: what the machine gives for them. The
+ * pages of the program `node` alone are 33 MiB in the RSS of each process. Takes the kernel a millisecond.
+ */
+export function proportionalMemoryOf(pids: readonly number[]): number {
+  const kibibytes = pids.map((pid) => {
+    return Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0)
+  })
+  return Math.round(kibibytes.reduce((total, one) => total + one, 0) / 1024)
+}
+
 /** Of all of them together. */
 export function memoryOf(pids: readonly number[]): Memory {
   const statuses = pids.map((pid) => readFileSync(`/proc/${pid}/status`, 'utf8'))

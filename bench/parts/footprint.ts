@@ -11,6 +11,8 @@ export interface Footprint {
   readonly startCpuSeconds: number
   /** MiB, a while after the start, before any other request. */
   readonly idleResident: number
+  /** The same, where pages that several processes share are divided among them (PSS). */
+  readonly idleProportional: number
   readonly idleOwn: number
   /** MiB of anonymous memory, the most that was seen. */
   peakOwn: number
@@ -71,7 +73,8 @@ export async function measureFootprints(
     contenders.map(({ kind: { name }, server }) => {
       const { resident, own } = server.memory()
       const startCpuSeconds = median(starts.get(name) ?? [])
-      return [name, { startCpuSeconds, idleResident: resident, idleOwn: own, peakOwn: 0, disk: disks.get(name) ?? 0 }]
+      const idle = { idleResident: resident, idleProportional: server.proportionalMemory(), idleOwn: own }
+      return [name, { startCpuSeconds, ...idle, peakOwn: 0, disk: disks.get(name) ?? 0 }]
     }),
   )
 }
