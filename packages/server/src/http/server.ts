@@ -144,7 +144,8 @@ function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: Re
   }
   const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
   const ofObjects: JsonLimits = { ...ofAny, ofObjects: ofObject }
-  addBodyParser(app, '*', limits, (body, request) => {
+  // The framework parses anew each content type that is covered by `*` alone.
+  addBodyParser(app, ['application/json', '*'], limits, (body, request) => {
     // Each value takes a byte: most bodies are too short for a look at what they are.
     const { bodyIsObject, takesArray } = body.length > limits.objectValuesMax ? request.routeOptions.config : noConfig
     const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
@@ -171,7 +172,12 @@ type ParseBody = (body: Buffer, request: FastifyRequest) => unknown
 
 type BodyDone = (error: Error | null, parsed?: unknown) => void
 
-function addBodyParser(app: FastifyInstance, type: string, { bodyBytesMax }: Limits, parse: ParseBody): void {
+function addBodyParser(
+  app: FastifyInstance,
+  type: string | string[],
+  { bodyBytesMax }: Limits,
+  parse: ParseBody,
+): void {
   app.addContentTypeParser(type, (request, payload, done) => {
     collectBody(request, payload, bodyBytesMax, (error, body) => {
       if (body === undefined) return done(error)
