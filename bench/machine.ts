@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
 import { withDescendants } from './processes.ts'
 
 export interface Cores {
@@ -58,6 +59,14 @@ export function coreTime(core: number): CoreTime {
 export function busyShare(before: CoreTime, after: CoreTime): number {
   const busy = after.busy - before.busy
   return busy / Math.max(0.01, busy + after.idle - before.idle)
+}
+
+/** What share of a second all cores together are at work before anything is measured, from 0 to 1. */
+export async function busyElsewhere(): Promise<number> {
+  const before = cpus().map((_cpu, core) => coreTime(core))
+  await delay(1_000)
+  const shares = before.map((time, core) => busyShare(time, coreTime(core)))
+  return shares.reduce((sum, share) => sum + share, 0) / shares.length
 }
 
 export function machineName(): string {

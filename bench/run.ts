@@ -5,7 +5,6 @@ import { openGenerator, openSocketGenerator } from './load/generators.ts'
 import { machineName, takeCores } from './machine.ts'
 import { measureChanges } from './parts/changes.ts'
 import { measureEmbedded } from './parts/embedded.ts'
-import { measureGrowth } from './parts/growth.ts'
 import type { KindsOptions, Measured } from './parts/measure-kinds.ts'
 import { measurePostgres } from './parts/postgres.ts'
 import type { Report } from './parts/report.ts'
@@ -17,7 +16,6 @@ import { rows } from './rows/rows.ts'
 interface Words {
   readonly short?: true
   readonly postgres?: true
-  readonly growth?: true
   readonly changes?: true
   readonly keep?: true
   readonly seconds?: string
@@ -40,8 +38,6 @@ const full: Form = {
   only: [],
 }
 const postgres: Form = { ...full, seconds: 5, scanObjects: full.objects }
-const growth: Form = { ...full, rounds: 1, seconds: 5, scanObjects: full.objects }
-const growthFactors = [1, 10, 40, 100]
 /** Too short for wrk. */
 const short: Form = {
   rounds: 1,
@@ -56,7 +52,6 @@ const short: Form = {
 const command = new Command('npm run bench --')
   .option('--short', 'less of everything, under a minute; prints, and writes nothing')
   .option('--postgres', 'Ashlar on PostgreSQL beside SQL written by hand')
-  .option('--growth', 'stores of 1, 10, 40 and 100 times as many objects')
   .option('--changes', 'CPU a request beside that of a bare node:http, against the last entry of bench/history.json')
   .option('--keep', 'with --changes: adds an entry to bench/history.json')
   .option('--seconds <number>', 'of a run')
@@ -71,7 +66,7 @@ if (words.changes) await showChanges()
 else await runPart()
 
 async function runPart(): Promise<void> {
-  const part = words.postgres ? 'postgres' : words.growth ? 'growth' : 'embedded'
+  const part = words.postgres ? 'postgres' : 'embedded'
   const form = formOf(part)
   const bench: Bench = { generator: openGenerator(form.seconds), cores }
   try {
@@ -83,25 +78,19 @@ async function runPart(): Promise<void> {
   }
 }
 
-type Part = 'embedded' | 'postgres' | 'growth'
+type Part = 'embedded' | 'postgres'
 
 async function measurePart(
   part: Part,
   bench: Bench,
   form: Form,
 ): Promise<Measured & { skipped?: Record<string, string> }> {
-  if (part === 'embedded') return measureEmbedded(bench, form.objects, form)
-  if (part === 'postgres') return measurePostgres(bench, form.objects, form)
-  return measureGrowth(
-    bench,
-    growthFactors.map((factor) => factor * form.objects),
-    form,
-  )
+  return part === 'embedded' ? measureEmbedded(bench, form.objects, form) : measurePostgres(bench, form.objects, form)
 }
 
 function formOf(part: Part): Form {
   const { seconds, rounds, objects, only } = words
-  const form = words.short ? short : { embedded: full, postgres, growth }[part]
+  const form = words.short ? short : { embedded: full, postgres }[part]
   const wanted = objects === undefined ? form.objects : Number(objects)
   return {
     ...form,
@@ -133,10 +122,7 @@ function reportOf(
       ? 'no cores of their own'
       : `server on core ${cores.server}, generator on core ${cores.generator}`
   const count = (number: number): string => number.toLocaleString('en')
-  const sizes =
-    part === 'growth'
-      ? 'Vehicles as the columns say'
-      : `${count(objects)} vehicles, ${count(scanObjects)} where all are scanned`
+  const sizes = `${count(objects)} vehicles, ${count(scanObjects)} where all are scanned`
   return {
     part,
     date,

@@ -55,6 +55,18 @@ export async function setUpAshlar(url: string): Promise<RequestForms> {
   return formsOf(models, await takesArrays(url))
 }
 
+/** How a server is asked whose store was set up before. */
+export async function formsAgain(url: string): Promise<RequestForms> {
+  const headers = { 'content-type': 'application/json' }
+  const body = JSON.stringify({ query: 'FROM Model RETURN *' })
+  const reply = await fetch(`${url}/v1/query`, { method: 'POST', headers, body })
+  if (!reply.ok) throw new Error(await reply.text())
+  const found = (await reply.json()) as readonly { readonly __identifier__: string; readonly name: string }[]
+  const models: string[] = []
+  for (const { __identifier__, name } of found) models[Number(name.replace('model ', ''))] = __identifier__
+  return formsOf(models, await takesArrays(url))
+}
+
 /** Whether objects can be created by an array of them; otherwise a transaction does it. */
 async function takesArrays(url: string): Promise<boolean> {
   const body = JSON.stringify([{ class: 'Maker', attributes: { name: 'of an array' } }])

@@ -14,7 +14,7 @@ export async function freshDirectory(): Promise<Place> {
 }
 
 /** What the files take of the disk, which is less than their size where they have holes. */
-function blocksOf(directory: string): number {
+export function blocksOf(directory: string): number {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
   return files.reduce((sum, file) => sum + lstatSync(join(directory, file)).blocks * 512, 0)
 }

@@ -53,10 +53,13 @@ async function createAll(bench: Bench, { kind, server, forms, objects }: Contend
   return figures
 }
 
-/** In a new process. */
-export async function startAgain(bench: Bench, contender: Contender): Promise<void> {
+/** In a new process. Returns the milliseconds that the old one took to end. */
+export async function startAgain(bench: Bench, contender: Contender): Promise<number> {
+  const beganAt = performance.now()
   await contender.server.stop()
+  const stopMs = performance.now() - beganAt
   contender.server = await contender.kind.start(contender.place, bench.cores?.server)
+  return stopMs
 }
 
 export async function discard({ server, place }: Contender): Promise<void> {

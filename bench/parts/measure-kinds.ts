@@ -112,7 +112,7 @@ async function scan(bench: Bench, contenders: readonly Contender[], options: Kin
   return found
 }
 
-async function scanAll(bench: Bench, { server, forms, objects }: Contender, rounds: number): Promise<Figures> {
+export async function scanAll(bench: Bench, { server, forms, objects }: Contender, rounds: number): Promise<Figures> {
   const figures: Figures[] = []
   const load = { connections: 1, requests: [forms.everything], isOnce: true, seconds: scanSecondsMax }
   // What has filled the store has read all of it once, so that nothing has to warm up.

@@ -27,16 +27,21 @@ export function sectionOf(report: Report): string {
 }
 
 export function writeReport(report: Report): void {
+  writeResults(report.part, report, chartOf(report), sectionOf(report))
+}
+
+/** `section`: of Markdown, to which the picture is added. */
+export function writeResults(name: string, report: unknown, chart: string, section: string): void {
   mkdirSync(results, { recursive: true })
-  writeFileSync(`${results}/${report.part}.json`, `${JSON.stringify(rounded(report), null, 2)}\n`)
-  writeFileSync(`${results}/${report.part}.svg`, chartOf(report))
-  const begin = `<!-- measured: ${report.part} -->`
-  const end = `<!-- end of measured: ${report.part} -->`
+  writeFileSync(`${results}/${name}.json`, `${JSON.stringify(rounded(report), null, 2)}\n`)
+  writeFileSync(`${results}/${name}.svg`, chart)
+  const begin = `<!-- measured: ${name} -->`
+  const end = `<!-- end of measured: ${name} -->`
   const before = readFileSync(document, 'utf8')
   const [from, to] = [before.indexOf(begin), before.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`bench/RESULTS.md has no place for "${report.part}": ${begin} … ${end}`)
-  const section = `${begin}\n\n${sectionOf(report)}\n\n![chart](results/${report.part}.svg)\n\n`
-  writeFileSync(document, before.slice(0, from) + section + before.slice(to))
+  if (from < 0 || to < from) throw new Error(`bench/RESULTS.md has no place for "${name}": ${begin} … ${end}`)
+  const whole = `${begin}\n\n${section}\n\n![chart](results/${name}.svg)\n\n`
+  writeFileSync(document, before.slice(0, from) + whole + before.slice(to))
 }
 
 /** Four digits are more than two runs agree on. */

@@ -99,11 +99,11 @@ function latency(figures: Figures | undefined): string {
   return figures === undefined ? '' : `${shown(figures.p50Ms, 1)} · ${shown(figures.p99Ms, 1)}`
 }
 
-function shown(value: number, digits: number): string {
+export function shown(value: number, digits: number): string {
   return Number.isFinite(value) ? value.toFixed(digits) : '–'
 }
 
-function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
   return [line(head), `|---|${'--:|'.repeat(head.length - 1)}`, ...lines.map(line)].join('\n')
 }
