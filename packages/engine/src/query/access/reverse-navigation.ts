@@ -59,8 +59,20 @@ function fromKnownObjects({ cls, planning }: Asked, condition: PathCondition): O
   if (step.type.kind !== 'reference' || step.type.cls === null) return []
   const target = step.type.cls
   const ways = waysBack(cls, step, target, planning).filter(({ kind }) => kind === 'inverse')
-  const known = new OidLookup(constantKey(condition.kind === 'equal' ? condition.value : condition.values, planning))
-  return ways.map((way) => new ReverseNavigation(known, target, step, way))
+  const isOne = condition.kind === 'equal'
+  const known = new OidLookup(constantKey(isOne ? condition.value : condition.values, planning))
+  return ways.map((way) => {
+    const areAllOfClass = way.kind === 'inverse' && isOne && holdsOnly(way.inverse, cls)
+    return new ReverseNavigation(known, target, step, way, areAllOfClass ? 1 : 0)
+  })
+}
+
+/** Whether every object that the attribute links is of the class. */
+function holdsOnly({ spec }: BoundAttribute, cls: SchemaClass): boolean {
+  if (spec.logicalType !== 'list' && spec.logicalType !== 'set') return false
+  const { element } = spec
+  if (element.logicalType !== 'reference') return false
+  return element.referencedClass === cls.number
 }
 
 function waysBack(cls: SchemaClass, step: BoundAttribute, target: SchemaClass, { formats }: Planning): Way[] {
@@ -92,8 +104,8 @@ const countedObjectsMax = 16
 class ReverseNavigation implements OidAccess {
   readonly rank = 3
   readonly isAtMostOne = false
-  /** None: before the first object that qualifies, many ends may have to be gone through. */
-  readonly conjunctsAnswered = 0
+  /** The links of one object are what refers to it. Else none: before the first object that qualifies, many ends may have to be gone through. */
+  readonly conjunctsAnswered: number
   readonly mayRepeat = true
   readonly entries: string
   private readonly inner: OidAccess
@@ -102,7 +114,8 @@ class ReverseNavigation implements OidAccess {
   private readonly attribute: BoundAttribute
   private readonly way: Way
 
-  constructor(inner: OidAccess, cls: SchemaClass, attribute: BoundAttribute, way: Way) {
+  constructor(inner: OidAccess, cls: SchemaClass, attribute: BoundAttribute, way: Way, conjunctsAnswered = 0) {
+    this.conjunctsAnswered = conjunctsAnswered
     this.inner = inner
     this.cls = cls
     this.attribute = attribute
