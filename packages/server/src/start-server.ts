@@ -12,7 +12,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
-import { collectSooner } from './heap.ts'
+import { collectSooner, makeAllYoung } from './heap.ts'
 import { buildServer } from './http/server.ts'
 import { defaultServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
@@ -34,6 +34,7 @@ export interface RunningServer {
  */
 export async function startServer(config: Config, logger: Logger, peers?: Peers): Promise<RunningServer> {
   keepTickShape()
+  makeAllYoung()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const fds = await openAll(config, limits, logger)
   let stopping: Promise<void> | undefined
