@@ -1,27 +1,30 @@
 /** What the bodies of all requests take together while they arrive and are worked on. */
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
-import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ServerLimits, smallBodyBytes } from '../limits.ts'
 import { BodyRoom } from './body-room.ts'
+import type { BodyStream } from './collect-body.ts'
 import { decompress } from './decompress.ts'
 
 type BodyLimits = Pick<ServerLimits, 'bodiesBytesMax' | 'bodiesValuesMax' | 'bodyTurnMsMax'>
 
-const methodsWithBody: readonly string[] = ['POST', 'PUT', 'DELETE']
-
 /** Resolves once there is room for so many values, among those of all bodies. Throws ServerBusy where there is none in time. */
 export type AdmitValues = (values: number) => Promise<void>
 
+/** The bodies of all requests of a server. */
+export interface Bodies {
+  /** The bytes of one as they are let in. Throws UnsupportedEncoding. */
+  bodyOf(request: FastifyRequest, reply: FastifyReply): BodyStream
+  /** Admits the values of one; undefined where they are not counted. */
+  admissionOf(request: FastifyRequest): AdmitValues | undefined
+}
+
 /**
  * Decompresses bodies, and lets them in as long as there is room; the others wait, unread, up to `bodyTurnMsMax` (contract 1.5.12). What
- * a request has taken it gives back at its end. Small bodies are not counted: as many as there are connections do not matter. Call it
- * before the routes are there. Returns what admits the values of a request's body; undefined where they are not counted either.
+ * a request has taken it gives back at its end. Small bodies are not counted: as many as there are connections do not matter.
  */
-export function limitBodies(
-  app: FastifyInstance,
-  { bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: BodyLimits,
-): (request: FastifyRequest) => AdmitValues | undefined {
+export function limitBodies({ bodiesBytesMax, bodiesValuesMax, bodyTurnMsMax }: BodyLimits): Bodies {
   const room = new BodyRoom(
     bodiesBytesMax,
     bodyTurnMsMax,
@@ -32,26 +35,20 @@ export function limitBodies(
     bodyTurnMsMax,
     `The request bodies in progress already have the maximum of ${bodiesValuesMax} values (bodiesValuesMax).`,
   )
-  const responses = new WeakMap<FastifyRequest, ServerResponse>()
-  const takeIn: preParsingHookHandler = (request, reply, payload, done) => {
-    const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = request.headers
-    const isPlain = transfer === undefined && encoding === undefined
-    if (isPlain && (length === undefined || Number(length) <= smallBodyBytes)) return done(null, payload)
-    responses.set(request, reply.raw)
-    try {
-      const plain = encoding === undefined ? (payload as Readable) : decompress(payload as Readable, encoding)
-      done(null, counted(plain, room, reply.raw))
-    } catch (error) {
-      done(error as Error)
-    }
-  }
-  app.addHook('onRoute', (route) => {
-    if (![route.method].flat().some((method) => methodsWithBody.includes(method))) return
-    route.preParsing = [route.preParsing ?? [], takeIn].flat()
-  })
-  return (request) => {
-    const response = responses.get(request)
-    return response && ((count) => admitValues(values, response, count))
+  const responses = new WeakMap<IncomingMessage, ServerResponse>()
+  return {
+    bodyOf({ raw }, reply) {
+      const { 'content-length': length, 'transfer-encoding': transfer, 'content-encoding': encoding } = raw.headers
+      const isPlain = transfer === undefined && encoding === undefined
+      if (isPlain && Number(length) <= smallBodyBytes) return raw
+      responses.set(raw, reply.raw)
+      const plain = encoding === undefined ? raw : decompress(raw, encoding)
+      return counted(plain, room, reply.raw)
+    },
+    admissionOf({ raw }) {
+      const response = responses.get(raw)
+      return response && ((count) => admitValues(values, response, count))
+    },
   }
 }
 

@@ -1,12 +1,13 @@
 /** Registers the table of operations with Fastify, and answers what no operation takes. */
 import type { Awaitable, FederatedDatabase } from '@ashlar/engine'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
 import type { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { operations } from '../operations/table.ts'
 import { contentTypeOf, negotiate } from './negotiate.ts'
+import type { Handle, WithBody } from './read-body.ts'
 import { sendRows } from './row-reply.ts'
 import { sendReply } from './send-reply.ts'
 import { SingleRequest } from './single-request.ts'
@@ -24,7 +25,12 @@ declare module 'fastify' {
   }
 }
 
-export function registerOperations(app: FastifyInstance, service: ServiceContext, router: Router): void {
+export function registerOperations(
+  app: FastifyInstance,
+  service: ServiceContext,
+  router: Router,
+  withBody: WithBody,
+): void {
   for (const operation of operations) {
     app.route({
       method: operation.method,
@@ -35,7 +41,7 @@ export function registerOperations(app: FastifyInstance, service: ServiceContext
         takesArray: operation.takesArray === true,
       },
       ...(operation.statement === undefined ? {} : { onRequest: refuseBeforeBody(service) }),
-      handler: handlerOf(operation, service),
+      handler: operation.method === 'GET' ? handlerOf(operation, service) : withBody(handlerOf(operation, service)),
     })
   }
   registerMethodNotAllowed(app, router)
@@ -60,7 +66,7 @@ const jsonOnly: Writable = ['json']
 const rowTypes: Writable = ['json', 'ndjson']
 const textOnly: Writable = ['text']
 
-function handlerOf(operation: Operation, service: ServiceContext): RouteHandlerMethod {
+function handlerOf(operation: Operation, service: ServiceContext): Handle {
   const writable = operation.streamsRows === true ? rowTypes : jsonOnly
   return (request, reply) => {
     const asksForText = operation.asksForText?.(request.query as Record<string, unknown>) === true
@@ -162,20 +168,22 @@ function send(
  * Answers OPTIONS, methods that a path does not have, and paths that do not exist. To be called before any route is registered; routes
  * that are no operations are entered in the router as they are.
  */
-export function answerUnrouted(app: FastifyInstance, router: Router): void {
+export function answerUnrouted(app: FastifyInstance, router: Router, withBody: WithBody): void {
   app.addHook('onRoute', ({ url, method, config }) => {
     if (config?.isRefused !== true) router.add(url, [method].flat())
   })
-  app.setNotFoundHandler((request, reply) => {
+  const answer: Handle = (request, reply) => {
     const path = pathOf(request)
     const allow = router.methodsAt(path)
     if (allow === undefined) {
       const message = `There is nothing at ${path.slice(0, 200)}; GET /v1 lists the resources.`
       throw new ServerError('ResourceNotFound', message)
     }
-    if (request.method === 'OPTIONS') return sendReply(reply, 204, { allow })
-    throw methodNotAllowed(request, allow)
-  })
+    if (request.method !== 'OPTIONS') throw methodNotAllowed(request, allow)
+    sendReply(reply, 204, { allow })
+    return undefined
+  }
+  app.setNotFoundHandler(withBody(answer))
 }
 
 /** For the framework's router PUT /v1/schema/namespace would be a class, since namespaces have no PUT. */

@@ -2,13 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
-import {
-  type FastifyContextConfig,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-} from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { HostNames, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
@@ -16,8 +10,6 @@ import { type Authorize, allowAll } from '../dispatch/authorize.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
-import type { JsonLimits } from '../json/json-layout.ts'
-import { decodeText, parseJson } from '../json/parse-json.ts'
 import { type Limits, pathParameterCharactersMax } from '../limits.ts'
 import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
@@ -28,15 +20,13 @@ import { Statements } from '../statements/statements.ts'
 import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
 import { serveByAddress } from './arrivals.ts'
-import { limitBodies } from './bodies-under-way.ts'
 import { answerBrokenRequest } from './broken-request.ts'
-import { collectBody } from './collect-body.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
 import { closeWithConnection } from './pipelining.ts'
+import { bodyReader } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
-import { noteBody } from './request-id.ts'
 import { requestLog } from './request-log.ts'
 import { answerUnrouted, registerOperations } from './routes.ts'
 import { sendProblem } from './send-problem.ts'
@@ -93,8 +83,8 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   serveByAddress(app.server)
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
   const router = new Router(operations)
-  answerUnrouted(app, router)
-  registerBodyParsers(app, limits, limitBodies(app, limits))
+  const withBody = bodyReader(app, limits)
+  answerUnrouted(app, router, withBody)
   const underWay = stopInOrder(app, limits)
   const brokenOff = new BrokenOffReplies(options.logger)
   const fileBytes = (): number => {
@@ -131,76 +121,11 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       stop: options.onStop,
     },
     router,
+    withBody,
   )
   registerHealth(app, fds, options.isStopping)
   registerReferencePage(app)
   return app
-}
-
-function registerBodyParsers(app: FastifyInstance, limits: Limits, admission: ReturnType<typeof limitBodies>): void {
-  app.removeAllContentTypeParsers()
-  const boundsBy = (limit: 'bodyValuesMax' | 'objectValuesMax'): JsonLimits => {
-    return { depthMax: limits.jsonDepthMax, valuesMax: limits[limit], valuesLimit: limit }
-  }
-  const [ofAny, ofObject] = [boundsBy('bodyValuesMax'), boundsBy('objectValuesMax')]
-  const ofObjects: JsonLimits = { ...ofAny, ofObjects: ofObject }
-  // The framework parses anew each content type that is covered by `*` alone.
-  addBodyParser(app, ['application/json', '*'], limits, (body, request) => {
-    // Each value takes a byte: most bodies are too short for a look at what they are.
-    const { bodyIsObject, takesArray } = body.length > limits.objectValuesMax ? request.routeOptions.config : noConfig
-    const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
-    return parseJson(body, bounds, undefined, admission(request))
-  })
-  addBodyParser(app, 'text/plain', limits, (body) => {
-    // A character has four bytes at most: what is too long in any case is not decoded.
-    if (body.length > bytesPerCharacterMax * limits.queryCharactersMax) throw tooLongText(limits)
-    return { query: decodeText(body) }
-  })
-}
-
-const bytesPerCharacterMax = 4
-
-function tooLongText({ queryCharactersMax }: Limits): AshlarError {
-  const message = `A text of statements has at most ${queryCharactersMax} characters (queryCharactersMax); parameters can hold the data.`
-  return new AshlarError('LimitExceeded', message)
-}
-
-const noConfig: FastifyContextConfig = {}
-
-/** What the bytes stand for, now or later. May throw. */
-type ParseBody = (body: Buffer, request: FastifyRequest) => unknown
-
-type BodyDone = (error: Error | null, parsed?: unknown) => void
-
-function addBodyParser(
-  app: FastifyInstance,
-  type: string | string[],
-  { bodyBytesMax }: Limits,
-  parse: ParseBody,
-): void {
-  app.addContentTypeParser(type, (request, payload, done) => {
-    collectBody(request, payload, bodyBytesMax, (error, body) => {
-      if (body === undefined) return done(error)
-      // What is checked here is checked for every route: a body that none asked for is not looked at.
-      if (request.method === 'DELETE' || request.is404 || body.length === 0) return done(null, undefined)
-      const noted = noteBody(request, body)
-      if (noted === undefined) takeBody(parse, body, request, done)
-      else void noted.then(() => takeBody(parse, body, request, done))
-    })
-  })
-}
-
-/** Calls `done` with what `parse` gives, or throws. */
-function takeBody(parse: ParseBody, body: Buffer, request: FastifyRequest, done: BodyDone): void {
-  let parsed: unknown
-  try {
-    parsed = parse(body, request)
-  } catch (error) {
-    done(error as Error)
-    return
-  }
-  if (parsed instanceof Promise) parsed.then((value) => done(null, value), done)
-  else done(null, parsed)
 }
 
 /** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */
