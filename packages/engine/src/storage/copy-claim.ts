@@ -104,7 +104,8 @@ export class CopyClaim {
   }
 
   private async commitAs(changes: readonly Change[]): Promise<void> {
-    const { isCommitted } = await this.target.commit({ changes, preconditions: [isStill(this.stored)] })
+    const preconditions = [isStill(this.stored)]
+    const { isCommitted } = await this.target.commit({ changes, preconditions, isAppended: true })
     if (!isCommitted) throw takenOver(this.target)
   }
 }

@@ -87,6 +87,8 @@ export interface Commit {
   /** No key twice: a driver changes them in any order. */
   readonly changes: Sequence<Change>
   readonly preconditions: Sequence<Precondition>
+  /** The changes ascend, behind all that is stored, as where a store is copied: says how they are best written, and nothing depends on it. */
+  readonly isAppended?: boolean
 }
 
 /** `failed` is the very precondition object of the commit that did not hold (the first found). */

@@ -155,6 +155,18 @@ it.each([
   await store.close()
 })
 
+it('what is appended behind all others, as a copy does, leaves no room', async () => {
+  const store = await open()
+  const before = (await store.stats()).bytes
+  for (let from = 0; from < 20_000; from += 1_000) {
+    const numbers = Array.from({ length: 1_000 }, (_, i) => String(from + i).padStart(6, '0'))
+    const changes = numbers.map((nth) => put(`a${nth}`, 'v'.repeat(39)))
+    await store.commit({ ...commitOf(changes), isAppended: true })
+  }
+  expect(((await store.stats()).bytes - before) / (20_000 * (10 + 7 + 39 + 4))).toBeLessThan(1.1)
+  await store.close()
+})
+
 it('closing waits for it', async () => {
   const store = await open()
   const committed = store.commit(commitOf(puts('1')))

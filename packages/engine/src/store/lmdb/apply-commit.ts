@@ -3,6 +3,7 @@ import { checkInSlices, type Limits } from '../check-commit.ts'
 import type { CurrentState } from '../check-preconditions.ts'
 import { failedPrecondition, holds } from '../check-preconditions.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
+import type { Sequence } from '../sequence.ts'
 import type { Awaitable, Bytes, Change, Commit, CommitOutcome, KeyRange, Precondition } from '../store.ts'
 import { inSlices, openTimeSlice, type TimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
@@ -35,7 +36,7 @@ export function isLarge({ changes, preconditions }: Commit): boolean {
  */
 export function applyCommit(
   environment: Environment,
-  { preconditions, changes }: Commit,
+  { preconditions, changes, isAppended }: Commit,
   state: WriteTransactionState,
 ): Applied | typeof tooLarge {
   try {
@@ -47,7 +48,7 @@ export function applyCommit(
     if (error instanceof DamagedEntry) return error
     throw error
   }
-  for (const change of changes.length < orderedMin ? changes : fillingOrder(changes)) {
+  for (const change of isAppended === true || changes.length < orderedMin ? changes : fillingOrder(changes)) {
     state.noteWritten(change.key)
     applyChange(environment, change)
   }
@@ -61,7 +62,7 @@ export function applyCommit(
 export async function applyInSlices(environment: Environment, commit: Commit, limits: Limits): Promise<Applied> {
   const slice = readingBetween(environment)
   await checkInSlices(commit, limits, slice)
-  const { preconditions, changes } = commit
+  const { preconditions, changes, isAppended } = commit
   const state = new WriteTransactionState(environment)
   let failed: Precondition | undefined
   try {
@@ -81,9 +82,13 @@ export async function applyInSlices(environment: Environment, commit: Commit, li
     throw error
   }
   if (failed !== undefined) return { isCommitted: false, failed }
-  const order = new FillingOrder()
-  await inSlices(changes, (change) => order.add(change), slice)
-  await inSlices(order.all(), (change) => applyChange(environment, change), slice)
+  let ordered: Sequence<Change> = changes
+  if (isAppended !== true) {
+    const order = new FillingOrder()
+    await inSlices(changes, (change) => order.add(change), slice)
+    ordered = order.all()
+  }
+  await inSlices(ordered, (change) => applyChange(environment, change), slice)
   return { isCommitted: true }
 }
 
