@@ -55,9 +55,14 @@ const onPostgres = { ASHLAR_TEST_STORE: 'postgres', ASHLAR_RUNS: String(Number(p
  */
 const sharing = [
   'packages/engine/test/!(damage|store)/**/*.test.ts',
-  'packages/engine/test/store/{entry-checksum,memory,open-store,read-transaction,scan-side-by-side,unordered-set,wrappers}.test.ts',
+  'packages/engine/test/store/{entry-checksum,every-bit,lmdb,lmdb-layout,memory,open-store,placement}.test.ts',
+  'packages/engine/test/store/{postgres-failures,read-transaction,scan-side-by-side,unordered-set}.test.ts',
+  'packages/engine/test/store/{verify-data-file,wrappers}.test.ts',
   'packages/server/test/{contract,hostile,unit}/*.test.ts',
+  // These start processes of their own. Of those that are killed `.ci/run` has more.
+  'packages/server/test/executable/!(kill|kill-evolution|packed|stuck-stop|verify).test.ts',
   'packages/client/test/*.test.ts',
+  'bench/test/{figures,reply-reader}.test.ts',
   'tools/test/{check-*,lock-file,set-up-state}.test.ts',
 ]
 
