@@ -33,14 +33,14 @@ export function scaleSection(curves: readonly MeasuredCurve[]): string {
 }
 
 function curveSection(curve: MeasuredCurve): string {
-  const { title, date, commit, machine, rounds, seconds, othersBusy, notes } = curve
+  const { title, date, commit, machine, rounds, othersBusy, notes } = curve
   const busy =
     othersBusy > othersBusyMax
       ? ` **Busy machine**: others used ${shown(100 * othersBusy, 0)} % of the cores; what is told in seconds, milliseconds or requests/s says little.`
       : ''
   return [
     `### ${title}`,
-    `${date}, commit ${commit}; ${machine}; median of ${rounds} runs of ${seconds} s.${busy}`,
+    `${date}, commit ${commit}; ${machine}; median of ${rounds} runs.${busy}`,
     tableOf(curve),
     ...notes,
   ].join('\n\n')
