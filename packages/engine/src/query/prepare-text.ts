@@ -4,7 +4,7 @@ import { WorkClock } from '../budget/work-clock.ts'
 import { AshlarError } from '../errors.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Awaitable } from '../store/store.ts'
-import { inSlices, inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
+import { inSlices, inTurns, openSliceOfWork, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import { parseDay, ticksPerDay } from '../types/calendar.ts'
 import { classify, effectOf } from './classify.ts'
 import { valueBytes } from './evaluate/value-bytes.ts'
@@ -41,9 +41,9 @@ export function prepare(
 ): Awaitable<PreparedText> {
   const { text, watch } = request
   const { plans, database } = resources
-  const { limits } = database
+  const { limits, store } = database
   checkCharacters(request, limits)
-  const slice = openTimeSlice(watch)
+  const slice = store.capabilities.hasSynchronousReads ? openTimeSlice(watch) : openSliceOfWork(watch)
   const parsing = plans.parsedInTurns(text, limits.statementTokensMax, slice)
   if (!(parsing instanceof Promise)) return withValues(parsing, request, resources, memory, mayLift, slice)
   return parsing.then(async (parsed) => {

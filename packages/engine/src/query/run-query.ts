@@ -1,12 +1,13 @@
 /** Runs a text of statements, on one snapshot where it only reads, else as one transaction. */
 import { RequestMemory } from '../budget/request-memory.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
 import { CatalogTransaction, type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { AshlarError, assert } from '../errors.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import { TrialContainers } from '../records/trial-containers.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import { caught } from '../store/awaitable.ts'
-import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
+import type { Awaitable, Entry, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { type LastingRead, lateReadError, withLastingSnapshot, withSnapshot } from '../store/with-snapshot.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { transactWithCatalog } from '../write/transact-with-catalog.ts'
@@ -250,7 +251,16 @@ function read(
   resources: QueryResources,
   options: SnapshotOptions,
 ): Awaitable<RowChunks> {
-  return withLastingSnapshot(resources.database.store, new TextRead(statements, texts, state, resources), options)
+  const { store } = resources.database
+  const text = new TextRead(statements, texts, state, resources)
+  return withLastingSnapshot(store, text, options, expectedCatalog(resources))
+}
+
+/** Where each read is a trip, the catalog is taken to be the one last known; the first read tells. */
+function expectedCatalog({ database: { store, catalogs } }: QueryResources): Entry | undefined {
+  if (store.capabilities.hasSynchronousReads) return undefined
+  const { latest } = catalogs
+  return latest && { key: catalogVersionKey, value: latest.version }
 }
 
 /** A text that only reads; its rows are of one snapshot. */

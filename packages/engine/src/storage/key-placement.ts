@@ -88,4 +88,18 @@ function isFirstOfPlacement(key: Bytes): boolean {
   }
 }
 
-export const keyPlacement: KeyPlacement = { placementOf, segmentsOf, mayBeLarge, versionKey: catalogVersionKey }
+const oidBytes = 8
+
+/** Entries of indexes begin with the OID of their object. */
+const named = {
+  prefix: Buffer.of(keySpace.object),
+  bytes: oidBytes,
+  /** As `placementOf` has it. */
+  placementOf(value: string): string {
+    const byte = (nth: number): string => `get_byte(${value}, ${nth})`
+    const container = `least(${byte(2)} * 256 + ${byte(3)}, ${containersOfDatabase - 1})`
+    return `${byte(0)} * ${256 * containersOfDatabase} + ${byte(1)} * ${containersOfDatabase} + ${container}`
+  },
+}
+
+export const keyPlacement: KeyPlacement = { named, placementOf, segmentsOf, mayBeLarge, versionKey: catalogVersionKey }

@@ -18,6 +18,15 @@ export interface KeyPlacement {
   segmentsOf(range: KeyRange): Segment[]
   /** Whether values in the segment may be. */
   mayBeLarge(segment: Segment): boolean
+  /**
+   * The key that a value may name: `prefix`, then so many of its first bytes. `placementOf`: an expression of PostgreSQL for the placement of that
+   * key, of one for the value.
+   */
+  readonly named: {
+    readonly prefix: Bytes
+    readonly bytes: number
+    placementOf(value: string): string
+  }
   /** In placement 0. Nearly every commit expects its value, and hardly any changes it: a commit that does keeps all others out. */
   readonly versionKey: Bytes
 }

@@ -23,6 +23,15 @@ export interface Entry {
   readonly value: Bytes
 }
 
+/** An entry, and the one that its value names: see `KeyPlacement.named`. */
+export interface NamingEntry extends Entry {
+  readonly named: {
+    readonly key: Bytes
+    /** Undefined where there is no such entry. */
+    readonly value: Bytes | undefined
+  }
+}
+
 export interface ReadAnswer {
   /** One answer a key, in request order; undefined where there is none. The bytes belong to the caller. */
   readonly values: readonly (Bytes | undefined)[]
@@ -38,7 +47,7 @@ export interface ScanOptions {
   /** How many results one batch holds at most; the driver's choice when absent. Fewer where values are large: see `scanBatchBytes`. */
   readonly batch?: number
   /** The time slice of the work that the scan is part of: where it is over, others have their turn between batches. One of its own when absent. */
-  readonly slice?: { yieldIfDue(): Awaitable<void> | undefined }
+  readonly slice?: { readonly isOver: boolean; yieldIfDue(): Awaitable<void> | undefined }
   /** Told of damaged entries, which are then left out; without it they end the scan with DataCorruption. */
   readonly onDamage?: (error: AshlarError) => void
 }
@@ -61,6 +70,21 @@ export interface Snapshot {
    * false; it reads nothing else meanwhile. Returns the key of the last entry, which the caller owns; undefined where the range is at its end.
    */
   visit?(range: KeyRange, isReverse: boolean, use: (key: Bytes, value: Bytes) => boolean): Bytes | undefined
+  /**
+   * Only where each read is a trip: the entries of a short range in order, and those that they name, in one. `isOnly`: nothing else is likely to
+   * be read, so that no transaction need begin; another read throws SnapshotInvalidated then. It counts only where something is expected. The bytes
+   * belong to the caller.
+   */
+  readonly readNaming?:
+    | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<readonly NamingEntry[]>)
+    | undefined
+  /**
+   * Only where each read is a trip, and before any: the work takes the key to hold the value, and `view` answers so at once. The first read that
+   * needs a trip tells whether it does, or `confirm`; where it does not, they throw SnapshotInvalidated.
+   */
+  expect?(entry: Entry): void
+  /** That what is expected is what the snapshot holds; undefined where a read has told. Throws SnapshotInvalidated. */
+  confirm?(): Promise<void> | undefined
   /** Ends the snapshot; reading afterwards is an error, releasing twice is not. */
   release(): void
 }

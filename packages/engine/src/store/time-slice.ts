@@ -34,8 +34,13 @@ export function openTimeSlice(watch?: SliceWatch): TimeSlice {
   return new Slice(watch)
 }
 
+/** The same for work that waits for replies of others, as of a database: that time is not part of the slice. */
+export function openSliceOfWork(watch?: SliceWatch): TimeSlice {
+  return new SliceOfWork(watch)
+}
+
 class Slice implements TimeSlice {
-  private end = performance.now() + sliceMs
+  protected end = performance.now() + sliceMs
   private freeTurns = 1
   private readonly watch: SliceWatch | undefined
 
@@ -48,16 +53,55 @@ class Slice implements TimeSlice {
   }
 
   yieldIfDue(): Promise<void> | undefined {
-    return performance.now() < this.end ? undefined : this.turn()
+    return performance.now() < this.end ? undefined : this.nextSlice()
   }
 
-  private async turn(): Promise<void> {
+  private async nextSlice(): Promise<void> {
     slicesUsedUp++
     const isFree = this.freeTurns-- > 0
     if (!isFree) await this.watch?.mayGoOn?.()
     await nextTurn(isFree ? second : begun)
     this.end = performance.now() + sliceMs
   }
+}
+
+class SliceOfWork extends Slice {
+  private turn = presentTurn()
+  private seen = performance.now()
+
+  override get isOver(): boolean {
+    this.leaveOutWaits()
+    return super.isOver
+  }
+
+  override yieldIfDue(): Promise<void> | undefined {
+    this.leaveOutWaits()
+    return super.yieldIfDue()
+  }
+
+  /** In another turn of the event loop than at the last look, it has waited. */
+  private leaveOutWaits(): void {
+    const turn = presentTurn()
+    const now = performance.now()
+    if (turn !== this.turn) this.end += now - this.seen
+    this.turn = turn
+    this.seen = now
+  }
+}
+
+let turnsLookedAt = 0
+let isTurnToEnd = false
+
+/** A number that turns of the event loop have in which somebody asks for it, each another. */
+function presentTurn(): number {
+  if (!isTurnToEnd) {
+    isTurnToEnd = true
+    setImmediate(() => {
+      isTurnToEnd = false
+      turnsLookedAt++
+    })
+  }
+  return turnsLookedAt
 }
 
 /**

@@ -10,7 +10,7 @@ import { mapAwaitable } from './awaitable.ts'
 import { ReadSkew } from './read-skew.ts'
 import type { Sequence } from './sequence.ts'
 import { SnapshotInvalidated } from './snapshot-invalidated.ts'
-import type { Awaitable, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
+import type { Awaitable, Entry, Precondition, Snapshot, SnapshotOptions, Store } from './store.ts'
 
 /**
  * Runs `use` on a fresh snapshot, which ends with it; once more on another where `use` has met read skew, or where the `prefetchKeys` have
@@ -47,13 +47,19 @@ export interface LastingRead<T> {
 
 /**
  * The same for a snapshot that outlives the beginning of the read, such as that of a reply whose rows are still being read: it is released here
- * only where the beginning throws. What is thrown later is to go through `lateReadError`.
+ * only where the beginning throws. What is thrown later is to go through `lateReadError`. `expected`: what the snapshot is
+ * taken to hold at first, see `Snapshot.expect`.
  */
-export function withLastingSnapshot<T>(store: Store, read: LastingRead<T>, options: SnapshotOptions): Awaitable<T> {
+export function withLastingSnapshot<T>(
+  store: Store,
+  read: LastingRead<T>,
+  options: SnapshotOptions,
+  expected?: Entry,
+): Awaitable<T> {
   const snapshot = store.snapshot(options)
   return snapshot instanceof Promise
-    ? beginLater(snapshot, store, read, options)
-    : beginOn(snapshot, store, read, options)
+    ? beginLater(snapshot, store, read, options, expected)
+    : beginOn(snapshot, store, read, options, expected)
 }
 
 async function beginLater<T>(
@@ -61,11 +67,22 @@ async function beginLater<T>(
   store: Store,
   read: LastingRead<T>,
   options: SnapshotOptions,
+  expected: Entry | undefined,
 ): Promise<T> {
-  return beginOn(await snapshot, store, read, options)
+  return beginOn(await snapshot, store, read, options, expected)
 }
 
-function beginOn<T>(snapshot: Snapshot, store: Store, read: LastingRead<T>, options: SnapshotOptions): Awaitable<T> {
+function beginOn<T>(
+  snapshot: Snapshot,
+  store: Store,
+  read: LastingRead<T>,
+  options: SnapshotOptions,
+  expected: Entry | undefined,
+): Awaitable<T> {
+  if (expected !== undefined && snapshot.expect !== undefined) {
+    snapshot.expect(expected)
+    return orAgain(confirmed(snapshot, read, options), snapshot, store, read, options)
+  }
   let begun: Awaitable<T>
   try {
     begun = read.begin(snapshot, options)
@@ -99,6 +116,20 @@ function beginAgain<T>(
 /** What to throw for an error that a snapshot with these options has led to when it is too late to read again. */
 export function lateReadError(store: Store, options: SnapshotOptions, error: unknown): unknown {
   return mayBeReadSkew(store, options, error) ? inconsistentReply(error) : error
+}
+
+/** What is found, an error included, counts where the snapshot holds what was expected. */
+async function confirmed<T>(snapshot: Snapshot, read: LastingRead<T>, options: SnapshotOptions): Promise<T> {
+  let result: T
+  try {
+    result = await read.begin(snapshot, options)
+  } catch (error) {
+    if (!(error instanceof SnapshotInvalidated)) await snapshot.confirm?.()
+    throw error
+  }
+  const confirming = snapshot.confirm?.()
+  if (confirming !== undefined) await confirming
+  return result
 }
 
 /** The snapshot on which a read that ended in `error` is to be run again. Throws the error where that would be no help. */

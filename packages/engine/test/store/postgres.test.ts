@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { SnapshotInvalidated } from '../../src/store/snapshot-invalidated.ts'
-import type { Commit, CommitOutcome, Precondition, Store } from '../../src/store/store.ts'
+import type { Commit, CommitOutcome, Entry, Precondition, Snapshot, Store } from '../../src/store/store.ts'
 import {
   absent,
   bytes,
@@ -16,6 +16,7 @@ import {
   present,
   put,
   revision,
+  text,
   valueAt,
   valueIn,
 } from './bytes.ts'
@@ -272,6 +273,105 @@ describe('postgres: a snapshot with first keys', () => {
     }
     await expect(valueAt(moved, 'b')).rejects.toThrow(SnapshotInvalidated)
     for (const snapshot of [still, moved, early]) snapshot.release()
+    await store.close()
+  })
+})
+
+/** The key and the OID of an object in a container; an entry of an index with a key of one character. */
+const oid = (container: number, nth: number) =>
+  `\x00\x07${String.fromCharCode(container >> 8, container & 255)}\x00\x01\x00${String.fromCharCode(nth)}`
+async function expecting(store: Store, entry: Entry): Promise<Snapshot> {
+  const snapshot = await store.snapshot()
+  snapshot.expect?.(entry)
+  return snapshot
+}
+
+const entryAt = (key: string) => `\x05\x00\x00\x00\x09${key}`
+
+describe('postgres: entries and what they name', () => {
+  it('are read in one trip, in order, from each placement of objects, also where nothing has the name', async () => {
+    const store = await temporaryPostgres.open()
+    const named: Record<string, string> = {
+      a: oid(1, 1),
+      b: oid(0x7fff, 2),
+      c: oid(0xfffe, 3),
+      d: oid(300, 4),
+      e: oid(1, 5),
+    }
+    for (const [key, one] of Object.entries(named)) {
+      await commitChanges(store, put(entryAt(key), `${one} and more`))
+      if (key !== 'd') await commitChanges(store, put(`\x03${one}`, `object ${key}`))
+    }
+    const expected = { key: bytes('a'), value: bytes('1') }
+    await commitChanges(store, put('a', '1'))
+    const all = { from: bytes(entryAt('')), to: bytes(entryAt('\xff')) }
+    for (const isOnly of [false, true]) {
+      for (const reverse of [false, true]) {
+        for (const limit of [1, 3, 10]) {
+          const snapshots = await Promise.all(Array.from({ length: 40 }, () => expecting(store, expected)))
+          const answers = await Promise.all(
+            snapshots.map((snapshot) => snapshot.readNaming?.({ ...all, reverse, limit }, isOnly)),
+          )
+          const keys = reverse ? ['e', 'd', 'c', 'b', 'a'] : ['a', 'b', 'c', 'd', 'e']
+          const wanted = keys.slice(0, limit).map((key) => ({
+            key: Buffer.from(bytes(entryAt(key))),
+            value: Buffer.from(bytes(`${named[key]} and more`)),
+            named: {
+              key: Buffer.from(bytes(`\x03${named[key]}`)),
+              value: key === 'd' ? undefined : Buffer.from(`object ${key}`),
+            },
+          }))
+          for (const answer of answers) expect(answer).toEqual(wanted)
+          for (const snapshot of snapshots) snapshot.release()
+        }
+      }
+    }
+    await store.close()
+  })
+
+  it('that alone were to be read show a moment that no other read has', async () => {
+    const store = await temporaryPostgres.open()
+    await commitChanges(store, put('a', '1'), put(entryAt('a'), oid(1, 1)))
+    const snapshot = await expecting(store, { key: bytes('a'), value: bytes('1') })
+    const range = { from: bytes(entryAt('')), to: bytes(entryAt('\xff')), limit: 5 }
+    expect(await snapshot.readNaming?.(range, true)).toHaveLength(1)
+    expect(snapshot.confirm?.()).toBeUndefined()
+    await expect(valueAt(snapshot, 'b')).rejects.toThrow(SnapshotInvalidated)
+    await expect(snapshot.readNaming?.(range, true)).rejects.toThrow(SnapshotInvalidated)
+    snapshot.release()
+    await store.close()
+  })
+})
+
+describe('postgres: what is expected', () => {
+  it('is read without a trip, and every read tells where it does not hold', async () => {
+    const store = await temporaryPostgres.open()
+    await commitChanges(store, put('a', '2'), put('b', '1'))
+    const range = { from: bytes(entryAt('')), to: bytes(entryAt('\xff')), limit: 5 }
+    const reads: ((snapshot: Snapshot) => unknown)[] = [
+      (snapshot) => snapshot.confirm?.(),
+      (snapshot) => snapshot.readNaming?.(range, true),
+      (snapshot) => snapshot.readNaming?.(range, false),
+      (snapshot) => valueAt(snapshot, 'b'),
+      (snapshot) => snapshot.read([bytes('a'), bytes('b')]),
+      (snapshot) => entriesOf(snapshot),
+    ]
+    for (const read of reads) {
+      const [right, wrong] = await Promise.all(
+        ['2', '1'].map((value) => expecting(store, { key: bytes('a'), value: bytes(value) })),
+      )
+      for (const [snapshot, value] of [
+        [right, '2'],
+        [wrong, '1'],
+      ] as const) {
+        expect(snapshot?.view(bytes('a'), text)).toBe(value)
+      }
+      await read(right as Snapshot)
+      expect(right?.confirm?.()).toBeUndefined()
+      await expect((async () => read(wrong as Snapshot))()).rejects.toThrow(SnapshotInvalidated)
+      right?.release()
+      wrong?.release()
+    }
     await store.close()
   })
 })

@@ -1,7 +1,7 @@
 /** Whose turn it is while connections arrive, counted in turns of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { firstTurn, mayBegin, noteArrival, openTimeSlice } from '../../src/store/time-slice.ts'
+import { firstTurn, mayBegin, noteArrival, openSliceOfWork, openTimeSlice } from '../../src/store/time-slice.ts'
 
 /** The turns of the event loop, counted from 0, in which work that never ends had a slice. `arrives`: whether a connection does in a turn. */
 async function turnsOfSlices(turns: number, arrives: (turn: number) => boolean): Promise<number[]> {
@@ -110,4 +110,12 @@ it('long work has half of the turns however much begins, of which each has two s
   isOver = true
   expect(slices).toBeGreaterThan(40)
   await Promise.all([works, ...others])
+})
+
+it('what work waits for others is not part of its slice', async () => {
+  const slice = openSliceOfWork()
+  const plain = openTimeSlice()
+  while (!plain.isOver) await nextTurn()
+  expect(slice.isOver).toBe(false)
+  while (!slice.isOver);
 })

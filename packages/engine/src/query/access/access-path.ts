@@ -3,7 +3,7 @@
  * give, how it is opened, and how EXPLAIN shows it. Which path is taken is decided when the data is there.
  */
 import type { SchemaClass } from '../../schema/catalog.ts'
-import type { Awaitable } from '../../store/store.ts'
+import type { Awaitable, KeyRange } from '../../store/store.ts'
 import type { Oid } from '../../types/oid.ts'
 import type { Bound } from '../bind/bound.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -16,6 +16,11 @@ import type { OidSource } from './oid-source.ts'
 import type { Condition } from './sargable-predicates.ts'
 
 export type AccessPath = OidAccess | ObjectAccess
+
+export interface EntryRange extends KeyRange {
+  readonly isReverse: boolean
+  readonly isOneKey: boolean
+}
 
 /** It answers conditions by OIDs, perhaps too many: what they name is read and checked against the whole predicate. */
 export interface OidAccess {
@@ -42,6 +47,8 @@ export interface OidAccess {
   ): AsyncGenerator<Oid[]>
   /** The same where the store answers at once; without it, they come later or repeat themselves. */
   source?(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource>
+  /** The entries that its OIDs are read from, where these are one range or none. */
+  entryRange?(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'>
 }
 
 /** It goes through objects by itself, instead of looking up those of given OIDs. */

@@ -10,6 +10,7 @@ import { readIndexOidsOf } from '../../indexes/lookup.ts'
 import type { ClassFormat } from '../../records/class-format.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
 import type { IndexDefinition } from '../../schema/class-definition.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
 import type { Awaitable, KeyRange } from '../../store/store.ts'
 import { inSlices } from '../../store/time-slice.ts'
 import type { Oid } from '../../types/oid.ts'
@@ -19,7 +20,7 @@ import { sortInTurns } from '../execute/sort-in-turns.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
-import type { KeyValue, OidAccess, PlanAccess } from './access-path.ts'
+import type { EntryRange, KeyValue, OidAccess, PlanAccess } from './access-path.ts'
 import { keyValueOf, noKeyValue } from './key-value.ts'
 import { EntrySource, type OidSource } from './oid-source.ts'
 import { isSamePath, ownConditions, type PathCondition } from './sargable-predicates.ts'
@@ -197,6 +198,16 @@ export class IndexScan implements OidAccess {
     return ranges instanceof Promise
       ? sourceLater(ranges, context, isReverse)
       : new EntrySource(context.snapshot, ranges, isReverse)
+  }
+
+  entryRange(
+    evaluation: EvaluationContext,
+    context: StatementContext,
+    isReverse = false,
+  ): Awaitable<EntryRange | 'several'> {
+    return mapAwaitable(this.ranges(evaluation, context), ([range, ...others]) => {
+      return range === undefined || others.length > 0 ? 'several' : { ...range, isReverse }
+    })
   }
 
   /** None where nothing can be found. Worked out once a statement: the scan begins with what the estimate has counted. */

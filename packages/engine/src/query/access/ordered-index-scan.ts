@@ -14,7 +14,7 @@ import type { StatementContext } from '../execute/statement-context.ts'
 import { type ExplainNode, explainNode } from '../explain/explain-node.ts'
 import type { Planning } from '../operators/planning.ts'
 import { type OrderPlan, planOrder, sortKey } from '../operators/sort-key.ts'
-import type { AccessPath, ObjectAccess } from './access-path.ts'
+import type { AccessPath, EntryRange, ObjectAccess } from './access-path.ts'
 import { IndexScan, type KeyEquality, rangeOf } from './index-scan.ts'
 import { keyValueOf } from './key-value.ts'
 import { entriesAtOnce, loadInParts, type ObjectScan } from './object-scan.ts'
@@ -102,6 +102,11 @@ export class OrderedIndexScan implements ObjectAccess {
   /** Undefined where texts are cut: the order is then that of the objects' own values. */
   source(evaluation: EvaluationContext, context: StatementContext): Awaitable<OidSource> | undefined {
     return this.index.isTruncated ? undefined : this.index.source(evaluation, context, this.isReverse)
+  }
+
+  /** Undefined where `source` is. */
+  entryRange(evaluation: EvaluationContext, context: StatementContext): Awaitable<EntryRange | 'several'> | undefined {
+    return this.index.isTruncated ? undefined : this.index.entryRange(evaluation, context, this.isReverse)
   }
 
   /** Where texts are cut, entries that look alike are put in order by the objects' own values. */

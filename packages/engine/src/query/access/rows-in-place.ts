@@ -1,11 +1,11 @@
-/** Rows that are objects as an access path finds them, where the store answers at once: filtered and written without a promise a row. */
+/** Rows that are objects as an access path finds them, filtered and written without a promise a row: as they lie in the store, or as its pages bring them. */
 import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
-import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
+import type { Awaitable, Bytes, KeyRange, NamingEntry } from '../../store/store.ts'
 import { type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { newline, RowsAtHand } from '../execute/row-chunk.ts'
@@ -15,6 +15,7 @@ import { turnDue } from '../functions/work.ts'
 import { columnsWriter, type Projections, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
+import type { EntryRange } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
@@ -29,11 +30,13 @@ export interface RowsPlan {
   readonly areOfRecords: boolean
   /** No order is asked for. */
   readonly areInAnyOrder: boolean
+  /** Whole objects that are not the rows' own are returned: what is read for them is known when they are there. */
+  readonly hasOtherObjects: boolean
 }
 
 /**
  * Undefined where the access has no objects that can be looked at one by one: they are not in the order asked for, repeat themselves, or
- * come later. `wanted`: how many rows are taken.
+ * come by more than one range of a store where each read is a trip. `wanted`: how many rows are taken.
  */
 export function rowsInPlace(
   plan: RowsPlan,
@@ -41,8 +44,10 @@ export function rowsInPlace(
   evaluation: EvaluationContext,
   context: StatementContext,
   wanted: number | undefined,
-): Awaitable<RowChunks> | undefined {
-  if (context.probe !== undefined || context.isRemote || context.snapshot.visit === undefined) return undefined
+): Awaitable<RowChunks | undefined> | undefined {
+  if (context.probe !== undefined) return undefined
+  if (context.isRemote) return rowsByTrips(plan, access, evaluation, context, wanted)
+  if (context.snapshot.visit === undefined) return undefined
   const { objects } = plan
   const { ordered, extent } = objects
   if (access === extent && plan.areInAnyOrder && plan.areOfRecords) {
@@ -80,6 +85,37 @@ async function lookedUpLater(
 ): Promise<RowChunks> {
   const rows = new LookedUpRows(await source, batch, entries, plan, evaluation, context)
   return begun(rows, plan.limits, evaluation, context)
+}
+
+/** The first page is there when it resolves. */
+function rowsByTrips(
+  plan: RowsPlan,
+  access: ChosenAccessPath['access'],
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  wanted: number | undefined,
+): Awaitable<RowChunks | undefined> | undefined {
+  const { objects, limits } = plan
+  const found =
+    access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
+  // Entries that were counted are known by now.
+  if (found?.entryRange === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
+  if (context.snapshot.readNaming === undefined) return undefined
+  const range = found.entryRange(evaluation, context)
+  if (range === undefined) return undefined
+  return mapAwaitable(range, (one) => {
+    if (one === 'several') return undefined
+    const isExact = access === objects.exact
+    const rows = new NamedRows(
+      one,
+      found.entries,
+      entriesAtOnce(objects.filter, isExact ? 1 : wanted),
+      plan,
+      evaluation,
+      context,
+    )
+    return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
+  })
 }
 
 /** All rows, where they come within the first slice and fill no chunk. */
@@ -158,7 +194,7 @@ abstract class RowsInPlace {
       if (pause === 'lacksLinks') await context.reader.fetchMissing()
       else if (pause === 'interrupted') await this.turnWithinRow()
       // The first rows do not wait for others.
-      else if (this.hasRows && (pause === 'end' || !isSent || this.isFull)) {
+      else if (this.hasRows && this.mayBeSent && (pause === 'end' || !isSent || this.isFull)) {
         yield this.take()
         isSent = true
       }
@@ -178,6 +214,11 @@ abstract class RowsInPlace {
 
   protected get areEnough(): boolean {
     return this.toTake === 0
+  }
+
+  /** What is sent cannot be read once more. */
+  protected get mayBeSent(): boolean {
+    return true
   }
 
   private get isFull(): boolean {
@@ -228,6 +269,26 @@ abstract class RowsInPlace {
     this.written(rowStart)
     if (this.areEnough) return undefined
     return this.isFull ? 'full' : this.look()
+  }
+
+  /** Asks for what the row will need, to be fetched with what others need. */
+  protected askFor(key: Bytes, record: Bytes): void {
+    const { plan, evaluation, context } = this
+    const { filter, classNumbers } = plan.objects
+    const format = context.formats.ofShape(shapeNumberOf(record))
+    if (!classNumbers.has(format.cls.number)) return
+    const view = new ObjectView(undefined, key, format, record)
+    evaluation.slots[filter.slot] = view
+    try {
+      if (filter.ofRecord !== undefined && filter.ofRecord(evaluation) !== true) return
+      if (filter.rest !== undefined && filter.rest(evaluation) !== true) return
+      if (plan.projections === undefined) askForLinks(view, evaluation)
+      else for (const { evaluate } of plan.projections) evaluate(evaluation)
+    } catch (error) {
+      if (error !== needsFetch && error !== turnDue) throw error
+    } finally {
+      context.endRow()
+    }
   }
 
   private passed(): Pause | undefined {
@@ -342,6 +403,98 @@ function copied(record: Bytes): Buffer {
   }
   copy.set(record)
   return copy
+}
+
+/** All lists of links at once. Throws `needsFetch`. */
+function askForLinks(view: ObjectView, { reader }: EvaluationContext): void {
+  let isMissing = false
+  for (const { index } of view.format?.linkAttributes ?? []) {
+    try {
+      reader.linkEntries(view, index)
+    } catch (error) {
+      if (error !== needsFetch) throw error
+      isMissing = true
+    }
+  }
+  if (isMissing) throw needsFetch
+}
+
+/** The objects that a range of an index names, page by page, where each page is a trip. */
+class NamedRows extends RowsInPlace {
+  private readonly range: EntryRange
+  private readonly entries: string | undefined
+  private readonly pageEntries: number
+  private page: readonly NamingEntry[] = []
+  private at = 0
+  /** What is left of the range; undefined where nothing is. */
+  private rest: KeyRange | undefined
+  /** Whether it is expected that nothing more is read: if it is, all is read once more. */
+  private isOnly = false
+
+  constructor(
+    range: EntryRange,
+    entries: string | undefined,
+    pageEntries: number,
+    plan: RowsPlan,
+    evaluation: EvaluationContext,
+    context: StatementContext,
+  ) {
+    super(plan, evaluation, context)
+    this.range = range
+    this.rest = range
+    this.entries = entries
+    this.pageEntries = pageEntries
+  }
+
+  /** `isEnough`: the first page has all rows that are wanted, as far as can be known. */
+  readFirst(isEnough: boolean): Promise<void> {
+    this.isOnly = isEnough && this.plan.areOfRecords
+    return this.readPage()
+  }
+
+  private async readPage(): Promise<void> {
+    const { context, pageEntries, range, rest } = this
+    if (rest === undefined) return
+    const { isReverse } = range
+    const page = await context.snapshot.readNaming?.({ ...rest, reverse: isReverse, limit: pageEntries }, this.isOnly)
+    this.page = page ?? []
+    this.at = 0
+    const last = this.page.length < pageEntries || range.isOneKey ? undefined : this.page.at(-1)?.key
+    this.rest = last && restOf(rest, last, isReverse)
+  }
+
+  protected override get mayBeSent(): boolean {
+    return !this.isOnly || this.rest === undefined || this.areEnough
+  }
+
+  protected override write(): Pause {
+    while (!this.areEnough) {
+      if (this.at === this.page.length) {
+        if (this.rest === undefined) return 'end'
+        return this.readPage()
+      }
+      const pause = this.writeNext()
+      if (pause === 'lacksLinks') this.askForAll()
+      if (pause !== undefined) return pause
+    }
+    return 'end'
+  }
+
+  private writeNext(): Pause | undefined {
+    const { key, value } = (this.page[this.at] as NamingEntry).named
+    if (value === undefined)
+      throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)
+    const pause = this.writeRow(key, value, !this.plan.areOfRecords)
+    if (!isBrokenOff(pause)) this.at++
+    return pause
+  }
+
+  private askForAll(): void {
+    for (let at = this.at; at < this.page.length; at++) {
+      const { key, value } = (this.page[at] as NamingEntry).named
+      if (value !== undefined) this.askFor(key, value)
+    }
+  }
 }
 
 /** All objects, in the order in which they lie. */

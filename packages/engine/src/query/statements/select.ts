@@ -104,7 +104,8 @@ function planRows(
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
   const classes = [...objects.classNumbers].map((number) => formats.byNumber(number))
   const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, classes)
-  return { objects, projections, limits, areOfRecords, areInAnyOrder }
+  const hasOtherObjects = bound.projections?.some(({ expression }) => hasObjects(expression.type)) === true
+  return { objects, projections, limits, areOfRecords, areInAnyOrder, hasOtherObjects }
 }
 
 /** What is returned of an object is in its record: nothing else has to be read. */
@@ -190,6 +191,7 @@ async function begunChunksLater(
 function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
   const { evaluation, chosen, wanted } = begun
   const inPlace = plan.rows && rowsInPlace(plan.rows, chosen, evaluation, context, wanted)
+  if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, begun, context))
   return inPlace ?? pipelineChunks(plan, begun, context)
 }
 

@@ -1,6 +1,7 @@
 /** One call of the function that commits: one round trip, tried again where that helps, and never done twice or lost unseen. */
 import type { CommitOutcome } from '../store.ts'
 import { Attempts } from './attempts.ts'
+import { preparedStatement } from './binary-rows.ts'
 import { fencedSqlState } from './commit-function.ts'
 import type { CommitGroup, RowsOfCommit } from './commit-group.ts'
 import { procedureFlags } from './commit-parameters.ts'
@@ -96,14 +97,10 @@ async function send(
   prepared: PreparedTransactions | undefined,
 ): Promise<readonly number[]> {
   const warningsBefore = connection.warnings
-  const { rows } = await connection.client.query<[string]>({
-    name: 'commit',
-    rowMode: 'array',
-    text: `SELECT array_to_string(${address.schema}.commit(${parameters}), ',')`,
-    values,
-  })
+  const text = `SELECT array_to_string(${address.schema}.commit(${parameters}), ',')`
+  const { rows } = await connection.client.query<unknown[]>(preparedStatement('commit', text, values))
   if (prepared !== undefined && connection.warnings > warningsBefore) throw new Error(warned)
-  return positionsIn(rows[0]?.[0])
+  return positionsIn(rows[0]?.[0] as string | undefined)
 }
 
 /** What is worse than a warning for Citus is an error; that a node has not heard that it is to commit is not. */

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import type { PostgresAddress } from './address.ts'
 import { Attempts } from './attempts.ts'
+import { valueTypes } from './binary-rows.ts'
 import { failureOf, Refusal, toStoreError } from './failures.ts'
 import { CandidateRefused, Servers } from './servers.ts'
 
@@ -16,20 +17,6 @@ const session = `
 /** How the server plans prepared statements: Citus cannot plan one over several shards without the values of its parameters. */
 export type PlanCacheMode = 'auto' | 'force_generic_plan'
 const upkeepersMax = 2
-const byteaType = 17
-const textType = 25
-const integersType = 1007
-
-/** What comes is bytes in hexadecimal digits, text, an integer, or an array of integers. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser(type: number) {
-    if (type === textType) return (text: string) => text
-    if (type === integersType) return (text: string) => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
-    if (type !== byteaType) return (text: string) => Number(text)
-    // Two characters, \x, stand before the digits.
-    return (text: string) => Buffer.from(text.slice(2), 'hex')
-  },
-} as pg.CustomTypesConfig
 
 /** A standby, or a primary that is to be one, may lack what was acknowledged: it is not even read from. */
 async function checkWrites(client: pg.ClientBase): Promise<void> {
@@ -138,7 +125,7 @@ export class Connections {
       max,
       // What is sent does not wait for the answer to what was sent before.
       pipeline: true,
-      types,
+      types: valueTypes,
       keepAlive: true,
       idleTimeoutMillis: 60_000,
       connectionTimeoutMillis: patienceMs,

@@ -2,9 +2,10 @@
  * Puts keys that are asked for at once into one statement, which shows one point in time by itself and needs no transaction: of all that
  * a node holds or, where there are several nodes, of the placement that it reads.
  */
-import type { PoolClient, QueryArrayConfig } from 'pg'
+import type { PoolClient } from 'pg'
 import type { Bytes } from '../store.ts'
 import { Attempts } from './attempts.ts'
+import type { PreparedStatement } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, toStoreError } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
@@ -24,7 +25,7 @@ export interface KeyReads {
 }
 
 interface KeysStatement {
-  query(tables: Tables, keys: readonly Bytes[]): QueryArrayConfig<unknown[]>
+  query(tables: Tables, keys: readonly Bytes[]): PreparedStatement
   values(keys: readonly Bytes[], rows: readonly (readonly unknown[])[]): (Bytes | undefined)[]
 }
 

@@ -11,6 +11,7 @@ import { GroupCommits } from './group-commits.ts'
 import { GroupReads, PlacedReads } from './group-reads.ts'
 import { type Prepared, prepare, prepareToRead } from './prepare.ts'
 import { PreparedTransactions, type Upkeep } from './prepared-transactions.ts'
+import { GroupNamingReads } from './read-naming.ts'
 import { ReadTransactions } from './read-transaction.ts'
 import { PostgresSnapshot, type ReadStrategies } from './snapshot.ts'
 import { tableStats } from './table-stats.ts'
@@ -128,8 +129,10 @@ function readStrategies(
     patienceMs,
     isDistributed,
     keys: tables.keys,
+    tables,
     // A statement over several nodes shows no one point in time by itself.
     reads: isDistributed ? new PlacedReads(connections, tables, prepared) : new GroupReads(connections, tables),
+    namingReads: isDistributed ? undefined : new GroupNamingReads(connections, tables),
     transactions: transactions(undefined),
     lockingTransactions: transactions(lockingMs),
     // No client is waited for in the middle of them.

@@ -1,36 +1,25 @@
 /** Statements that read keys: of any placements, or of one, as an engine with several nodes answers best. */
-import type { QueryArrayConfig } from 'pg'
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
+import { type PreparedStatement, preparedStatement } from './binary-rows.ts'
 import { type Tables, tableOf } from './tables.ts'
 
 const keysWrittenOutMax = 8
 
 /** Gives rows of position, from 1, and value. */
-export function readKeys(
-  { schema, keys: { placementOf } }: Tables,
-  keys: readonly Bytes[],
-): QueryArrayConfig<unknown[]> {
+export function readKeys({ schema, keys: { placementOf } }: Tables, keys: readonly Bytes[]): PreparedStatement {
   // Written out, few keys cost half of what a join with their list costs.
   if (keys.length > keysWrittenOutMax) {
-    return {
-      name: 'keys',
-      rowMode: 'array',
-      text: `SELECT w.i, kv.value FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
-        JOIN ${schema}.kv ON kv.placement = w.p AND kv.key = w.k`,
-      values: [int4Array(keys.map(placementOf)), byteaArray(keys)],
-    }
+    const text = `SELECT w.i, kv.value FROM unnest($1::int4[], $2::bytea[]) WITH ORDINALITY AS w(p, k, i)
+        JOIN ${schema}.kv ON kv.placement = w.p AND kv.key = w.k`
+    return preparedStatement('keys', text, [int4Array(keys.map(placementOf)), byteaArray(keys)])
   }
   const selects = keys.map((_, i) => {
     return `SELECT ${i + 1}, value FROM ${schema}.kv WHERE placement = $${2 * i + 1} AND key = $${2 * i + 2}`
   })
-  return {
-    name: `keys ${keys.length}`,
-    rowMode: 'array',
-    text: selects.join(' UNION ALL '),
-    values: keys.flatMap((key) => [placementOf(key), key]),
-  }
+  const values = keys.flatMap((key) => [placementOf(key), key])
+  return preparedStatement(`keys ${keys.length}`, selects.join(' UNION ALL '), values)
 }
 
 /** Where keys of one placement are among others. */
@@ -55,20 +44,15 @@ export function byPlacement({ placementOf }: KeyPlacement, keys: readonly Bytes[
 }
 
 /** Reads keys that have one placement, each asked for once. Gives rows of key and value: Citus plans that with least effort. */
-export function readKeysOfPlacement(
-  tables: Tables,
-  placement: number,
-  keys: readonly Bytes[],
-): QueryArrayConfig<unknown[]> {
+export function readKeysOfPlacement(tables: Tables, placement: number, keys: readonly Bytes[]): PreparedStatement {
   const [only] = keys
   const isOne = keys.length === 1 && only !== undefined
   const table = tableOf(tables, placement)
-  return {
-    name: `${isOne ? 'key' : 'keys'} in ${table}`,
-    rowMode: 'array',
-    text: `SELECT key, value FROM ${table} WHERE placement = $1 AND key = ${isOne ? '$2' : 'ANY ($2)'}`,
-    values: [placement, isOne ? only : byteaArray(keys)],
-  }
+  return preparedStatement(
+    `${isOne ? 'key' : 'keys'} in ${table}`,
+    `SELECT key, value FROM ${table} WHERE placement = $1 AND key = ${isOne ? '$2' : 'ANY ($2)'}`,
+    [placement, isOne ? only : byteaArray(keys)],
+  )
 }
 
 /** In the order of the keys, from the rows of that statement. */

@@ -1,8 +1,8 @@
 /** Statements that read entries in key order: a page of one segment, or pages of several at once. */
-import type { QueryArrayConfig } from 'pg'
 import type { Segment } from '../key-placement.ts'
 import type { Bytes } from '../store.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
+import { type PreparedStatement, preparedStatement } from './binary-rows.ts'
 import { type Tables, tableOf } from './tables.ts'
 
 export interface Page {
@@ -27,7 +27,7 @@ export function isPlain({ segment, isReverse, keysOnly, bytesMax }: Page): boole
 }
 
 /** Gives rows of key and, unless only keys are asked for, value. */
-export function readPage(tables: Tables, page: Page): QueryArrayConfig<unknown[]> {
+export function readPage(tables: Tables, page: Page): PreparedStatement {
   const { segment, isReverse, limit, keysOnly, bytesMax } = page
   const { firstPlacement, lastPlacement, from, to } = segment
   const isOne = firstPlacement === lastPlacement
@@ -48,54 +48,37 @@ export function readPage(tables: Tables, page: Page): QueryArrayConfig<unknown[]
       FROM (${rows}) AS read
     ) AS summed WHERE before IS NULL OR before < $5 ${pageOrder}`
   const kinds = `${isOne ? ' of one' : ''}${to === undefined ? ' to the end' : ''}${keysOnly ? ' keys' : ''}`
-  return {
-    // Without the schema, of which a connection knows one: a name has 63 characters at most.
-    name: `page in ${table.slice(table.indexOf('.') + 1)}${kinds}${isMeasured ? ' measured' : ''} ${direction}`,
-    rowMode: 'array',
-    text: isMeasured ? measured : rows,
-    values: [
-      firstPlacement,
-      lastPlacement,
-      from,
-      limit ?? null,
-      ...(isMeasured ? [bytesMax] : []),
-      ...(to === undefined ? [] : [to]),
-    ],
-  }
+  // Without the schema, of which a connection knows one: a name has 63 characters at most.
+  const name = `page in ${table.slice(table.indexOf('.') + 1)}${kinds}${isMeasured ? ' measured' : ''} ${direction}`
+  return preparedStatement(name, isMeasured ? measured : rows, [
+    firstPlacement,
+    lastPlacement,
+    from,
+    limit ?? null,
+    ...(isMeasured ? [bytesMax] : []),
+    ...(to === undefined ? [] : [to]),
+  ])
 }
 
 /** Gives the first placement between two that holds anything, or the last. */
-export function readNextPlacement(
-  schema: string,
-  first: number,
-  last: number,
-  isReverse: boolean,
-): QueryArrayConfig<unknown[]> {
+export function readNextPlacement(schema: string, first: number, last: number, isReverse: boolean): PreparedStatement {
   const order = isReverse ? 'DESC' : 'ASC'
-  return {
-    name: `next placement ${order}`,
-    rowMode: 'array',
-    text: `SELECT placement FROM ${schema}.kv WHERE placement >= $1 AND placement <= $2 ORDER BY placement ${order} LIMIT 1`,
-    values: [first, last],
-  }
+  const text = `SELECT placement FROM ${schema}.kv WHERE placement >= $1 AND placement <= $2 ORDER BY placement ${order} LIMIT 1`
+  return preparedStatement(`next placement ${order}`, text, [first, last])
 }
 
 const noLimit = 2_147_483_647
 
 /** Gives rows of the page's position, from 1, key and value. */
-export function readPages(schema: string, pages: readonly PlainPage[]): QueryArrayConfig<unknown[]> {
-  return {
-    name: 'pages',
-    rowMode: 'array',
-    text: `SELECT w.i, e.key, e.value FROM unnest($1::int4[], $2::bytea[], $3::bytea[], $4::int4[]) WITH ORDINALITY AS w(p, f, t, l, i)
+export function readPages(schema: string, pages: readonly PlainPage[]): PreparedStatement {
+  const text = `SELECT w.i, e.key, e.value FROM unnest($1::int4[], $2::bytea[], $3::bytea[], $4::int4[]) WITH ORDINALITY AS w(p, f, t, l, i)
       CROSS JOIN LATERAL (
         SELECT key, value FROM ${schema}.kv WHERE placement = w.p AND key >= w.f AND key < w.t ORDER BY key LIMIT w.l
-      ) AS e ORDER BY w.i, e.key`,
-    values: [
-      int4Array(pages.map(({ segment }) => segment.firstPlacement)),
-      byteaArray(pages.map(({ segment }) => segment.from)),
-      byteaArray(pages.map(({ segment }) => segment.to)),
-      int4Array(pages.map(({ limit }) => limit ?? noLimit)),
-    ],
-  }
+      ) AS e ORDER BY w.i, e.key`
+  return preparedStatement('pages', text, [
+    int4Array(pages.map(({ segment }) => segment.firstPlacement)),
+    byteaArray(pages.map(({ segment }) => segment.from)),
+    byteaArray(pages.map(({ segment }) => segment.to)),
+    int4Array(pages.map(({ limit }) => limit ?? noLimit)),
+  ])
 }

@@ -3,14 +3,16 @@
  * at once goes in few statements over one connection. It ends with the last of them. Where the table is distributed, a
  * placement has a point in time of its own, and the transaction may have branches over further connections: each placement is read by one.
  */
-import type { PoolClient, QueryArrayConfig } from 'pg'
-import type { Bytes } from '../store.ts'
+import type { PoolClient } from 'pg'
+import type { Bytes, NamingEntry } from '../store.ts'
+import type { PreparedStatement } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
 import { FollowedFailure, HeldTooLong } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
 import { ReadBatch } from './read-batch.ts'
 import { ReadBranches } from './read-branches.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
+import { answerInTurn, type NamingPage, namingEntriesFrom, readNaming } from './read-naming.ts'
 import { isPlain, type Page, type PlainPage, readNextPlacement, readPage, readPages } from './read-pages.ts'
 import { rootPlacement, type Tables } from './tables.ts'
 
@@ -33,6 +35,12 @@ interface AskedPage {
   reject(error: unknown): void
 }
 
+interface AskedNaming {
+  readonly page: NamingPage
+  resolve(entries: readonly NamingEntry[]): void
+  reject(error: unknown): void
+}
+
 export interface TransactionKind {
   /** Statements are for one node each where that can be. */
   readonly isDistributed: boolean
@@ -43,12 +51,45 @@ export interface TransactionKind {
   readonly prepared: PreparedTransactions | undefined
 }
 
+/** While some short transactions are under way, those who come meanwhile gather in the next one. */
+class Gathering {
+  private underWay = 0
+  private readonly waiting: (() => void)[] = []
+
+  /** What it gives is called when the transaction has ended; after `stalledMs` it holds nobody up any more. */
+  async enter(): Promise<() => void> {
+    await new Promise(setImmediate)
+    if (this.underWay < gatheredAtOnce) this.underWay++
+    else await new Promise<void>((resolve) => this.waiting.push(resolve))
+    let isLeft = false
+    const leave = (): void => {
+      clearTimeout(timer)
+      if (isLeft) return
+      isLeft = true
+      const next = this.waiting.shift()
+      if (next === undefined) this.underWay--
+      else next()
+    }
+    const timer = setTimeout(leave, stalledMs)
+    return leave
+  }
+}
+
+const gatheredAtOnce = 2
+const stalledMs = 5
+
 export class ReadTransaction {
   private readonly connections: Connections
   private readonly kind: TransactionKind
   private readonly isNested: boolean
+  private readonly gatheringOf: Gathering
+  private leaveGathering: () => void = () => undefined
   private readonly readBatch = new ReadBatch()
   private askedPages: AskedPage[] = []
+  private readonly askedNaming: { readonly forward: AskedNaming[]; readonly reverse: AskedNaming[] } = {
+    forward: [],
+    reverse: [],
+  }
   private client: Promise<PoolClient> | undefined
   private readonly branches = new ReadBranches(
     () => this.begun(),
@@ -65,10 +106,11 @@ export class ReadTransaction {
   /** What the first statement that failed has failed with: the transaction is over then. */
   private failed: { readonly error: unknown } | undefined
 
-  constructor(connections: Connections, kind: TransactionKind, isNested: boolean) {
+  constructor(connections: Connections, kind: TransactionKind, isNested: boolean, gatheringOf = new Gathering()) {
     this.connections = connections
     this.kind = kind
     this.isNested = isNested
+    this.gatheringOf = gatheringOf
   }
 
   /** False once its point in time is fixed, or may be. */
@@ -95,6 +137,13 @@ export class ReadTransaction {
     return this.counted(
       new Promise((resolve, reject) => this.askedPages.push({ page: page as PlainPage, resolve, reject })),
     )
+  }
+
+  /** Entries of a page, and what they name. Not where the table is distributed: these lie in other placements. */
+  readNaming(page: NamingPage): Promise<readonly NamingEntry[]> {
+    this.gather()
+    const asked = page.isReverse ? this.askedNaming.reverse : this.askedNaming.forward
+    return this.counted(new Promise((resolve, reject) => asked.push({ page, resolve, reject })))
   }
 
   /** The first placement between two that may hold anything, or the last. Later reads show no more placements than that. */
@@ -133,6 +182,9 @@ export class ReadTransaction {
       this.gathering = undefined
       while (!this.readBatch.isEmpty) this.sendKeys()
       while (this.askedPages.length > 0) this.sendPages()
+      const { forward, reverse } = this.askedNaming
+      while (forward.length > 0) void this.sendNaming(forward.splice(0, pagesMax), false)
+      while (reverse.length > 0) void this.sendNaming(reverse.splice(0, pagesMax), true)
     })
   }
 
@@ -179,8 +231,22 @@ export class ReadTransaction {
     )
   }
 
+  private async sendNaming(asked: readonly AskedNaming[], isReverse: boolean): Promise<void> {
+    const { tables } = this.kind
+    const pages = asked.map(({ page }) => page)
+    let answers: (() => void)[]
+    try {
+      const rows = await this.send(readNaming(tables, pages, isReverse), undefined)
+      const { entries } = namingEntriesFrom(tables, pages.length, isReverse, rows)
+      answers = asked.map((one, i) => () => one.resolve(entries[i] ?? []))
+    } catch (error) {
+      answers = asked.map((one) => () => one.reject(error))
+    }
+    await answerInTurn(answers)
+  }
+
   /** `placement`: the only one that is read. */
-  private send(query: QueryArrayConfig<unknown[]>, placement: number | undefined): Promise<readonly Row[]> {
+  private send(query: PreparedStatement, placement: number | undefined): Promise<readonly Row[]> {
     return this.branches.run(placement, async (client) => {
       if (this.failed !== undefined) throw new FollowedFailure(this.failed.error)
       const { rows } = await this.within(client.query<unknown[]>(query))
@@ -215,13 +281,8 @@ export class ReadTransaction {
 
   private async begin(): Promise<PoolClient> {
     const { lockingMs, prepared } = this.kind
-    await new Promise(setImmediate)
-    // The node that is away fails by itself whoever reads from it.
-    if (prepared?.isUnsettled === true) await prepared.recover().catch(() => undefined)
-    const client = await this.connections.reader(this.isNested).finally(() => {
-      // Also where there is none: whoever comes later tries anew.
-      this.isBegun = true
-    })
+    this.leaveGathering = await this.gatheringOf.enter()
+    const client = await this.firstConnection()
     // When one of these fails, so do the reads behind it.
     this.within(client.query(begin)).catch(() => undefined)
     // The point in time comes with the first statement that reads: by then no commit is under way, and none begins before the end.
@@ -233,6 +294,21 @@ export class ReadTransaction {
       if (lockingMs !== Number.POSITIVE_INFINITY) this.endAfter(lockingMs, client, this.locked)
     }
     return client
+  }
+
+  private async firstConnection(): Promise<PoolClient> {
+    const { prepared } = this.kind
+    // The node that is away fails by itself whoever reads from it.
+    if (prepared?.isUnsettled === true) await prepared.recover().catch(() => undefined)
+    try {
+      return await this.connections.reader(this.isNested)
+    } catch (error) {
+      this.leaveGathering()
+      throw error
+    } finally {
+      // Also where there is none: whoever comes later tries anew.
+      this.isBegun = true
+    }
   }
 
   /** Only where placements have points in time of their own; with commits kept out, these are all the same one. */
@@ -257,6 +333,7 @@ export class ReadTransaction {
       if (this.client === undefined) return
       this.timer = setTimeout(() => {
         this.failed ??= { error: new HeldTooLong(lockingMs) }
+        this.leaveGathering()
         this.isBroken = true
         this.client = undefined
         client.release(true)
@@ -282,6 +359,8 @@ export class ReadTransaction {
     if (this.readers > 0 || this.underWay > 0 || this.client === undefined) return
     const { client, isBroken } = this
     this.client = undefined
+    const leaveGathering = (): void => this.leaveGathering()
+    client.then(leaveGathering, leaveGathering)
     clearTimeout(this.timer)
     const end = (used: PoolClient): Promise<void> | void => (isBroken ? used.release(true) : endTransaction(used))
     // Commits are kept out until the further connections have ended.
@@ -308,6 +387,8 @@ async function endTransaction(client: PoolClient): Promise<void> {
 export class ReadTransactions {
   private readonly connections: Connections
   private readonly kind: TransactionKind
+  /** What is held by those who wait for nested ones must not keep these waiting. */
+  private readonly gatherings = { plain: new Gathering(), nested: new Gathering() }
   private readonly next: { plain: ReadTransaction | undefined; nested: ReadTransaction | undefined } = {
     plain: undefined,
     nested: undefined,
@@ -330,7 +411,8 @@ export class ReadTransactions {
   }
 
   private fresh(isNested: boolean): ReadTransaction {
-    const fresh = new ReadTransaction(this.connections, this.kind, isNested)
+    const gathering = this.gatherings[isNested ? 'nested' : 'plain']
+    const fresh = new ReadTransaction(this.connections, this.kind, isNested, gathering)
     fresh.join()
     return fresh
   }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
 import pg from 'pg'
 import type { PostgresAddress, ServerAddress } from './address.ts'
+import { receiveRowsInBytes } from './binary-rows.ts'
 import { Refusal } from './failures.ts'
 
 interface Candidate {
@@ -65,6 +66,7 @@ export class Servers {
         const named = { user, password, database, host: server.host, port: server.port, ssl }
         super({ ...config, ...named, connectionTimeoutMillis: connectMs } as pg.ClientConfig)
         servers.ofClients.set(this, candidate)
+        receiveRowsInBytes(this)
         const { stream } = (this as unknown as { connection: { stream: Socket } }).connection
         const expected = ssl === false ? firstBytes.plain : firstBytes.encrypted
         // What breaks a connection, its users learn by the query that fails. Before there are any, pg has this way alone to

@@ -1,14 +1,27 @@
 /** A snapshot of a store on PostgreSQL: first keys by one statement, all else in a transaction begun with the first read. */
-import type { AshlarError } from '../../errors.ts'
+import { type AshlarError, assert } from '../../errors.ts'
 import { scanBatchBytes } from '../../limits.ts'
 import type { KeyPlacement, Segment } from '../key-placement.ts'
 import { SnapshotInvalidated } from '../snapshot-invalidated.ts'
-import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot, SnapshotOptions } from '../store.ts'
+import type {
+  Awaitable,
+  Bytes,
+  Entry,
+  KeyRange,
+  NamingEntry,
+  RangeRead,
+  ReadAnswer,
+  ScanOptions,
+  Snapshot,
+  SnapshotOptions,
+} from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { failureOf, toStoreError } from './failures.ts'
 import type { KeyReads } from './group-reads.ts'
+import { type GroupNamingReads, namingPage } from './read-naming.ts'
 import type { Page } from './read-pages.ts'
 import type { ReadTransaction, ReadTransactions, Row } from './read-transaction.ts'
+import type { Tables } from './tables.ts'
 
 const batchEntriesDefault = 1_000
 /** The first page of a scan is small: many look at the first entries only. */
@@ -22,7 +35,10 @@ export interface ReadStrategies {
   readonly patienceMs: number
   readonly isDistributed: boolean
   readonly keys: KeyPlacement
+  readonly tables: Tables
   readonly reads: KeyReads
+  /** Where the table is distributed, entries and what they name lie apart. */
+  readonly namingReads: GroupNamingReads | undefined
   readonly transactions: ReadTransactions
   /** Keep commits out while they are open, for a bounded time. */
   readonly lockingTransactions: ReadTransactions
@@ -47,16 +63,42 @@ export class PostgresSnapshot implements Snapshot {
   private readonly prefetched = new Map<string, Bytes | undefined>()
   private prefetch: Promise<void> | undefined
   private isPrefetchValidated = false
+  /** What was read shows a point in time that no transaction has. */
+  private hasReadOnly = false
+  readonly readNaming: Snapshot['readNaming']
+  private expected: Entry | undefined
 
   constructor(strategies: ReadStrategies, options: SnapshotOptions, ended: (snapshot: PostgresSnapshot) => void) {
     this.strategies = strategies
     this.options = options
     this.ended = ended
+    if (strategies.namingReads !== undefined) {
+      const { namingReads } = strategies
+      this.readNaming = (range, isOnly) => this.readNamingBy(namingReads, range, isOnly)
+    }
     if (this.isLocking()) return
     for (const key of options.prefetchKeys ?? []) this.prefetched.set(textOf(key), undefined)
   }
 
-  async view<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
+  expect(entry: Entry): void {
+    // With commits kept out, what is read first is not read again.
+    if (this.isLocking()) return
+    assert(this.options.prefetchKeys === undefined, 'what is expected is not read early')
+    this.expected = entry
+    this.prefetched.set(textOf(entry.key), entry.value)
+    this.prefetch = Promise.resolve()
+  }
+
+  view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined> {
+    const { expected } = this
+    if (expected !== undefined && isEqual(expected.key, key)) {
+      this.checkOpen()
+      return use(expected.value)
+    }
+    return this.viewLater(key, use)
+  }
+
+  private async viewLater<T>(key: Bytes, use: (value: Bytes) => T): Promise<T | undefined> {
     if (this.isPrefetched(key)) {
       const value = await this.prefetchedValue(key)
       return value === undefined ? undefined : use(value)
@@ -99,6 +141,8 @@ export class PostgresSnapshot implements Snapshot {
         const wanted = size - results.length
         const rows: readonly Row[] = await (ahead ?? pageOf(rest, wanted, scanBatchBytes - bytes))
         ahead = undefined
+        // A look ends the wait: what follows is work.
+        if (options.slice?.isOver === true) await options.slice.yieldIfDue()
         for (const [key, value] of rows) {
           results.push(use(key as Buffer, keysOnly ? nothing : (value as Buffer)))
           bytes += value?.length ?? 0
@@ -125,6 +169,36 @@ export class PostgresSnapshot implements Snapshot {
       }
     }
     if (results.length > 0) yield results
+  }
+
+  confirm(): Promise<void> | undefined {
+    const { expected } = this
+    if (expected === undefined || this.isPrefetchValidated) return undefined
+    return this.strategies.reads.read([expected.key]).then(([found]) => this.checkExpected(expected, found))
+  }
+
+  private checkExpected({ value }: Entry, found: Bytes | undefined): void {
+    if (!isEqual(value, found)) throw new SnapshotInvalidated()
+    this.isPrefetchValidated = true
+  }
+
+  private async readNamingBy(
+    reads: GroupNamingReads,
+    range: RangeRead & { readonly limit: number },
+    isOnly: boolean,
+  ): Promise<readonly NamingEntry[]> {
+    this.checkOpen()
+    const page = namingPage(this.strategies.tables, range)
+    assert(page !== undefined, 'a range of entries that name others lies in one placement')
+    const { expected } = this
+    if (!isOnly || expected === undefined || this.transaction !== undefined || this.hasReadOnly) {
+      return this.run((transaction) => transaction.readNaming(page))
+    }
+    this.hasReadOnly = true
+    const { entries, found } = await reads.read(page, expected)
+    this.checkOpen()
+    this.checkExpected(expected, found)
+    return entries
   }
 
   release(): void {
@@ -165,7 +239,7 @@ export class PostgresSnapshot implements Snapshot {
   /** The transaction shows the point in time of what was read before it only if that is still the same. */
   private async checkEarly(transaction: ReadTransaction): Promise<void> {
     if (this.prefetch === undefined || this.isPrefetchValidated) return
-    const keys = this.options.prefetchKeys ?? []
+    const keys = this.expected === undefined ? (this.options.prefetchKeys ?? []) : [this.expected.key]
     const [values] = await Promise.all([transaction.read(keys), this.prefetch])
     const isSame = (value: Bytes | undefined, i: number): boolean =>
       isEqual(value, this.prefetched.get(textOf(keys[i] as Bytes)))
@@ -194,6 +268,7 @@ export class PostgresSnapshot implements Snapshot {
 
   private async run<T>(read: (transaction: ReadTransaction) => Promise<T>): Promise<T> {
     this.checkOpen()
+    if (this.hasReadOnly) throw new SnapshotInvalidated()
     const attempts = new Attempts(this.strategies.patienceMs)
     // A node that is down fails those alone who read from it.
     let isAlone = false

@@ -1,0 +1,197 @@
+/** Entries and what they name, in one statement: for index entries and their objects, that is one trip instead of two. */
+
+import type { Bytes, Entry, NamingEntry, RangeRead } from '../store.ts'
+import { openTimeSlice } from '../time-slice.ts'
+import { Attempts } from './attempts.ts'
+import { byteaArray, int4Array } from './binary-array.ts'
+import { type PreparedStatement, preparedStatement } from './binary-rows.ts'
+import type { Connections } from './connections.ts'
+import { failureOf, toStoreError } from './failures.ts'
+import type { PlainPage } from './read-pages.ts'
+import type { Tables } from './tables.ts'
+
+/** Pages that go in one statement, each of one placement, in key order or all of them reversed. */
+const pagesMax = 32
+/** While one statement is answered, others gather for the next; where so many have, it goes at once, if not too many are on their way. */
+const worthAnother = 16
+const statementsAtOnce = 4
+
+export type NamingPage = PlainPage & { readonly limit: number }
+
+/** Gives rows of the page's position, from 1, key, value, and the value that is named; where `key` is given, its value in the row 0. */
+export function readNaming(
+  { schema, keys }: Tables,
+  pages: readonly NamingPage[],
+  isReverse: boolean,
+  key?: Bytes,
+): PreparedStatement {
+  const { prefix, bytes, placementOf } = keys.named
+  const named = `'\\x${Buffer.from(prefix).toString('hex')}'::bytea || substr(e.value, 1, ${bytes})`
+  const values: unknown[] = [
+    int4Array(pages.map(({ segment }) => segment.firstPlacement)),
+    byteaArray(pages.map(({ segment }) => segment.from)),
+    byteaArray(pages.map(({ segment }) => segment.to)),
+    int4Array(pages.map(({ limit }) => limit)),
+  ]
+  const text = `SELECT w.i::int4, e.key, e.value, o.value
+      FROM unnest($1::int4[], $2::bytea[], $3::bytea[], $4::int4[]) WITH ORDINALITY AS w(p, f, t, l, i)
+      CROSS JOIN LATERAL (
+        SELECT key, value FROM ${schema}.kv WHERE placement = w.p AND key >= w.f AND key < w.t
+          ORDER BY key ${isReverse ? 'DESC' : 'ASC'} LIMIT w.l
+      ) AS e LEFT JOIN ${schema}.kv AS o ON o.placement = ${placementOf('e.value')} AND o.key = ${named}`
+  const name = `naming${isReverse ? ' reversed' : ''}`
+  if (key === undefined) return preparedStatement(name, text, values)
+  values.push(keys.placementOf(key), key)
+  const beside = `SELECT 0, key, NULL, value FROM ${schema}.kv WHERE placement = $5 AND key = $6`
+  return preparedStatement(`${name} beside a key`, `${beside} UNION ALL ${text}`, values)
+}
+
+type NamingRow = readonly [number, Buffer, Buffer, Buffer | null]
+
+/** By page, and the value of the key beside them. */
+export function namingEntriesFrom(
+  { keys }: Tables,
+  pages: number,
+  isReverse: boolean,
+  rows: readonly (readonly unknown[])[],
+): { readonly entries: NamingEntry[][]; readonly beside: Bytes | undefined } {
+  const { prefix, bytes } = keys.named
+  const entries: NamingEntry[][] = Array.from({ length: pages }, () => [])
+  const namedKeys = Buffer.allocUnsafe(rows.length * (prefix.length + bytes))
+  let beside: Bytes | undefined
+  let at = 0
+  for (const [position, key, value, named] of rows as readonly NamingRow[]) {
+    if (position === 0) {
+      beside = named ?? undefined
+      continue
+    }
+    const start = at
+    namedKeys.set(prefix, at)
+    at += prefix.length
+    at += value.copy(namedKeys, at, 0, bytes)
+    entries[position - 1]?.push({
+      key,
+      value,
+      named: { key: namedKeys.subarray(start, at), value: named ?? undefined },
+    })
+  }
+  // The plan gives them in this order, but nothing says that it has to.
+  for (const page of entries) if (!isInOrder(page, isReverse)) page.sort((one, other) => inOrder(one, other, isReverse))
+  return { entries, beside }
+}
+
+function isInOrder(entries: readonly Entry[], isReverse: boolean): boolean {
+  for (let i = 1; i < entries.length; i++) {
+    if (inOrder(entries[i - 1] as Entry, entries[i] as Entry, isReverse) > 0) return false
+  }
+  return true
+}
+
+function inOrder(one: Entry, other: Entry, isReverse: boolean): number {
+  return isReverse ? Buffer.compare(other.key, one.key) : Buffer.compare(one.key, other.key)
+}
+
+/** Each goes on as far as it can before the next one does, with turns for others where that takes long. */
+export async function answerInTurn(answers: Iterable<() => void>): Promise<void> {
+  const slice = openTimeSlice()
+  for (const answer of answers) {
+    answer()
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    const pause = slice.yieldIfDue()
+    if (pause !== undefined) await pause
+  }
+}
+
+interface Asked {
+  readonly page: NamingPage
+  readonly expected: Entry
+  resolve(answer: NamingAnswer): void
+  reject(error: unknown): void
+}
+
+export interface NamingAnswer {
+  readonly entries: readonly NamingEntry[]
+  /** What the expected key holds at the same point in time. */
+  readonly found: Bytes | undefined
+}
+
+/** Puts pages that are asked for at once into one statement, which shows one point in time by itself and needs no transaction. */
+export class GroupNamingReads {
+  private readonly connections: Connections
+  private readonly tables: Tables
+  private readonly waiting: { readonly forward: Asked[]; readonly reverse: Asked[] } = { forward: [], reverse: [] }
+  private underWay = 0
+  private gathering: NodeJS.Immediate | undefined
+
+  constructor(connections: Connections, tables: Tables) {
+    this.connections = connections
+    this.tables = tables
+  }
+
+  /** `expected`: all that ask expect the same key. Throws StoreUnavailable. */
+  read(page: NamingPage, expected: Entry): Promise<NamingAnswer> {
+    // Those that ask in the same turn are answered together.
+    this.gathering ??= setImmediate(() => {
+      this.gathering = undefined
+      this.sendSome()
+    })
+    const asked = page.isReverse ? this.waiting.reverse : this.waiting.forward
+    return new Promise((resolve, reject) => asked.push({ page, expected, resolve, reject }))
+  }
+
+  private sendSome(): void {
+    const { forward, reverse } = this.waiting
+    while (
+      this.underWay === 0 ||
+      (this.underWay < statementsAtOnce && forward.length + reverse.length >= worthAnother)
+    ) {
+      if (forward.length > 0) void this.send(forward.splice(0, pagesMax), false)
+      else if (reverse.length > 0) void this.send(reverse.splice(0, pagesMax), true)
+      else break
+    }
+  }
+
+  private async send(asked: readonly Asked[], isReverse: boolean): Promise<void> {
+    this.underWay++
+    let answers: (() => void)[]
+    try {
+      const { entries, beside } = await this.readTogether(asked, isReverse)
+      answers = asked.map((one, i) => () => one.resolve({ entries: entries[i] ?? [], found: beside }))
+    } catch (error) {
+      answers = asked.map((one) => () => one.reject(error))
+    }
+    this.underWay--
+    this.sendSome()
+    await answerInTurn(answers)
+  }
+
+  private async readTogether(asked: readonly Asked[], isReverse: boolean) {
+    const { location, patienceMs } = this.connections.address
+    const attempts = new Attempts(patienceMs)
+    const pages = asked.map(({ page }) => page)
+    for (;;) {
+      let client: Awaited<ReturnType<Connections['reader']>> | undefined
+      try {
+        client = await this.connections.reader(false)
+        const statement = readNaming(this.tables, pages, isReverse, asked[0]?.expected.key)
+        const { rows } = await client.query<unknown[]>(statement)
+        client.release()
+        return namingEntriesFrom(this.tables, pages.length, isReverse, rows)
+      } catch (error) {
+        client?.release(true)
+        if (!(await attempts.another(failureOf(error)))) throw toStoreError(location, error)
+      }
+    }
+  }
+}
+
+/** The page of a range that lies in one placement and is bounded; undefined for others, or where there is nothing. */
+export function namingPage(
+  { keys }: Tables,
+  { reverse = false, limit, ...range }: RangeRead & { readonly limit: number },
+): NamingPage | undefined {
+  const [segment, ...others] = keys.segmentsOf(range)
+  if (segment === undefined || others.length > 0 || segment.to === undefined) return undefined
+  if (segment.firstPlacement !== segment.lastPlacement) return undefined
+  return { segment: { ...segment, to: segment.to }, isReverse: reverse, limit, keysOnly: false }
+}

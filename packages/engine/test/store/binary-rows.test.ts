@@ -1,0 +1,71 @@
+/** Rows of PostgreSQL keep every byte, however what is received is cut. */
+import { EventEmitter } from 'node:events'
+import fc from 'fast-check'
+import type { ClientBase } from 'pg'
+import { expect, it } from 'vitest'
+import { receiveRowsInBytes } from '../../src/store/postgres/binary-rows.ts'
+
+type Values = (Uint8Array | null)[]
+type Message =
+  | { readonly kind: 'row'; readonly values: Values }
+  | { readonly kind: 'other'; readonly bytes: Uint8Array }
+
+/** Parts what is received as a client of pg does, in pieces of these lengths, the last one again and again. */
+function received(bytes: Buffer, lengths: readonly number[]): (Values | Buffer)[] {
+  const got: (Values | Buffer)[] = []
+  const connection = Object.assign(new EventEmitter(), {
+    attachListeners(stream: EventEmitter) {
+      stream.on('data', (other: Buffer) => got.push(Buffer.from(other)))
+    },
+  })
+  receiveRowsInBytes({ connection } as unknown as ClientBase)
+  connection.on('dataRow', ({ fields }: { fields: Values }) => got.push(fields.map((one) => one && Buffer.from(one))))
+  const stream = new EventEmitter()
+  connection.attachListeners(stream)
+  let at = 0
+  for (let piece = 0; at < bytes.length; piece++) {
+    const length = lengths[Math.min(piece, lengths.length - 1)] as number
+    stream.emit('data', Buffer.from(bytes.subarray(at, at + length)))
+    at += length
+  }
+  return got
+}
+
+function encoded(message: Message): Buffer {
+  const body = message.kind === 'row' ? encodedRow(message.values) : Buffer.from(message.bytes)
+  const head = Buffer.alloc(5)
+  head.write(message.kind === 'row' ? 'D' : 'C')
+  head.writeUInt32BE(4 + body.length, 1)
+  return Buffer.concat([head, body])
+}
+
+function encodedRow(values: Values): Buffer {
+  const count = Buffer.alloc(2)
+  count.writeUInt16BE(values.length)
+  const parts = values.flatMap((value) => {
+    const length = Buffer.alloc(4)
+    length.writeInt32BE(value?.length ?? -1)
+    return value === null ? [length] : [length, Buffer.from(value)]
+  })
+  return Buffer.concat([count, ...parts])
+}
+
+it('rows and what comes between them arrive whole and in order', () => {
+  const value = fc.option(fc.uint8Array({ maxLength: 40 }), { nil: null })
+  const message = fc.oneof(
+    fc.record({ kind: fc.constant('row' as const), values: fc.array(value, { maxLength: 4 }) }),
+    fc.record({ kind: fc.constant('other' as const), bytes: fc.uint8Array({ maxLength: 20 }) }),
+  )
+  const lengths = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 8 })
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 12 }), lengths, (messages, lengths) => {
+      const got = received(Buffer.concat(messages.map(encoded)), lengths)
+      const rows = got.filter((one): one is Values => Array.isArray(one))
+      const others = Buffer.concat(got.filter((one): one is Buffer => Buffer.isBuffer(one)))
+      expect(rows).toEqual(
+        messages.flatMap((one) => (one.kind === 'row' ? [one.values.map((value) => value && Buffer.from(value))] : [])),
+      )
+      expect(others).toEqual(Buffer.concat(messages.filter(({ kind }) => kind === 'other').map(encoded)))
+    }),
+  )
+})
