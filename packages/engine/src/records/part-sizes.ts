@@ -15,6 +15,11 @@ export class PartSizes {
     this.objects = first
   }
 
+  /** How many the next part may have. */
+  get next(): number {
+    return this.objects
+  }
+
   /** Each part is as large as is right when it is asked for. */
   *parts<T>(all: readonly T[]): Generator<readonly T[]> {
     let at = 0

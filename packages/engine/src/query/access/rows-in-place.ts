@@ -2,6 +2,7 @@
 import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
+import { PartSizes } from '../../records/part-sizes.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
@@ -423,7 +424,7 @@ function askForLinks(view: ObjectView, { reader }: EvaluationContext): void {
 class NamedRows extends RowsInPlace {
   private readonly range: EntryRange
   private readonly entries: string | undefined
-  private readonly pageEntries: number
+  private readonly sizes: PartSizes
   private page: readonly NamingEntry[] = []
   private at = 0
   /** What is left of the range; undefined where nothing is. */
@@ -443,7 +444,7 @@ class NamedRows extends RowsInPlace {
     this.range = range
     this.rest = range
     this.entries = entries
-    this.pageEntries = pageEntries
+    this.sizes = new PartSizes(pageEntries, pageEntries)
   }
 
   /** `isEnough`: the first page has all rows that are wanted, as far as can be known. */
@@ -453,13 +454,18 @@ class NamedRows extends RowsInPlace {
   }
 
   private async readPage(): Promise<void> {
-    const { context, pageEntries, range, rest } = this
+    const { context, sizes, range, rest } = this
     if (rest === undefined) return
     const { isReverse } = range
-    const page = await context.snapshot.readNaming?.({ ...rest, reverse: isReverse, limit: pageEntries }, this.isOnly)
+    const limit = sizes.next
+    const page = await context.snapshot.readNaming?.({ ...rest, reverse: isReverse, limit }, this.isOnly)
     this.page = page ?? []
     this.at = 0
-    const last = this.page.length < pageEntries || range.isOneKey ? undefined : this.page.at(-1)?.key
+    sizes.note(
+      this.page.map(({ named }) => named.value),
+      this.page.length,
+    )
+    const last = this.page.length < limit || range.isOneKey ? undefined : this.page.at(-1)?.key
     this.rest = last && restOf(rest, last, isReverse)
   }
 

@@ -12,9 +12,21 @@ import type { Tables } from './tables.ts'
 
 /** Pages that go in one statement, each of one placement, in key order or all of them reversed. */
 const pagesMax = 32
+/** Of all pages of a statement, unless one alone has more: the answer comes as a whole. */
+const entriesMax = 1_024
 /** While one statement is answered, others gather for the next; where so many have, it goes at once, if not too many are on their way. */
 const worthAnother = 16
 const statementsAtOnce = 4
+
+/** Removes from those who ask the first, as many as go into one statement. */
+export function takeTogether<A extends { readonly page: NamingPage }>(asked: A[]): A[] {
+  let entries = 0
+  const beyond = asked.findIndex(({ page }, i) => {
+    entries += page.limit
+    return i === pagesMax || (i > 0 && entries > entriesMax)
+  })
+  return asked.splice(0, beyond < 0 ? asked.length : beyond)
+}
 
 export type NamingPage = PlainPage & { readonly limit: number }
 
@@ -145,8 +157,8 @@ export class GroupNamingReads {
       this.underWay === 0 ||
       (this.underWay < statementsAtOnce && forward.length + reverse.length >= worthAnother)
     ) {
-      if (forward.length > 0) void this.send(forward.splice(0, pagesMax), false)
-      else if (reverse.length > 0) void this.send(reverse.splice(0, pagesMax), true)
+      if (forward.length > 0) void this.send(takeTogether(forward), false)
+      else if (reverse.length > 0) void this.send(takeTogether(reverse), true)
       else break
     }
   }

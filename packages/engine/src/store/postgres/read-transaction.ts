@@ -12,7 +12,7 @@ import type { PreparedTransactions } from './prepared-transactions.ts'
 import { ReadBatch } from './read-batch.ts'
 import { ReadBranches } from './read-branches.ts'
 import { byPlacement, readKeys, readKeysOfPlacement, valuesFrom, valuesOfPlacement } from './read-keys.ts'
-import { answerInTurn, type NamingPage, namingEntriesFrom, readNaming } from './read-naming.ts'
+import { answerInTurn, type NamingPage, namingEntriesFrom, readNaming, takeTogether } from './read-naming.ts'
 import { isPlain, type Page, type PlainPage, readNextPlacement, readPage, readPages } from './read-pages.ts'
 import { rootPlacement, type Tables } from './tables.ts'
 
@@ -183,8 +183,8 @@ export class ReadTransaction {
       while (!this.readBatch.isEmpty) this.sendKeys()
       while (this.askedPages.length > 0) this.sendPages()
       const { forward, reverse } = this.askedNaming
-      while (forward.length > 0) void this.sendNaming(forward.splice(0, pagesMax), false)
-      while (reverse.length > 0) void this.sendNaming(reverse.splice(0, pagesMax), true)
+      while (forward.length > 0) void this.sendNaming(takeTogether(forward), false)
+      while (reverse.length > 0) void this.sendNaming(takeTogether(reverse), true)
     })
   }
 
