@@ -11,7 +11,7 @@ import type { CreateObject } from './objects/commands.ts'
 import { type Condition, checkCondition } from './objects/condition.ts'
 import { createObject } from './objects/create.ts'
 import { deleteObject } from './objects/delete.ts'
-import { readObject, type WithMemory } from './objects/read.ts'
+import { readObject } from './objects/read.ts'
 import { updateObject } from './objects/update.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
 import type { Once, Receipt } from './receipts/receipt.ts'
@@ -159,9 +159,8 @@ export class DatabaseOperations implements Database {
 
   readObject(oid: string, condition?: Condition): Awaitable<Buffer> {
     const parsed = checkedOid(oid)
-    const withMemory: WithMemory = (use) => this.scope.withMemory(use)
     const read = (snapshot: Snapshot, catalog: Catalog): Awaitable<Buffer> => {
-      return readObject(snapshot, catalog, parsed, withMemory)
+      return readObject(snapshot, catalog, parsed, this.scope)
     }
     if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed)
     const held = this.scope.change((unit) => checkCondition(unit, parsed, condition))

@@ -37,7 +37,6 @@ import {
   type StorageFormat,
   storageFormat,
 } from './storage/storage-format.ts'
-import { mapAwaitable } from './store/awaitable.ts'
 import { watchSnapshotAges } from './store/snapshot-ages.ts'
 import type { Awaitable, Bytes, Snapshot, SnapshotOptions, Store } from './store/store.ts'
 import { withSnapshot } from './store/with-snapshot.ts'
@@ -114,7 +113,8 @@ class RequestScope implements OperationScope {
   readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
     const { store, catalogs } = this.database
     const readAt = (snapshot: Snapshot): Awaitable<T> => {
-      return mapAwaitable(catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
+      const catalog = catalogs.at(snapshot)
+      return catalog instanceof Promise ? catalog.then((loaded) => read(snapshot, loaded)) : read(snapshot, catalog)
     }
     if (oid === undefined || store.capabilities.hasSynchronousReads) return withSnapshot(store, readAt, reading)
     return withSnapshot(store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })

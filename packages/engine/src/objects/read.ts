@@ -7,7 +7,6 @@ import { objectKey } from '../records/object-key.ts'
 import { isLongRecord, shapeNumberOf } from '../records/record-format.ts'
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, Snapshot } from '../store/store.ts'
 import { inTurns } from '../store/time-slice.ts'
 import type { Pieces } from '../types/logical-type.ts'
@@ -32,23 +31,41 @@ const writer = new JsonWriter()
 const heldEntryBytes = 300
 
 /** Gives `use` an account for what an object of very many links takes in memory until `use` is done. */
-export type WithMemory = <T>(use: (memory: RequestMemory) => Promise<T>) => Promise<T>
+export interface MemorySource {
+  withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T>
+}
 
 /** The representation in UTF-8. Throws ObjectNotFound, and LimitExceeded and ServerBusy for an object of very many links. */
-export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, withMemory: WithMemory): Awaitable<Buffer> {
+export function readObject(snapshot: Snapshot, catalog: Catalog, oid: Oid, source: MemorySource): Awaitable<Buffer> {
   const formats = recordFormats(catalog)
-  const found = snapshot.view(objectKey(oid), (record) => {
+  const found = snapshot.view(objectKey(oid), (record): Buffer | SeenRecord => {
     const format = formats.ofShape(shapeNumberOf(record))
     const hasLinks = format.linkAttributes.length > 0
     if (!hasLinks && !isLongRecord(record)) return shortObjectJson(format, oid, record, noLinks)
     return { format, record: Buffer.from(record), hasLinks }
   })
-  return mapAwaitable(found, (seen): Awaitable<Buffer> => {
-    if (seen === undefined) throw objectNotFound(oid)
-    if (Buffer.isBuffer(seen)) return seen
-    if (!seen.hasLinks) return objectJson(seen.format, oid, seen.record, noLinks)
-    return readWithLinks(snapshot, seen.format, oid, seen.record, withMemory)
-  })
+  if (Buffer.isBuffer(found)) return found
+  if (found instanceof Promise) return found.then((seen) => restOf(seen, snapshot, oid, source))
+  return restOf(found, snapshot, oid, source)
+}
+
+interface SeenRecord {
+  readonly format: ClassFormat
+  readonly record: Buffer
+  readonly hasLinks: boolean
+}
+
+/** What the record alone does not show, or not at once. */
+function restOf(
+  seen: Buffer | SeenRecord | undefined,
+  snapshot: Snapshot,
+  oid: Oid,
+  source: MemorySource,
+): Awaitable<Buffer> {
+  if (seen === undefined) throw objectNotFound(oid)
+  if (Buffer.isBuffer(seen)) return seen
+  if (!seen.hasLinks) return objectJson(seen.format, oid, seen.record, noLinks)
+  return readWithLinks(snapshot, seen.format, oid, seen.record, source)
 }
 
 async function readWithLinks(
@@ -56,11 +73,11 @@ async function readWithLinks(
   format: ClassFormat,
   oid: Oid,
   record: Bytes,
-  withMemory: WithMemory,
+  source: MemorySource,
 ): Promise<Buffer> {
   const { first, hasMore } = await firstLinks(snapshot, format, oid)
   if (!hasMore) return objectJson(format, oid, record, first)
-  return withMemory(async (memory) => {
+  return source.withMemory(async (memory) => {
     const links = new Map<number, readonly Entry[] | Buffer>()
     for (const attribute of format.linkAttributes) {
       links.set(attribute.index, await allLinks(snapshot, attribute, oid, first.get(attribute.index) ?? [], memory))

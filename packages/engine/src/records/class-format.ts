@@ -146,15 +146,10 @@ export class ClassFormat {
     }
   }
 
-  /** Values in the order of the class's attributes, defaults for those that the stored shape does not have. */
-  readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): RecordValues {
-    return this.readAll(bytes, start, end, shapeNumber, undefined)
-  }
-
-  /** The same in pieces. */
+  /** The same as `readValues`, in pieces. */
   *readValuesInPieces(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber): Pieces<RecordValues> {
     const long: LongValue[] = []
-    const result = this.readAll(bytes, start, end, shapeNumber, long)
+    const result = this.readValues(bytes, start, end, shapeNumber, long)
     for (const { index, inPieces, ...at } of long) {
       yield
       result.values[index] = yield* inPieces.read(bytes, at.start, at.end)
@@ -162,14 +157,11 @@ export class ClassFormat {
     return result
   }
 
-  /** `long`: takes those values that are not read here. */
-  private readAll(
-    bytes: Bytes,
-    start: number,
-    end: number,
-    shapeNumber: ShapeNumber,
-    long: LongValue[] | undefined,
-  ): RecordValues {
+  /**
+   * Values in the order of the class's attributes, defaults for those that the stored shape does not have. `long`: takes those that are left
+   * to be read in pieces.
+   */
+  readValues(bytes: Bytes, start: number, end: number, shapeNumber: ShapeNumber, long?: LongValue[]): RecordValues {
     const view = this.view(shapeNumber)
     const result = this.defaultValues()
     assert(end <= bytes.length, 'a body lies within its bytes')

@@ -6,7 +6,6 @@
  */
 import { AshlarError } from '../errors.ts'
 import { readSkewRetriesMax } from '../limits.ts'
-import { mapAwaitable } from './awaitable.ts'
 import { ReadSkew } from './read-skew.ts'
 import type { Sequence } from './sequence.ts'
 import { SnapshotInvalidated } from './snapshot-invalidated.ts'
@@ -21,22 +20,31 @@ export function withSnapshot<T>(
   use: (snapshot: Snapshot) => Awaitable<T>,
   options?: SnapshotOptions,
 ): Awaitable<T> {
-  return mapAwaitable(store.snapshot(options), (snapshot) => {
-    let result: Awaitable<T>
-    try {
-      result = use(snapshot)
-    } catch (error) {
-      snapshot.release()
-      throw error
-    }
-    if (result instanceof Promise) {
-      const ended = result.finally(() => snapshot.release())
-      if (store.capabilities.hasConsistentSnapshots && options?.prefetchKeys === undefined) return ended
-      return ended.catch((error) => withSnapshot(store, use, snapshotToReadAgain(store, options, error)))
-    }
+  const opened = store.snapshot(options)
+  if (opened instanceof Promise) return opened.then((snapshot) => readOn(snapshot, store, use, options))
+  return readOn(opened, store, use, options)
+}
+
+function readOn<T>(
+  snapshot: Snapshot,
+  store: Store,
+  use: (snapshot: Snapshot) => Awaitable<T>,
+  options: SnapshotOptions | undefined,
+): Awaitable<T> {
+  let result: Awaitable<T>
+  try {
+    result = use(snapshot)
+  } catch (error) {
     snapshot.release()
-    return result
-  })
+    throw error
+  }
+  if (result instanceof Promise) {
+    const ended = result.finally(() => snapshot.release())
+    if (store.capabilities.hasConsistentSnapshots && options?.prefetchKeys === undefined) return ended
+    return ended.catch((error) => withSnapshot(store, use, snapshotToReadAgain(store, options, error)))
+  }
+  snapshot.release()
+  return result
 }
 
 /** What reads on a snapshot that outlives it; no closure, since each query has one. */

@@ -151,7 +151,7 @@ export interface ServiceOperation extends OperationEntry {
 
 export type Operation = FdOperation | ServiceOperation
 
-type StatementForm = NonNullable<OperationEntry['statement']>
+export type StatementForm = NonNullable<OperationEntry['statement']>
 
 const ofArrays: StatementForm = {
   kind: 'transaction',

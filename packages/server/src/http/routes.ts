@@ -71,18 +71,16 @@ function handlerOf(operation: Operation, service: ServiceContext): Handle {
   return (request, reply) => {
     const asksForText = operation.asksForText?.(request.query as Record<string, unknown>) === true
     const replyType = negotiate(request.headers.accept, asksForText ? textOnly : writable)
-    const handle = statementOf(operation, request.body) === undefined ? handleAtOnce : handleStatement
-    return handle(operation, new SingleRequest(request, reply, replyType, service), request, reply)
+    const form = statementOf(operation, request.body)
+    const single = new SingleRequest(request, reply, replyType, service, form)
+    return form === undefined
+      ? handleAtOnce(operation, single, reply)
+      : handleStatement(operation, single, request, reply)
   }
 }
 
 /** Without a promise where the operation needs none. */
-function handleAtOnce(
-  operation: Operation,
-  single: SingleRequest,
-  _request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> | undefined {
+function handleAtOnce(operation: Operation, single: SingleRequest, reply: FastifyReply): Promise<void> | undefined {
   const answer = dispatch(operation, single, single)
   if (answer instanceof Promise) return answer.then((later) => send(later, operation, single, reply))
   send(answer, operation, single, reply)

@@ -2,13 +2,13 @@
 import type { CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Execution } from '../dispatch/dispatch.ts'
-import {
-  type FdOperation,
-  type FdRequest,
-  type OperationReply,
-  type ReplyType,
-  type ServiceContext,
-  statementOf,
+import type {
+  FdOperation,
+  FdRequest,
+  OperationReply,
+  ReplyType,
+  ServiceContext,
+  StatementForm,
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
@@ -28,11 +28,20 @@ export class SingleRequest implements FdRequest, Execution {
   requestId: RequestId | undefined
   /** Of an operation that may take long, once it has begun. */
   statement: Statement | undefined
+  private readonly form: StatementForm | undefined
   private readonly request: FastifyRequest
   private readonly reply: FastifyReply
   private ownSignal: CancelSignal | undefined
 
-  constructor(request: FastifyRequest, reply: FastifyReply, replyType: ReplyType, service: ServiceContext) {
+  /** `form`: how it is admitted and listed, where it may take long. */
+  constructor(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    replyType: ReplyType,
+    service: ServiceContext,
+    form: StatementForm | undefined,
+  ) {
+    this.form = form
     this.params = request.params as FdRequest['params']
     this.query = request.query as FdRequest['query']
     this.body = request.body
@@ -61,14 +70,12 @@ export class SingleRequest implements FdRequest, Execution {
     this.fd = fd
     // Reading is the same however often it is done.
     this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request)
-    const statement = statementOf(operation, this.body)
-    if (statement !== undefined) return this.runStatement(operation, statement)
-    return this.carryOut(operation)
+    return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
   }
 
   private runStatement(
     operation: FdOperation,
-    { kind, text }: NonNullable<FdOperation['statement']>,
+    { kind, text }: StatementForm,
   ): OperationReply | Promise<OperationReply> {
     const { statements } = this.service
     const statement = statements.begin(kind, text(this.body), this.fd.alias, this.request, this.reply)
