@@ -10,25 +10,29 @@ const shardCount = 64
  * spreads the others over many, each of which copies its few at a time of its own.
  */
 export class SteadyMap<K extends string, V> {
-  private readonly first = new Map<K, V>()
+  /** Made for the first entry: an empty one costs next to nothing. */
+  private first: Map<K, V> | undefined
   private shards: readonly Map<K, V>[] | undefined
 
   get size(): number {
-    let size = this.first.size
+    let size = this.first?.size ?? 0
     for (const shard of this.shards ?? []) size += shard.size
     return size
   }
 
   get(key: K): V | undefined {
+    if (this.first === undefined) return undefined
     const value = this.first.get(key)
     return value !== undefined || this.shards === undefined ? value : shardOf(this.shards, key).get(key)
   }
 
   has(key: K): boolean {
+    if (this.first === undefined) return false
     return this.first.has(key) || (this.shards !== undefined && shardOf(this.shards, key).has(key))
   }
 
   set(key: K, value: V): void {
+    this.first ??= new Map()
     if (this.first.size < entriesOfOneMap || this.first.has(key)) this.first.set(key, value)
     else {
       this.shards ??= Array.from({ length: shardCount }, () => new Map<K, V>())

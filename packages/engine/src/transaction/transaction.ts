@@ -162,11 +162,11 @@ export class Transaction {
 
   /** Throws LimitExceeded where the transaction writes too much, as `delete` does. */
   put(key: Bytes, value: Bytes): void {
-    this.write(keyText(key), { kind: 'put', key, value })
+    this.write({ kind: 'put', key, value })
   }
 
   delete(key: Bytes): void {
-    this.write(keyText(key), { kind: 'delete', key })
+    this.write({ kind: 'delete', key })
   }
 
   /** `requireAbsent` and `put`. */
@@ -176,7 +176,7 @@ export class Transaction {
     const own = this.ownChange(text)
     if (own?.kind === 'put') throw new OwnWriteConflict(key)
     if (own !== undefined) {
-      this.write(text, change)
+      this.write(change)
       return
     }
     // Not entered among the keys that are required: it is among those that are written.
@@ -350,7 +350,13 @@ export class Transaction {
     }
   }
 
-  private write(text: string, change: Change): void {
+  private write(change: Change): void {
+    // The only one of most transactions, which then need no map of keys.
+    if (this.changes.length === 0) {
+      this.append(change)
+      return
+    }
+    const text = keyText(change.key)
     const at = this.positionOf(text)
     if (at === undefined) {
       this.written.set(text, this.noted++)
