@@ -35,9 +35,10 @@ export async function openMemoryStore(): Promise<Store> {
   function apply(commit: Commit): CommitOutcome {
     const failed = failedPrecondition(commit.preconditions, stateOf(current))
     if (failed !== undefined) return { isCommitted: false, failed }
-    const changed = new Set<string>()
+    let changed: Tree
     for (const change of commit.changes) {
-      changed.add(Buffer.from(change.key).toString('latin1'))
+      assert(treeGet(changed, change.key) === undefined, 'a commit changes no key twice')
+      changed = treeWith(changed, change.key, change.key)
       const before = treeGet(current, change.key)
       if (before !== undefined) bytes -= change.key.length + before.length
       if (change.kind === 'put') {
@@ -45,7 +46,6 @@ export async function openMemoryStore(): Promise<Store> {
         current = treeWith(current, Buffer.from(change.key), Buffer.from(change.value))
       } else if (before !== undefined) current = treeWithout(current, change.key)
     }
-    assert(changed.size === commit.changes.length, 'a commit changes no key twice')
     return { isCommitted: true }
   }
 
