@@ -32,12 +32,9 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
   const byNumber = linkClasses(state, shapes)
   const classes = [...byNumber.values()].sort((one, other) => one.number - other.number)
   const byName = new Map(classes.map((cls) => [cls.name, cls]))
-  const attributes = new Map<AttributeNumber, Attribute>()
-  for (const { definition } of classes) {
-    for (const attribute of definition.attributes) attributes.set(attribute.number, attribute)
-  }
+  const attributes = lazily(() => attributesByNumber(classes))
   const named = state.indexes.filter(({ replaces }) => replaces === undefined)
-  const indexesByName = new Map(named.map((index) => [index.name, index]))
+  const indexesByName = lazily(() => new Map(named.map((index) => [index.name, index])))
   const shapesByClass = lazily(() =>
     byClass(
       state.shapes,
@@ -45,7 +42,9 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
       (one, other) => one.number - other.number,
     ),
   )
-  const indexesByNumber = new Map<IndexNumber, IndexDefinition>(state.indexes.map((index) => [index.number, index]))
+  const indexesByNumber = lazily(() => {
+    return new Map<IndexNumber, IndexDefinition>(state.indexes.map((index) => [index.number, index]))
+  })
   const root = new RootClass(classes)
   return {
     version,
@@ -61,9 +60,9 @@ export function buildCatalog(state: CatalogState, version: Uint8Array): Catalog 
     shapesSince: ({ classNumber, number }) => {
       return (shapesByClass().get(classNumber) ?? []).filter((shape) => shape.number >= number)
     },
-    attribute: (number) => attributes.get(number),
-    indexByName: (name) => indexesByName.get(name),
-    indexByNumber: (number) => indexesByNumber.get(number),
+    attribute: (number) => attributes().get(number),
+    indexByName: (name) => indexesByName().get(name),
+    indexByNumber: (number) => indexesByNumber().get(number),
   }
 }
 
@@ -73,6 +72,14 @@ function lazily<T>(make: () => T): () => T {
     made ??= { value: make() }
     return made.value
   }
+}
+
+function attributesByNumber(classes: readonly SchemaClass[]): ReadonlyMap<AttributeNumber, Attribute> {
+  const attributes = new Map<AttributeNumber, Attribute>()
+  for (const { definition } of classes) {
+    for (const attribute of definition.attributes) attributes.set(attribute.number, attribute)
+  }
+  return attributes
 }
 
 function byClass<T>(
@@ -131,38 +138,45 @@ class ClassIndexes {
   }
 }
 
+/** One is made for each class at each change of the catalog: what few of them are asked for is made when it is asked for. */
 class LinkedClass implements SchemaClass {
   readonly definition: ClassDefinition
   readonly number: ClassNumber
   readonly name: string
-  readonly namespace: string | null
   readonly isReferenceable: boolean
   readonly superClass: LinkedClass | null
   readonly subclasses: SchemaClass[] = []
   readonly shape: Shape
   readonly indexes: readonly IndexDefinition[]
-  /** The class itself first, then its superclasses, nearest first. */
-  private readonly lineage: readonly LinkedClass[]
-  private readonly own = new Map<string, ClassAttribute>()
+  private declared: ReadonlyMap<string, ClassAttribute> | undefined
   private all: readonly ClassAttribute[] | undefined
 
   constructor(definition: ClassDefinition, superClass: LinkedClass | null, shape: Shape, indexes: ClassIndexes) {
     this.definition = definition
     this.number = definition.number
     this.name = definition.name
-    this.namespace = namespaceOf(definition.name)
     this.isReferenceable = definition.isReferenceable
     this.superClass = superClass
     this.shape = shape
-    this.lineage = [this, ...(superClass?.lineage ?? [])]
-    for (const attribute of definition.attributes) {
-      const { name } = attribute
-      this.own.set(name, { ...attribute, declaringClass: this, isHidden: false, outputName: name })
-    }
     this.indexes = indexes.of(definition.number, superClass?.indexes ?? [])
   }
 
-  /** Collected when first asked for: classes by the thousand may each have inherited a thousand. */
+  get namespace(): string | null {
+    return namespaceOf(this.name)
+  }
+
+  /** By name. */
+  private get own(): ReadonlyMap<string, ClassAttribute> {
+    this.declared ??= new Map(
+      this.definition.attributes.map((attribute): [string, ClassAttribute] => {
+        const { name } = attribute
+        return [name, { ...attribute, declaringClass: this, isHidden: false, outputName: name }]
+      }),
+    )
+    return this.declared
+  }
+
+  /** Classes by the thousand may each have inherited a thousand. */
   get attributes(): readonly ClassAttribute[] {
     this.all ??= this.collectAttributes()
     return this.all
@@ -170,7 +184,10 @@ class LinkedClass implements SchemaClass {
 
   isOrInherits(ancestor: ClassNumber): boolean {
     if (ancestor === rootClassNumber) return this.isReferenceable
-    return this.lineage.some(({ number }) => number === ancestor)
+    for (let cls: LinkedClass | null = this; cls !== null; cls = cls.superClass) {
+      if (cls.number === ancestor) return true
+    }
+    return false
   }
 
   findAttribute(name: string): ClassAttribute | undefined {
@@ -183,22 +200,25 @@ class LinkedClass implements SchemaClass {
 
   /** What is not hidden has one form in all classes that inherit it. */
   private findNearest(name: string): ClassAttribute | undefined {
-    for (const { own } of this.lineage) {
-      const attribute = own.get(name)
+    for (let cls: LinkedClass | null = this; cls !== null; cls = cls.superClass) {
+      const attribute = cls.own.get(name)
       if (attribute !== undefined) return attribute
     }
     return undefined
   }
 
   enterInSuperClasses(): void {
-    for (const ancestor of this.lineage.slice(1)) ancestor.subclasses.push(this)
+    for (let cls = this.superClass; cls !== null; cls = cls.superClass) cls.subclasses.push(this)
   }
 
   /** By full name, or by a simple name that only one of them has. */
   private findInLineage(name: string, asWritten: string): LinkedClass | undefined {
-    const exact = this.lineage.find((cls) => cls.name === name)
-    if (exact !== undefined) return exact
-    const simple = this.lineage.filter((cls) => simpleNameOf(cls.name) === name)
+    const lineage: LinkedClass[] = []
+    for (let cls: LinkedClass | null = this; cls !== null; cls = cls.superClass) {
+      if (cls.name === name) return cls
+      lineage.push(cls)
+    }
+    const simple = lineage.filter((cls) => simpleNameOf(cls.name) === name)
     if (simple.length <= 1) return simple[0]
     throw new AshlarError(
       'AmbiguousAttribute',
