@@ -30,7 +30,8 @@ function integers(values: readonly number[], type: 'int2' | 'int4', width: 2 | 4
   let at = headerBytes
   for (const value of values) {
     array.writeInt32BE(width, at)
-    array.writeIntBE(value, at + 4, width)
+    if (width === 2) array.writeInt16BE(value, at + 4)
+    else array.writeInt32BE(value, at + 4)
     at += 4 + width
   }
   return array

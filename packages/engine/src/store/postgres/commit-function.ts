@@ -122,13 +122,37 @@ function lockKeys(tables: Tables): string {
         END IF;`
 }
 
-function insertNew(schema: string): string {
+/**
+ * So many rows that are most likely new are inserted as if they were, all or none: the server then looks for each key once instead of twice, and
+ * logs it once. One that is there after all costs the insertion of all others again, which is too much for what a few rows gain. What is caught
+ * is not written to the server's log.
+ */
+const manyRows = 256
+
+function insertAsNew(keys: string, insert: string, otherwise: string): string {
   return `
-        WITH inserted AS (
-          INSERT INTO ${schema}.kv SELECT p, k, coalesce(x, ''::bytea)
-            FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x) ON CONFLICT DO NOTHING RETURNING key
-        ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new
-          FROM inserted;`
+        IF array_length(${keys}, 1) >= ${manyRows} THEN
+          BEGIN
+            ${insert};
+          EXCEPTION WHEN unique_violation THEN
+            ${otherwise};
+          END;
+        ELSE
+          ${otherwise};
+        END IF;`
+}
+
+function insertNew(schema: string): string {
+  const insert = `INSERT INTO ${schema}.kv SELECT p, k, coalesce(x, ''::bytea)
+            FROM unnest(p_new_placements, p_new_keys, p_new_values) AS u(p, k, x)`
+  const insertSome = `
+          WITH inserted AS (
+            ${insert} ON CONFLICT DO NOTHING RETURNING key
+          ) SELECT own || coalesce(array_agg(key), '{}'), count(*) = array_length(p_new_keys, 1) INTO own, is_all_new
+            FROM inserted`
+  const insertAll = `${insert};
+            own := own || p_new_keys`
+  return insertAsNew('p_new_keys', insertAll, insertSome)
 }
 
 function checkKeys(): string {
@@ -202,6 +226,9 @@ function undoInserted(tables: Tables): string {
 
 function makeChanges(tables: Tables): string {
   const { schema } = tables
+  const blindPut = `INSERT INTO ${schema}.kv
+            SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
+            WHERE x IS NOT NULL AND NOT c = ANY (losers)`
   return `
       IF p_steps & ${procedureFlags.byPlacement} <> 0 THEN
 ${changeByPlacement(tables)}
@@ -226,10 +253,7 @@ ${changeByRow(tables)}
             WHERE placement = p AND key = k AND x IS NULL AND NOT c = ANY (losers);
         END IF;
         IF p_steps & ${procedureFlags.blindPut} <> 0 THEN
-          INSERT INTO ${schema}.kv
-            SELECT p, k, x FROM unnest(p_blind_placements, p_blind_keys, p_blind_values, p_blind_owners) AS u(p, k, x, c)
-            WHERE x IS NOT NULL AND NOT c = ANY (losers)
-            ON CONFLICT (placement, key) DO UPDATE SET value = excluded.value;
+${insertAsNew('p_blind_keys', blindPut, `${blindPut} ON CONFLICT (placement, key) DO UPDATE SET value = excluded.value`)}
         END IF;
       END IF;`
 }

@@ -84,11 +84,17 @@ export class CommitGroup {
 
   /** In the order of the function's parameters after slot and number. */
   toParameters(rows: RowsOfCommit): unknown[] {
-    const sorted = [...this.locks.values()].sort(inLockOrder)
-    const added = rows !== 'together' ? [] : sorted.filter(isNew)
-    const blind = rows !== 'together' ? [] : sorted.filter(isUnconditional)
-    const locked = rows !== 'together' ? sorted : sorted.filter((lock) => !isNew(lock) && !isUnconditional(lock))
-    for (const [i, lock] of [...locked, ...added].entries()) lock.place = i + 1
+    const locked: KeyLock[] = []
+    const added: KeyLock[] = []
+    const blind: KeyLock[] = []
+    for (const lock of [...this.locks.values()].sort(inLockOrder)) {
+      if (rows !== 'together') locked.push(lock)
+      else if (isNew(lock)) added.push(lock)
+      else if (isUnconditional(lock)) blind.push(lock)
+      else locked.push(lock)
+    }
+    for (const [i, lock] of locked.entries()) lock.place = i + 1
+    for (const [i, lock] of added.entries()) lock.place = locked.length + i + 1
     const first = this.members[0]
     const does = rows !== 'together' ? stepOf[rows] : lockStep(locked) | changeSteps(locked, added, blind)
     return [
@@ -153,7 +159,7 @@ function isSameVersion(one: CommitLocks['version'], other: CommitLocks['version'
 }
 
 function inLockOrder(one: KeyLock, other: KeyLock): number {
-  return one.placement - other.placement || Buffer.compare(one.key, other.key)
+  return one.placement - other.placement || (one.name < other.name ? -1 : 1)
 }
 
 /** 0 where the locks differ in strength, or a row may have to be made: they are taken one by one then. */

@@ -5,6 +5,7 @@ import type { Bytes, Change, Commit, Precondition } from '../store.ts'
 import { lockFlags } from './commit-parameters.ts'
 
 export interface KeyLock {
+  /** The key as text, a character a byte: in the same order. */
   readonly name: string
   readonly key: Bytes
   readonly placement: number
@@ -83,7 +84,8 @@ export function isUnconditional(lock: KeyLock): boolean {
 }
 
 function textOf(bytes: Bytes): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  return buffer.toString('latin1')
 }
 
 function lockOf(locks: Map<string, KeyLock>, key: Bytes, { placementOf }: KeyPlacement): KeyLock {

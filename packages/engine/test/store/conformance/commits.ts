@@ -157,6 +157,32 @@ export function commitRules(driver: Driver): void {
         )
       }))
 
+    it('make many new keys, or none where one of them is there; those beside them go through', () =>
+      useStore(driver, async (store) => {
+        await commitChanges(store, put('b299', 'before'))
+        const made = (prefix: string) =>
+          Array.from({ length: 300 }, (_, nth) => ({ key: `${prefix}${100 + nth}`, own: `${prefix}-${100 + nth}` }))
+        const outcomes = await Promise.all(
+          ['a', 'b', 'c'].map((prefix) => {
+            const all = made(prefix)
+            const changes = all.flatMap(({ key, own }) => [put(key, 'new'), put(own, 'own')])
+            return store.commit(
+              commitOf(
+                changes,
+                all.map(({ key }) => absent(key)),
+              ),
+            )
+          }),
+        )
+        expect(outcomes).toEqual([
+          { isCommitted: true },
+          { isCommitted: false, failed: absent('b299') },
+          { isCommitted: true },
+        ])
+        const expected = ['a', 'c'].flatMap(made).flatMap(({ key, own }) => [`${key}=new`, `${own}=own`])
+        expect(await entriesIn(store)).toEqual([...expected, 'b299=before'].sort())
+      }))
+
     it('check against the commits that went before them, also when all are sent at once', () =>
       useStore(driver, async (store) => {
         const outcomes = await Promise.all(
