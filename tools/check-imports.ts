@@ -126,6 +126,7 @@ const operatorRanks: Ranks = {
   'row-limits.ts': 1,
   'row-operator.ts': 2,
   'sort-key.ts': 3,
+  'stored-columns.ts': 3,
   [each]: 4,
   'clauses.ts': 5,
 }

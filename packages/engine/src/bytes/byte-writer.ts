@@ -49,6 +49,14 @@ export class ByteWriter {
     this.bytes.set(source, at)
   }
 
+  /** Writes again `count` bytes of what is written, from `start` on. */
+  repeat(start: number, count: number): void {
+    const at = this.reserve(count)
+    const { bytes } = this
+    if (count > shortBytes) bytes.copyWithin(at, start, start + count)
+    else for (let i = 0; i < count; i++) bytes[at + i] = bytes[start + i] as number
+  }
+
   /** The bytes written so far, as a copy that stays valid. */
   copy(): Buffer {
     const { bytes, length } = this

@@ -64,3 +64,20 @@ export function compileStoredJson(bound: Bound, compiler: ExpressionCompiler): W
     return true
   }
 }
+
+/** A reference in the record of an object of the row. */
+export interface RowReference {
+  /** Of the object. */
+  readonly slot: number
+  /** Of the attribute, in the object's class. */
+  readonly index: number
+}
+
+/** The reference that a path of attributes begins with: what the path comes to depends on the object alone that it names. Undefined for anything else. */
+export function firstReference(bound: Bound): RowReference | undefined {
+  if (bound.kind !== 'follow') return undefined
+  const { object } = bound
+  if (object.kind === 'follow') return firstReference(object)
+  if (object.kind !== 'attribute' || !isReferenceOfRecord(object.attribute)) return undefined
+  return { slot: object.slot, index: object.attribute.index }
+}

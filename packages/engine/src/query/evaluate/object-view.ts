@@ -36,12 +36,16 @@ export class ObjectView {
     return this.format === undefined ? null : this.format.readValue(this.record, recordHeaderBytes, this.shape, index)
   }
 
+  /** Where in the record the eight bytes of a reference are; -1 where they are not stored so, or it is null. */
+  locateReference(index: number): number {
+    const { format } = this
+    return format === undefined ? -1 : format.locateReference(this.record, recordHeaderBytes, this.shape, index)
+  }
+
   /** The object that a reference in the record names; undefined for none. */
   target(index: number, reader: ObjectReader): ObjectView | undefined {
-    const { format, record, shape } = this
-    if (format === undefined) return undefined
-    const at = format.locateReference(record, recordHeaderBytes, shape, index)
-    if (at >= 0) return reader.objectAt(record, at)
+    const at = this.locateReference(index)
+    if (at >= 0) return reader.objectAt(this.record, at)
     const oid = this.value(index)
     return isNothing(oid) ? undefined : reader.object(oid as Oid)
   }

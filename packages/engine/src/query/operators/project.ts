@@ -1,7 +1,7 @@
 /** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
 import type { BoundClauses } from '../bind/bound.ts'
-import { compileStoredJson, type WriteStored } from '../evaluate/compile-target.ts'
+import { compileStoredJson, firstReference, type RowReference, type WriteStored } from '../evaluate/compile-target.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { elementBytes, valueBytes } from '../evaluate/value-bytes.ts'
@@ -21,6 +21,7 @@ import { rowClassName } from '../language/dialect.ts'
 import type { ValueType } from '../values/value-type.ts'
 import type { Planning } from './planning.ts'
 import { counted, type Pipeline } from './row-operator.ts'
+import { StoredColumns } from './stored-columns.ts'
 
 export interface ProjectionPlan {
   readonly name: string
@@ -31,6 +32,8 @@ export interface ProjectionPlan {
   readonly write: WriteResult
   /** Undefined where the value has to be worked out. */
   readonly writeStored: WriteStored | undefined
+  /** Of a path that begins with one. */
+  readonly reference: RowReference | undefined
 }
 
 /** Undefined for `RETURN *` of objects. */
@@ -44,6 +47,7 @@ export function planProjections({ projections }: BoundClauses, { compiler }: Pla
     type: expression.type,
     write: resultWriter(expression.type),
     writeStored: compileStoredJson(expression, compiler),
+    reference: firstReference(expression),
   }))
 }
 
@@ -66,7 +70,7 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
   const names = projections.map(({ jsonName }, i) => {
     return Buffer.from(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
   })
-  const areStored = projections.every(({ writeStored }) => writeStored !== undefined)
+  const stored = StoredColumns.of(projections, names)
   const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
       const { type, write } = projections[i] as ProjectionPlan
@@ -78,19 +82,8 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
     json.ascii('}')
     return undefined
   }
-  const writeAllStored = (json: JsonWriter, evaluation: EvaluationContext): boolean => {
-    const rowStart = json.to.length
-    for (let i = 0; i < projections.length; i++) {
-      json.raw(names[i] as Buffer)
-      if (projections[i]?.writeStored?.(json, evaluation) === true) continue
-      json.to.length = rowStart
-      return false
-    }
-    json.ascii('}')
-    return true
-  }
   return (json, evaluation) => {
-    if (areStored && writeAllStored(json, evaluation)) return undefined
+    if (stored?.write(json, evaluation) === true) return undefined
     // All of them before the first is written, which may take a while.
     return writeFrom(json, columnValues(projections, evaluation), 0)
   }

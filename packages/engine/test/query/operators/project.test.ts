@@ -3,6 +3,17 @@ import { describe, expect } from 'vitest'
 import { queryTest } from '../query-database.ts'
 import { shop } from '../shop.ts'
 
+const stock = [
+  `UPDATE SCHEMA {
+    CREATE CLASS T.Maker {code: Integer, name: String}
+    CREATE CLASS T.Model {code: Integer, maker: Reference{Referenced: T.Maker}}
+    CREATE CLASS T.Car {number: Integer, model: Reference{Referenced: T.Model}, other: Reference{Referenced: T.Model}}
+  }`,
+  'CREATE UNIQUE INDEX makerCode ON T.Maker (code)',
+  'CREATE UNIQUE INDEX modelCode ON T.Model (code)',
+  'CREATE UNIQUE INDEX carNumber ON T.Car (number)',
+]
+
 describe('RETURN', () => {
   queryTest('* gives the objects as they are read by OID', shop, async (db) => {
     const rows = await db.rows("FROM Client WHERE name = 'Dunn Ltd' RETURN *")
@@ -63,4 +74,47 @@ describe('RETURN', () => {
       { 'friends.name': [null], n: 1 },
     ])
   })
+
+  queryTest('of many rows that refer to the same objects is that of the row at hand', stock, async (db) => {
+    // More makers than are kept in mind at a time, more rows than a chunk holds; names that are long, missing, and of objects that are gone.
+    const codes = Array.from({ length: 300 }, (_, code) => code)
+    const nameOf = (code: number): string | null => {
+      if (code % 50 === 3) return null
+      return code === 299 ? 'long '.repeat(20_000) : `maker "${code}"`
+    }
+    await db.rows(
+      `FOR EACH c IN $makers => (CREATE T.Maker {code: $c.code, name: $c.name});
+       FOR EACH m IN $codes => (CREATE T.Model {code: $m, maker: (LOOKUP T.Maker WHERE code = $m)});
+       FOR EACH n IN $cars => (CREATE T.Car {number: $n.number, model: (LOOKUP T.Model WHERE code = $n.model), other: (LOOKUP T.Model WHERE code = $n.other)})`,
+      {
+        makers: codes.map((code) => ({ code, name: nameOf(code) })),
+        codes,
+        cars: Array.from({ length: 1_500 }, (_, number) => ({ number, ...modelsOf(number) })),
+      },
+    )
+    await db.rows('DELETE T.Model WHERE code = 11; DELETE T.Maker WHERE code = 12')
+    const shown = (code: number | null): { code: number | null; name: string | null } => {
+      if (code === null || code === 11) return { code: null, name: null }
+      return { code, name: code === 12 ? null : nameOf(code) }
+    }
+    const text = (where: string): string =>
+      `FROM T.Car ${where} RETURN model.code AS a, model.maker.name AS b, number, other.code AS c, model.code AS d`
+    const wanted = Array.from({ length: 1_500 }, (_, number) => {
+      const { model, other } = modelsOf(number)
+      const { code, name } = shown(model)
+      return { a: code, b: name, number, c: shown(other).code, d: code }
+    })
+    // Side by side, by the index and from the extent.
+    const [byIndex, byExtent] = await Promise.all([db.rows(text('WHERE number >= 0')), db.rows(text(''))])
+    expect(byIndex).toEqual(wanted)
+    expect(byExtent.toSorted((one, other) => Number(one.number) - Number(other.number))).toEqual(wanted)
+  })
 })
+
+/** Some that many cars have, and all others now and then. */
+function modelsOf(number: number): { readonly model: number | null; readonly other: number } {
+  if (number % 97 === 5) return { model: null, other: 3 }
+  // The last one, whose maker has a long name, once.
+  const own = number < 300 ? number : number % 299
+  return { model: number % 3 === 0 ? number % 20 : own, other: (number * 7) % 16 }
+}
