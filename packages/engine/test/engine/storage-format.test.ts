@@ -45,6 +45,11 @@ function twins(to: number, size: number, prefix: Uint8Array = Buffer.of(3)): Mig
 
 const nextFormat: StorageFormat = { version: next, migrations: [twins(next, 3)] }
 
+/** For one of several that use the store: what it does in the background ends when it is closed, and the store stays open. */
+function keptOpen(store: Store): Store {
+  return { ...store, close: async () => undefined }
+}
+
 function open(store: Store, more: Partial<OpenOptions> = {}): Promise<FederatedDatabase> {
   return FederatedDatabase.open({ alias: 'test', store, ...more })
 }
@@ -210,12 +215,13 @@ describe('a migration', () => {
   it('brings a store over step by step, and is done once', async () => {
     const store = await openStoreOfRun()
     const { fd: before, oids } = await withParts(store, 7)
-    const fd = await open(store, { format: nextFormat })
+    const fd = await open(keptOpen(store), { format: nextFormat })
     expect(await storedFormat(store)).toEqual(encodeFormatVersion(next))
     await expectTwins(store, oids)
     expect(await read(fd, oids[0] as string)).toMatchObject({ name: 'part 0' })
+    await fd.close()
     const { entries } = await store.stats()
-    await (await open({ ...store, close: async () => undefined }, { format: nextFormat })).close()
+    await (await open(keptOpen(store), { format: nextFormat })).close()
     expect((await store.stats()).entries).toBe(entries)
     await expect(open(store)).rejects.toThrow(`has storage format ${next}`)
     await before.close()
@@ -246,8 +252,9 @@ describe('a migration', () => {
   it('is shared by several that come at once', async () => {
     const store = await openStoreOfRun()
     const { fd, oids } = await withParts(store, 20)
-    await Promise.all(Array.from({ length: 4 }, () => open(store, { format: nextFormat })))
+    const several = await Promise.all(Array.from({ length: 4 }, () => open(keptOpen(store), { format: nextFormat })))
     await expectTwins(store, oids)
+    for (const one of several) await one.close()
     await fd.close()
   })
 })

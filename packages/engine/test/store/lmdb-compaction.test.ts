@@ -6,6 +6,8 @@ import { changedKeys } from '../../src/store/lmdb/changed-keys.ts'
 import { metaPages, newerMeta } from '../../src/store/lmdb/check-data-file.ts'
 import { compactLmdbStore } from '../../src/store/lmdb/compact.ts'
 import { DataFile, type TreeHeader } from '../../src/store/lmdb/data-file.ts'
+import { openGate } from '../../src/store/lmdb/gate.ts'
+import { processDirectory } from '../../src/store/lmdb/live-processes.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import { readMainTree } from '../../src/store/lmdb/main-tree.ts'
 import { verifyLmdbFile } from '../../src/store/lmdb/verify-lmdb-file.ts'
@@ -246,6 +248,10 @@ describe('a compaction is refused, and the store stays as it was', () => {
     const other = startChild(countOnRequest, [directory])
     other.process.stdin.write('next\n')
     await other.lines.next()
+    // What it has committed is acknowledged before it has left the gate, in which it is not to be stopped.
+    const gate = openGate(processDirectory(directory))
+    expect(await gate.enterAlone(60_000)).toBe(true)
+    gate.close()
     other.process.kill('SIGSTOP')
     const told = compactLmdbStore(directory, { ...options, noticeMsMax: 50 })
     await expect(told).rejects.toThrow(`process ${other.process.pid} has it open and does not notice`)
