@@ -81,30 +81,27 @@ class AskedVariables implements VariableTypes {
   }
 }
 
-/** Characters of texts, half of what is kept at most: a short query and its plan take about a hundred bytes a character. */
-const generationCharactersMax = 125_000
+/** Half of what is kept at most. */
+const generationMax = 250
 
-/** What was used last, by text, in two generations: what of the elder is not used before the younger is full is let go of. */
+/** What was used last, by name, in two generations: what of the elder is not used before the younger is full is let go of. */
 class Kept<T> {
-  private characters = 0
   private younger = new Map<string, T>()
   private elder: ReadonlyMap<string, T> = new Map()
 
-  get(text: string): T | undefined {
-    const known = this.younger.get(text)
+  get(name: string): T | undefined {
+    const known = this.younger.get(name)
     if (known !== undefined) return known
-    const elder = this.elder.get(text)
-    if (elder !== undefined) this.set(text, elder)
+    const elder = this.elder.get(name)
+    if (elder !== undefined) this.set(name, elder)
     return elder
   }
 
-  set(text: string, value: T): void {
-    if (!this.younger.has(text)) this.characters += text.length
-    this.younger.set(text, value)
-    if (this.characters < generationCharactersMax) return
+  set(name: string, value: T): void {
+    this.younger.set(name, value)
+    if (this.younger.size < generationMax) return
     this.elder = this.younger
     this.younger = new Map()
-    this.characters = 0
   }
 }
 

@@ -69,14 +69,3 @@ queryTest('each text has its own rows and errors, whichever of its shape came fi
   const [plan] = await db.rows("EXPLAIN FROM Car WHERE license = 'b' RETURN n")
   expect(JSON.stringify(plan)).toContain("license = 'b'")
 })
-
-it('texts by the thousand are kept, and what is kept has a bound in characters', () => {
-  const plans = new PlanCache()
-  const of = (text: string) => plans.parsed(text, tokensMax)
-  const short = Array.from({ length: 2_000 }, (_, nth) => `FROM C${nth} WHERE own${nth} = $n RETURN *`)
-  const first = short.map(of)
-  expect(short.every((text, nth) => of(text) === first[nth])).toBe(true)
-  // As many characters as two generations.
-  for (let nth = 0; nth < 25; nth++) of(`FROM D${nth} WHERE a = $n RETURN *${' '.repeat(10_000)}`)
-  expect(short.some((text, nth) => of(text) === first[nth])).toBe(false)
-})
