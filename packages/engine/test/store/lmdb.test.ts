@@ -1,13 +1,14 @@
 /** The store on LMDB keeps the promises of a store. */
 import { describe, expect, it } from 'vitest'
 import { EntryChecks } from '../../src/store/lmdb/entry-checks.ts'
-import { alwaysOpenGate } from '../../src/store/lmdb/gate.ts'
+import { alwaysOpenGate, type Gate } from '../../src/store/lmdb/gate.ts'
 import { openGroupCommit } from '../../src/store/lmdb/group-commit.ts'
 import type { Environment } from '../../src/store/lmdb/lmdb-js.ts'
+import { openEnvironment } from '../../src/store/lmdb/open-environment.ts'
 import type { Bytes, Precondition } from '../../src/store/store.ts'
 import { absent, bytes, commitOf, entriesIn, present, put, remove } from './bytes.ts'
 import { storeConformance } from './conformance.ts'
-import { temporaryLmdb } from './temporary-stores.ts'
+import { temporaryDirectory, temporaryLmdb } from './temporary-stores.ts'
 
 storeConformance('lmdb', temporaryLmdb)
 
@@ -82,6 +83,28 @@ describe('lmdb: a group of commits', () => {
     await expect(behind).rejects.toMatchObject({ type: 'StoreUnavailable' })
     await expect(group.commit(commitOf([put('c', '1')]))).rejects.toMatchObject({ type: 'StoreUnavailable' })
     await group.close()
+  })
+})
+
+describe('lmdb: when the way out of the gate fails', () => {
+  it('what waits is answered with the error, and what comes later is committed', async () => {
+    const opened = await openEnvironment(await temporaryDirectory(), false)
+    let failures = 1
+    const gate: Gate = {
+      ...alwaysOpenGate,
+      leave() {
+        if (failures-- > 0) throw new Error('Bad file descriptor')
+      },
+    }
+    const group = openGroupCommit({ ...opened, gate, location: 'there', checks: new EntryChecks('checked') })
+    // Together they are more than a group takes; the first is committed before the way out.
+    const first = group.commit(commitOf([put('a', 'x'.repeat(4_000_000))]))
+    const behind = group.commit(commitOf([put('b', 'x'.repeat(4_000_000))]))
+    expect(await first).toEqual({ isCommitted: true })
+    await expect(behind).rejects.toThrow('The storage of there failed: Error: Bad file descriptor')
+    expect(await group.commit(commitOf([put('c', '1')]))).toEqual({ isCommitted: true })
+    await group.close()
+    await opened.close()
   })
 })
 

@@ -97,8 +97,13 @@ export function openGroupCommit(target: GroupTarget): GroupCommit {
 
   async function flush(): Promise<void> {
     while (queue.waiting.length > 0) {
-      const refusal = (await enter(target)) ?? (await follow(await flushInGate(target, queue)))
-      if (refusal !== undefined) refuseWaiting(queue, refusal)
+      try {
+        const refusal = (await enter(target)) ?? (await follow(await flushInGate(target, queue)))
+        if (refusal !== undefined) refuseWaiting(queue, refusal)
+      } catch (cause) {
+        // Such as the way out of the gate. Whoever waits is answered, and whoever comes next is not left to wait for this.
+        refuseWaiting(queue, new Error(`The storage of ${location} failed: ${String(cause)}`, { cause }))
+      }
     }
     flushing = undefined
   }
@@ -164,9 +169,17 @@ function followingReplacements({
 }
 
 function settle(member: Waiting, outcome: CommitOutcome | DamagedEntry, checks: EntryChecks): void {
-  // Its name may take a read to find, which is not possible inside the transaction.
-  if (outcome instanceof DamagedEntry) member.reject(checks.damaged(outcome.key, outcome.why))
-  else member.resolve(outcome)
+  if (!(outcome instanceof DamagedEntry)) {
+    member.resolve(outcome)
+    return
+  }
+  try {
+    // Its name may take a read to find, which is not possible inside the transaction.
+    member.reject(checks.damaged(outcome.key, outcome.why))
+  } catch (error) {
+    // The group is committed: it concerns this one alone.
+    member.reject(error as Error)
+  }
 }
 
 /** The error for those that wait when that is not possible: nothing was written. */

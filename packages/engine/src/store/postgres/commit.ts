@@ -17,11 +17,11 @@ export interface CommitStrategy {
   readonly prepared: PreparedTransactions | undefined
 }
 
-/** One of several commits may have waited in vain for somebody else's lock: nothing was done, and each is to be tried alone. */
-export class LockTimeout extends Error {}
+/** One of several commits may have waited in vain for somebody else's lock, or cannot be sent: nothing was done, and each is to be tried alone. */
+export class FailedTogether extends Error {}
 
 /**
- * Throws LockTimeout; StoreUnavailable when the database stays out of reach and nothing was committed; OutcomeUnknown when it
+ * Throws FailedTogether; StoreUnavailable when the database stays out of reach and nothing was committed; OutcomeUnknown when it
  * stays out of reach and the call was sent, so that it may have been carried out.
  */
 export async function commitTogether(
@@ -30,7 +30,7 @@ export async function commitTogether(
   { rows, tables, prepared }: CommitStrategy,
 ): Promise<CommitOutcome[]> {
   const proof = rows === 'together' ? 0 : group.proofPlacement
-  const values = group.toParameters(rows)
+  const values = parametersOf(group, rows)
   if (prepared !== undefined && group.isExclusive) values[0] = (values[0] as number) | procedureFlags.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
@@ -56,9 +56,18 @@ export async function commitTogether(
         ? await resolveUnknownOutcome(connections, { connection, proof, tables, prepared, error })
         : undefined
       if (failed !== undefined) return group.outcomes(failed)
-      if (codeOf(error) === statementTimedOut && group.size > 1) throw new LockTimeout()
+      if (codeOf(error) === statementTimedOut && group.size > 1) throw new FailedTogether()
       if (!(await attempts.another(failure))) throw toStoreError(location, error)
     }
+  }
+}
+
+function parametersOf(group: CommitGroup, rows: RowsOfCommit): unknown[] {
+  try {
+    return group.toParameters(rows)
+  } catch (error) {
+    if (group.size > 1) throw new FailedTogether(undefined, { cause: error })
+    throw error
   }
 }
 

@@ -1,6 +1,6 @@
 /** Puts commits that wait into calls of the function that commits, and answers each for itself. */
 import type { Commit, CommitOutcome } from '../store.ts'
-import { type CommitStrategy, commitTogether, LockTimeout } from './commit.ts'
+import { type CommitStrategy, commitTogether, FailedTogether } from './commit.ts'
 import { CommitGroup } from './commit-group.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
@@ -16,6 +16,11 @@ interface Waiting {
   readonly isAlone: boolean
   resolve(outcome: CommitOutcome): void
   reject(error: unknown): void
+}
+
+interface Gathered {
+  readonly group: CommitGroup
+  readonly members: readonly Waiting[]
 }
 
 export class GroupCommits {
@@ -53,25 +58,47 @@ export class GroupCommits {
   }
 
   private async sendOne(): Promise<void> {
-    const group = new CommitGroup(this.strategy.tables.keys)
-    const members: Waiting[] = []
-    const left: Waiting[] = []
-    for (const waiting of this.waiting) {
-      const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
-      if (goesAlong && group.add(waiting.locks)) members.push(waiting)
-      else left.push(waiting)
-    }
-    this.waiting = left
+    const { group, members } = this.gather()
+    if (members.length === 0) return
     this.underWay++
     try {
       const outcomes = await commitTogether(this.connections, group, this.strategy)
       for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
     } catch (error) {
-      if (error instanceof LockTimeout) this.waiting.unshift(...members.map((member) => ({ ...member, isAlone: true })))
-      else for (const member of members) member.reject(error)
+      if (error instanceof FailedTogether) {
+        this.waiting.unshift(...members.map((member) => ({ ...member, isAlone: true })))
+      } else for (const member of members) member.reject(error)
     } finally {
       this.underWay--
       this.sendSome(callsAtOnce)
     }
+  }
+
+  /** Takes those that go together with the first one off the queue; none where none of them can be sent. */
+  private gather(): Gathered {
+    for (;;) {
+      const gathered = this.gatherUntilOneThrows()
+      if (gathered !== undefined) return gathered
+    }
+  }
+
+  /** What throws is answered with its error and leaves the queue; a part of it may be in the group, which is of no use then: undefined. */
+  private gatherUntilOneThrows(): Gathered | undefined {
+    const group = new CommitGroup(this.strategy.tables.keys)
+    const members: Waiting[] = []
+    const left: Waiting[] = []
+    for (const waiting of this.waiting) {
+      const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
+      try {
+        if (goesAlong && group.add(waiting.locks)) members.push(waiting)
+        else left.push(waiting)
+      } catch (error) {
+        this.waiting = this.waiting.filter((one) => one !== waiting)
+        waiting.reject(error)
+        return undefined
+      }
+    }
+    this.waiting = left
+    return { group, members }
   }
 }

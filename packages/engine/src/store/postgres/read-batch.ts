@@ -6,6 +6,8 @@ const keysMax = 512
 
 interface ReadRequest {
   readonly keys: readonly Bytes[]
+  /** Of the keys, as text. */
+  readonly names: readonly string[]
   resolve(values: (Bytes | undefined)[]): void
   reject(error: unknown): void
 }
@@ -27,7 +29,8 @@ export class ReadBatch {
 
   /** In the order of the keys; the bytes belong to the caller. */
   ask(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]> {
-    return new Promise((resolve, reject) => this.waiting.push({ keys, resolve, reject }))
+    // What is no key rejects it here: thrown when a statement is put together, it would stay for ever among those that wait.
+    return new Promise((resolve, reject) => this.waiting.push({ keys, names: keys.map(nameOf), resolve, reject }))
   }
 
   /** The first of those who ask, as many as go into one statement. */
@@ -37,7 +40,7 @@ export class ReadBatch {
     const group: { readonly request: ReadRequest; readonly places: readonly number[] }[] = []
     for (const request of this.waiting) {
       if (group.length > 0 && keys.length + request.keys.length > keysMax) break
-      group.push({ request, places: request.keys.map((key) => placeOf(key, places, keys)) })
+      group.push({ request, places: placesOf(request, places, keys) })
     }
     this.waiting = this.waiting.slice(group.length)
     return {
@@ -53,12 +56,17 @@ export class ReadBatch {
   }
 }
 
-function placeOf(key: Bytes, places: Map<string, number>, keys: Bytes[]): number {
-  const name = Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
-  const known = places.get(name)
-  if (known !== undefined) return known
-  places.set(name, keys.length)
-  return keys.push(key) - 1
+function nameOf(key: Bytes): string {
+  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1')
+}
+
+function placesOf(request: ReadRequest, places: Map<string, number>, keys: Bytes[]): number[] {
+  return request.names.map((name, i) => {
+    const known = places.get(name)
+    if (known !== undefined) return known
+    places.set(name, keys.length)
+    return keys.push(request.keys[i] as Bytes) - 1
+  })
 }
 
 /** Who asks second for a key gets a copy. */
