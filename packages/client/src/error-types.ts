@@ -103,6 +103,10 @@ export const errorTypes = {
   UnknownParameter: { status: 400, isRepeatable: false },
   /** The URL is malformed. */
   MalformedUrl: { status: 400, isRepeatable: false },
+  /** The server has to know who asks. */
+  Unauthenticated: { status: 401, isRepeatable: false },
+  /** The caller may not do this. */
+  Forbidden: { status: 403, isRepeatable: false },
   /** The server was started without shutdown allowed. */
   ShutdownNotAllowed: { status: 403, isRepeatable: false },
   /** Pages of other origins may not use the server. */

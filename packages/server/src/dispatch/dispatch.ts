@@ -4,6 +4,8 @@ import { missingBody } from '../errors/problem.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
+import { everyone } from '../security/caller.ts'
+import { authorize } from './authorize.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
 import { validateBody, validateEach } from './validate-body.ts'
 
@@ -35,14 +37,16 @@ function dispatchChecked(
   request: OperationRequest,
   execution: Execution,
 ): OperationReply | Promise<OperationReply> {
-  const { authorize } = request.service
+  const { caller } = request
   if (operation.scope === 'service') {
-    authorize(() => operation.needs, undefined)
+    authorize(caller, operation.needs, undefined)
     return operation.run(request)
   }
   const fd = execution.resolve(operation)
-  const { needs } = operation
-  authorize(() => (typeof needs === 'string' ? needs : needs(request, fd)), fd)
+  if (caller !== everyone) {
+    const { needs } = operation
+    authorize(caller, typeof needs === 'string' ? needs : () => needs(request, fd), fd)
+  }
   return execution.run(operation, fd)
 }
 

@@ -12,11 +12,12 @@ import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import type { Limits } from '../limits.ts'
 import type { Peers } from '../peers/peers.ts'
+import type { Caller } from '../security/caller.ts'
+import type { Need } from '../security/roles.ts'
 import type { StatementKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
 import type { Schema } from '../wire/json-schema.ts'
-import type { Authorize, Need } from './authorize.ts'
 
 /** Of a body: JSON, rows of which each is a line, or text for people. */
 export type ReplyType = 'json' | 'ndjson' | 'text'
@@ -48,12 +49,12 @@ export interface ServiceContext {
   readonly peers: Peers
   readonly statements: Statements
   readonly router: OperationRouter
-  readonly authorize: Authorize
   /** Stops the server once the reply is sent. */
   stop(): void
 }
 
 export interface OperationRequest {
+  readonly caller: Caller
   readonly params: Readonly<Record<string, string>>
   /** Parameters of the URL, as they are written there. */
   readonly query: Readonly<Record<string, unknown>>

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { AshlarError, type RequestId } from '@ashlar/engine'
 import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../security/caller.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,7 +39,7 @@ async function noteLargeBody(request: FastifyRequest, body: Buffer): Promise<voi
 }
 
 /** Undefined without the header. Throws MalformedRequest. */
-export function requestIdOf(request: FastifyRequest): RequestId | undefined {
+export function requestIdOf(request: FastifyRequest, { identity }: Caller): RequestId | undefined {
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !visibleCharacters.test(key)) {
@@ -50,6 +51,5 @@ export function requestIdOf(request: FastifyRequest): RequestId | undefined {
     JSON.stringify([method, url, meaningful.map((name) => headers[name] ?? null)]),
   )
   if (bodyDigest !== undefined) hash.update(bodyDigest)
-  // Once requests are authenticated: who sends it.
-  return { caller: '', key, fingerprint: hash.digest() }
+  return { caller: identity, key, fingerprint: hash.digest() }
 }

@@ -22,6 +22,8 @@ declare module 'fastify' {
     readonly takesArray?: boolean
     /** The path does not have the method: the route only says so. */
     readonly isRefused?: boolean
+    /** The route's operation is for callers who are known. */
+    readonly needsCaller?: boolean
   }
 }
 
@@ -39,6 +41,7 @@ export function registerOperations(
         acceptsPlainText: operation.acceptsPlainText === true,
         bodyIsObject: operation.bodyIsObject === true,
         takesArray: operation.takesArray === true,
+        needsCaller: operation.needs !== 'nothing',
       },
       ...(operation.statement === undefined ? {} : { onRequest: refuseBeforeBody(service) }),
       handler: operation.method === 'GET' ? handlerOf(operation, service) : withBody(handlerOf(operation, service)),

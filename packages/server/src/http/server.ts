@@ -6,13 +6,13 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Logger } from 'pino'
 import { HostNames, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
-import { type Authorize, allowAll } from '../dispatch/authorize.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { FederatedDatabases } from '../federated-databases.ts'
 import { type Limits, pathParameterCharactersMax } from '../limits.ts'
 import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
+import type { Authenticator } from '../security/authenticator.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
 import { readersOf } from '../statements/readers.ts'
 import { watchReplies } from '../statements/stalled-replies.ts'
@@ -23,6 +23,7 @@ import { serveByAddress } from './arrivals.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
+import { identify } from './identify.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
 import { closeWithConnection } from './pipelining.ts'
 import { bodyReader } from './read-body.ts'
@@ -45,8 +46,8 @@ export interface ServerOptions {
   readonly browsers?: Browsers
   /** Other processes on the same port, if any. */
   readonly peers?: Peers
-  /** Asked before each operation; where it is left out, all are allowed. */
-  readonly authorize?: Authorize
+  /** Tells who sends a request; where it is left out, everyone may do everything. */
+  readonly authenticator?: Authenticator
   /** Asked for by POST /shutdown. */
   onStop(): void
   /** From then on new requests are refused. */
@@ -117,7 +118,6 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       peers,
       statements,
       router,
-      authorize: options.authorize ?? allowAll,
       stop: options.onStop,
     },
     router,
@@ -131,7 +131,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
 /** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */
 function receiveRequests(
   app: FastifyInstance,
-  { isStopping, browsers = onLoopback, logger }: ServerOptions,
+  { isStopping, browsers = onLoopback, logger, authenticator }: ServerOptions,
   underWay: RequestsUnderWay,
   refusalOf: (connection: Socket) => AshlarError | undefined,
 ): void {
@@ -167,7 +167,8 @@ function receiveRequests(
     } catch (error) {
       return done(error as ServerError)
     }
-    done()
+    if (authenticator === undefined) done()
+    else identify(request, reply, authenticator, done)
   })
 }
 

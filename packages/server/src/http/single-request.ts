@@ -12,11 +12,13 @@ import type {
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
+import { type Caller, everyone } from '../security/caller.ts'
 import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
 import { requestIdOf } from './request-id.ts'
 
 export class SingleRequest implements FdRequest, Execution {
+  readonly caller: Caller
   readonly params: FdRequest['params']
   readonly query: FdRequest['query']
   readonly body: unknown
@@ -41,6 +43,7 @@ export class SingleRequest implements FdRequest, Execution {
     service: ServiceContext,
     form: StatementForm | undefined,
   ) {
+    this.caller = request.caller ?? everyone
     this.form = form
     this.params = request.params as FdRequest['params']
     this.query = request.query as FdRequest['query']
@@ -69,7 +72,7 @@ export class SingleRequest implements FdRequest, Execution {
   run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply> {
     this.fd = fd
     // Reading is the same however often it is done.
-    this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request)
+    this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
     return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
   }
 

@@ -8,6 +8,8 @@ import * as wireSchemas from '../wire/wire-schemas.ts'
 
 /** Errors that any operation may answer with. */
 const commonErrors: readonly ProblemType[] = [
+  'Unauthenticated',
+  'Forbidden',
   'UnknownParameter',
   'NotAcceptable',
   'ForbiddenOrigin',
@@ -71,6 +73,7 @@ const monitoringPaths = {
       operationId: 'getHealthLive',
       summary: 'Whether the process answers',
       tags: ['Service'],
+      security: [],
       responses: { 200: plainReply('It does') },
     },
   },
@@ -79,6 +82,7 @@ const monitoringPaths = {
       operationId: 'getHealthReady',
       summary: 'Whether the server takes requests and each federated database can be read',
       tags: ['Service'],
+      security: [],
       responses: { 200: plainReply('Ready'), ...errorResponses(['ShuttingDown', 'StoreUnavailable']) },
     },
   },
@@ -87,10 +91,18 @@ const monitoringPaths = {
       operationId: 'getOpenapi',
       summary: 'This document',
       tags: ['Service'],
+      security: [],
       responses: { 200: plainReply('An OpenAPI document of version 3.1') },
     },
   },
 }
+
+/** Without authentication (`--auth`) none is asked for. */
+const securitySchemes = {
+  token: { type: 'http', scheme: 'bearer', description: 'A token: `ash_<id>_<secret>`.' },
+  password: { type: 'http', scheme: 'basic', description: 'A user name and its password.' },
+}
+const security = [{}, ...Object.keys(securitySchemes).map((name) => ({ [name]: [] }))]
 
 export function openApiDocument(): object {
   const paths: Record<string, Record<string, object>> = {}
@@ -118,7 +130,8 @@ export function openApiDocument(): object {
       { name: 'Tools' },
     ],
     paths: { ...paths, ...monitoringPaths },
-    components: { schemas: components() },
+    components: { schemas: components(), securitySchemes },
+    security,
   }
 }
 

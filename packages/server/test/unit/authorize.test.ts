@@ -1,9 +1,10 @@
 /** Every operation passes the place where authorisation stands, with what it needs: alone, in a transaction, and as a query. */
-import { AshlarError } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
-import type { Need } from '../../src/dispatch/authorize.ts'
 import { operations } from '../../src/operations/table.ts'
+import { Authenticator } from '../../src/security/authenticator.ts'
+import { type Caller, makeCaller, nobody } from '../../src/security/caller.ts'
+import type { Need } from '../../src/security/roles.ts'
 import { defineGadget, openServer } from './open-server.ts'
 
 interface Asked {
@@ -12,15 +13,18 @@ interface Asked {
   asked(): string[]
 }
 
-/** Refuses what is in `refused`. */
+/** A caller who may not do what is in `refused`. */
 async function openAsking(refused: Set<Need> = new Set()): Promise<Asked> {
   const all: string[] = []
-  const { app } = await openServer({
-    authorize(needs, fd) {
-      all.push(`${needs()}@${fd?.alias ?? 'service'}`)
-      if (refused.has(needs())) throw new AshlarError('ValueNotAllowed', `refused: ${needs()}`)
+  const caller: Caller = {
+    ...makeCaller({ ...nobody, kind: 'user', name: 'somebody' }),
+    may(need, alias = 'service') {
+      all.push(`${need}@${alias}`)
+      return !refused.has(need)
     },
-  })
+    mayAnything: () => true,
+  }
+  const { app } = await openServer({ authenticator: new Authenticator([{ authenticate: () => caller }]) })
   return { app, asked: () => all.splice(0) }
 }
 
@@ -33,14 +37,14 @@ const texts: readonly (readonly [Need, string])[] = [
 
 describe('authorisation', () => {
   it('is asked once for each operation of the table, before the operation runs', async () => {
-    const { app, asked } = await openAsking(new Set(['read', 'write', 'define', 'operate']))
+    const { app, asked } = await openAsking(new Set(['read', 'write', 'define', 'operate', 'administer', 'identify']))
     for (const { method, path, body, scope, needs } of operations) {
       const payload = path === '/v1/query' ? { query: 'DELETE X' } : path === '/v1/tool' ? { tool: 'AddIndex' } : gadget
       const url = path.replace(/:\w+/g, '1-1-1-1')
       const given = body === undefined ? {} : { payload: path === '/v1/schema/:class' ? {} : payload }
       const reply = await app.inject({ method, url, ...given })
       const expected = path === '/v1/query' ? 'write' : needs
-      expect([path, reply.json().message]).toEqual([path, `refused: ${expected}`])
+      expect(reply.json()).toMatchObject({ type: 'Forbidden', message: expect.stringMatching(`\\(${expected}\\)\\.$`) })
       expect(asked()).toEqual([`${expected}@${scope === 'fd' ? 'default' : 'service'}`])
     }
   })
@@ -76,9 +80,9 @@ describe('authorisation', () => {
     const run = () => app.inject({ method: 'POST', url: '/v1/transaction', payload })
     refused.add('define')
     const reply = await run()
-    expect(reply.json()).toMatchObject({ operation: 6, type: 'ValueNotAllowed' })
+    expect(reply.json()).toMatchObject({ operation: 6, type: 'Forbidden' })
     expect(asked()).toEqual(
-      ['read', 'write', 'read', 'read@service', 'read', 'write', 'define'].map((word) =>
+      ['read', 'write', 'read', 'identify@service', 'read', 'write', 'define'].map((word) =>
         word.includes('@') ? word : `${word}@default`,
       ),
     )

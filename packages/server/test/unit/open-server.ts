@@ -3,9 +3,9 @@ import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engin
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
-import type { Authorize } from '../../src/dispatch/authorize.ts'
 import { buildServer } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
+import type { Authenticator } from '../../src/security/authenticator.ts'
 
 export interface ServerSetting {
   readonly aliases?: readonly string[]
@@ -15,7 +15,7 @@ export interface ServerSetting {
   readonly limits?: Partial<Limits>
   readonly isShutdownAllowed?: boolean
   readonly onStop?: () => void
-  readonly authorize?: Authorize
+  readonly authenticator?: Authenticator
   readonly isStopping?: () => boolean
   /** Called with each line of the log. */
   readonly onLog?: (line: string) => void
@@ -40,7 +40,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
     limits: { ...defaultServerLimits, ...defaultEngineLimits, ...setting.limits },
     isShutdownAllowed: setting.isShutdownAllowed ?? false,
     logger: pino({ level: setting.onLog === undefined ? 'silent' : 'info' }, { write: setting.onLog ?? (() => {}) }),
-    ...(setting.authorize === undefined ? {} : { authorize: setting.authorize }),
+    ...(setting.authenticator === undefined ? {} : { authenticator: setting.authenticator }),
     onStop: setting.onStop ?? (() => {}),
     isStopping: setting.isStopping ?? (() => false),
   })
@@ -62,13 +62,17 @@ async function closeAll(app: FastifyInstance, federatedDatabases: readonly Feder
 }
 
 /** A class with an attribute of each kind that bodies are told apart by. */
-export async function defineGadget(app: FastifyInstance, query = ''): Promise<void> {
+export async function defineGadget(
+  app: FastifyInstance,
+  query = '',
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const attributes = [
     { attributeName: 'name', logicalType: 'string' },
     { attributeName: 'size', logicalType: 'integer', storage: 'b64', encoding: 'unsigned' },
     { attributeName: 'isNew', logicalType: 'boolean' },
   ]
   const payload = [{ className: 'Shop.Gadget', isReferenceable: true, attributes }]
-  const reply = await app.inject({ method: 'PUT', url: `/v1/schema${query}`, payload })
+  const reply = await app.inject({ method: 'PUT', url: `/v1/schema${query}`, headers, payload })
   expect(reply.statusCode).toBe(201)
 }

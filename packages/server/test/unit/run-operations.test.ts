@@ -1,12 +1,12 @@
 /** The operations of a transaction, one after the other: the signal of the client, and turns between them. */
 import { type CancelSignal, type Database, defaultEngineLimits, type FederatedDatabase } from '@ashlar/engine'
 import { expect, it } from 'vitest'
-import { allowAll } from '../../src/dispatch/authorize.ts'
 import type { FdRequest } from '../../src/dispatch/operation.ts'
 import { Router } from '../../src/dispatch/router.ts'
 import { runOperations } from '../../src/dispatch/transaction/run-operations.ts'
 import { defaultServerLimits } from '../../src/limits.ts'
 import { operations } from '../../src/operations/table.ts'
+import { everyone } from '../../src/security/caller.ts'
 import { rowChunk } from './stub-query.ts'
 
 /** A request of these operations on the database, whose transaction is run once. */
@@ -22,13 +22,13 @@ function requestOf(
       async () => undefined,
     )
   return {
+    caller: everyone,
     fd: { alias: 'x', transaction: transact ?? once },
     headers: {},
     body,
     service: {
       limits: { ...defaultServerLimits, ...defaultEngineLimits, changeReplyBytesMax: 1_000 },
       router: new Router(operations),
-      authorize: allowAll,
     },
     ...more,
   } as unknown as FdRequest

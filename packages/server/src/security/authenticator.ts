@@ -1,0 +1,54 @@
+/** From what a request shows to who sends it (contract 9.1). */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Awaitable } from '@ashlar/engine'
+import { ServerError } from '../errors/server-errors.ts'
+import { type Caller, nobody } from './caller.ts'
+
+/** A request whose headers are there, and whose body is not read yet. */
+export interface ArrivedRequest {
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
+  readonly socket: Socket
+}
+
+/** One way to be known: token, password, session, JWT or client certificate. */
+export interface AuthenticationScheme {
+  /**
+   * Undefined where the request shows nothing of this kind; at once for what is remembered. Throws, or rejects with, Unauthenticated
+   * where what it shows is not valid.
+   */
+  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined
+}
+
+export class Authenticator {
+  private readonly schemes: readonly AuthenticationScheme[]
+
+  /** `schemes`: in the order in which they are asked; those that read `Authorization` first. */
+  constructor(schemes: readonly AuthenticationScheme[]) {
+    this.schemes = schemes
+  }
+
+  /** Throws, or rejects with, Unauthenticated. */
+  authenticate(request: ArrivedRequest): Awaitable<Caller> {
+    for (const scheme of this.schemes) {
+      const caller = scheme.authenticate(request)
+      if (caller !== undefined) return caller
+    }
+    if (request.headers.authorization === undefined) return nobody
+    throw unauthenticated(request, 'The server does not take an Authorization header of this kind.')
+  }
+}
+
+/** Of a request whose caller has to be known and is not, or whose credential is not valid. */
+export function unauthenticated({ headers }: Pick<ArrivedRequest, 'headers'>, message: string): ServerError {
+  return new ServerError('Unauthenticated', message, { 'www-authenticate': challengeTo(headers) })
+}
+
+const bearer = 'Bearer realm="ashlar"'
+const basic = 'Basic realm="ashlar", charset="UTF-8"'
+
+/** A script of a page is not offered a password: its browser would ask for one by itself. */
+function challengeTo({ 'sec-fetch-dest': destination }: IncomingHttpHeaders): string {
+  return destination === 'empty' ? bearer : `${bearer}, ${basic}`
+}

@@ -1,0 +1,93 @@
+/** Who sends a request, and what that one may do (contract 9.1). */
+import { type Action, actions, builtInRoles, type Grant, isBuiltInRole, type Need } from './roles.ts'
+
+/** How the caller is known. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
+export type CallerKind = 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
+
+export interface CallerFacts {
+  readonly kind: CallerKind
+  /** By which rules and logs know the caller; null for those that are not known. */
+  readonly name: string | null
+  /** The same one in all its requests, and no other: its Idempotency-Keys are its own. Empty for those that are not known. */
+  readonly identity: string
+  readonly grants: readonly Grant[]
+  readonly claims: Readonly<Record<string, string>>
+  /** What it has shown, for logs: the kind and the id of the credential, never a secret. */
+  readonly credential: string
+  /** When the credential ends, by the clock; infinite for one that does not. */
+  readonly expiresAtMs: number
+}
+
+export interface Caller extends CallerFacts {
+  /** `alias`: of the federated database; undefined for what concerns the server as a whole, which takes a grant for all of them. */
+  may(need: Need, alias: string | undefined): boolean
+  /** Whether any action on it is allowed at all. */
+  mayAnything(alias: string): boolean
+}
+
+const bits = Object.fromEntries(actions.map((action, position) => [action, 1 << position])) as Record<Action, number>
+const noBits = 0
+const allBits = (1 << actions.length) - 1
+
+class GrantedCaller implements Caller {
+  readonly kind: CallerKind
+  readonly name: string | null
+  readonly identity: string
+  readonly grants: readonly Grant[]
+  readonly claims: Readonly<Record<string, string>>
+  readonly credential: string
+  readonly expiresAtMs: number
+  /** What is allowed on every federated database, as bits. */
+  private readonly everywhere: number
+  /** With that, by alias. */
+  private readonly byAlias: ReadonlyMap<string, number>
+
+  constructor({ kind, name, identity, grants, claims, credential, expiresAtMs }: CallerFacts) {
+    this.kind = kind
+    this.name = name
+    this.identity = identity
+    this.grants = grants
+    this.claims = claims
+    this.credential = credential
+    this.expiresAtMs = expiresAtMs
+    this.everywhere = kind === 'everyone' ? allBits : granted(grants, undefined)
+    const aliases = new Set(grants.flatMap((grant) => grant.aliases ?? []))
+    this.byAlias = new Map([...aliases].map((alias) => [alias, granted(grants, alias)]))
+  }
+
+  may(need: Need, alias: string | undefined): boolean {
+    if (need === 'nothing') return true
+    if (need === 'identify') return this.kind !== 'nobody'
+    return (this.bitsFor(alias) & bits[need]) !== 0
+  }
+
+  mayAnything(alias: string): boolean {
+    return this.bitsFor(alias) !== 0
+  }
+
+  private bitsFor(alias: string | undefined): number {
+    return (alias === undefined ? undefined : this.byAlias.get(alias)) ?? this.everywhere
+  }
+}
+
+/** Of the grants for all federated databases and, with an alias, of those for that one. */
+function granted(grants: readonly Grant[], alias: string | undefined): number {
+  let all = noBits
+  for (const { role, aliases } of grants) {
+    const concerns = aliases === undefined || (alias !== undefined && aliases.includes(alias))
+    if (!concerns || !isBuiltInRole(role)) continue
+    for (const action of builtInRoles[role]) all |= bits[action]
+  }
+  return all
+}
+
+export function makeCaller(facts: CallerFacts): Caller {
+  return new GrantedCaller(facts)
+}
+
+const unknown = { name: null, identity: '', grants: [], claims: {}, expiresAtMs: Number.POSITIVE_INFINITY } as const
+
+/** Whoever asks a server without authentication: it may do everything. */
+export const everyone: Caller = makeCaller({ ...unknown, kind: 'everyone', credential: 'none' })
+
+export const nobody: Caller = makeCaller({ ...unknown, kind: 'nobody', credential: 'none' })
