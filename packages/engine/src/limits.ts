@@ -97,6 +97,9 @@ export const defaultEngineLimits: EngineLimits = {
   receiptRemovalMs: 60_000,
 }
 
+/** What texts and the plans made of them take in a process at most, as it is estimated; half of them at least are those used last. */
+export const plansBytesMax = 24 * 2 ** 20
+
 /** Fixed by the interface or the storage layout; changing one changes what is stored. */
 export const classNameCharactersMax = 255
 export const maxStoredStringLengthDefault = 24

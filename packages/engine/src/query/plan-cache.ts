@@ -1,4 +1,5 @@
 /** Texts that were parsed and statements that were planned before: kept while catalog, dialect and the variables' types stay. */
+import { plansBytesMax } from '../limits.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Awaitable } from '../store/store.ts'
@@ -49,8 +50,9 @@ export interface Uses {
   readonly variables: ReadonlyMap<string, string>
 }
 
+type Plans = WeakMap<Statement | Expression, KeptPlan>
+
 interface KeptPlan {
-  readonly catalog: Catalog
   readonly dialect: Dialect
   /** Of the formats of texts. */
   readonly formats: string
@@ -81,28 +83,83 @@ class AskedVariables implements VariableTypes {
   }
 }
 
-/** Half of what is kept at most. */
-const generationMax = 250
-
-/** What was used last, by name, in two generations: what of the elder is not used before the younger is full is let go of. */
+/**
+ * What was used last, by name, in two generations: what of the elder is not used before the younger is full is let go of. All that is in one
+ * `Generations` is full at the same time.
+ */
 class Kept<T> {
-  private younger = new Map<string, T>()
-  private elder: ReadonlyMap<string, T> = new Map()
+  private younger = new Map<string, KeptEntry<T>>()
+  private elder: ReadonlyMap<string, KeptEntry<T>> = new Map()
+  private readonly generations: Generations
+
+  constructor(generations: Generations) {
+    this.generations = generations
+    generations.all.push(this)
+  }
 
   get(name: string): T | undefined {
     const known = this.younger.get(name)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.value
     const elder = this.elder.get(name)
-    if (elder !== undefined) this.set(name, elder)
-    return elder
+    if (elder === undefined) return undefined
+    this.enter(name, elder)
+    return elder.value
   }
 
-  set(name: string, value: T): void {
-    this.younger.set(name, value)
-    if (this.younger.size < generationMax) return
+  /** `bytes`: what it takes, and what will be made of it. */
+  set(name: string, value: T, bytes: number): void {
+    this.enter(name, { value, bytes })
+  }
+
+  begin(): void {
     this.elder = this.younger
     this.younger = new Map()
   }
+
+  private enter(name: string, entry: KeptEntry<T>): void {
+    this.generations.take(entry.bytes - (this.younger.get(name)?.bytes ?? 0))
+    this.younger.set(name, entry)
+  }
+}
+
+interface KeptEntry<T> {
+  readonly value: T
+  readonly bytes: number
+}
+
+/** Counts the bytes of what is in the younger generation, and begins another before there are more than `bytesMax`. */
+class Generations {
+  readonly all: { begin(): void }[] = []
+  private readonly bytesMax: number
+  private bytes = 0
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax
+  }
+
+  take(bytes: number): void {
+    this.bytes += bytes
+    if (this.bytes <= this.bytesMax) return
+    for (const kept of this.all) kept.begin()
+    this.bytes = bytes
+  }
+}
+
+/** What of a text that is kept does not depend on how long it is. */
+const entryBytes = 300
+/** Of a part of a statement, with what is planned of it: 330 to 650, mostly 400, as measured with texts of many forms. */
+const partBytes = 400
+
+/** An estimate of what is kept of a text: of its parts, and not of its characters, since a plan has a closure or two for each. */
+function bytesOf(text: string, statements: readonly Statement[] | false): number {
+  let parts = 0
+  const left: unknown[] = [statements]
+  for (let value = left.pop(); value !== undefined; value = left.pop()) {
+    if (typeof value !== 'object' || value === null) continue
+    parts++
+    for (const part of Object.values(value)) if (typeof part === 'object') left.push(part)
+  }
+  return entryBytes + 2 * text.length + parts * partBytes
 }
 
 /** Longer texts hold data rather than questions, and do not come again. */
@@ -118,18 +175,21 @@ export interface ParsedText {
 const noneLifted: ReadonlyMap<string, TypedValue> = new Map()
 
 export class PlanCache {
+  private readonly generations = new Generations(plansBytesMax / 2)
   /** Those of which no value was taken out. */
-  private readonly texts = new Kept<ParsedText>()
+  private readonly texts = new Kept<ParsedText>(this.generations)
   /** By the shape of the text; false where texts of the shape are parsed as they are written. */
-  private readonly shapes = new Kept<readonly Statement[] | false>()
-  private readonly plans = new WeakMap<Statement | Expression, KeptPlan>()
+  private readonly shapes = new Kept<readonly Statement[] | false>(this.generations)
+  /** A catalog that nobody asks for any more is not kept by the plans that were made for it. */
+  private readonly plansOfCatalogs = new WeakMap<Catalog, Plans>()
+  private latest: { readonly catalog: Catalog; readonly plans: Plans } | undefined
 
   /** At once. Throws QuerySyntaxError, and LimitExceeded for a statement that is too long. */
   parsed(text: string, statementTokensMax: number): ParsedText {
     const known = this.texts.get(text) ?? this.parsedByShape(text, statementTokensMax)
     if (known !== undefined) return known
     const parsed = asWritten(parse(text, statementTokensMax))
-    if (text.length <= textCharactersKept) this.texts.set(text, parsed)
+    if (text.length <= textCharactersKept) this.keep(text, parsed)
     return parsed
   }
 
@@ -144,9 +204,13 @@ export class PlanCache {
     const parsed = asWritten(parse(text, statementTokensMax))
     if (!isLasting) return parsed
     const lifted = liftLiterals(text)
-    if (lifted !== undefined) this.shapes.set(lifted.shape, false)
-    this.texts.set(text, parsed)
+    if (lifted !== undefined) this.shapes.set(lifted.shape, false, bytesOf(lifted.shape, false))
+    this.keep(text, parsed)
     return parsed
+  }
+
+  private keep(text: string, parsed: ParsedText): void {
+    this.texts.set(text, parsed, bytesOf(text, parsed.statements))
   }
 
   private parsedByShape(text: string, statementTokensMax: number): ParsedText | undefined {
@@ -156,7 +220,7 @@ export class PlanCache {
     let statements = this.shapes.get(shape)
     if (statements === undefined) {
       statements = parseLifted(text, lifted, statementTokensMax) ?? false
-      this.shapes.set(shape, statements)
+      this.shapes.set(shape, statements, bytesOf(shape, statements))
     }
     return statements === false ? undefined : { statements, lifted: typed(values) }
   }
@@ -180,15 +244,28 @@ export class PlanCache {
   planned<P>(statement: Statement | Expression, context: PlanningContext, make: (binder: Binder) => P): Planned<P> {
     const { catalog, dialect } = context
     const formats = formatsSignature(context.textFormats)
-    const kept = this.plans.get(statement)
-    if (kept !== undefined && kept.catalog === catalog && kept.dialect === dialect && kept.formats === formats) {
+    const plans = this.plansOf(catalog)
+    const kept = plans.get(statement)
+    if (kept !== undefined && kept.dialect === dialect && kept.formats === formats) {
       if (areSame(kept.planned.variables, context.variables)) return kept.planned as Planned<P>
     }
     const asked = new AskedVariables(context.variables)
     const binder = createBinder(context, asked)
     const planned = { plan: make(binder), nested: binder.nested, variables: asked.signatures }
-    this.plans.set(statement, { catalog, dialect, formats, planned })
+    plans.set(statement, { dialect, formats, planned })
     return planned
+  }
+
+  private plansOf(catalog: Catalog): Plans {
+    const { latest } = this
+    if (latest?.catalog === catalog) return latest.plans
+    let plans = this.plansOfCatalogs.get(catalog)
+    if (plans === undefined) {
+      plans = new WeakMap()
+      this.plansOfCatalogs.set(catalog, plans)
+    }
+    this.latest = { catalog, plans }
+    return plans
   }
 }
 

@@ -1,9 +1,8 @@
 /** All objects of the classes, container by container; and how many there are, where nothing else is asked of them. */
 import { containerExtent } from '../../records/object-key.ts'
-import type { SchemaClass } from '../../schema/catalog.ts'
+import type { ClassSet } from '../../schema/class-set.ts'
 import type { KeyRange } from '../../store/store.ts'
 import { oidFromBytes } from '../../types/oid.ts'
-import type { ClassNumber } from '../../types/type-spec.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { OutputRow } from '../execute/row.ts'
@@ -18,16 +17,14 @@ import { filterRest, type ObjectScan } from './object-scan.ts'
 const countedAtOnce = 4_096
 
 export class ExtentScan implements ObjectAccess {
-  private readonly classes: readonly SchemaClass[]
-  private readonly classNumbers: ReadonlySet<ClassNumber>
+  private readonly classes: ClassSet
 
-  constructor(classes: readonly SchemaClass[], classNumbers = new Set(classes.map(({ number }) => number))) {
+  constructor(classes: ClassSet) {
     this.classes = classes
-    this.classNumbers = classNumbers
   }
 
   describe(className: string): ExplainNode {
-    return explainNode('extentScan', { class: className, classes: this.classes.map(({ name }) => name) })
+    return explainNode('extentScan', { class: className, classes: this.classes.classes.map(({ name }) => name) })
   }
 
   /** From where the last objects of the containers stand: deleted ones count, none is read. */
@@ -112,7 +109,7 @@ export class ExtentScan implements ObjectAccess {
 
   /** Where the objects lie, container by container. */
   async extents(context: StatementContext): Promise<KeyRange[]> {
-    const containers = await context.containersOf(this.classNumbers)
+    const containers = await context.containersOf(this.classes.numbers)
     return containers.map(({ database, container }) => containerExtent(database, container))
   }
 }

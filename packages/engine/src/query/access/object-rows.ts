@@ -19,13 +19,13 @@ export function objectRows(
   wanted: number | undefined,
 ): { readonly rows: AsyncGenerator<ObjectView[]>; readonly operator: ExplainNode } {
   const { access, considered } = chosen
-  const { filter, classNumbers } = plan
+  const { filter, classes } = plan
   const source = access.describe(plan.className)
   if (considered?.isDeferred !== true) source.estimated = chosen.estimated
   if (considered !== undefined) source.candidates = considered.candidates(plan, access)
   const filtered = filterOperator(filter, source)
   const entries = 'oids' in access ? access.entries : undefined
-  const scan: ObjectScan = { classNumbers, entries, filter, evaluation, context, source, filterOperator: filtered }
+  const scan: ObjectScan = { classes, entries, filter, evaluation, context, source, filterOperator: filtered }
   const rows = 'oids' in access ? objectsOf(access, scan, wanted) : access.objects(scan, wanted)
   const operator = filtered ?? source
   return { rows: context.measured(rows, operator), operator }

@@ -1,8 +1,8 @@
 /** Objects on their way from an access path: read, of the wanted classes, and filtered by the whole predicate. */
 import { SteadySet } from '../../budget/steady-map.ts'
+import type { ClassSet } from '../../schema/class-set.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Oid } from '../../types/oid.ts'
-import type { ClassNumber } from '../../types/type-spec.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -10,7 +10,7 @@ import type { ExplainNode } from '../explain/explain-node.ts'
 import { type FilterPlan, qualified } from '../operators/filter.ts'
 
 export interface ObjectScan {
-  readonly classNumbers: ReadonlySet<ClassNumber>
+  readonly classes: ClassSet
   readonly filter: FilterPlan
   readonly evaluation: EvaluationContext
   readonly context: StatementContext
@@ -59,14 +59,14 @@ export async function* loadInParts(scan: ObjectScan, oids: readonly Oid[]): Asyn
 
 /** Throws ReadSkew where an entry names an object that is not there. */
 async function loadAndFilter(scan: ObjectScan, oids: readonly Oid[]): Promise<ObjectView[]> {
-  const { classNumbers, entries, filter, evaluation, context, source } = scan
+  const { classes, entries, filter, evaluation, context, source } = scan
   const loaded = await context.reader.load(oids)
   source.returned += oids.length
   const views: ObjectView[] = []
   for (const [i, view] of loaded.entries()) {
     if (view?.format === undefined) {
       if (entries !== undefined) throw new ReadSkew(`${entries} names object ${oids[i]}, which is not there`)
-    } else if (classNumbers.has(view.format.cls.number)) views.push(view)
+    } else if (classes.numbers.has(view.format.cls.number)) views.push(view)
   }
   const { ofRecord, slot } = filter
   const decided = ofRecord === undefined ? views : qualified(views, ofRecord, slot, evaluation, context)

@@ -244,10 +244,10 @@ abstract class RowsInPlace {
     let later: Promise<void> | undefined
     try {
       const { plan, evaluation } = this
-      const { filter, classNumbers } = plan.objects
+      const { filter, classes } = plan.objects
       const { slot, ofRecord, rest } = filter
       const format = context.formats.ofShape(shapeNumberOf(record))
-      if (!classNumbers.has(format.cls.number)) return this.passed()
+      if (!classes.numbers.has(format.cls.number)) return this.passed()
       const view = new ObjectView(undefined, key, format, record)
       evaluation.slots[slot] = view
       if (ofRecord !== undefined && ofRecord(evaluation) !== true) return this.passed()
@@ -275,9 +275,9 @@ abstract class RowsInPlace {
   /** Asks for what the row will need, to be fetched with what others need. */
   protected askFor(key: Bytes, record: Bytes): void {
     const { plan, evaluation, context } = this
-    const { filter, classNumbers } = plan.objects
+    const { filter, classes } = plan.objects
     const format = context.formats.ofShape(shapeNumberOf(record))
-    if (!classNumbers.has(format.cls.number)) return
+    if (!classes.numbers.has(format.cls.number)) return
     const view = new ObjectView(undefined, key, format, record)
     evaluation.slots[filter.slot] = view
     try {

@@ -1,5 +1,5 @@
 /** The objects of a source that qualify: every access path that could find them, and the filter that all of them pass. */
-import type { ClassNumber } from '../../types/type-spec.ts'
+import { type ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import { type BoundClauses, type BoundSource, conjunctsOf } from '../bind/bound.ts'
 import { type FilterPlan, planFilter } from '../operators/filter.ts'
 import type { Planning } from '../operators/planning.ts'
@@ -13,7 +13,7 @@ import { sargablePredicates } from './sargable-predicates.ts'
 export interface SourcePlan {
   /** As plans name it. */
   readonly className: string
-  readonly classNumbers: ReadonlySet<ClassNumber>
+  readonly classes: ClassSet
   /** Where the source is references: no other access is possible. */
   readonly references: OidLookup | undefined
   readonly accesses: readonly OidAccess[]
@@ -33,19 +33,18 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const { where, orderBy, groupBy } = clauses
   const { cls } = source
   const isClass = source.kind === 'class'
-  const classes = isClass ? source.classes : [cls, ...cls.subclasses]
-  const classNumbers = new Set(classes.map(({ number }) => number))
+  const classes = isClass ? source.classes : withSubclasses(cls)
   const conditions = sargablePredicates(where, slot)
   const isOrdered = isClass && groupBy === undefined
   const accesses = isClass ? accessesFor(cls, conditions, planning) : []
   return {
     className: cls.name,
-    classNumbers,
+    classes,
     references: isClass ? undefined : new OidLookup(constantKey(source.references, planning)),
     accesses,
     exact: accesses.find(({ isAtMostOne }) => isAtMostOne),
     ordered: isOrdered ? planOrderedIndexScan(cls, slot, orderBy, conditions, planning) : undefined,
-    extent: new ExtentScan(classes, classNumbers),
+    extent: new ExtentScan(classes),
     filter: planFilter(where, slot, planning),
     conjuncts: conjunctsOf(where).length,
     areRows: orderBy.length === 0 && groupBy === undefined,

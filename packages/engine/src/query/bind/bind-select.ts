@@ -1,4 +1,5 @@
 /** FROM … RETURN, LOOKUP, and the clauses that other statements share with them (docs/query-language.md, Finding). */
+import { ClassSet, withSubclasses } from '../../schema/class-set.ts'
 import type {
   Clauses,
   Expression,
@@ -87,7 +88,7 @@ export function rowTypeOf(clauses: BoundClauses, self: ValueType): { rowType: Va
 export function bindSource(source: Source, binder: Binder): BoundSource {
   if (source.kind === 'class') {
     const cls = resolveReferenceable(binder, source.className, true)
-    return { kind: 'class', cls, classes: source.isOnly ? [cls] : [cls, ...cls.subclasses] }
+    return { kind: 'class', cls, classes: source.isOnly ? new ClassSet([cls]) : withSubclasses(cls) }
   }
   const references = binder.bind(source.references, emptyScope)
   const given = references.type.kind === 'collection' ? references.type.element : references.type

@@ -1,6 +1,7 @@
 /** Expressions with every name resolved and every type known. */
 
 import type { SchemaClass } from '../../schema/catalog.ts'
+import type { ClassSet } from '../../schema/class-set.ts'
 import type { LinkStorage } from '../../types/link-storage.ts'
 import type { AttributeNumber, TypeSpec } from '../../types/type-spec.ts'
 import type { IntervalUnit, Span } from '../language/ast.ts'
@@ -162,7 +163,7 @@ export type BoundSource =
       readonly kind: 'class'
       readonly cls: SchemaClass
       /** The class and, unless ONLY was asked for, its subclasses. */
-      readonly classes: readonly SchemaClass[]
+      readonly classes: ClassSet
     }
   /** References known before the rows. */
   | { readonly kind: 'references'; readonly cls: SchemaClass; readonly references: Bound }

@@ -7,6 +7,7 @@ import type { MapPair } from '../../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../../records/class-format.ts'
 import { containerExtent } from '../../records/object-key.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
+import { withSubclasses } from '../../schema/class-set.ts'
 import { noOid, type Oid } from '../../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../../types/type-spec.ts'
 import { referringRange } from '../access/reverse-navigation.ts'
@@ -228,9 +229,8 @@ export class Neighbours {
     if (known !== undefined) return known
     const { context } = this
     const owners = new SteadyMap<Oid, Oid[]>()
-    const classes = new Set([declaringClass.number, ...declaringClass.subclasses.map(({ number }) => number)])
     const use = (key: Uint8Array, record: Uint8Array): ObjectView => context.reader.view(undefined, key, record).copy()
-    const containers = await context.containersOf(classes)
+    const containers = await context.containersOf(withSubclasses(declaringClass).numbers)
     const extents = containers.map(({ database, container }) => containerExtent(database, container))
     for await (const batch of context.scanAll(extents, use)) {
       const pause = context.yieldIfDue()

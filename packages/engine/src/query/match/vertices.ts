@@ -1,6 +1,7 @@
 /** Vertices: each row with each of the objects that an access path finds for one vertex of the patterns. */
 import { assert } from '../../errors.ts'
 import type { SchemaClass } from '../../schema/catalog.ts'
+import { referenceableClasses, withSubclasses } from '../../schema/class-set.ts'
 import type { ChosenAccessPath } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
@@ -27,11 +28,11 @@ export function planVertex(vertex: BoundVertex, predicates: readonly PredicatePl
   const { slot, name, cls } = vertex
   const where = conjunction(predicates.filter((predicate) => isOfSlot(predicate, slot)).map(({ bound }) => bound))
   if (cls !== null) {
-    const source = { kind: 'class', cls, classes: [cls, ...cls.subclasses] } as const
+    const source = { kind: 'class', cls, classes: withSubclasses(cls) } as const
     return { slot, name, cls, objects: planObjects(source, slot, { ...noClauses, where }, planning) }
   }
-  const classes = planning.formats.catalog.classes.filter(({ isReferenceable }) => isReferenceable)
-  const [first] = classes
+  const classes = referenceableClasses(planning.formats.catalog)
+  const [first] = classes.classes
   assert(first !== undefined, 'a pattern with edges is over classes')
   const source = { kind: 'class', cls: first, classes } as const
   const objects = planObjects(source, slot, { ...noClauses, where }, planning)

@@ -1,4 +1,5 @@
 /** CREATE INDEX, as part of the text's transaction; alone in its text, it is built while others go on writing. */
+import { withSubclasses } from '../../schema/class-set.ts'
 import { ExtentScan } from '../access/extent-scan.ts'
 import { bindCreateIndex } from '../bind/bind-schema.ts'
 import { resolveClass } from '../bind/class-names.ts'
@@ -28,7 +29,7 @@ export const createIndex: StatementKind<CreateIndexStatement> = {
     const binder = createBinder(explainer.planning())
     bindCreateIndex(statement, binder)
     const cls = resolveClass(binder, statement.className)
-    const extent = new ExtentScan([cls, ...cls.subclasses])
+    const extent = new ExtentScan(withSubclasses(cls))
     const scan = extent.describe(cls.name)
     scan.estimated = await extent.estimate(explainer.context())
     explainer.probe.root = explainNode('createIndex', {}, [scan])

@@ -1,6 +1,6 @@
 /** FROM … RETURN: how the objects are found, which operators their rows pass, and the rows as JSON text or as values. */
 
-import type { ClassFormat } from '../../records/class-format.ts'
+import type { ClassSet } from '../../schema/class-set.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
@@ -86,7 +86,7 @@ function planBound(bound: BoundSelect, { slots }: Binder, { formats, text }: Pla
   const clauses = planClauses(bound.clauses, planning)
   const { rowType, isSingle } = bound
   const { constants } = planning.compiler
-  const rows = planRows(bound.clauses, objects, clauses, planning)
+  const rows = planRows(bound.clauses, objects, clauses)
   return { objects, clauses, slots, constants, rowType, isSingle, rows }
 }
 
@@ -94,7 +94,6 @@ function planRows(
   bound: BoundClauses,
   objects: SourcePlan,
   { operators, projections, limits }: ClausesPlan,
-  { formats }: Planning,
 ): RowsPlan | undefined {
   const { orderBy, skip, take } = bound
   const isLimited = skip !== undefined || take !== undefined
@@ -102,15 +101,14 @@ function planRows(
   // Any other operator has the rows made.
   if (operators.length !== (areInAnyOrder ? 0 : 1) + (isLimited ? 1 : 0)) return undefined
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
-  const classes = [...objects.classNumbers].map((number) => formats.byNumber(number))
-  const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, classes)
+  const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, objects.classes)
   const hasOtherObjects = bound.projections?.some(({ expression }) => hasObjects(expression.type)) === true
   return { objects, projections, limits, areOfRecords, areInAnyOrder, hasOtherObjects }
 }
 
 /** What is returned of an object is in its record: nothing else has to be read. */
-function areOfRecord({ projections }: BoundClauses, objects: readonly ClassFormat[]): boolean {
-  if (projections === undefined) return objects.every(({ linkAttributes }) => linkAttributes.length === 0)
+function areOfRecord({ projections }: BoundClauses, classes: ClassSet): boolean {
+  if (projections === undefined) return !classes.haveLinks
   return projections.every(({ expression }) => isOfRecord(expression) && !hasObjects(expression.type))
 }
 

@@ -1,0 +1,139 @@
+/** What is kept of texts: as many as fit into a bound in bytes, and little of each however many classes its objects may have. */
+import { expect, it } from 'vitest'
+import { plansBytesMax } from '../../src/limits.ts'
+import type { SelectStatement } from '../../src/query/language/ast.ts'
+import { dialectDefault } from '../../src/query/language/dialect.ts'
+import { PlanCache, type PlanningContext } from '../../src/query/plan-cache.ts'
+import { planSelect, type SelectPlan } from '../../src/query/statements/select.ts'
+import { noTextFormats } from '../../src/query/values/text-format.ts'
+import { recordFormats } from '../../src/records/record-formats.ts'
+import { readDefineClasses } from '../../src/requests/read-class-descriptions.ts'
+import { buildCatalog, emptyCatalogState } from '../../src/schema/build-catalog.ts'
+import type { Catalog } from '../../src/schema/catalog.ts'
+import { defineClasses } from '../../src/schema/define-classes.ts'
+import { classOf, toMany } from '../engine/open-fd.ts'
+
+const tokensMax = 25_000
+
+it('texts by the thousand are kept', () => {
+  const plans = new PlanCache()
+  const of = (text: string) => plans.parsed(text, tokensMax)
+  const short = Array.from({ length: 2_000 }, (_, nth) => `FROM C${nth} WHERE own${nth} = $n RETURN *`)
+  const first = short.map(of)
+  expect(short.every((text, nth) => of(text) === first[nth])).toBe(true)
+})
+
+it('many parts of statements take the place of many texts, and so do many shapes and many characters', () => {
+  const chain = Array.from({ length: 400 }, (_, nth) => `n + ${nth} = $n`).join(' OR ')
+  /** Each takes so many bytes or more. */
+  const others: readonly [number, (nth: number) => string][] = [
+    [400_000, (nth) => `FROM C WHERE ${chain} RETURN n AS z${nth}`],
+    [3_500, (nth) => `FROM C WHERE n = 1 AND m${nth} = 2 RETURN *`],
+    [30_000, (nth) => `SHOW ${nth} /* ${'x'.repeat(15_000)} */`],
+  ]
+  for (const [bytesEach, other] of others) {
+    const plans = new PlanCache()
+    const of = (text: string) => plans.parsed(text, tokensMax)
+    const first = of('SHOW 1')
+    expect(of('SHOW 1')).toBe(first)
+    for (let bytes = 0, nth = 0; bytes <= plansBytesMax; bytes += bytesEach, nth++) of(other(nth))
+    expect(of('SHOW 1')).not.toBe(first)
+  }
+})
+
+it('what is used again and again stays, whatever comes beside it', () => {
+  const plans = new PlanCache()
+  const of = (text: string) => plans.parsed(text, tokensMax)
+  const first = of('SHOW 1')
+  for (let nth = 0; nth < 20_000; nth++) {
+    of(`FROM C${nth} WHERE own${nth} = $n RETURN *`)
+    if (nth % 1_000 === 0) of('SHOW 1')
+  }
+  expect(of('SHOW 1')).toBe(first)
+})
+
+function catalogOf(classes: readonly object[]): Catalog {
+  const empty = buildCatalog(emptyCatalogState(), Buffer.from([0]))
+  const { state } = defineClasses(empty, readDefineClasses(classes, 'create'), 1_000)
+  return buildCatalog(state, Buffer.from([1]))
+}
+
+function planned(plans: PlanCache, text: string, catalog: Catalog): SelectPlan {
+  const context: PlanningContext = {
+    text,
+    dialect: dialectDefault,
+    catalog,
+    formats: recordFormats(catalog),
+    variables: new Map(),
+    walkEdgesMax: 1,
+    textFormats: noTextFormats,
+    typeOfStatement: () => {
+      throw new Error('no statement stands in another one')
+    },
+  }
+  const [statement] = plans.parsed(text, tokensMax).statements
+  return planSelect(statement as SelectStatement, { plans, planning: () => context }).plan
+}
+
+const sub = (className: string, attributes: Record<string, string | object>): object =>
+  classOf(className, attributes, { superClass: 'Base' })
+
+it('plans of a catalog share the set of classes whose objects they look for', () => {
+  const catalog = catalogOf([classOf('Base', { n: 'integer' }), sub('One', {}), sub('Two', {})])
+  const plans = new PlanCache()
+  const classesOf = (text: string) => planned(plans, text, catalog).objects.classes
+  const base = classesOf('FROM Base RETURN n')
+  expect([...base.classes].map(({ name }) => name)).toEqual(['Base', 'One', 'Two'])
+  expect(classesOf('FROM Base WHERE n + 1 > n RETURN *')).toBe(base)
+  expect(classesOf('FROM Base ORDER BY n RETURN n AS other')).toBe(base)
+  expect(classesOf('FROM ONLY Base RETURN n').classes.map(({ name }) => name)).toEqual(['Base'])
+})
+
+it('a plan belongs to its catalog, and is found again under it', () => {
+  const [one, other] = [catalogOf([classOf('Base', { n: 'integer' })]), catalogOf([classOf('Base', { n: 'real' })])]
+  const plans = new PlanCache()
+  const text = 'FROM Base RETURN n'
+  const ofOne = planned(plans, text, one)
+  const ofOther = planned(plans, text, other)
+  expect(ofOther).not.toBe(ofOne)
+  expect(planned(plans, text, one)).toBe(ofOne)
+  expect(planned(plans, text, other)).toBe(ofOther)
+})
+
+const reference = (referencedClass: string, inverseAttribute?: string): object => ({
+  logicalType: 'reference',
+  referencedClass,
+  ...(inverseAttribute === undefined ? {} : { inverseAttribute }),
+})
+const plain = classOf('Base', { n: 'integer' })
+
+const schemas: [string, readonly object[], string, boolean][] = [
+  ['without links', [plain, sub('One', { m: 'integer', to: reference('Base') })], 'Base', true],
+  ['of the class itself', [classOf('Base', { to: toMany('Base', 'from'), from: toMany('Base', 'to') })], 'Base', false],
+  ['of a subclass', [plain, sub('One', { to: toMany('One', 'from'), from: reference('One', 'to') })], 'Base', false],
+  [
+    'of a subclass, not asked for',
+    [plain, sub('One', { to: toMany('One', 'from'), from: reference('One', 'to') })],
+    'ONLY Base',
+    true,
+  ],
+  [
+    'that are inherited',
+    [classOf('Base', { to: toMany('Base', 'from'), from: reference('Base', 'to') }), sub('One', {})],
+    'One',
+    false,
+  ],
+  [
+    'of any class',
+    [plain, classOf('Other', { to: toMany('Other', 'from'), from: reference('Other', 'to') }), classOf('More', {})],
+    'ooObj',
+    false,
+  ],
+]
+it.each(schemas)(
+  'whole objects are in their records unless they have links: %s',
+  (_, classes, source, areOfRecords) => {
+    const plan = planned(new PlanCache(), `FROM ${source} RETURN *`, catalogOf(classes))
+    expect(plan.rows?.areOfRecords).toBe(areOfRecords)
+  },
+)
