@@ -25,17 +25,31 @@ export function textArray(values: readonly string[]): Buffer {
 
 const headerBytes = 20
 
+/** Bytes are set one by one: a call of `Buffer` for each number costs more than all of them. */
 function integers(values: readonly number[], type: 'int2' | 'int4', width: 2 | 4): Buffer {
   const array = begun(values.length, type, values.length * (4 + width))
   let at = headerBytes
   for (const value of values) {
-    array.writeInt32BE(width, at)
-    if (width === 2) array.writeInt16BE(value, at + 4)
-    else array.writeInt32BE(value, at + 4)
-    at += 4 + width
+    at = setInt32(array, width, at)
+    if (width === 4) at = setInt32(array, value, at)
+    else {
+      array[at++] = value >> 8
+      array[at++] = value
+    }
   }
   return array
 }
+
+function setInt32(array: Buffer, value: number, at: number): number {
+  array[at] = value >> 24
+  array[at + 1] = value >> 16
+  array[at + 2] = value >> 8
+  array[at + 3] = value
+  return at + 4
+}
+
+/** So few bytes are copied sooner than the call that copies them is made. */
+const fewBytes = 32
 
 function elements(values: readonly (Bytes | null)[], type: 'bytea' | 'text'): Buffer {
   let bytes = 0
@@ -43,9 +57,12 @@ function elements(values: readonly (Bytes | null)[], type: 'bytea' | 'text'): Bu
   const array = begun(values.length, type, bytes)
   let at = headerBytes
   for (const value of values) {
-    array.writeInt32BE(value?.length ?? -1, at)
-    if (value !== null) array.set(value, at + 4)
-    at += 4 + (value?.length ?? 0)
+    at = setInt32(array, value?.length ?? -1, at)
+    if (value === null) continue
+    const { length } = value
+    if (length > fewBytes) array.set(value, at)
+    else for (let i = 0; i < length; i++) array[at + i] = value[i] as number
+    at += length
   }
   return array
 }
@@ -60,4 +77,8 @@ function begun(length: number, type: keyof typeof elementType, bytes: number): B
   array.writeInt32BE(length, 12)
   array.writeInt32BE(1, 16)
   return array
+}
+
+export function bufferOf(bytes: Bytes): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }

@@ -1,7 +1,7 @@
 /** Several commits as the parameters of one call of the function that commits: keys in the order in which they are locked, each once. */
 import type { KeyPlacement } from '../key-placement.ts'
 import type { Bytes, CommitOutcome, Precondition } from '../store.ts'
-import { byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
+import { bufferOf, byteaArray, int2Array, int4Array, textArray } from './binary-array.ts'
 import { type CommitLocks, isNew, isShared, isUnconditional, type KeyLock } from './commit-locks.ts'
 import { lockFlags, preconditionKind, procedureFlags } from './commit-parameters.ts'
 
@@ -158,12 +158,12 @@ function isSameVersion(one: CommitLocks['version'], other: CommitLocks['version'
   return Buffer.compare(one.prefix, other.prefix) === 0
 }
 
-function inLockOrder(one: KeyLock, other: KeyLock): number {
+export function inLockOrder(one: KeyLock, other: KeyLock): number {
   return one.placement - other.placement || (one.name < other.name ? -1 : 1)
 }
 
 /** 0 where the locks differ in strength, or a row may have to be made: they are taken one by one then. */
-function lockStep(locked: readonly KeyLock[]): number {
+export function lockStep(locked: readonly KeyLock[]): number {
   const [first] = locked
   if (first === undefined || strengthOf(first) === 0) return 0
   return locked.every((lock) => strengthOf(lock) === strengthOf(first)) ? strengthOf(first) : 0
@@ -257,10 +257,6 @@ function rangeParts({ range, keys }: RangePrecondition, { segmentsOf }: KeyPlace
 
 function isWithin(key: Bytes, to: Bytes | undefined): boolean {
   return to === undefined || Buffer.compare(key, to) < 0
-}
-
-function bufferOf(bytes: Bytes): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 }
 
 function hexOf(bytes: Bytes): string {

@@ -64,7 +64,7 @@ function isGuardedBy(precondition: Precondition, key: Bytes): boolean {
   return precondition.kind === 'range' && isSame(precondition.rangeLockKey, key)
 }
 
-function isSame(one: Bytes, other: Bytes): boolean {
+export function isSame(one: Bytes, other: Bytes): boolean {
   return one.length === other.length && Buffer.compare(one, other) === 0
 }
 
@@ -83,7 +83,7 @@ export function isUnconditional(lock: KeyLock): boolean {
   return !lock.isRequired && (lock.wants === lockFlags.put || lock.wants === lockFlags.delete)
 }
 
-function textOf(bytes: Bytes): string {
+export function textOf(bytes: Bytes): string {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   return buffer.toString('latin1')
 }
@@ -117,7 +117,7 @@ function addChange(locks: Map<string, KeyLock>, change: Change, keys: KeyPlaceme
   lock.value = isPut ? change.value : null
 }
 
-function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition, keys: KeyPlacement): KeyLock {
+export function addPrecondition(locks: Map<string, KeyLock>, precondition: Precondition, keys: KeyPlacement): KeyLock {
   if (precondition.kind === 'range') {
     const rangeLockKey = lockOf(locks, precondition.rangeLockKey, keys)
     rangeLockKey.wants |= lockFlags.rangeLock

@@ -3,7 +3,7 @@ import type { CommitOutcome } from '../store.ts'
 import { Attempts } from './attempts.ts'
 import { preparedStatement } from './binary-rows.ts'
 import { fencedSqlState } from './commit-function.ts'
-import type { CommitGroup, RowsOfCommit } from './commit-group.ts'
+import type { RowsOfCommit } from './commit-group.ts'
 import { procedureFlags } from './commit-parameters.ts'
 import type { CommitConnection, Connections } from './connections.ts'
 import { codeOf, failureOf, outcomeUnknown, statementTimedOut, toStoreError } from './failures.ts'
@@ -17,6 +17,16 @@ export interface CommitStrategy {
   readonly prepared: PreparedTransactions | undefined
 }
 
+/** Commits that are made by one call. */
+export interface CommitCall {
+  /** How many. */
+  readonly size: number
+  readonly isExclusive: boolean
+  readonly proofPlacement: number
+  toParameters(rows: RowsOfCommit): unknown[]
+  outcomes(failed: readonly number[]): CommitOutcome[]
+}
+
 /** One of several commits may have waited in vain for somebody else's lock, or cannot be sent: nothing was done, and each is to be tried alone. */
 export class FailedTogether extends Error {}
 
@@ -26,15 +36,15 @@ export class FailedTogether extends Error {}
  */
 export async function commitTogether(
   connections: Connections,
-  group: CommitGroup,
+  call: CommitCall,
   { rows, tables, prepared }: CommitStrategy,
 ): Promise<CommitOutcome[]> {
-  const proof = rows === 'together' ? 0 : group.proofPlacement
-  const values = parametersOf(group, rows)
-  if (prepared !== undefined && group.isExclusive) values[0] = (values[0] as number) | procedureFlags.recover
+  const proof = rows === 'together' ? 0 : call.proofPlacement
+  const values = parametersOf(call, rows)
+  if (prepared !== undefined && call.isExclusive) values[0] = (values[0] as number) | procedureFlags.recover
   const { location, patienceMs } = connections.address
   const attempts = new Attempts(patienceMs)
-  if (prepared !== undefined && group.isExclusive) await reachEveryNode(connections, prepared)
+  if (prepared !== undefined && call.isExclusive) await reachEveryNode(connections, prepared)
   for (;;) {
     const connection = await writerOf(connections)
     connection.number++
@@ -46,7 +56,7 @@ export async function commitTogether(
         prepared,
       )
       connection.client.release()
-      return group.outcomes(failed)
+      return call.outcomes(failed)
     } catch (error) {
       const failure = codeOf(error) === fencedSqlState ? 'unusable' : failureOf(error)
       // Citus commits what is on one node there first, and may be interrupted before it has heard of it.
@@ -55,18 +65,18 @@ export async function commitTogether(
       const failed = isUnknown
         ? await resolveUnknownOutcome(connections, { connection, proof, tables, prepared, error })
         : undefined
-      if (failed !== undefined) return group.outcomes(failed)
-      if (codeOf(error) === statementTimedOut && group.size > 1) throw new FailedTogether()
+      if (failed !== undefined) return call.outcomes(failed)
+      if (codeOf(error) === statementTimedOut && call.size > 1) throw new FailedTogether()
       if (!(await attempts.another(failure))) throw toStoreError(location, error)
     }
   }
 }
 
-function parametersOf(group: CommitGroup, rows: RowsOfCommit): unknown[] {
+function parametersOf(call: CommitCall, rows: RowsOfCommit): unknown[] {
   try {
-    return group.toParameters(rows)
+    return call.toParameters(rows)
   } catch (error) {
-    if (group.size > 1) throw new FailedTogether(undefined, { cause: error })
+    if (call.size > 1) throw new FailedTogether(undefined, { cause: error })
     throw error
   }
 }

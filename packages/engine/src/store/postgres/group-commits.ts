@@ -1,6 +1,7 @@
 /** Puts commits that wait into calls of the function that commits, and answers each for itself. */
 import type { Commit, CommitOutcome } from '../store.ts'
-import { type CommitStrategy, commitTogether, FailedTogether } from './commit.ts'
+import { BulkCall, type BulkCommit, bulkCommit } from './bulk-commit.ts'
+import { type CommitCall, type CommitStrategy, commitTogether, FailedTogether } from './commit.ts'
 import { CommitGroup } from './commit-group.ts'
 import { type CommitLocks, commitLocks } from './commit-locks.ts'
 import type { Connections } from './connections.ts'
@@ -11,15 +12,15 @@ const callsAtOnce = 2
 const stalledMs = 5
 
 interface Waiting {
-  readonly locks: CommitLocks
-  /** Together with others it took too long. */
+  readonly commit: CommitLocks | BulkCommit
+  /** It is large, or together with others it took too long. */
   readonly isAlone: boolean
   resolve(outcome: CommitOutcome): void
   reject(error: unknown): void
 }
 
 interface Gathered {
-  readonly group: CommitGroup
+  readonly call: CommitCall
   readonly members: readonly Waiting[]
 }
 
@@ -39,7 +40,10 @@ export class GroupCommits {
   /** Throws StoreUnavailable, OutcomeUnknown. */
   commit(commit: Commit): Promise<CommitOutcome> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ locks: commitLocks(commit, this.strategy.tables.keys), isAlone: false, resolve, reject })
+      const { rows, tables } = this.strategy
+      const bulk = rows === 'together' ? bulkCommit(commit, tables.keys) : undefined
+      const isAlone = bulk !== undefined
+      this.waiting.push({ commit: bulk ?? commitLocks(commit, tables.keys), isAlone, resolve, reject })
       // Those that are ready in the same turn go together.
       this.gathering ??= setImmediate(() => {
         this.gathering = undefined
@@ -58,11 +62,11 @@ export class GroupCommits {
   }
 
   private async sendOne(): Promise<void> {
-    const { group, members } = this.gather()
+    const { call, members } = this.gather()
     if (members.length === 0) return
     this.underWay++
     try {
-      const outcomes = await commitTogether(this.connections, group, this.strategy)
+      const outcomes = await commitTogether(this.connections, call, this.strategy)
       for (const [i, member] of members.entries()) member.resolve(outcomes[i] as CommitOutcome)
     } catch (error) {
       if (error instanceof FailedTogether) {
@@ -87,10 +91,15 @@ export class GroupCommits {
     const group = new CommitGroup(this.strategy.tables.keys)
     const members: Waiting[] = []
     const left: Waiting[] = []
+    const [first] = this.waiting
+    if (first !== undefined && 'buckets' in first.commit) {
+      this.waiting = this.waiting.slice(1)
+      return { call: new BulkCall(first.commit), members: [first] }
+    }
     for (const waiting of this.waiting) {
       const goesAlong = members.length === 0 || (!waiting.isAlone && members[0]?.isAlone === false)
       try {
-        if (goesAlong && group.add(waiting.locks)) members.push(waiting)
+        if (goesAlong && !('buckets' in waiting.commit) && group.add(waiting.commit)) members.push(waiting)
         else left.push(waiting)
       } catch (error) {
         this.waiting = this.waiting.filter((one) => one !== waiting)
@@ -99,6 +108,6 @@ export class GroupCommits {
       }
     }
     this.waiting = left
-    return { group, members }
+    return { call: group, members }
   }
 }
