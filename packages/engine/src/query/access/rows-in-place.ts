@@ -8,6 +8,7 @@ import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange, NamingEntry } from '../../store/store.ts'
 import { type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
+import { askForFollowed, type FollowedReference } from '../evaluate/followed-references.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -33,6 +34,8 @@ export interface RowsPlan {
   readonly areInAnyOrder: boolean
   /** Whole objects that are not the rows' own are returned: what is read for them is known when they are there. */
   readonly hasOtherObjects: boolean
+  /** What is returned of other objects. */
+  readonly followed: readonly FollowedReference[]
 }
 
 /**
@@ -111,6 +114,7 @@ function rowsByTrips(
       one,
       found.entries,
       entriesAtOnce(objects.filter, isExact ? 1 : wanted),
+      wanted,
       plan,
       evaluation,
       context,
@@ -160,7 +164,8 @@ abstract class RowsInPlace {
   private readonly writeColumns: WriteColumns | undefined
   private readonly evaluation: EvaluationContext
   private toSkip = 0
-  private toTake = 0
+  /** As far as is known before the rows begin. */
+  protected toTake = 0
   private looked = 0
   /** The row at hand was interrupted before. */
   private isRepeated = false
@@ -211,6 +216,11 @@ abstract class RowsInPlace {
     if (!this.isRepeated) this.context.endRow()
     this.isRepeated = true
     await this.context.turn()
+  }
+
+  /** How many rows are wanted yet, those that are skipped included. */
+  protected get left(): number {
+    return this.toSkip + this.toTake
   }
 
   protected get areEnough(): boolean {
@@ -272,17 +282,32 @@ abstract class RowsInPlace {
     return this.isFull ? 'full' : this.look()
   }
 
-  /** Asks for what the row will need, to be fetched with what others need. */
-  protected askFor(key: Bytes, record: Bytes): void {
+  /** The object, if it may be a row: as far as that can be told without reading anything else, or giving others their turn. */
+  protected likelyRow(key: Bytes, record: Bytes): ObjectView | undefined {
     const { plan, evaluation, context } = this
     const { filter, classes } = plan.objects
     const format = context.formats.ofShape(shapeNumberOf(record))
-    if (!classes.numbers.has(format.cls.number)) return
+    if (!classes.numbers.has(format.cls.number)) return undefined
     const view = new ObjectView(undefined, key, format, record)
     evaluation.slots[filter.slot] = view
     try {
-      if (filter.ofRecord !== undefined && filter.ofRecord(evaluation) !== true) return
-      if (filter.rest !== undefined && filter.rest(evaluation) !== true) return
+      if (filter.ofRecord !== undefined && filter.ofRecord(evaluation) !== true) return undefined
+      if (filter.rest !== undefined && filter.rest(evaluation) !== true) return undefined
+    } catch (error) {
+      if (error !== needsFetch && error !== turnDue) throw error
+      return undefined
+    } finally {
+      context.endRow()
+    }
+    return view
+  }
+
+  /** Asks for what the row will need, to be fetched with what others need. */
+  protected askFor(key: Bytes, record: Bytes): void {
+    const { plan, evaluation, context } = this
+    const view = this.likelyRow(key, record)
+    if (view === undefined) return
+    try {
       if (plan.projections === undefined) askForLinks(view, evaluation)
       else for (const { evaluate } of plan.projections) evaluate(evaluation)
     } catch (error) {
@@ -436,6 +461,7 @@ class NamedRows extends RowsInPlace {
     range: EntryRange,
     entries: string | undefined,
     pageEntries: number,
+    wanted: number | undefined,
     plan: RowsPlan,
     evaluation: EvaluationContext,
     context: StatementContext,
@@ -445,6 +471,7 @@ class NamedRows extends RowsInPlace {
     this.rest = range
     this.entries = entries
     this.sizes = new PartSizes(pageEntries, pageEntries)
+    this.toTake = wanted ?? Number.POSITIVE_INFINITY
   }
 
   /** `isEnough`: the first page has all rows that are wanted, as far as can be known. */
@@ -467,6 +494,25 @@ class NamedRows extends RowsInPlace {
     )
     const last = this.page.length < limit || range.isOneKey ? undefined : this.page.at(-1)?.key
     this.rest = last && restOf(rest, last, isReverse)
+    if (this.plan.followed.length > 0) await this.fetchFollowed()
+  }
+
+  /** What the rows of the page refer to: a trip for each step of the longest path. */
+  private async fetchFollowed(): Promise<void> {
+    const { followed } = this.plan
+    const { reader } = this.context
+    const isAsking = (view: ObjectView): boolean => askForFollowed(view, followed, reader)
+    let asking: ObjectView[] = []
+    for (const { named } of this.page) {
+      if (asking.length === this.left) break
+      const view = named.value && this.likelyRow(named.key, named.value)
+      if (view !== undefined) asking.push(view)
+    }
+    for (;;) {
+      asking = asking.filter(isAsking)
+      if (asking.length === 0) return
+      await reader.fetchMissing()
+    }
   }
 
   protected override get mayBeSent(): boolean {

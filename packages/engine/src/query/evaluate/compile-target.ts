@@ -41,7 +41,7 @@ export function compileOwner(bound: AttributeOf, compiler: ExpressionCompiler): 
   }
 }
 
-function isReferenceOfRecord({ spec, linkStorage }: BoundAttribute): boolean {
+export function isReferenceOfRecord({ spec, linkStorage }: BoundAttribute): boolean {
   return spec.logicalType === 'reference' && linkStorage === undefined
 }
 

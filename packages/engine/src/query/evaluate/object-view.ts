@@ -76,6 +76,8 @@ export interface ObjectReader {
   object(oid: Oid): ObjectView
   /** That of the OID whose bytes these are; undefined for the reference to nothing. */
   objectAt(bytes: Bytes, at: number): ObjectView | undefined
+  /** The same where the store answers later, without waiting: `asked` where the object is fetched with what others ask for. */
+  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked'
   /** Says before going through them that all of these objects will be asked for, so that none is waited for alone. */
   prefetch(oids: readonly unknown[]): void
   /** Elements of a list or set, or pairs of a map, that are kept as link entries. */

@@ -47,11 +47,12 @@ interface MissingLinks {
   readonly isCounted?: boolean
 }
 
-/** An object with the halves of its OID. */
+/** An object with the halves of its OID; undefined where it was asked for, after so many trips. */
 interface Near {
   readonly high: number
   readonly low: number
-  readonly view: ObjectView
+  readonly view: ObjectView | undefined
+  readonly trips: number
 }
 
 /** A power of two. */
@@ -71,6 +72,7 @@ export class SnapshotReader implements ObjectReader {
   private readonly views = new Map<Oid, ObjectView>()
   /** Some of them, at places that follow from the numbers of their OIDs. */
   private near: (Near | undefined)[] = []
+  private trips = 0
   private readonly entries = new Map<string, readonly Entry[]>()
   private entriesKept = 0
   private bytesKept = 0
@@ -122,12 +124,29 @@ export class SnapshotReader implements ObjectReader {
     const high = readInt32(bytes, at)
     const low = readInt32(bytes, at + 4)
     if (high === 0 && low === 0) return undefined
-    const place = (low ^ (low >>> 16) ^ high) & (nearPlaces - 1)
+    const place = nearPlace(high, low)
     const near = this.near[place]
-    if (near?.high === high && near.low === low) return near.view
+    if (near?.view !== undefined && near.high === high && near.low === low) return near.view
     const view = this.object(oidFromBytes(bytes, at))
-    this.near[place] = { high, low, view }
+    this.near[place] = { high, low, view, trips: this.trips }
     return view
+  }
+
+  ask(bytes: Bytes, at: number): ObjectView | undefined | 'asked' {
+    const high = readInt32(bytes, at)
+    const low = readInt32(bytes, at + 4)
+    if (high === 0 && low === 0) return undefined
+    const place = nearPlace(high, low)
+    const near = this.near[place]
+    if (near?.high === high && near.low === low) {
+      if (near.view !== undefined) return near.view
+      if (near.trips === this.trips) return 'asked'
+    }
+    const oid = oidFromBytes(bytes, at)
+    const view = this.views.get(oid)
+    if (view === undefined) this.missingObjects.add(oid)
+    this.near[place] = { high, low, view, trips: this.trips }
+    return view ?? 'asked'
   }
 
   prefetch(oids: readonly unknown[]): void {
@@ -221,6 +240,7 @@ export class SnapshotReader implements ObjectReader {
     const links = [...this.missingLinks]
     this.missingObjects.clear()
     this.missingLinks.clear()
+    this.trips++
     const answer = await this.snapshot.read(
       oids.map(objectKey),
       links.map(([, { range }]) => ({ ...range, limit: Math.min(range.limit ?? entriesAtOnce, entriesAtOnce) })),
@@ -317,6 +337,10 @@ export class SnapshotReader implements ObjectReader {
     this.entries.set(name, entries)
     return entries
   }
+}
+
+function nearPlace(high: number, low: number): number {
+  return (low ^ (low >>> 16) ^ high) & (nearPlaces - 1)
 }
 
 function atOnce(answer: Awaitable<ReadAnswer>): ReadAnswer {

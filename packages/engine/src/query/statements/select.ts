@@ -11,6 +11,7 @@ import type { BoundClauses } from '../bind/bound.ts'
 import type { Binder } from '../bind/scope.ts'
 import { Compiler } from '../evaluate/compile-expression.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { followedReferences } from '../evaluate/followed-references.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
 import { type Inputs, newEvaluationContext } from '../execute/new-evaluation-context.ts'
 import { objectRowKind, type RowKind } from '../execute/row.ts'
@@ -103,7 +104,9 @@ function planRows(
   if (skip?.kind === 'while' || take?.kind === 'while') return undefined
   const areOfRecords = objects.filter.rest === undefined && areOfRecord(bound, objects.classes)
   const hasOtherObjects = bound.projections?.some(({ expression }) => hasObjects(expression.type)) === true
-  return { objects, projections, limits, areOfRecords, areInAnyOrder, hasOtherObjects }
+  const expressions = bound.projections?.map(({ expression }) => expression) ?? []
+  const followed = followedReferences(expressions, objects.filter.slot)
+  return { objects, projections, limits, areOfRecords, areInAnyOrder, hasOtherObjects, followed }
 }
 
 /** What is returned of an object is in its record: nothing else has to be read. */

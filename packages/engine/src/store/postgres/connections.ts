@@ -7,10 +7,10 @@ import { valueTypes } from './binary-rows.ts'
 import { failureOf, Refusal, toStoreError } from './failures.ts'
 import { CandidateRefused, Servers } from './servers.ts'
 
-/** Every access goes by the primary key; a plan made while the table was small must not outlive that. */
+/** Every access goes by the primary key, and finds each row once; a plan made while the table was small must not outlive that. */
 const session = `
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
-  SET jit = off; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
+  SET enable_memoize = off; SET jit = off; SET bytea_output = 'hex'; SET default_transaction_isolation = 'read committed';
   SET synchronous_commit = on; SET extra_float_digits = 1;
 `
 

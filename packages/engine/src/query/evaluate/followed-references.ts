@@ -1,0 +1,56 @@
+/** The objects that a statement follows references to, known before its rows: where each read is a trip, those of many rows are asked for together. */
+import type { Bound, BoundAttribute } from '../bind/bound.ts'
+import { isReferenceOfRecord } from './compile-target.ts'
+import type { ObjectReader, ObjectView } from './object-view.ts'
+
+/** A reference in a record, and those that are followed from the object that it names. */
+export interface FollowedReference {
+  readonly attribute: BoundAttribute
+  readonly next: readonly FollowedReference[]
+}
+
+interface Found extends FollowedReference {
+  readonly next: Found[]
+}
+
+/** Of expressions that are paths and begin with the object in the slot; each once. What else follows references asks for their objects by itself. */
+export function followedReferences(expressions: readonly Bound[], slot: number): readonly FollowedReference[] {
+  const found: Found[] = []
+  for (const expression of expressions) {
+    if (expression.kind === 'follow') note(expression.object, slot, found)
+  }
+  return found
+}
+
+/** Where what follows the object is noted; undefined where it is not found by references of records alone. */
+function note(object: Bound, slot: number, found: Found[]): Found[] | undefined {
+  if (object.kind !== 'attribute' && object.kind !== 'follow') return undefined
+  const { attribute } = object
+  if (!isReferenceOfRecord(attribute)) return undefined
+  if (object.kind === 'attribute' && object.slot !== slot) return undefined
+  const level = object.kind === 'attribute' ? found : note(object.object, slot, found)
+  if (level === undefined) return undefined
+  const known = level.find((one) => one.attribute.index === attribute.index && one.attribute.cls === attribute.cls)
+  if (known !== undefined) return known.next
+  const fresh: Found = { attribute, next: [] }
+  level.push(fresh)
+  return fresh.next
+}
+
+/** Asks for what the object refers to, as far as that is known; once it is fetched, for what follows. False where nothing is missing. */
+export function askForFollowed(
+  view: ObjectView,
+  references: readonly FollowedReference[],
+  reader: Pick<ObjectReader, 'ask'>,
+): boolean {
+  let isMissing = false
+  for (const { attribute, next } of references) {
+    if (view.format?.cls.isOrInherits(attribute.cls.number) !== true) continue
+    const at = view.locateReference(attribute.index)
+    if (at < 0) continue
+    const target = reader.ask(view.record, at)
+    if (target === 'asked') isMissing = true
+    else if (target !== undefined && next.length > 0) isMissing = askForFollowed(target, next, reader) || isMissing
+  }
+  return isMissing
+}
