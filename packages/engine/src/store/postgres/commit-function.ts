@@ -7,6 +7,16 @@ import { onTableOf, type Tables, tableOf } from './tables.ts'
 export const fencedSqlState = 'ASH01'
 
 /**
+ * Of its body, to be increased with every change of that: a store on one node whose function has a lower version gets this one when it is opened.
+ * The parameters, what is locked and in which order, and what is noted stay as they are within a version of the tables, so that servers which know
+ * different versions use whichever is there, at the same time.
+ */
+export const commitFunctionVersion = 2
+
+/** In the body; the first version has no such line. */
+export const commitFunctionMark = '-- version '
+
+/**
  * Makes several commits, each wholly or not at all, that have no key in common which one of them changes or keeps others from
  * changing. Keys come in order of placement and key, each once: all locks are taken in that order, so that calls never wait for
  * each other in a circle. Each key is locked as weakly as keeps others from changing what is required of it. Then rows that
@@ -30,6 +40,7 @@ export function commitFunction(tables: Tables): string {
       p_range_positions int4[], p_range_owners int4[], p_range_first int4[], p_range_last int4[],
       p_range_from bytea[], p_range_to bytea[], p_range_holds text[]
     ) RETURNS int4[] LANGUAGE plpgsql AS $body$
+    ${commitFunctionMark}${commitFunctionVersion}
     DECLARE
       r record;
       one record;

@@ -3,6 +3,7 @@ import { AshlarError } from '../../errors.ts'
 import { copyCommand } from '../copy-command.ts'
 import type { KeyPlacement } from '../key-placement.ts'
 import { checkSessions } from './check-sessions.ts'
+import { commitFunction, commitFunctionMark, commitFunctionVersion } from './commit-function.ts'
 import type { RowsOfCommit } from './commit-group.ts'
 import type { Connections } from './connections.ts'
 import { codeOf } from './failures.ts'
@@ -44,8 +45,38 @@ export async function prepare(
   const isRecovering = isDistributed && (await canRecover(connections, warn))
   const prepared = await preparedAs(connections, keys, isDistributed, isRecovering)
   await removeOldProofs(connections, prepared.tables)
+  if (!isDistributed) await renewCommitFunction(connections, prepared.tables, warn)
   return prepared
 }
+
+/** Others may be calling it, and go on with the one that they have called; one of a later version stays. */
+async function renewCommitFunction(
+  connections: Connections,
+  tables: Tables,
+  warn: (message: string) => void,
+): Promise<void> {
+  const name = `${tables.schema}.commit`
+  const readVersion = `SELECT coalesce(substring(prosrc FROM '${commitFunctionMark}(\\d+)')::int4, 1) AS version FROM pg_proc WHERE oid = to_regproc('${name}')`
+  const isEarlier = ({ rows }: { rows: unknown[] }): boolean =>
+    rows.length > 0 && (rows[0] as { version: number }).version < commitFunctionVersion
+  if (!isEarlier(await connections.upkeep(readVersion))) return
+  try {
+    await connections.upkeepTransaction(async (run) => {
+      await run(definitionLock)
+      // Somebody else may have been first, perhaps with a later one.
+      if (isEarlier(await run(readVersion))) await run(commitFunction(tables))
+    })
+  } catch (error) {
+    if (codeOf(error) !== insufficientPrivilege) throw error
+    warn(
+      `The function ${name} is of an earlier version of Ashlar, and this user may not replace it. It works, but what is created in bulk takes longer; its owner replaces it by opening the store.`,
+    )
+  }
+}
+
+/** One definition after the other; it ends with the transaction. */
+const definitionLock = `SELECT pg_advisory_xact_lock(hashtext('ashlar'))`
+const insufficientPrivilege = '42501'
 
 /** A node that is down does not prevent the start: old proofs do no harm, and are removed at a later one. */
 async function removeOldProofs(connections: Connections, { schema, hasRoot }: Tables): Promise<void> {
@@ -104,14 +135,14 @@ async function define(connections: Connections, keys: KeyPlacement): Promise<voi
   }
   try {
     await connections.upkeepTransaction(async (run) => {
-      await run(`SELECT pg_advisory_xact_lock(hashtext('ashlar'))`)
+      await run(definitionLock)
       // Somebody else may have been first: what Citus distributes already must not be defined once more.
       const { rows } = await run(`SELECT (to_regclass('${schema}.storage') IS NOT NULL)::int AS is_there`)
       if ((rows[0] as { is_there: number }).is_there === 1) return
       await run(`CREATE SCHEMA IF NOT EXISTS ${schema}; ${definitions({ schema, hasRoot: isDistributed, keys })}`)
     })
   } catch (error) {
-    if (codeOf(error) !== '42501') throw error
+    if (codeOf(error) !== insufficientPrivilege) throw error
     throw new Error(`the user may not define the schema ${schema} and its tables`, { cause: error })
   }
 }
