@@ -59,6 +59,7 @@ const serverRanks: Ranks = {
   wire: 1,
   json: 1,
   browsers: 1,
+  tls: 1,
   tools: 1,
   config: 2,
   'federated-databases.ts': 2,

@@ -105,4 +105,21 @@ export const idleConnectionMs = 100
 /** How long a refused request may go on sending its body: were the connection reset at once, its client might not get the refusal. */
 export const lingerMsMax = 1_000
 
+/** How often certificate files are looked at. */
+export const certificateLookMs = 5_000
+/** How long a connection on which nothing is asked is kept. */
+export const idleKeptMs = 72_000
+/** Requests under way on one connection of HTTP/2. */
+export const http2StreamsMax = 100
+/** Headers of a request by HTTP/2, by their number. */
+export const http2HeaderPairsMax = 200
+/** What one connection of HTTP/2 may take in memory, in megabytes. */
+export const http2SessionMegabytesMax = 10
+/** Requests that a connection of HTTP/2 may give up at once, and how many more with each second; then it is ended. */
+export const http2ResetsMax = 300
+export const http2ResetsPerSecond = 30
+/** PING and SETTINGS that a client may send on one connection within `http2ControlWindowMs`; with more, it is ended. */
+export const http2ControlFramesMax = 2_000
+export const http2ControlWindowMs = 10_000
+
 export type Limits = ServerLimits & EngineLimits

@@ -13,15 +13,18 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import { collectSooner, makeAllYoung } from './heap.ts'
-import { buildServer } from './http/server.ts'
+import { buildServer, type TlsOptions } from './http/server.ts'
 import { defaultServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
 import { keepTickShape } from './tick-shape.ts'
+import { CertificateFiles, readTlsFiles, type TlsMaterial } from './tls/certificate-files.ts'
 
 export interface RunningServer {
   /** Where it listens, such as http://127.0.0.1:8185. */
   readonly url: string
   readonly federatedDatabases: readonly FederatedDatabase[]
+  /** Reads again what was read from files: certificate and key. */
+  reload(): void
   /** Finishes the requests under way, bounded, and closes the federated databases. Asked again, waits for the same. Throws what closing does. */
   stop(): Promise<void>
   /** Resolves once it has stopped, for whatever reason. */
@@ -36,11 +39,13 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   keepTickShape()
   makeAllYoung()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
+  const tls = openTls(config, logger)
   const fds = await openAll(config, limits, logger)
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   const { promise: stopped, resolve: hasStopped } = withResolvers()
   const stop = (): Promise<void> => {
+    tls?.files.close()
     stopping ??= stopAll(app, fds).finally(hasStopped)
     return stopping
   }
@@ -53,6 +58,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       isShutdownAllowed: config.allowShutdown,
       browsers: { host: config.host, hosts: config.hosts, cors: config.cors },
       logger,
+      ...(tls && { tls: tls.options }),
       ...(peers === undefined ? {} : { peers }),
       onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),
       isStopping: () => stopping !== undefined,
@@ -61,12 +67,32 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     const { host, port, workers } = config
     await app.listen({ host, port, exclusive: workers === 1, backlog: unacceptedConnectionsMax })
   } catch (error) {
+    tls?.files.close()
     await closeAll(fds)
     throw listenError(error as NodeJS.ErrnoException, config)
   }
   const { port } = app.server.address() as AddressInfo
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  return { url: `http://${host}:${port}`, federatedDatabases: fds, stop, stopped }
+  const url = `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
+  return { url, federatedDatabases: fds, reload: () => tls?.files.reload(), stop, stopped }
+}
+
+interface Tls {
+  readonly options: TlsOptions
+  readonly files: CertificateFiles
+}
+
+/** Throws an Error with a sentence where certificate or key cannot be used. */
+function openTls({ tlsCert, tlsKey }: Config, logger: Logger): Tls | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined
+  const named = { cert: tlsCert, key: tlsKey }
+  const material = readTlsFiles(named)
+  let exchange: (material: TlsMaterial) => void = () => undefined
+  const files = new CertificateFiles(named, logger, (read) => exchange(read))
+  const onServers = (given: typeof exchange): void => {
+    exchange = given
+  }
+  return { files, options: { material, clientCertificates: 'none', onServers } }
 }
 
 async function openAll(

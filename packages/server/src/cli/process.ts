@@ -1,5 +1,6 @@
 /** What every way to serve has: the line at the start, signals that stop, and how a failure is told. */
 
+import type { Config } from '../config/config.ts'
 import type { StoreSummary } from '../peers/messages.ts'
 import { version } from '../version.ts'
 
@@ -17,6 +18,11 @@ export async function tellFailure(work: Promise<unknown>): Promise<void> {
     process.stderr.write(`ashlar: ${(error as Error).message}\n`)
     process.exitCode = 1
   }
+}
+
+/** Where there is anything to read again; else SIGHUP ends the process, as it does when a terminal is closed. */
+export function reloadOnSignal({ tlsCert }: Config, reload: () => void): void {
+  if (tlsCert !== undefined) process.on('SIGHUP', reload)
 }
 
 export function stopOnSignals(stop: () => Promise<void>): void {

@@ -4,12 +4,13 @@ import type { Config } from '../config/config.ts'
 import { startServer } from '../start-server.ts'
 import { Worker } from '../workers/worker.ts'
 import { logBytes, openLog, sharedLogBytes } from './log.ts'
-import { startLine, stopOnSignals, tellFailure } from './process.ts'
+import { reloadOnSignal, startLine, stopOnSignals, tellFailure } from './process.ts'
 
 export async function serveAlone(config: Config): Promise<void> {
   const log = openLog(config.logLevel, logBytes)
   const server = await startServer(config, log.logger)
   stopOnSignals(server.stop)
+  reloadOnSignal(config, server.reload)
   const stores = server.federatedDatabases.map(({ alias, store: { capabilities } }) => ({ alias, ...capabilities }))
   // Last, since whoever reads it may send a signal at once.
   process.stdout.write(startLine(server.url, stores))
@@ -34,6 +35,8 @@ async function serveForPrimary(): Promise<void> {
     )
     const server = await startServer(config, log.logger, worker)
     stopOnSignals(server.stop)
+    // Sent to all processes of a terminal or a service: the primary passes it on.
+    reloadOnSignal(config, () => undefined)
     worker.reportListening(server)
     await server.stopped
     log.close()

@@ -11,7 +11,7 @@ import { defaultServerLimits } from '../limits.ts'
 import { lmdbStores } from '../workers/crash.ts'
 import { Primary } from '../workers/primary.ts'
 import { openLog, sharedLogBytes } from './log.ts'
-import { startLine, stopOnSignals } from './process.ts'
+import { reloadOnSignal, startLine, stopOnSignals } from './process.ts'
 
 export function addServeCommand(program: Command): void {
   const command = program.command('serve', { isDefault: true }).description('Serve federated databases over REST.')
@@ -48,6 +48,7 @@ async function supervise(config: Config): Promise<void> {
   const log = openLog(config.logLevel, sharedLogBytes)
   const primary = new Primary(config, log.logger, { ...defaultServerLimits, ...config.limits }, workerProgram)
   stopOnSignals(primary.stop)
+  reloadOnSignal(config, primary.reload)
   const served = await primary.start()
   if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config.workers))
   process.exitCode = await primary.stopped

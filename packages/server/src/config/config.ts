@@ -29,6 +29,9 @@ export interface Config {
   readonly hosts: readonly string[] | undefined
   /** Origins whose pages may use the server from a browser, in lower case. */
   readonly cors: readonly string[]
+  /** PEM files; without them requests come unencrypted. */
+  readonly tlsCert: string | undefined
+  readonly tlsKey: string | undefined
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined

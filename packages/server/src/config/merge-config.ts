@@ -52,6 +52,7 @@ function check(config: Config): void {
   }
   checkDistinctStores(federatedDatabases)
   checkImportDir(config.importDir)
+  checkTls(config)
   if (config.default !== undefined && !aliases.has(config.default)) {
     throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
   }
@@ -78,6 +79,12 @@ function checkWorkers({ workers, federatedDatabases }: Config): void {
 function checkImportDir(importDir: string | undefined): void {
   if (importDir === undefined || isDirectory(importDir)) return
   throw new ConfigError(`The import directory ${importDir} is no directory that exists.`)
+}
+
+function checkTls({ tlsCert, tlsKey }: Config): void {
+  if ((tlsCert === undefined) === (tlsKey === undefined)) return
+  const missing = tlsCert === undefined ? '--tls-cert' : '--tls-key'
+  throw new ConfigError(`TLS takes a certificate and its key; ${missing} is not given.`)
 }
 
 function isDirectory(path: string): boolean {

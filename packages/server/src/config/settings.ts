@@ -159,6 +159,22 @@ export const settings: readonly Setting[] = [
     inFile: 'cors: […]',
   },
   {
+    field: 'tlsCert',
+    option: '--tls-cert <file>',
+    help: 'serve by HTTPS with this certificate, a PEM file with those that lead to its root; loaded again when it changes',
+    otherwise: 'none: HTTP',
+    read: readText,
+    readInFile: orNull(readText),
+  },
+  {
+    field: 'tlsKey',
+    option: '--tls-key <file>',
+    help: 'the key of the certificate, a PEM file without a password',
+    otherwise: 'none',
+    read: readText,
+    readInFile: orNull(readText),
+  },
+  {
     field: 'logLevel',
     option: '--log-level <level>',
     help: `${logLevels.slice(0, -1).join(', ')} or ${logLevels.at(-1)}`,

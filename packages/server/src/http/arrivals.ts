@@ -18,7 +18,8 @@ interface PausingServer extends Server {
 export function serveByAddress(server: Server): void {
   const serving = server.listeners('connection')
   server.removeAllListeners('connection')
-  ;(server as PausingServer).pauseOnConnect = true
+  const pausing = server as PausingServer
+  pausing.pauseOnConnect = true
   /** How many each address has opened since none arrived, or since none of its own waits any more. */
   const arrivals = new Map<string, number>()
   /** The first few of each address. */
@@ -77,7 +78,10 @@ export function serveByAddress(server: Server): void {
   function serveOne(socket: Socket | undefined): void {
     // Closed meanwhile where the server stops.
     if (socket === undefined || socket.destroyed) return
+    // It is read from now on; with TLS, another socket is made over it.
+    pausing.pauseOnConnect = false
     for (const listener of serving) listener.call(server, socket)
+    pausing.pauseOnConnect = true
     socket.resume()
   }
 }

@@ -94,6 +94,8 @@ function counted(
   room.enter(passed)
   // What the framework compares with Content-Length.
   Object.defineProperty(passed, 'receivedEncodedLength', { get: () => body.receivedEncodedLength })
+  // Of a body that is too large by its header nobody hears how it goes on.
+  passed.on('error', () => undefined)
   body.once('error', (error: Error) => passed.destroy(error))
   const end = (): void => {
     if (isOver) return

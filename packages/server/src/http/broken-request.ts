@@ -4,11 +4,18 @@ import type { Socket } from 'node:net'
 import { makeProblem, type Problem } from '../errors/problem.ts'
 import type { ServerLimits } from '../limits.ts'
 
+const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
+
 type BrokenRequest = Error & { readonly code?: string }
 
 /** Also where a route began, and is not to see the rest. */
 export function answerBrokenRequest(error: BrokenRequest, socket: Socket, limits: ServerLimits): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
+  // There is no way to say anything to a client with whom no encryption was agreed on.
+  if (error.code !== undefined && ofHandshake.test(error.code)) {
+    socket.destroy()
+    return
+  }
   // Within a reply it would be taken for a part of that.
   if ((socket as { readonly _httpMessage?: ServerResponse })._httpMessage?.headersSent === true) {
     socket.destroy()
@@ -26,7 +33,7 @@ export function answerBrokenRequest(error: BrokenRequest, socket: Socket, limits
   socket.destroySoon()
 }
 
-function problemOfBroken({ code }: BrokenRequest, limits: ServerLimits): Problem {
+export function problemOfBroken({ code }: Pick<BrokenRequest, 'code'>, limits: ServerLimits): Problem {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const message = `The headers of the request are larger than ${limits.requestHeaderBytesMax} bytes (requestHeaderBytesMax).`
     return makeProblem('HeadersTooLarge', message)

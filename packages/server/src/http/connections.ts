@@ -30,7 +30,8 @@ export function limitConnections(
 ): (socket: Socket) => AshlarError | undefined {
   const { connectionsMax, connectionsPerAddressMax } = limits
   const byAddress = new Map<string, number>()
-  const refused = new Map<Socket, AshlarError>()
+  /** By the client's end: with TLS, requests come on another socket than the one that was counted. */
+  const refused = new Map<string, AshlarError>()
   let served = 0
   app.server.maxConnections = connectionsMax + refusedConnectionsMax
   app.server.on('connection', (socket: Socket) => {
@@ -49,11 +50,16 @@ export function limitConnections(
       else byAddress.delete(remoteAddress)
     })
   })
-  return (socket) => (refused.size === 0 ? undefined : refused.get(socket))
+  return (socket) => (refused.size === 0 ? undefined : refused.get(clientEnd(socket)))
 
   function refuse(socket: Socket, limit: keyof ConnectionLimits, max: number): void {
     const whose = limit === 'connectionsMax' ? 'The server has' : 'Your address has'
-    refused.set(socket, new AshlarError('ServerBusy', `${whose} ${max} connections, the maximum (${limit}).`))
-    socket.once('close', () => refused.delete(socket))
+    const end = clientEnd(socket)
+    refused.set(end, new AshlarError('ServerBusy', `${whose} ${max} connections, the maximum (${limit}).`))
+    socket.once('close', () => refused.delete(end))
   }
+}
+
+function clientEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }

@@ -9,6 +9,8 @@ import { lingerMsMax } from '../limits.ts'
  */
 export function lingerAfter(request: IncomingMessage): void {
   const { socket } = request
+  // Of HTTP/2 it has other requests; one alone ends by itself.
+  if (request.httpVersionMajor === 2) return
   // Requests of tests have none.
   if (request.complete || !(socket instanceof Socket)) return
   const destroySoon = socket.destroySoon.bind(socket)

@@ -1,6 +1,6 @@
 /** Writes replies to requests: head and body, whole or as a stream, compressed where the client takes that. */
 import type { ServerResponse } from 'node:http'
-import { pipeline, type Readable, type Transform } from 'node:stream'
+import { pipeline, type Readable, type Transform, type Writable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { compressorFor } from './compress-reply.ts'
 
@@ -89,6 +89,11 @@ function headOf(headers: Headers | undefined, type: string | undefined): Head {
   return head
 }
 
+/** By HTTP/2, pieces of several replies take turns on a connection. */
+function outletOf(response: ServerResponse & { readonly outlet?: Writable }): Writable {
+  return response.outlet ?? response
+}
+
 function encodingHeaders(response: ServerResponse, encoding: string): Head {
   const vary = response.getHeader('vary')
   const varied = vary === undefined ? 'accept-encoding' : `${[vary].flat().join(', ')}, accept-encoding`
@@ -99,5 +104,5 @@ function sendPieces(reply: FastifyReply, status: number, head: Head, streams: re
   reply.hijack()
   reply.raw.writeHead(status, head)
   // The line of the request tells how it ended.
-  pipeline([...streams, reply.raw], () => undefined)
+  pipeline([...streams, outletOf(reply.raw)], () => undefined)
 }

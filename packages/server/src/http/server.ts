@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
-import { HostNames, type Reachability } from '../browsers/host-names.ts'
+import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
 import { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
@@ -17,12 +17,14 @@ import { BrokenOffReplies } from '../statements/broken-off.ts'
 import { readersOf } from '../statements/readers.ts'
 import { watchReplies } from '../statements/stalled-replies.ts'
 import { Statements } from '../statements/statements.ts'
+import type { TlsMaterial } from '../tls/certificate-files.ts'
 import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
 import { serveByAddress } from './arrivals.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
+import type { Http2Sessions } from './http2-sessions.ts'
 import { identify } from './identify.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
 import { closeWithConnection } from './pipelining.ts'
@@ -30,6 +32,7 @@ import { bodyReader } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { requestLog } from './request-log.ts'
 import { answerUnrouted, registerOperations } from './routes.ts'
+import { type ClientCertificates, type SecureServers, secureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
 import { sendReply } from './send-reply.ts'
 import { type RequestsUnderWay, stopInOrder } from './stopping.ts'
@@ -44,6 +47,8 @@ export interface ServerOptions {
   readonly logger: Logger
   /** Who may ask from a browser; pages of the server itself alone, on loopback, where it is not said. */
   readonly browsers?: Browsers
+  /** Where requests come encrypted. */
+  readonly tls?: TlsOptions
   /** Other processes on the same port, if any. */
   readonly peers?: Peers
   /** Tells who sends a request; where it is left out, everyone may do everything. */
@@ -54,10 +59,20 @@ export interface ServerOptions {
   isStopping(): boolean
 }
 
+export interface TlsOptions {
+  readonly material: TlsMaterial
+  readonly clientCertificates: ClientCertificates
+  /** Called once, with what takes other certificates for connections that come from then on. */
+  onServers(exchange: (material: TlsMaterial) => void): void
+}
+
 export interface Browsers extends Reachability {
   /** Origins whose pages may do everything. */
   readonly cors: readonly string[]
 }
+
+/** For a year. */
+const strictTransport = ['strict-transport-security', 'max-age=31536000']
 
 const onLoopback: Browsers = { host: '127.0.0.1', hosts: undefined, cors: [] }
 
@@ -70,12 +85,15 @@ function neverCalled(): never {
 
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits } = options
+  const servers = secureServersOf(options)
+  const http2 = servers?.sessions
   const app = fastify({
+    ...(servers !== undefined && { serverFactory: servers.serverFactory }),
     bodyLimit: limits.bodyBytesMax,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: pathParameterCharactersMax },
     schemaController: noCompilers,
     // A request without Host is refused below, with a body.
-    http: { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) },
+    http: httpOptions(limits),
     requestTimeout: limits.requestMsMax,
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits),
@@ -86,15 +104,15 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const router = new Router(operations)
   const withBody = bodyReader(app, limits)
   answerUnrouted(app, router, withBody)
-  const underWay = stopInOrder(app, limits)
+  const underWay = stopInOrder(app, limits, http2)
   const brokenOff = new BrokenOffReplies(options.logger)
   const fileBytes = (): number => {
     return options.federatedDatabases.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
   }
-  const watch = watchReplies(underWay.connections, limits, fileBytes, brokenOff.stalled)
+  const watch = watchReplies(underWay.connections, () => http2?.responses() ?? [], limits, fileBytes, brokenOff.stalled)
   app.addHook('onClose', async () => clearInterval(watch))
-  receiveRequests(app, options, underWay, limitConnections(app, limits))
-  refuseExpectations(app)
+  receiveRequests(app, options, underWay, refusals(limitConnections(app, limits), http2))
+  refuseExpectations(app, http2)
   const toolRuns = new ToolRuns(limits, (err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
   const { peers = noPeers } = options
@@ -128,12 +146,36 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   return app
 }
 
+function httpOptions(limits: Limits) {
+  return { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) }
+}
+
+function secureServersOf({ tls, limits, browsers = onLoopback }: ServerOptions): SecureServers | undefined {
+  if (tls === undefined) return undefined
+  // A browser would then ask every server on its own machine by HTTPS.
+  const constant = isLoopback(browsers.host) ? [] : strictTransport
+  const servers = secureServers(tls.material, limits, httpOptions(limits), tls.clientCertificates, constant)
+  tls.onServers(servers.exchange)
+  return servers
+}
+
+/** The reason why a request is not taken, by its connection, or by how many there are beside it. */
+type RefusalOf = (request: IncomingMessage) => AshlarError | undefined
+
+function refusals(
+  ofConnection: (connection: Socket) => AshlarError | undefined,
+  http2: Http2Sessions | undefined,
+): RefusalOf {
+  if (http2 === undefined) return ({ socket }) => ofConnection(socket)
+  return (request) => ofConnection(request.socket) ?? http2.refusalOf(request)
+}
+
 /** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */
 function receiveRequests(
   app: FastifyInstance,
   { isStopping, browsers = onLoopback, logger, authenticator }: ServerOptions,
   underWay: RequestsUnderWay,
-  refusalOf: (connection: Socket) => AshlarError | undefined,
+  refusalOf: RefusalOf,
 ): void {
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
@@ -148,9 +190,9 @@ function receiveRequests(
       underWay.end(begun)
       log?.(raw, beganMs)
     })
-    if (raw.socket === null) closeWithConnection(raw)
+    if (raw.socket === null && request.raw.httpVersionMajor === 1) closeWithConnection(raw)
     try {
-      const refusal = refusalOf(request.raw.socket)
+      const refusal = refusalOf(request.raw)
       if (refusal !== undefined) throw refusal
       checkHost(request, hostNames)
       const preflight = origins.check(request, reply)
@@ -181,8 +223,8 @@ function refuseUnread({ raw }: FastifyReply, error: Error, done: (error: Error) 
 /** Throws MalformedRequest, UnknownHost. */
 function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNames): void {
   if (host === undefined) {
-    if (raw.httpVersion !== '1.1') return
-    throw new AshlarError('MalformedRequest', 'An HTTP/1.1 request must have a Host header.')
+    if (raw.httpVersion === '1.0') return
+    throw new AshlarError('MalformedRequest', `An HTTP/${raw.httpVersion} request must have a Host header.`)
   }
   if (hostNames.take(host, raw.socket)) return
   throw new ServerError(
@@ -194,7 +236,8 @@ function checkHost({ raw, headers: { host } }: FastifyRequest, hostNames: HostNa
 /** Node answers them itself, without a body, unless somebody listens. */
 const unmetExpectations = new WeakSet<IncomingMessage>()
 
-function refuseExpectations(app: FastifyInstance): void {
+function refuseExpectations(app: FastifyInstance, http2: Http2Sessions | undefined): void {
+  http2?.onExpectation((request) => unmetExpectations.add(request))
   app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     unmetExpectations.add(request)
     app.server.emit('request', request, response)

@@ -1,9 +1,11 @@
 /** How a server stops: every request on a connection that there is gets an answer, and those under way come to their end. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { Server, Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { AshlarError, type Placed, UnorderedSet } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { idleConnectionMs, type ServerLimits } from '../limits.ts'
+import type { Http2Sessions } from './http2-sessions.ts'
 
 type StopLimits = Pick<ServerLimits, 'stopMsMax' | 'stopBodyMsMax'>
 
@@ -24,7 +26,7 @@ export interface RequestsUnderWay {
  * 1.4.9); Node alone would reset them. A body that does not arrive in time is refused: nothing was done of its request. What is still
  * under way when the time for stopping is over is broken off. To be told of each request.
  */
-export function stopInOrder(app: FastifyInstance, limits: StopLimits): RequestsUnderWay {
+export function stopInOrder(app: FastifyInstance, limits: StopLimits, http2?: Http2Sessions): RequestsUnderWay {
   const open = new Set<Socket>()
   let underWay = 0
   /** Those of requests that have a body, which may not have arrived. */
@@ -39,9 +41,12 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): RequestsU
     })
   }
   app.server.on('connection', note)
+  // Requests come on another socket than the one that was accepted.
+  app.server.on('secureConnection', note)
   app.addHook('preClose', async () => {
     // The server's own way to stop listening would also end all connections that seem idle.
     if (app.server.listening) Server.prototype.close.call(app.server)
+    http2?.announceEnd()
     let patience: 'all' | 'requests' | 'none' = 'all'
     const lose = (left: 'requests' | 'none') => (): void => {
       patience = left
@@ -62,6 +67,7 @@ export function stopInOrder(app: FastifyInstance, limits: StopLimits): RequestsU
       })
     }
     for (const timeout of timeouts) clearTimeout(timeout)
+    if (http2 !== undefined) await Promise.race([http2.end(), delay(idleConnectionMs)])
     for (const socket of open) socket.destroy()
   })
   return {

@@ -7,6 +7,8 @@ export type ToWorker =
   /** `upSince`: when the server started, in milliseconds of the clock. */
   | { readonly kind: 'start'; readonly config: Config; readonly upSince: number }
   | { readonly kind: 'stop' }
+  /** Files are to be read again: the certificate and the like. */
+  | { readonly kind: 'reload' }
   /** By another worker. */
   | { readonly kind: 'asked'; readonly id: number; readonly question: Question }
   /** By all others. */

@@ -31,45 +31,82 @@ interface Handled {
   readonly _httpMessage?: ServerResponse | null
 }
 
+/** A reply by HTTP/2: others go by the same connection. */
+export interface StreamedReply {
+  /** Bytes wait for the client. */
+  readonly waits: boolean
+  readonly taken: number
+  readonly req: { readonly url: string; readonly socket: Socket }
+  destroy(error: Error): void
+}
+
 /**
  * Looks after connections now and then: one on which bytes wait, and of which none was taken for `replyStallMsMax`, is destroyed, and
  * `onStalled` told which path it was asked for. Where the data files have grown by `replyStallBytesMax` meanwhile, since they keep what the
  * reply reads, a sixth of the time is enough. `fileBytes`: of all stores in files. Where there is nothing to send, or nothing yet, nobody is waited for.
+ * Replies by HTTP/2 are looked after one by one, and end without their connection, unless that takes nothing either.
  */
 export function watchReplies(
   connections: Iterable<Socket>,
+  streamed: () => Iterable<StreamedReply>,
   { replyStallMsMax, replyStallBytesMax }: StallLimits,
   fileBytes: () => number,
   onStalled: (told: StalledReply) => void,
 ): NodeJS.Timeout {
-  const waiting = new WeakMap<Socket, Waiting>()
+  const waiting = new WeakMap<object, Waiting>()
+  let now = 0
+  let bytes: number | undefined
+  /** How long none was taken, where that is too long. */
+  const stalledOf = (one: object, taken: number): Pick<StalledReply, 'limit' | 'stalledMs'> | undefined => {
+    const before = waiting.get(one)
+    if (before?.taken !== taken) {
+      bytes ??= fileBytes()
+      waiting.set(one, { taken, sinceMs: now, fileBytes: bytes })
+      return undefined
+    }
+    const stalledMs = now - before.sinceMs
+    if (stalledMs < replyStallMsMax / shareWhereFilesGrow) return undefined
+    bytes ??= fileBytes()
+    const limit = stalledMs >= replyStallMsMax ? 'replyStallMsMax' : 'replyStallBytesMax'
+    const isTooLong = limit === 'replyStallMsMax' || bytes - before.fileBytes >= replyStallBytesMax
+    return isTooLong ? { limit, stalledMs: Math.round(stalledMs) } : undefined
+  }
   const look = (): void => {
-    const now = performance.now()
-    let bytes: number | undefined
+    now = performance.now()
+    bytes = undefined
     for (const socket of connections) {
       if (socket.writableLength === 0) {
         waiting.delete(socket)
         continue
       }
-      const { _handle: handle, _httpMessage: response } = socket as Handled
-      const taken = socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0)
-      const before = waiting.get(socket)
-      if (before?.taken !== taken) {
-        bytes ??= fileBytes()
-        waiting.set(socket, { taken, sinceMs: now, fileBytes: bytes })
+      const { _httpMessage: response } = socket as Handled
+      const stalled = stalledOf(socket, socket.bytesWritten - socket.writableLength - queued(socket))
+      if (stalled === undefined) continue
+      onStalled({ path: pathOf(response?.req), ...stalled, clientAddress: socket.remoteAddress ?? '' })
+      socket.destroy()
+    }
+    for (const reply of streamed()) {
+      if (!reply.waits) {
+        waiting.delete(reply)
         continue
       }
-      const stalledMs = now - before.sinceMs
-      if (stalledMs < replyStallMsMax / shareWhereFilesGrow) continue
-      bytes ??= fileBytes()
-      const limit = stalledMs >= replyStallMsMax ? 'replyStallMsMax' : 'replyStallBytesMax'
-      if (limit === 'replyStallMsMax' || bytes - before.fileBytes >= replyStallBytesMax) {
-        const [path = ''] = (response?.req.url ?? '').split('?', 1)
-        onStalled({ path, limit, stalledMs: Math.round(stalledMs), clientAddress: socket.remoteAddress ?? '' })
-        socket.destroy()
-      }
+      const stalled = stalledOf(reply, reply.taken)
+      if (stalled === undefined) continue
+      const { socket } = reply.req
+      onStalled({ path: pathOf(reply.req), ...stalled, clientAddress: socket.remoteAddress ?? '' })
+      if (queued(socket) > 0) socket.destroy()
+      else reply.destroy(new Error('its reader took nothing'))
     }
   }
   const betweenLooksMs = Math.min(betweenLooksMsMax, Math.max(betweenLooksMsMin, replyStallMsMax / looksPerLimit))
   return setInterval(look, betweenLooksMs).unref()
+}
+
+function queued(socket: Socket): number {
+  return (socket as Handled)._handle?.writeQueueSize ?? 0
+}
+
+function pathOf(request: { readonly url?: string | undefined } | undefined): string {
+  const [path = ''] = (request?.url ?? '').split('?', 1)
+  return path
 }

@@ -77,6 +77,11 @@ export class Primary {
     return this.stopping
   }
 
+  /** Has all workers read files again. */
+  readonly reload = (): void => {
+    for (const child of this.listening) sendToWorker(child, { kind: 'reload' })
+  }
+
   private async failed(): Promise<undefined> {
     if (this.stopping === undefined) this.exitCode ||= 1
     await this.stop()

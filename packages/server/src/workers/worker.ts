@@ -33,9 +33,10 @@ export class Worker implements Peers {
   }
 
   /** Tells the primary that it serves; from then on it stops when the primary says so, or is no more. */
-  reportListening({ url, federatedDatabases, stop }: RunningServer): void {
+  reportListening({ url, federatedDatabases, reload, stop }: RunningServer): void {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'stop') void stop()
+      if (message.kind === 'reload') reload()
     })
     const stores = federatedDatabases.map(({ alias, store: { capabilities } }) => {
       return { alias, kind: capabilities.kind, location: capabilities.location }

@@ -3,7 +3,7 @@ import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engin
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
-import { buildServer } from '../../src/http/server.ts'
+import { type Browsers, buildServer, type TlsOptions } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
 import type { Authenticator } from '../../src/security/authenticator.ts'
 
@@ -16,6 +16,8 @@ export interface ServerSetting {
   readonly isShutdownAllowed?: boolean
   readonly onStop?: () => void
   readonly authenticator?: Authenticator
+  readonly tls?: TlsOptions
+  readonly browsers?: Browsers
   readonly isStopping?: () => boolean
   /** Called with each line of the log. */
   readonly onLog?: (line: string) => void
@@ -41,6 +43,8 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
     isShutdownAllowed: setting.isShutdownAllowed ?? false,
     logger: pino({ level: setting.onLog === undefined ? 'silent' : 'info' }, { write: setting.onLog ?? (() => {}) }),
     ...(setting.authenticator === undefined ? {} : { authenticator: setting.authenticator }),
+    ...(setting.tls === undefined ? {} : { tls: setting.tls }),
+    ...(setting.browsers === undefined ? {} : { browsers: setting.browsers }),
     onStop: setting.onStop ?? (() => {}),
     isStopping: setting.isStopping ?? (() => false),
   })

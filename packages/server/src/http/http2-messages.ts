@@ -1,0 +1,212 @@
+/** Requests and responses of HTTP/2, as the rest of the server knows them from HTTP/1.1. */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
+import { constants, Http2ServerRequest, Http2ServerResponse, type ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
+import { type Readable, Writable } from 'node:stream'
+
+/** What is handed to a stream at a time, so that it shows how its reader gets on. */
+const pieceBytes = 16_384
+
+/** The connection of a session, which Node shows only through a proxy that goes with it. */
+export const socketOfSession = new WeakMap<object, Socket>()
+
+/** What these classes have as accessors, where the types of Node have properties. */
+const RequestOfNode = Http2ServerRequest as unknown as new (
+  ...made: ConstructorParameters<typeof Http2ServerRequest>
+) => Readable & Pick<Http2ServerRequest, 'stream' | 'headers' | 'url' | 'method'>
+const ResponseOfNode = Http2ServerResponse as unknown as new (
+  stream: ServerHttp2Stream,
+) => Omit<
+  Http2ServerResponse,
+  'req' | 'writableEnded' | 'writableFinished' | 'socket' | 'destroyed' | 'errored' | 'destroy' | 'writeHead' | 'end'
+> & { end(): unknown }
+
+export class Http2Request extends RequestOfNode {
+  /** It stays when the stream is gone. */
+  private readonly connectionSocket: Socket | undefined
+  private hasAll = false
+
+  constructor(...made: ConstructorParameters<typeof Http2ServerRequest>) {
+    super(...made)
+    const [stream, headers] = made as unknown as [ServerHttp2Stream, IncomingHttpHeaders]
+    this.connectionSocket = stream.session && socketOfSession.get(stream.session)
+    const { ':authority': authority } = headers
+    if (typeof authority === 'string') {
+      // Two names for one server: which of them was checked must not depend on who looks (RFC 9113, 8.3.1).
+      headers.host =
+        headers.host === undefined || headers.host === authority ? authority : `${headers.host}, ${authority}`
+    }
+    // A body needs neither of the headers by which HTTP/1.1 tells that there is one.
+    if (!stream.endAfterHeaders && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
+    this.hasAll = stream.endAfterHeaders
+    // A body that is broken off while nobody reads it concerns nobody.
+    this.on('error', () => undefined)
+    // Before Node's own listener, which ends the body. Of a stream that was reset, the end is none.
+    stream.prependOnceListener('end', () => {
+      this.hasAll = !stream.closed && !stream.destroyed
+    })
+  }
+
+  get socket(): Socket {
+    return this.connectionSocket as Socket
+  }
+
+  get complete(): boolean {
+    return this.hasAll
+  }
+
+  /** Node ends the body of a stream that was reset as if it were all of it. */
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    if (chunk !== null || this.hasAll) return super.push(chunk, encoding)
+    this.destroy(new BodyBrokenOff('The body was broken off.'))
+    return false
+  }
+}
+
+class BodyBrokenOff extends Error {
+  readonly code = 'ECONNRESET'
+}
+
+export class Http2Response extends ResponseOfNode {
+  declare readonly req: Http2Request
+  readonly beganMs = performance.now()
+  /** Why it was destroyed. */
+  errored: Error | null = null
+  /** Bytes of the body that the connection has taken. */
+  taken = 0
+  /** All of the reply was handed over. */
+  isEnding = false
+
+  constructor(stream: ServerHttp2Stream) {
+    super(stream)
+    stream.once('finish', () => {
+      // The client may still send, and nobody reads it (RFC 9113, 8.1).
+      if (!this.req.complete && !stream.closed) stream.close(constants.NGHTTP2_NO_ERROR)
+    })
+  }
+
+  /** Names and values in turns, of every reply. */
+  protected get constant(): readonly string[] {
+    return []
+  }
+
+  get writableEnded(): boolean {
+    return this.isEnding
+  }
+
+  get destroyed(): boolean {
+    return this.stream.destroyed
+  }
+
+  /** Bytes wait for the client to take them. */
+  get waits(): boolean {
+    return !this.stream.destroyed && this.stream.writableLength > 0
+  }
+
+  /** The whole reply was sent. Of a stream that ends with its reply, Node says so too late: by then all was handed to it. */
+  get writableFinished(): boolean {
+    const { stream, isEnding } = this
+    if (!isEnding || stream.aborted || (stream.rstCode ?? constants.NGHTTP2_NO_ERROR) !== constants.NGHTTP2_NO_ERROR)
+      return false
+    return stream.writableFinished || stream.closed
+  }
+
+  /** Where a body that comes in pieces is written to. */
+  get outlet(): Writable {
+    return new Outlet(this)
+  }
+
+  /** There is none of its own: what is written goes by the stream. */
+  get socket(): null {
+    return null
+  }
+
+  /** Without trailers, which would cost a frame more. */
+  writeHead(status: number, ...given: unknown[]): this {
+    const { stream } = this
+    if (stream.destroyed || stream.closed) return this
+    const head = given.at(-1)
+    const headers: OutgoingHttpHeaders = this.getHeaders()
+    for (let i = 0; i < this.constant.length; i += 2) headers[this.constant[i] as string] = this.constant[i + 1]
+    if (Array.isArray(head)) for (let i = 0; i < head.length; i += 2) headers[String(head[i])] = head[i + 1]
+    else Object.assign(headers, head)
+    this.statusCode = status
+    stream.respond({ ...headers, ':status': status })
+    return this
+  }
+
+  override end(...given: unknown[]): this {
+    const [body, encoding] = given as [string | Buffer | undefined, BufferEncoding | undefined]
+    const { stream } = this
+    this.isEnding = true
+    if (!this.headersSent) this.writeHead(this.statusCode)
+    // The answer to HEAD has ended with its headers.
+    const hasBody = typeof body === 'string' || Buffer.isBuffer(body)
+    if (!hasBody || stream.destroyed || stream.writableEnded) super.end()
+    else this.outlet.end(body, encoding ?? 'utf8')
+    return this
+  }
+
+  destroy(error?: Error): void {
+    this.errored ??= error ?? null
+    // The client is told that the reply is not whole; why, it need not know.
+    if (!this.stream.destroyed) this.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  }
+}
+
+export function http2ResponsesWith(constant: readonly string[]): typeof Http2Response {
+  return class extends Http2Response {
+    protected override get constant(): readonly string[] {
+      return constant
+    }
+  }
+}
+
+/** Hands a body to its stream in pieces, as the client takes them. */
+class Outlet extends Writable {
+  private readonly response: Http2Response
+
+  constructor(response: Http2Response) {
+    super({ highWaterMark: pieceBytes })
+    this.response = response
+    // Of a reply that was given up, nobody need be told.
+    this.on('error', () => undefined)
+    const { stream } = response
+    if (stream.destroyed) this.destroy()
+    else stream.once('close', () => this.destroy())
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
+    this.writePieces(chunk, 0, done)
+  }
+
+  override _final(done: () => void): void {
+    this.response.isEnding = true
+    this.response.stream.end()
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    // Its source has failed, or ends early.
+    if (!this.writableFinished) this.response.destroy(error ?? undefined)
+    done(error)
+  }
+
+  private writePieces(chunk: Buffer, from: number, done: () => void): void {
+    const { response } = this
+    const { stream } = response
+    if (stream.destroyed || stream.writableEnded) {
+      done()
+      return
+    }
+    const piece = chunk.subarray(from, from + pieceBytes)
+    const to = from + piece.length
+    const hasRoom = stream.write(piece, (error) => {
+      if (error === undefined || error === null) response.taken += piece.length
+    })
+    const goOn = (): void => (to < chunk.length ? this.writePieces(chunk, to, done) : done())
+    if (hasRoom && to >= chunk.length) done()
+    else if (hasRoom) setImmediate(goOn)
+    else stream.once('drain', goOn)
+  }
+}

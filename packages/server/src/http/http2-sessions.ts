@@ -1,0 +1,228 @@
+/** HTTP/2 beside HTTP/1.1: the sessions that are open, the requests on them, and what one client may do on one connection. */
+import type { IncomingMessage, RequestListener } from 'node:http'
+import { constants, createServer, type Http2Server, type ServerHttp2Session } from 'node:http2'
+import type { Socket } from 'node:net'
+import { AshlarError } from '@ashlar/engine'
+import { makeProblem } from '../errors/problem.ts'
+import {
+  http2ControlFramesMax,
+  http2ControlWindowMs,
+  http2HeaderPairsMax,
+  http2ResetsMax,
+  http2ResetsPerSecond,
+  http2SessionMegabytesMax,
+  http2StreamsMax,
+  idleKeptMs,
+  type ServerLimits,
+} from '../limits.ts'
+import { problemOfBroken } from './broken-request.ts'
+import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
+import { contentTypeOf } from './negotiate.ts'
+
+type SessionLimits = Pick<
+  ServerLimits,
+  'connectionsMax' | 'connectionsPerAddressMax' | 'headersMsMax' | 'requestMsMax' | 'requestHeaderBytesMax'
+>
+
+interface Session {
+  readonly session: ServerHttp2Session
+  readonly socket: Socket
+  readonly address: string
+  readonly responses: Set<Http2Response>
+  /** Of the last request that ended, or of the session. */
+  idleSinceMs: number
+  hasAsked: boolean
+  /** How many streams may still be given up; they come back with time. */
+  resets: number
+  resetsAtMs: number
+  controlFrames: number
+  controlSinceMs: number
+}
+
+export class Http2Sessions {
+  /** Serves what is handed to it; it does not listen itself. */
+  private readonly server: Http2Server
+  private readonly limits: SessionLimits
+  private readonly open = new Map<ServerHttp2Session, Session>()
+  private readonly timer: NodeJS.Timeout
+  private readonly underWayByAddress = new Map<string, number>()
+  private underWay = 0
+  private arriving: Socket | undefined
+
+  constructor(limits: SessionLimits, constantHeaders: readonly string[], handle: RequestListener) {
+    this.limits = limits
+    this.server = createServer({
+      Http2ServerRequest: Http2Request as never,
+      Http2ServerResponse: http2ResponsesWith(constantHeaders) as never,
+      maxHeaderListPairs: http2HeaderPairsMax,
+      maxSessionMemory: http2SessionMegabytesMax,
+      settings: {
+        enablePush: false,
+        maxConcurrentStreams: http2StreamsMax,
+        maxHeaderListSize: limits.requestHeaderBytesMax,
+      },
+    })
+    this.server.on('request', (request, response) => this.begin(request as never, response as never, handle))
+    this.server.on('connect', (_request, response) => refuseTunnel(response as never))
+    this.server.on('session', (session) => this.opened(session))
+    const headersMs = Math.min(limits.headersMsMax, limits.requestMsMax)
+    this.timer = setInterval(() => this.look(), Math.ceil(headersMs / 10)).unref()
+  }
+
+  /** `socket`: on which TLS has agreed on HTTP/2. */
+  serve(socket: Socket): void {
+    // The session is told of within this call.
+    this.arriving = socket
+    this.server.emit('connection', socket)
+    this.arriving = undefined
+  }
+
+  /** Requests with `Expect` other than 100-continue. */
+  onExpectation(listener: (request: IncomingMessage) => void): void {
+    this.server.on('checkExpectation', (request, response) => {
+      listener(request as never)
+      this.server.emit('request', request, response)
+    })
+  }
+
+  /** Each counts as a connection of HTTP/1.1 would: undefined where there is room for the request. */
+  refusalOf({ socket, httpVersionMajor }: IncomingMessage): AshlarError | undefined {
+    if (httpVersionMajor !== 2) return undefined
+    const { connectionsMax, connectionsPerAddressMax } = this.limits
+    if (this.underWay > connectionsMax) return busy('The server has', connectionsMax, 'connectionsMax')
+    const ofAddress = this.underWayByAddress.get(socket.remoteAddress ?? '') ?? 0
+    if (ofAddress <= connectionsPerAddressMax) return undefined
+    return busy('Your address has', connectionsPerAddressMax, 'connectionsPerAddressMax')
+  }
+
+  /** Replies that clients may be slow to take. */
+  *responses(): Iterable<Http2Response> {
+    for (const { responses } of this.open.values()) yield* responses
+  }
+
+  /** Tells clients to send no further requests; those that are on their way are answered. */
+  announceEnd(): void {
+    for (const { session } of this.open.values()) if (!session.destroyed) session.goaway(0, 2 ** 31 - 1)
+  }
+
+  /** Ends the sessions once what was written has been sent; resolves when all have ended. */
+  async end(): Promise<void> {
+    clearInterval(this.timer)
+    const ended = [...this.open.values()].map(({ session, socket }) => {
+      if (session.destroyed || socket.destroyed) return undefined
+      const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+      session.close()
+      return closed
+    })
+    await Promise.all(ended)
+  }
+
+  private opened(session: ServerHttp2Session): void {
+    const socket = this.arriving
+    if (socket === undefined) throw new Error('a session without a socket')
+    socketOfSession.set(session, socket)
+    const now = performance.now()
+    const one: Session = {
+      session,
+      socket,
+      address: socket.remoteAddress ?? '',
+      responses: new Set(),
+      idleSinceMs: now,
+      hasAsked: false,
+      resets: http2ResetsMax,
+      resetsAtMs: now,
+      controlFrames: 0,
+      controlSinceMs: now,
+    }
+    this.open.set(session, one)
+    session.once('close', () => this.open.delete(session))
+    // Node ends the session; nobody else need hear of what the client has done.
+    session.on('error', () => undefined)
+    const control = (): void => this.controlled(one)
+    session.on('ping', control).on('remoteSettings', control)
+  }
+
+  private begin(request: Http2Request, response: Http2Response, handle: RequestListener): void {
+    const one = request.stream.session && this.open.get(request.stream.session as ServerHttp2Session)
+    if (one === undefined) return
+    one.hasAsked = true
+    one.responses.add(response)
+    this.count(one.address, 1)
+    response.once('close', () => {
+      one.responses.delete(response)
+      one.idleSinceMs = performance.now()
+      this.count(one.address, -1)
+      if (!response.writableFinished) this.wasReset(one)
+    })
+    handle(request as never, response as never)
+  }
+
+  private count(address: string, by: number): void {
+    this.underWay += by
+    const left = (this.underWayByAddress.get(address) ?? 0) + by
+    if (left > 0) this.underWayByAddress.set(address, left)
+    else this.underWayByAddress.delete(address)
+  }
+
+  /** Requests that are given up as fast as they are made cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */
+  private wasReset(one: Session): void {
+    const now = performance.now()
+    const back = ((now - one.resetsAtMs) / 1_000) * http2ResetsPerSecond
+    one.resets = Math.min(http2ResetsMax, one.resets + back) - 1
+    one.resetsAtMs = now
+    if (one.resets < 0) calmDown(one)
+  }
+
+  /** Each is answered at once by a frame (CVE-2019-9512, CVE-2019-9515). */
+  private controlled(one: Session): void {
+    const now = performance.now()
+    if (now - one.controlSinceMs > http2ControlWindowMs) {
+      one.controlSinceMs = now
+      one.controlFrames = 0
+    }
+    if (++one.controlFrames > http2ControlFramesMax) calmDown(one)
+  }
+
+  /** Requests that do not arrive, and sessions on which nothing is asked. */
+  private look(): void {
+    const now = performance.now()
+    const { requestMsMax, headersMsMax } = this.limits
+    for (const { session, responses, idleSinceMs, hasAsked } of this.open.values()) {
+      for (const response of responses) {
+        const isLate = !response.req.complete && now - response.beganMs > requestMsMax
+        if (isLate && !response.headersSent) answerLate(response, this.limits as ServerLimits)
+      }
+      if (responses.size > 0) continue
+      const idleMsMax = hasAsked ? idleKeptMs : Math.min(headersMsMax, requestMsMax)
+      if (now - idleSinceMs > idleMsMax + (session.closed ? headersMsMax : 0)) endIdle(session)
+    }
+  }
+}
+
+function busy(whose: string, max: number, limit: string): AshlarError {
+  return new AshlarError('ServerBusy', `${whose} ${max} requests and connections, the maximum (${limit}).`)
+}
+
+function calmDown({ session }: Session): void {
+  if (!session.destroyed) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+}
+
+/** Closed first, which tells the client; if that has not ended it, the client does not read. */
+function endIdle(session: ServerHttp2Session): void {
+  if (session.closed) session.destroy()
+  else session.close()
+}
+
+function refuseTunnel(response: Http2Response): void {
+  const problem = makeProblem('MethodNotAllowed', 'The server opens no tunnels: CONNECT is not supported.')
+  response.writeHead(problem.status, ['content-type', contentTypeOf.json])
+  response.end(JSON.stringify(problem))
+}
+
+/** As HTTP/1.1 does; what has arrived of the body is left. */
+function answerLate(response: Http2Response, limits: ServerLimits): void {
+  const problem = problemOfBroken({ code: 'ERR_HTTP_REQUEST_TIMEOUT' }, limits)
+  const body = JSON.stringify(problem)
+  response.writeHead(problem.status, ['content-type', contentTypeOf.json])
+  response.end(body)
+}

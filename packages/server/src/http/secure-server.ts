@@ -1,0 +1,100 @@
+/** HTTPS: one port on which clients agree by ALPN on HTTP/2 or HTTP/1.1. */
+import { constants } from 'node:crypto'
+import { type RequestListener, type ServerOptions, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { Socket } from 'node:net'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import { idleKeptMs, type ServerLimits } from '../limits.ts'
+import type { TlsMaterial } from '../tls/certificate-files.ts'
+import { arrivalTimes } from './connections.ts'
+import { Http2Sessions } from './http2-sessions.ts'
+
+/** With forward secrecy and authenticated encryption alone; those of TLS 1.3 first. */
+const ciphers = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+/** What is the same whichever certificate there is. */
+const fixed: SecureContextOptions = { minVersion: 'TLSv1.2', ciphers, secureOptions: constants.SSL_OP_NO_RENEGOTIATION }
+
+export interface SecureServers {
+  /** For the framework, which may ask for several, one an address. */
+  serverFactory(handle: RequestListener): Server
+  readonly sessions: Http2Sessions
+  /** For connections that come from now on. */
+  exchange(material: TlsMaterial): void
+}
+
+/** Whether clients are asked for certificates, and whether those without one are refused. */
+export type ClientCertificates = 'none' | 'optional' | 'required'
+
+/** `constantHeaders`: names and values in turns, of every reply. */
+export function secureServers(
+  material: TlsMaterial,
+  limits: ServerLimits,
+  options: ServerOptions,
+  clientCertificates: ClientCertificates,
+  constantHeaders: readonly string[],
+): SecureServers {
+  const servers: Server[] = []
+  let handleOf: RequestListener = () => undefined
+  const sessions = new Http2Sessions(limits, constantHeaders, (request, response) => handleOf(request, response))
+  let current = material
+  return {
+    sessions,
+    serverFactory(handle) {
+      handleOf = handle
+      const server = createServer(
+        {
+          ...options,
+          ServerResponse: responsesWith(constantHeaders),
+          ...arrivalTimes(limits),
+          ...fixed,
+          ...current,
+          ALPNProtocols: ['h2', 'http/1.1'],
+          handshakeTimeout: limits.headersMsMax,
+          requestCert: clientCertificates !== 'none',
+          rejectUnauthorized: clientCertificates === 'required',
+        },
+        handle,
+      )
+      server.keepAliveTimeout = idleKeptMs
+      choose(server, sessions)
+      servers.push(server)
+      return server
+    },
+    exchange(next) {
+      current = next
+      for (const server of servers) server.setSecureContext({ ...fixed, ...next })
+    },
+  }
+}
+
+function responsesWith(constant: readonly string[]): typeof ServerResponse {
+  class Response extends ServerResponse {
+    override writeHead(status: number, ...given: unknown[]): this {
+      const head = given.at(-1)
+      if (Array.isArray(head)) head.push(...constant)
+      return super.writeHead(status, ...(given as []))
+    }
+  }
+  return Response as typeof ServerResponse
+}
+
+/** Once a client has agreed on HTTP/2, it is not served by HTTP/1.1. */
+function choose(server: Server, sessions: Http2Sessions): void {
+  const serving = server.listeners('secureConnection')
+  server.removeAllListeners('secureConnection')
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol === 'h2') sessions.serve(socket as Socket)
+    else for (const listener of serving) listener.call(server, socket)
+  })
+}

@@ -1,0 +1,103 @@
+/** Certificate and key of the server, from PEM files: read when it starts, and again when they change. */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { Logger } from 'pino'
+import { certificateLookMs } from '../limits.ts'
+
+export interface TlsFiles {
+  /** The server's certificate, followed by those that lead to its root. */
+  readonly cert: string
+  readonly key: string
+  /** Of authorities whose certificates clients may show. */
+  readonly clientCa?: string | undefined
+}
+
+/** What a TLS server takes of the files. */
+export type TlsMaterial = Pick<SecureContextOptions, 'cert' | 'key' | 'ca'>
+
+/**
+ * They are looked at by their names now and then, since watching does not see all ways in which they are replaced: certbot and Kubernetes exchange
+ * symbolic links, and network file systems tell nobody. What cannot be used leaves in place what was read before.
+ */
+export class CertificateFiles {
+  private readonly files: TlsFiles
+  private readonly logger: Logger
+  private readonly take: (material: TlsMaterial) => void
+  private readonly timer: NodeJS.Timeout
+  private seen: string
+
+  /** `take`: told what the files hold when they have changed. Throws an Error with a sentence where they cannot be used now. */
+  constructor(files: TlsFiles, logger: Logger, take: (material: TlsMaterial) => void, lookMs = certificateLookMs) {
+    this.files = files
+    this.logger = logger
+    this.take = take
+    this.seen = versionOf(files)
+    this.timer = setInterval(() => this.look(), lookMs).unref()
+  }
+
+  /** Reads them whether or not they have changed. */
+  reload(): void {
+    this.seen = versionOf(this.files)
+    try {
+      const material = readTlsFiles(this.files)
+      this.take(material)
+      const { validTo, fingerprint256 } = new X509Certificate(material.cert as Buffer)
+      this.logger.info({ file: this.files.cert, validTo, fingerprint256 }, 'the TLS certificate was loaded again')
+    } catch (error) {
+      const reason = (error as Error).message
+      this.logger.error(`${reason} New connections go on with the certificate that was loaded before.`)
+    }
+  }
+
+  close(): void {
+    clearInterval(this.timer)
+  }
+
+  private look(): void {
+    if (versionOf(this.files) !== this.seen) this.reload()
+  }
+}
+
+/** Throws an Error with a sentence. */
+export function readTlsFiles({ cert, key, clientCa }: TlsFiles): TlsMaterial {
+  const material = {
+    cert: readPem(cert, 'TLS certificate'),
+    key: readPem(key, 'TLS key'),
+    ...(clientCa !== undefined && { ca: readPem(clientCa, 'file of client authorities') }),
+  }
+  try {
+    createSecureContext(material)
+  } catch (error) {
+    throw new Error(`${cert} and ${key} cannot be used for TLS: ${reasonOf(error as NodeJS.ErrnoException)}.`)
+  }
+  return material
+}
+
+function readPem(file: string, what: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new Error(`The ${what} ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`)
+  }
+}
+
+/** Texts of OpenSSL say nothing to whoever configures a server. */
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') return 'the key belongs to another certificate'
+  if (code === 'ERR_OSSL_PEM_NO_START_LINE') return 'both must be PEM files'
+  if (code === 'ERR_OSSL_BAD_PASSWORD_READ' || /passw|interrupted or cancelled/i.test(message)) {
+    return 'the key is encrypted; store it without a password, readable by the user who runs Ashlar alone'
+  }
+  return message
+}
+
+/** Another text when one of the files is another one, or was written to. */
+function versionOf({ cert, key, clientCa }: TlsFiles): string {
+  return [cert, key, clientCa ?? cert].map(fileVersion).join(' ')
+}
+
+function fileVersion(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false, bigint: true })
+  return stats === undefined ? 'none' : `${stats.dev}:${stats.ino}:${stats.mtimeNs}:${stats.size}`
+}
