@@ -85,7 +85,7 @@ export interface Statistics {
 }
 
 /** For what a client reads, and nothing else. */
-const reading: SnapshotOptions = { isolation: 'readOnly' }
+const reading: SnapshotOptions = { isolation: 'readOnly', mayShare: true }
 
 /** Each operation is a request of its own. */
 class RequestScope implements OperationScope {

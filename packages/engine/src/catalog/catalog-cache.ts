@@ -16,6 +16,8 @@ export class CatalogCache {
   private current: Catalog | undefined
   /** Whether that is the version of the current one; made once for each. */
   private isCurrent: (version: Bytes) => boolean = () => false
+  /** What snapshots share that are known to have the current one. */
+  private sharedRead: object | undefined
   /** The load under way, which whoever asks for the same version waits for. */
   private loading: { readonly version: Bytes; readonly catalog: Promise<Catalog> } | undefined
   /** The one that was read last before: snapshots of both may be open at the same time, and ask in any order. */
@@ -57,9 +59,13 @@ export class CatalogCache {
   at(snapshot: Snapshot): Awaitable<Catalog> {
     const { current } = this
     if (current === undefined) return this.load(snapshot)
+    const { sharedRead } = snapshot
+    if (sharedRead !== undefined && sharedRead === this.sharedRead) return current
     const isCurrent = snapshot.view(catalogVersionKey, this.isCurrent)
     if (isCurrent instanceof Promise) return this.currentOr(isCurrent, current, snapshot)
-    return isCurrent === true ? current : this.load(snapshot)
+    if (isCurrent !== true) return this.load(snapshot)
+    this.sharedRead = sharedRead
+    return current
   }
 
   private async currentOr(
@@ -99,6 +105,7 @@ export class CatalogCache {
     if (catalog === this.current) return catalog
     this.previous = this.current
     this.current = catalog
+    this.sharedRead = undefined
     this.isCurrent = (version) => Buffer.compare(version, catalog.version) === 0
     return catalog
   }

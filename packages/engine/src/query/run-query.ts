@@ -77,7 +77,7 @@ function answer(prepared: PreparedText, request: QueryRequest, resources: QueryR
   const [only] = statements
   if (only?.kind === 'createIndex' && statements.length === 1) return createIndex(only, texts, resources, receipt)
   if (classify(statements) === 'read') {
-    const options: SnapshotOptions = { isolation: 'readOnly', watch: request.watch }
+    const options: SnapshotOptions = { isolation: 'readOnly', mayShare: true, watch: request.watch }
     return prepared.isLifted
       ? readLifted(prepared, request, resources, options)
       : read(statements, texts, state, resources, options)

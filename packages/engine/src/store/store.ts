@@ -59,6 +59,8 @@ export interface ScanOptions {
 export interface Snapshot {
   /** How many entries the store counts, where it keeps count and the snapshot was asked for with `isCounted`. */
   readonly entryCount?: number
+  /** Snapshots of a store that have the same show the same. */
+  readonly sharedRead?: object | undefined
   /** Lends the value to `use`, synchronously: the next read may overwrite the bytes. */
   view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined>
   /** Reads keys and (short) ranges in one trip. */
@@ -162,6 +164,8 @@ export interface SnapshotOptions {
    * this one so, by keeping commits out while it is open; `readOnly`: where it is configured to.
    */
   readonly isolation?: 'readOnly' | 'consistent'
+  /** Where `shareReads` allows it, the snapshot may show what an earlier one does. */
+  readonly mayShare?: boolean
   /** An operator asked for the work: the snapshot may be held for `longSnapshotMsMax`. */
   readonly isLong?: boolean
   /** Told when the snapshot is ended because it was held for too long: reading from it throws the same error. */

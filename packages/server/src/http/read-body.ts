@@ -3,7 +3,7 @@
  * content type, and makes an asynchronous resource for each body: two microseconds a request.
  */
 import { METHODS } from 'node:http'
-import { AshlarError } from '@ashlar/engine'
+import { AshlarError, noteRest } from '@ashlar/engine'
 import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonLimits } from '../json/json-layout.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
@@ -46,6 +46,7 @@ export function bodyReader(app: FastifyInstance, limits: Limits): WithBody {
     const bytes = request.is404 ? request.raw : bodyOf(request, reply)
     collectBody(request, bytes, limits.bodyBytesMax, (error, body) => {
       if (body === undefined) return refuse(error, request, reply)
+      noteRest(request.raw.socket)
       // What is checked of a body is checked for every route: one that none asked for is not looked at.
       if (request.method === 'DELETE' || request.is404 || body.length === 0) return run(handle, request, reply)
       const noted = noteBody(request, body)

@@ -1,7 +1,7 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { AshlarError, type FederatedDatabase } from '@ashlar/engine'
+import { AshlarError, type FederatedDatabase, noteRest, shareReads } from '@ashlar/engine'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
@@ -97,7 +97,10 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     requestTimeout: limits.requestMsMax,
     return503OnClosing: false,
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits),
-    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      noteRest(request.raw.socket)
+      sendProblem(error, request, reply)
+    },
   })
   serveByAddress(app.server)
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply))
@@ -182,6 +185,7 @@ function receiveRequests(
   const log = requestLog(logger)
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply
+    shareReads(request.raw.socket, underWay.connections.size)
     const beganMs = log === undefined ? 0 : performance.now()
     request.log = logger
     reply.log = logger

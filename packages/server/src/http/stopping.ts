@@ -15,7 +15,7 @@ export interface RequestUnderWay extends Placed {
 
 export interface RequestsUnderWay {
   /** The connections that are open. */
-  readonly connections: Iterable<Socket>
+  readonly connections: ReadonlySet<Socket>
   begin(reply: FastifyReply): RequestUnderWay
   /** Once the response has closed; by then it has been sent, or nobody is there to take it. */
   end(request: RequestUnderWay): void

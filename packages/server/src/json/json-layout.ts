@@ -67,8 +67,8 @@ const comma = 0x2c
 const colon = 0x3a
 const point = 0x2e
 const minus = 0x2d
-const zero = 0x30
-const nine = 0x39
+export const zero = 0x30
+export const nine = 0x39
 const smallE = 0x65
 /** Sets the bit by which small letters differ from capital ones. */
 const toSmall = 0x20

@@ -6,11 +6,13 @@ import {
   closeBracket,
   JsonLayout,
   type JsonLimits,
+  nine,
   openBrace,
   openBracket,
   type PieceSizes,
   quote,
   tooDeep,
+  zero,
 } from './json-layout.ts'
 import { LargeBody } from './large-body.ts'
 import { decode, parseText } from './parse-text.ts'
@@ -46,8 +48,7 @@ export function parseJson(
   if (body.length > Math.min(sizes.smallBytes, valuesMax, limits.valuesMax))
     return parseLarge(body, limits, sizes, admit)
   const text = decode(body)
-  checkDepth(text, limits.depthMax)
-  return parseText(text, true)
+  return parseText(text, checkDepth(text, limits.depthMax))
 }
 
 /** A body that is text: a byte order mark is no part of it. Throws MalformedRequest. */
@@ -73,16 +74,19 @@ async function parseLarge(
   return new LargeBody(body, layout, pieces.textBytesMax, slice).read()
 }
 
-/** Before parsing, so that no depth of a hostile body is ever walked by recursion. */
-function checkDepth(text: string, depthMax: number): void {
+/** Before parsing, so that no depth of a hostile body is ever walked by recursion. Whether there may be numbers: a digit that is not within a text. */
+function checkDepth(text: string, depthMax: number): boolean {
   let depth = 0
+  let hasDigits = false
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (code === quote) i = endOfString(text, i)
     else if (code === openBrace || code === openBracket) {
       if (++depth > depthMax) throw tooDeep(depthMax)
     } else if (code === closeBrace || code === closeBracket) depth--
+    else if (code >= zero && code <= nine) hasDigits = true
   }
+  return hasDigits
 }
 
 function endOfString(text: string, start: number): number {

@@ -15,10 +15,10 @@ export function decode(body: Uint8Array): string {
   }
 }
 
-/** `hasWideNumbers`: false where a scan has shown that a double holds all numbers; else the text is looked at. Throws MalformedRequest. */
-export function parseText(text: string, hasWideNumbers: boolean): unknown {
+/** `mayHaveWide`: false where a scan has shown that a double holds all numbers, or that there are none; else the text is looked at. Throws MalformedRequest. */
+export function parseText(text: string, mayHaveWide: boolean): unknown {
   try {
-    return hasWideNumbers && beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
+    return mayHaveWide && beyondDouble.test(text) ? parseExactly(text) : JSON.parse(text)
   } catch (error) {
     throw malformed(`The body is not JSON: ${(error as Error).message.slice(0, 200)}.`)
   }

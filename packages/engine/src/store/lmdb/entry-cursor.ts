@@ -4,6 +4,7 @@
  */
 import * as lmdb from 'lmdb'
 import { assert } from '../../errors.ts'
+import { type SharedTurn, sharedTurn } from '../reads-of-turn.ts'
 import type { Bytes } from '../store.ts'
 import type { Environment, ReadTransaction } from './lmdb-js.ts'
 
@@ -49,6 +50,8 @@ let keyNumbers: Uint32Array = new Uint32Array(0)
 export interface Pin {
   readonly transaction: ReadTransaction
   cursor: EntryCursor | undefined
+  /** Pins that have the same show the same; undefined where it has a transaction of its own. */
+  readonly sharedRead?: object
 }
 
 /** The read transaction of an environment that its snapshots share. */
@@ -60,12 +63,49 @@ const sharedTransactions = new WeakMap<Environment, ReadTransaction>()
  * for each snapshot.
  */
 export function beginRead(environment: Environment): Pin {
+  endSharedRead(environment)
   const shared = sharedTransactions.get(environment)
   if (shared !== undefined && isFree(shared)) native.resetTxn(shared.address)
   else environment.resetReadTxn()
   const transaction = environment.useReadTransaction()
   if (transaction !== shared) sharedTransactions.set(environment, transaction)
   return { transaction, cursor: undefined }
+}
+
+/** What the snapshots of one turn of the event loop read through; held until the turn is over. */
+interface SharedRead {
+  readonly turn: SharedTurn
+  readonly transaction: ReadTransaction
+}
+
+const sharedReads = new WeakMap<Environment, SharedRead>()
+
+/** The same for a read that may show what an earlier one of the turn does, where `shareReads` allows it. */
+export function beginSharedRead(environment: Environment): Pin {
+  const turn = sharedTurn()
+  if (turn === undefined) return beginRead(environment)
+  let read = sharedReads.get(environment)
+  if (read?.turn !== turn) {
+    const { transaction } = beginRead(environment)
+    read = { turn, transaction }
+    sharedReads.set(environment, read)
+    setImmediate(endIfStill, environment, read)
+  }
+  const { transaction } = read
+  transaction.use()
+  return { transaction, cursor: undefined, sharedRead: read }
+}
+
+function endIfStill(environment: Environment, read: SharedRead): void {
+  if (sharedReads.get(environment) === read) endSharedRead(environment)
+}
+
+/** To be called before the environment is closed, too. */
+export function endSharedRead(environment: Environment): void {
+  const read = sharedReads.get(environment)
+  if (read === undefined) return
+  sharedReads.delete(environment)
+  read.transaction.done()
 }
 
 /** lmdb-js gives it out again, and nobody reads through it. */

@@ -3,6 +3,7 @@ import { AshlarError, assert } from '../../errors.ts'
 import { commitGateMsMax, storeClosingMsMax } from '../../limits.ts'
 import { checkedCommitBytes } from '../check-commit.ts'
 import { DamagedEntry } from '../damaged-entry.ts'
+import { readAnew } from '../reads-of-turn.ts'
 import type { Awaitable, Commit, CommitOutcome } from '../store.ts'
 import { applyCommit, applyInSlices, bytesAtOnce, isLarge, tooLarge, WriteTransactionState } from './apply-commit.ts'
 import { DeadReaders } from './dead-readers.ts'
@@ -170,6 +171,7 @@ function followingReplacements({
 
 function settle(member: Waiting, outcome: CommitOutcome | DamagedEntry, checks: EntryChecks): void {
   if (!(outcome instanceof DamagedEntry)) {
+    readAnew()
     member.resolve(outcome)
     return
   }

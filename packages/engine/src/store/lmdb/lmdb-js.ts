@@ -4,6 +4,8 @@ import type { Awaitable, Bytes } from '../store.ts'
 export interface ReadTransaction {
   /** For the library. */
   readonly address: number
+  /** Holds it once more. */
+  use(): void
   done(): void
   /** The other fields are not in the types of lmdb-js: by how many it is held at present. */
   readonly refCount: number

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { lockLossMsMax, storeClosingMsMax, storeOpeningMsMax } from '../../limits.ts'
 import { checkDataFile, noStore } from './check-data-file.ts'
+import { endSharedRead } from './entry-cursor.ts'
 import { openLmdb, openLmdbToRead } from './environment.ts'
 import { reasonOf } from './file-failure.ts'
 import type { LockFile } from './file-lock.ts'
@@ -228,6 +229,7 @@ async function closeThroughGate(
   // Where an opener does not get on, closing beside it can make its opening fail, and nothing worse; never to end would be.
   const isInside = await gate.enter(storeClosingMsMax)
   try {
+    endSharedRead(environment)
     await environment.close()
   } finally {
     membership?.leave({ keepFile: !isInside })

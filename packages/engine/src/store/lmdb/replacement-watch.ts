@@ -2,6 +2,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { betweenCompactionLooksMs, compactionLooksMs } from '../../limits.ts'
+import { endSharedRead } from './entry-cursor.ts'
 import { isLocked } from './file-lock.ts'
 import { ownProcessFile, processDirectory } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
@@ -101,6 +102,7 @@ export class ReplacementWatch {
     for (const former of [...this.formers].filter(isMeant)) {
       this.formers.delete(former)
       // Nobody can open its lock table any more: so no gate is needed.
+      endSharedRead(former)
       await former.close()
     }
   }

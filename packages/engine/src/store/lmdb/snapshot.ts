@@ -5,7 +5,7 @@ import type { Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapsh
 import { openTimeSlice } from '../time-slice.ts'
 import { lentValue, visitEntries } from './checked-entries.ts'
 import type { EntryChecks } from './entry-checks.ts'
-import { beginRead, type Pin } from './entry-cursor.ts'
+import { beginRead, beginSharedRead, type Pin } from './entry-cursor.ts'
 import type { Environment } from './lmdb-js.ts'
 import { type LmdbRange, lmdbRange, rangeAfter } from './lmdb-range.ts'
 
@@ -34,9 +34,13 @@ export class LmdbSnapshot implements Snapshot {
     this.checks = checks
     this.ended = ended
     this.options = options
-    this.pin = beginRead(environment)
+    this.pin = options?.mayShare === true ? beginSharedRead(environment) : beginRead(environment)
     // Read through the transaction that was begun last, which is the pinned one.
     if (options?.isCounted === true) this.entryCount = environment.db.stat().entryCount
+  }
+
+  get sharedRead(): object | undefined {
+    return this.pin?.sharedRead
   }
 
   view<T>(key: Bytes, use: (value: Bytes) => T): T | undefined {

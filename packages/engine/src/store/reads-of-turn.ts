@@ -1,0 +1,56 @@
+/** When reads may share a snapshot: those of requests that have arrived together, within one turn of the event loop. */
+
+/** While it is the same, reads may share what was begun with it. */
+export type SharedTurn = object
+
+/** Of a poll of the event loop: where more sockets are readable, Node asks for further ones within the same turn. */
+const connectionsMax = 1_000
+
+let shared: SharedTurn | undefined
+/** On which requests have come in the present turn; undefined where none have. */
+let asking: Set<object> | undefined
+
+/**
+ * To be called for each request, before anything is read for it. Until the turn ends, reads may then show what the first of them does, which
+ * was begun in this turn: to begin a snapshot and to look whether the schema has changed takes as long as the rest of a short read. Nobody can
+ * tell: the first request that a connection has in a turn was sent, at least in part, before the turn began, since the sockets that are read in a turn
+ * are those that were readable at its beginning. So whatever its client knew to be committed, by whatever process, is shown. A further one may
+ * have been sent since: for it, and those that follow, reads begin anew. `connections`: how many there are.
+ */
+export function shareReads(connection: object, connections: number): void {
+  const seen = connectionsOfTurn()
+  if (connections > connectionsMax || seen.has(connection)) {
+    shared = undefined
+    return
+  }
+  seen.add(connection)
+  shared ??= {}
+}
+
+/** To be called where the rest of a request has come, maybe in a later turn than its beginning: what follows on its connection is no first one. */
+export function noteRest(connection: object): void {
+  connectionsOfTurn().add(connection)
+}
+
+/** To be called before anybody is told of a commit of this process: what follows from it is to see it. */
+export function readAnew(): void {
+  shared = undefined
+}
+
+/** Undefined where each read is to begin anew. */
+export function sharedTurn(): SharedTurn | undefined {
+  return shared
+}
+
+function connectionsOfTurn(): Set<object> {
+  if (asking === undefined) {
+    asking = new Set()
+    setImmediate(endTurn)
+  }
+  return asking
+}
+
+function endTurn(): void {
+  shared = undefined
+  asking = undefined
+}
