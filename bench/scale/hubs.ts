@@ -11,11 +11,11 @@ const onceOfHub = 20
 export const hubs: Curve = {
   name: 'hubs',
   title: 'Links of one object',
-  async measure(bench, _stores, options) {
+  async measure(bench, stores, options) {
     const columns = upTo(options.largest, [1_000, 10_000, 100_000, 1_000_000, 10_000_000])
-    const found = await withServer(bench, async (own) => {
-      const hubs = await fill(own, columns)
-      const spare = await createMany(own, spares, (nth) => ({ class: 'Member', attributes: { name: `spare ${nth}` } }))
+    const name = `hubs-${columns.at(-1)}`
+    const measureAll = async (own: OwnServer): Promise<[string, Figures | undefined][][]> => {
+      const { hubs, spare } = await stores.once(name, () => fill(own, columns))
       const lists: [string, Figures | undefined][][] = []
       for (const [nth, hub] of hubs.entries()) {
         const list: [string, Figures | undefined][] = []
@@ -24,7 +24,8 @@ export const hubs: Curve = {
         process.stderr.write(`(${columns[nth]} links)`)
       }
       return lists
-    })
+    }
+    const found = await withServer(bench, measureAll, stores.placeOf(name))
     const names = found[0]?.map(([name]) => name) ?? []
     const lines: Line[] = names.map((name, at) => ({
       name,
@@ -41,8 +42,14 @@ export const hubs: Curve = {
 
 const countName = 'COUNT(members)'
 
+interface Hubs {
+  readonly hubs: readonly string[]
+  /** Objects that belong to no hub. */
+  readonly spare: readonly string[]
+}
+
 /** A hub of each size, in one store, with members of its own. */
-async function fill(own: OwnServer, columns: readonly number[]): Promise<string[]> {
+async function fill(own: OwnServer, columns: readonly number[]): Promise<Hubs> {
   const reference = (referencedClass: string, inverseAttribute: string): object => ({
     logicalType: 'reference',
     referencedClass,
@@ -78,7 +85,8 @@ async function fill(own: OwnServer, columns: readonly number[]): Promise<string[
     const hub = hubs[nth] as string
     await createMany(own, links, (at) => ({ class: 'Member', attributes: { name: `member ${at}`, hub } }))
   }
-  return hubs
+  const spare = await createMany(own, spares, (nth) => ({ class: 'Member', attributes: { name: `spare ${nth}` } }))
+  return { hubs, spare }
 }
 
 function operations(hub: string, spare: readonly string[]): [string, Asked][] {

@@ -1,6 +1,7 @@
 /** A server with an empty store of its own, for what is measured on other data than vehicles, and a client for setting it up. */
 import { AshlarClient } from '@ashlar/client'
 import { type ChildServer, startChild } from '../child-server.ts'
+import type { Place } from '../contenders/contender.ts'
 import { freshDirectory } from '../contenders/directories.ts'
 import type { BenchRequest } from '../load/load.ts'
 import { programOf } from '../program.ts'
@@ -23,8 +24,8 @@ export interface OwnServer {
   startAgain(): Promise<void>
 }
 
-export async function withServer<T>(bench: Bench, use: (own: OwnServer) => Promise<T>): Promise<T> {
-  const place = await freshDirectory()
+export async function withServer<T>(bench: Bench, use: (own: OwnServer) => Promise<T>, kept?: Place): Promise<T> {
+  const place = kept ?? (await freshDirectory())
   const words = ['serve', '--port', '0', '--fd', `bench=lmdb:${place.address}`, '--log-level', 'warn']
   const start = (): Promise<ChildServer> => startChild([programOf(), ...words], { core: bench.cores?.server })
   try {

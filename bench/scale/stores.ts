@@ -1,8 +1,8 @@
 /** Servers with stores of vehicles, each filled when it is first asked for; several curves are measured on them. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ashlar, formsAgain } from '../contenders/ashlar.ts'
-import type { Contender, ContenderKind } from '../contenders/contender.ts'
+import type { Contender, ContenderKind, Place } from '../contenders/contender.ts'
 import { blocksOf } from '../contenders/directories.ts'
 import { discard, type Filled, fill } from '../parts/fill.ts'
 import type { Figures } from '../rows/figures.ts'
@@ -30,7 +30,7 @@ export class Stores {
     let found = this.filled.get(objects)
     if (found === undefined) {
       const kind = this.kindOf(objects)
-      const note = this.noteOf(objects)
+      const note = this.noteOf(String(objects))
       found =
         note !== undefined && existsSync(note)
           ? await this.reopened(kind, objects, note)
@@ -40,6 +40,25 @@ export class Stores {
       process.stderr.write(`(${objects.toLocaleString('en')} objects)`)
     }
     return found
+  }
+
+  /** Of a store with other data than vehicles, which stays with them: empty unless `once` has filled it. Undefined where none stays. */
+  placeOf(name: string): Place | undefined {
+    const note = this.noteOf(name)
+    if (note === undefined) return undefined
+    const place = this.keptPlace(name)
+    if (!existsSync(note)) rmSync(place.address, { recursive: true, force: true })
+    mkdirSync(place.address, { recursive: true })
+    return place
+  }
+
+  /** What `fill` knows of the store that it has filled, now or earlier. */
+  async once<T>(name: string, fill: () => Promise<T>): Promise<T> {
+    const note = this.noteOf(name)
+    if (note !== undefined && existsSync(note)) return JSON.parse(readFileSync(note, 'utf8')) as T
+    const known = await fill()
+    if (note !== undefined) writeFileSync(note, JSON.stringify(known))
+    return known
   }
 
   async close(): Promise<void> {
@@ -52,19 +71,16 @@ export class Stores {
   private kindOf(objects: number): ContenderKind {
     const kind = ashlar({ name: objects.toLocaleString('en') })
     if (this.folder === undefined) return kind
-    const address = join(this.folder, String(objects))
-    const place = { address, bytes: async () => blocksOf(address), remove: async () => undefined }
-    return {
-      ...kind,
-      async freshPlace() {
-        mkdirSync(address, { recursive: true })
-        return place
-      },
-    }
+    return { ...kind, freshPlace: async () => this.placeOf(String(objects)) as Place }
   }
 
-  private noteOf(objects: number): string | undefined {
-    return this.folder === undefined ? undefined : join(this.folder, `${objects}.json`)
+  private keptPlace(name: string): Place {
+    const address = join(this.folder ?? '', name)
+    return { address, bytes: async () => blocksOf(address), remove: async () => undefined }
+  }
+
+  private noteOf(name: string): string | undefined {
+    return this.folder === undefined ? undefined : join(this.folder, `${name}.json`)
   }
 
   private async reopened(kind: ContenderKind, objects: number, note: string): Promise<Filled> {
@@ -77,7 +93,7 @@ export class Stores {
 
   /** Whoever uses the store next creates no vehicle a second time. */
   private remember(objects: number, { contender: { ids, next }, bulk }: Filled): void {
-    const note = this.noteOf(objects)
+    const note = this.noteOf(String(objects))
     const kept: Kept = { bulk, ids, next }
     if (note !== undefined) writeFileSync(note, JSON.stringify(kept))
   }
