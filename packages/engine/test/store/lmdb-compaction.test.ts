@@ -10,6 +10,8 @@ import { openGate } from '../../src/store/lmdb/gate.ts'
 import { processDirectory } from '../../src/store/lmdb/live-processes.ts'
 import { openLmdbStore } from '../../src/store/lmdb/lmdb-store.ts'
 import { readMainTree } from '../../src/store/lmdb/main-tree.ts'
+import { openEnvironment } from '../../src/store/lmdb/open-environment.ts'
+import { ReplacementWatch } from '../../src/store/lmdb/replacement-watch.ts'
 import { verifyLmdbFile } from '../../src/store/lmdb/verify-lmdb-file.ts'
 import { PageOwners } from '../../src/store/lmdb/walk-tree.ts'
 import type { Change, Store } from '../../src/store/store.ts'
@@ -77,6 +79,17 @@ function leftIn(directory: string): string[] {
     (name) => !/^(\d|gate|turnstile|store)/.test(name),
   )
   return [...readdirSync(directory).filter((name) => !/^(data\.mdb|lock\.mdb|processes)$/.test(name)), ...ofProcesses]
+}
+
+/** How often this process has the file open that has the path now. */
+function openingsOf(path: string): () => number {
+  const { ino, dev } = statSync(path)
+  return () => {
+    return readdirSync('/proc/self/fd').filter((descriptor) => {
+      const found = statSync(`/proc/self/fd/${descriptor}`, { throwIfNoEntry: false })
+      return found?.ino === ino && found.dev === dev
+    }).length
+  }
 }
 
 /** Of what the models have written. */
@@ -240,6 +253,43 @@ describe('a compaction', () => {
       await expectSound(directory)
     }
   })
+
+  // Whoever is the last to close a deleted file gives back its pages: with gigabytes that takes seconds.
+  it.skipIf(process.platform !== 'linux')(
+    'has LMDB close the former file while that is still open: it is given back aside',
+    async () => {
+      const directory = await temporaryDirectory()
+      const filled = await openLmdbStore(directory)
+      await commitChanges(filled, put('key', 'value'))
+      await filled.close()
+      const opened = await openEnvironment(directory, false)
+      onTestFinished(() => opened.close())
+      let isKept = true
+      const watch = new ReplacementWatch(
+        directory,
+        opened,
+        () => isKept,
+        () => undefined,
+      )
+      onTestFinished(() => watch.close())
+      const former = opened.environment
+      const openings = openingsOf(join(directory, 'data.mdb'))
+      const report = await reportOf(startChild(compacting, [directory]))
+      expect(report.error).toBe(undefined)
+      expect(opened.environment).not.toBe(former)
+      const close = former.close.bind(former)
+      const afterwards = new Promise<number>((resolve) => {
+        former.close = async () => {
+          await close()
+          resolve(openings())
+        }
+      })
+      expect(openings()).toBeGreaterThan(1)
+      isKept = false
+      expect(await afterwards).toBe(1)
+      await expect.poll(openings).toBe(0)
+    },
+  )
 })
 
 describe('a compaction is refused, and the store stays as it was', () => {

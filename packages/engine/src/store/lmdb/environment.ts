@@ -1,5 +1,6 @@
 /** The only settings of LMDB that are safe. */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { open as openFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { open } from 'lmdb'
 import { checksumBytes } from './entry-checksum.ts'
@@ -32,11 +33,11 @@ const settings = {
 /** Opens, or makes, the environment in a directory; alone in the gate, see `open-environment.ts`. */
 export async function openLmdb(directory: string): Promise<LaidOut> {
   const root = open(directory, settings) as unknown as RootDatabase
-  return orClosed(root, () => {
+  return orClosed(root, async () => {
     const opened = openEntries(root, directory)
     throwFailedWrites(opened.environment)
-    syncDirectory(directory)
-    syncDirectory(dirname(directory))
+    await syncDirectoryAside(directory)
+    await syncDirectoryAside(dirname(directory))
     markStore(directory)
     return opened
   })
@@ -45,12 +46,12 @@ export async function openLmdb(directory: string): Promise<LaidOut> {
 /** Opens the environment of an existing store, of this or the earlier layout, and never writes to its data; alone in the gate, too. */
 export async function openLmdbToRead(directory: string): Promise<LaidOut> {
   const root = open(directory, { ...settings, readOnly: true }) as unknown as RootDatabase
-  return orClosed(root, () => openEntriesToRead(root))
+  return orClosed(root, async () => openEntriesToRead(root))
 }
 
-async function orClosed<T>(root: RootDatabase, action: () => T): Promise<T> {
+async function orClosed<T>(root: RootDatabase, action: () => Promise<T>): Promise<T> {
   try {
-    return action()
+    return await action()
   } catch (error) {
     await root.close()
     throw error
@@ -65,6 +66,17 @@ export function syncDirectory(directory: string): void {
     fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
+  }
+}
+
+/** The same while others are served: the disk may have much to write before it, such as the file that a compaction has just made. */
+async function syncDirectoryAside(directory: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const opened = await openFile(directory, 'r')
+  try {
+    await opened.sync()
+  } finally {
+    await opened.close()
   }
 }
 

@@ -1,5 +1,5 @@
 /** Advisory locks on whole files: between processes, and between two openings of a file in one process. */
-import { closeSync, fstatSync, statSync } from 'node:fs'
+import { close, closeSync, fstatSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { codeOf, makeFile, openWithoutLinks } from './owned-files.ts'
@@ -20,6 +20,11 @@ export interface LockFile {
   isInPlace(): boolean
   /** Releases the lock too. */
   close(): void
+  /**
+   * The same, but the lock is released soon, and nobody waits for it: the last who closes a deleted file of gigabytes takes seconds, since the
+   * operating system then gives back its pages in memory and its room on the disk.
+   */
+  closeAside(): void
 }
 
 const attemptsMax = 10
@@ -94,5 +99,6 @@ function lockFile(binding: LockBinding, path: string, descriptor: number): LockF
       return found !== undefined && found.ino === opened.ino && found.dev === opened.dev
     },
     close: () => closeSync(descriptor),
+    closeAside: () => close(descriptor),
   }
 }

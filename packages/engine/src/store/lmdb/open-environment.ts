@@ -25,11 +25,17 @@ export interface OpenEnvironment extends LaidOut {
   readonly gate: Gate
   files: OpenedFiles
   /**
-   * Where a compacted file has taken the place of the one that is open, opens that, and answers what was open until then: it shows the
-   * same, and is to be closed once nothing reads from it. Undefined where that is not so. Throws as `openEnvironment`.
+   * Where a compacted file has taken the place of the one that is open, opens that, and answers what was open until then. Undefined where
+   * that is not so. Throws as `openEnvironment`.
    */
-  openReplacement(): Promise<Environment | undefined>
+  openReplacement(): Promise<FormerEnvironment | undefined>
   /** Ends what is open, after all commits; waits a while for others that open. */
+  close(): Promise<void>
+}
+
+/** Of a file that was replaced: it shows the same, and is to be closed once nothing reads from it. */
+export interface FormerEnvironment {
+  readonly environment: Environment
   close(): Promise<void>
 }
 
@@ -176,19 +182,26 @@ function openedEnvironment(directory: string, opened: Opened): OpenEnvironment {
   const { gate, membership, isReadOnly } = opened
   let { held } = opened
 
-  async function openInPlace(): Promise<Environment | undefined> {
+  async function openInPlace(): Promise<FormerEnvironment | undefined> {
     settleReplacement(directory)
     if (!open.files.isReplaced()) return undefined
     makeFile(join(directory, 'lock.mdb'))
     const next = holdDataFile(join(directory, 'data.mdb'))
     const { environment } = isReadOnly ? await openLmdbToRead(directory) : await openLmdb(directory)
-    const former = open.environment
+    const former = { environment: open.environment, held }
     open.environment = environment
     open.files = new OpenedFiles(directory, gate)
     // Now, and not before: whoever finds the former file held by nobody may commit to this one.
-    held?.close()
+    held?.unlock()
     held = next
-    return former
+    return {
+      environment: former.environment,
+      async close() {
+        await former.environment.close()
+        // Last, so that it is not LMDB who gives back the file, and all others wait for it.
+        former.held?.closeAside()
+      },
+    }
   }
 
   const open: OpenEnvironment = {

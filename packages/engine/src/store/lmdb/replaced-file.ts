@@ -98,13 +98,17 @@ export function haveAllMoved(directory: string): boolean {
     if (codeOf(error) === 'ENOENT') return true
     throw error
   }
+  if (!before.tryLock('exclusive')) {
+    before.close()
+    return false
+  }
   try {
-    if (!before.tryLock('exclusive')) return false
     // In this order: the next compaction begins when the last is gone.
     rmSync(lockBefore, { force: true })
     rmSync(dataBefore, { force: true })
     return true
   } finally {
-    before.close()
+    // Whoever else had it open may have closed it already.
+    before.closeAside()
   }
 }

@@ -6,7 +6,7 @@ import { endSharedRead } from './entry-cursor.ts'
 import { isLocked } from './file-lock.ts'
 import { ownProcessFile, processDirectory } from './live-processes.ts'
 import type { Environment } from './lmdb-js.ts'
-import type { OpenEnvironment } from './open-environment.ts'
+import type { FormerEnvironment, OpenEnvironment } from './open-environment.ts'
 import { codeOf, makeFile } from './owned-files.ts'
 import { haveAllMoved, replacementPaths } from './replaced-file.ts'
 
@@ -22,7 +22,7 @@ export class ReplacementWatch {
   private readonly directory: string
   private readonly readiness: string
   /** What was open before a compaction, and is still read. */
-  private readonly formers = new Set<Environment>()
+  private readonly formers = new Set<FormerEnvironment>()
   private timer: NodeJS.Timeout | undefined
   private following: Promise<void> | undefined
   private isReady = false
@@ -89,7 +89,7 @@ export class ReplacementWatch {
     this.setReady(existsSync(announcement) && isUnderWay(announcement))
     if (this.opened.files.isReplaced()) await this.follow()
     else if (existsSync(dataBefore)) haveAllMoved(this.directory)
-    await this.closeFormers((former) => !this.isKept(former))
+    await this.closeFormers(({ environment }) => !this.isKept(environment))
   }
 
   private setReady(isAnnounced: boolean): void {
@@ -98,11 +98,11 @@ export class ReplacementWatch {
     this.isReady = isAnnounced
   }
 
-  private async closeFormers(isMeant: (former: Environment) => boolean): Promise<void> {
+  private async closeFormers(isMeant: (former: FormerEnvironment) => boolean): Promise<void> {
     for (const former of [...this.formers].filter(isMeant)) {
       this.formers.delete(former)
       // Nobody can open its lock table any more: so no gate is needed.
-      endSharedRead(former)
+      endSharedRead(former.environment)
       await former.close()
     }
   }
