@@ -18,6 +18,7 @@ const starters = {
 
 /** Not inlined, but found as any package is: what has native code, reads files of its own, or is used late, rarely or never. */
 const installed = [
+  '@node-rs/argon2',
   'fs-native-extensions',
   'pg-native',
   '@scalar/*',
@@ -75,7 +76,8 @@ export async function buildProgram(root, folder = join(root, 'packages/server/di
 
 /** Of the server and of the commands on stores: all that loads the engine. */
 const serverEntry = {
-  contents: "export * from './packages/server/dist/cli/serve-here.js'\nexport * from '@ashlar/engine'",
+  contents:
+    "export * from './packages/server/dist/cli/serve-here.js'\nexport * from './packages/server/dist/cli/security-commands.js'\nexport * from '@ashlar/engine'",
   sourcefile: 'server.js',
 }
 
@@ -124,7 +126,7 @@ const ofEngine = {
 const ofServer = {
   name: 'of-server',
   setup({ onResolve }) {
-    onResolve({ filter: /^(@ashlar\/engine|\.\/serve-here\.js)$/ }, ({ kind }) =>
+    onResolve({ filter: /^(@ashlar\/engine|\.\/(serve-here|security-commands)\.js)$/ }, ({ kind }) =>
       kind === 'dynamic-import' ? { path: './server.cjs', external: true } : undefined,
     )
   },

@@ -111,6 +111,12 @@ export const errorTypes = {
   ShutdownNotAllowed: { status: 403, isRepeatable: false },
   /** Pages of other origins may not use the server. */
   ForbiddenOrigin: { status: 403, isRepeatable: false },
+  /** There is no such user. */
+  UserNotFound: { status: 404, isRepeatable: false },
+  /** There is no such token. */
+  TokenNotFound: { status: 404, isRepeatable: false },
+  /** There is no such role. */
+  RoleNotFound: { status: 404, isRepeatable: false },
   /** The federated database does not exist. */
   FederatedDatabaseNotFound: { status: 404, isRepeatable: false },
   /** There is no such statement under way. */
@@ -123,6 +129,28 @@ export const errorTypes = {
   NotAcceptable: { status: 406, isRepeatable: false },
   /** The request did not arrive in time. */
   RequestTimeout: { status: 408, isRepeatable: false },
+  /** There is such a user already. */
+  UserExists: { status: 409, isRepeatable: false },
+  /** There is such a role already. */
+  RoleExists: { status: 409, isRepeatable: false },
+  /** The role is granted to somebody. */
+  RoleInUse: { status: 409, isRepeatable: false },
+  /** No administrator would be left. */
+  LastAdministrator: { status: 409, isRepeatable: false },
+  /** The server was started without authentication. */
+  AuthenticationOff: { status: 409, isRepeatable: false },
+  /** The name of a user is not one. */
+  InvalidUserName: { status: 422, isRepeatable: false },
+  /** A role cannot be granted so. */
+  InvalidGrant: { status: 422, isRepeatable: false },
+  /** The role cannot be so. */
+  InvalidRole: { status: 422, isRepeatable: false },
+  /** The token cannot be so. */
+  InvalidToken: { status: 422, isRepeatable: false },
+  /** The password is too short or too long. */
+  WeakPassword: { status: 422, isRepeatable: false },
+  /** Too many wrong passwords. */
+  TooManySignIns: { status: 429, isRepeatable: true },
   /** The body is too large. */
   BodyTooLarge: { status: 413, isRepeatable: false },
   /** The server does not support the expectation in Expect. */

@@ -25,6 +25,21 @@ export interface AttributeRename {
 /** Values of attributes, by name. */
 export type Attributes = Readonly<Record<string, unknown>>
 
+export interface CallerRecord {
+  /** How the caller is known; `everyone` where authentication is off. */
+  readonly kind: 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
+  readonly name: string | null
+  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  readonly roles: readonly string[]
+  /** When the credential ends, where it does. */
+  readonly expiresAt: string | null
+}
+
+export interface ChangePasswordBody {
+  readonly currentPassword: string
+  readonly newPassword: string
+}
+
 /** Either `classRename`, or any of the others, which are applied in this order. */
 export interface ClassAlteration {
   /** Without a dot in the same namespace, with a leading one in the default namespace. */
@@ -68,6 +83,31 @@ export interface CreateObjectBody {
   /** Full name or class number of a referenceable class. */
   readonly class: string
   readonly attributes?: Attributes
+}
+
+export interface CreateRoleBody {
+  readonly name: string
+  /** Of read, write, define, operate, administer. */
+  readonly actions: readonly string[]
+}
+
+export interface CreateTokenBody {
+  /** For people: what the token is for. */
+  readonly name: string
+  /** The user whose it is; of callers who are no administrators, themselves. */
+  readonly owner?: string
+  /** Within those of the owner; without them, those of the owner. */
+  readonly roles?: readonly string[]
+  /** As 2030-01-31T12:00:00Z; without it, it does not expire. */
+  readonly expiresAt?: string
+}
+
+export interface CreateUserBody {
+  readonly name: string
+  /** Without one the user can have tokens, and cannot sign in. */
+  readonly password?: string
+  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  readonly roles?: readonly string[]
 }
 
 /**
@@ -245,10 +285,43 @@ export interface SchemaReport {
   readonly valuesLost: readonly ValuesLost[]
 }
 
+export interface SecurityRole {
+  readonly name: string
+  /** Of read, write, define, operate, administer. */
+  readonly actions: readonly string[]
+  readonly isBuiltIn: boolean
+}
+
+export interface SecurityToken {
+  /** The first part of its text, by which it is revoked. */
+  readonly id: string
+  readonly name: string
+  readonly owner: string | null
+  readonly roles: readonly string[] | null
+  readonly createdAt: string
+  readonly expiresAt: string | null
+  /** To the minute. */
+  readonly lastUsedAt: string | null
+}
+
+export interface SecurityUser {
+  readonly name: string
+  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  readonly roles: readonly string[]
+  readonly isDisabled: boolean
+  readonly hasPassword: boolean
+  readonly createdAt: string
+}
+
 export interface ServiceRoot {
   /** Milliseconds since the server started. */
   readonly uptime: number
   readonly versions: readonly string[]
+}
+
+export interface SignInBody {
+  readonly name: string
+  readonly password: string
 }
 
 /** A statement under way. */
@@ -269,6 +342,20 @@ export interface StatementRecord {
   readonly rows?: number
   /** Of a query: what it is charged with in memory at the moment. */
   readonly bytesHeld?: number
+}
+
+export interface TokenCreated {
+  /** The first part of its text, by which it is revoked. */
+  readonly id: string
+  readonly name: string
+  readonly owner: string | null
+  readonly roles: readonly string[] | null
+  readonly createdAt: string
+  readonly expiresAt: string | null
+  /** To the minute. */
+  readonly lastUsedAt: string | null
+  /** Told this once: only a digest of it is kept. */
+  readonly token: string
 }
 
 export interface ToolBody {
@@ -360,6 +447,15 @@ export interface UpdateObjectBody {
   readonly attributes: Attributes
   /** Redundant: must be the class of the object. */
   readonly class?: string
+}
+
+export interface UpdateUserBody {
+  /** Ends the sessions of the user. */
+  readonly password?: string
+  /** Roles as they are granted: `reader`, or `writer@orders,shop` for some federated databases. */
+  readonly roles?: readonly string[]
+  /** The user and the tokens of the user are refused. */
+  readonly isDisabled?: boolean
 }
 
 export interface ValuesLost {

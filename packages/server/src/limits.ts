@@ -121,5 +121,36 @@ export const http2ResetsPerSecond = 30
 /** PING and SETTINGS that a client may send on one connection within `http2ControlWindowMs`; with more, it is ended. */
 export const http2ControlFramesMax = 2_000
 export const http2ControlWindowMs = 10_000
+/** Of passwords. */
+export const passwordCharactersMin = 8
+export const passwordCharactersMax = 256
+/** Passwords that are hashed at once in one process: each takes 19 MiB and a thread. */
+export const passwordHashesAtOnceMax = 2
+/** Those that wait for it; further ones are refused. */
+export const passwordHashesWaitingMax = 32
+/** Passwords that were right a short time ago are not hashed again. */
+export const rememberedPasswordsMax = 10_000
+export const rememberedPasswordsMsMax = 300_000
+/** Wrong passwords within `forgottenAfterMs`: of a user name from an address, of an address, of a user name. */
+export const signInFailures = { ofPairMax: 10, ofAddressMax: 100, ofNameMax: 1_000, forgottenAfterMs: 300_000 }
+/** Names and addresses of which failures are remembered. */
+export const throttledKeysMax = 30_000
+/** Of an Authorization header, a cookie. */
+export const credentialCharactersMax = 8_192
+/** How often a process looks whether somebody has lost a right. */
+export const revisionIntervalMs = 300
+/** For how long callers who are known go on while the security database cannot be read; nobody else is let in meanwhile. */
+export const unreadableSecurityMsMax = 5_000
+/** Callers of each kind that a process remembers. */
+export const rememberedCallersMax = 20_000
+/** When a token or a session was used last is written no more often. */
+export const lastUseMsMin = 60_000
+/** A session ends after so long without a request, and after so long in any case. */
+export const sessionIdleMsMax = 3_600_000
+export const sessionMsMax = 12 * 3_600_000
+/** Of one user; the oldest ends when there is another one. */
+export const sessionsPerUserMax = 100
+/** Of one user. */
+export const tokensPerUserMax = 1_000
 
 export type Limits = ServerLimits & EngineLimits

@@ -16,6 +16,9 @@ import { collectSooner, makeAllYoung } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
 import { defaultServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
+import { makeFirstAdministrator } from './security/first-administrator.ts'
+import { Security } from './security/security.ts'
+import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
 import { keepTickShape } from './tick-shape.ts'
 import { CertificateFiles, readTlsFiles, type TlsMaterial } from './tls/certificate-files.ts'
 
@@ -40,13 +43,17 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   makeAllYoung()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const tls = openTls(config, logger)
-  const fds = await openAll(config, limits, logger)
+  const security = config.auth ? await openSecurity(config, logger) : undefined
+  const fds = await openAll(config, limits, logger).catch(async (error) => {
+    await security?.close()
+    throw error
+  })
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   const { promise: stopped, resolve: hasStopped } = withResolvers()
   const stop = (): Promise<void> => {
     tls?.files.close()
-    stopping ??= stopAll(app, fds).finally(hasStopped)
+    stopping ??= stopAll(app, fds, security).finally(hasStopped)
     return stopping
   }
   try {
@@ -60,6 +67,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       logger,
       ...(tls && { tls: tls.options }),
       ...(peers === undefined ? {} : { peers }),
+      ...(security === undefined ? {} : { security }),
       onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),
       isStopping: () => stopping !== undefined,
     })
@@ -68,7 +76,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     await app.listen({ host, port, exclusive: workers === 1, backlog: unacceptedConnectionsMax })
   } catch (error) {
     tls?.files.close()
-    await closeAll(fds)
+    await closeAll([...fds, ...(security === undefined ? [] : [security])])
     throw listenError(error as NodeJS.ErrnoException, config)
   }
   const { port } = app.server.address() as AddressInfo
@@ -93,6 +101,29 @@ function openTls({ tlsCert, tlsKey }: Config, logger: Logger): Tls | undefined {
     exchange = given
   }
   return { files, options: { material, clientCertificates: 'none', onServers } }
+}
+
+/** With the first administrator, whose password is told on standard output, once. */
+async function openSecurity({ securityStore }: Config, logger: Logger): Promise<Security> {
+  const onFault = (err: unknown): void => logger.error({ err }, 'the security database cannot be used')
+  const warn = (message: string): void => logger.warn(message)
+  let database: SecurityDatabase
+  try {
+    database = await SecurityDatabase.open(securityStore, { warn, onFault })
+  } catch (error) {
+    const place = withoutCredentials(securityStore)
+    throw new Error(`The security database (${place}) cannot be opened: ${(error as Error).message}`, { cause: error })
+  }
+  const security = new Security(database, onFault)
+  try {
+    const notice = await makeFirstAdministrator(database, security.hashes, process.env)
+    if (notice !== undefined) process.stdout.write(notice)
+    await security.start()
+    return security
+  } catch (error) {
+    await security.close()
+    throw error
+  }
 }
 
 async function openAll(
@@ -130,12 +161,17 @@ async function openAll(
 
 /** A store whose federated database cannot be opened is closed: its connections would keep the process from ending. */
 async function openOn(store: Store, options: Omit<OpenOptions, 'store'>): Promise<FederatedDatabase> {
+  let fd: FederatedDatabase
   try {
-    return await FederatedDatabase.open({ ...options, store })
+    fd = await FederatedDatabase.open({ ...options, store })
   } catch (error) {
     await Promise.allSettled([store.close()])
     throw error
   }
+  // Whoever may read or write it by an alias could make himself its administrator.
+  if (!(await hasSecurityClasses(fd))) return fd
+  await fd.close()
+  throw new Error('it is a security database, which is served under no alias')
 }
 
 function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 'onFormatChanged'> {
@@ -145,14 +181,20 @@ function toldBy(logger: Logger, fdAlias: string): Pick<OpenOptions, 'onFault' | 
   }
 }
 
-async function stopAll(app: FastifyInstance, fds: readonly FederatedDatabase[]): Promise<void> {
+async function stopAll(
+  app: FastifyInstance,
+  fds: readonly FederatedDatabase[],
+  security: Security | undefined,
+): Promise<void> {
   await app.close()
-  const failed = (await closeAll(fds)).find(({ status }) => status === 'rejected')
+  const failed = (await closeAll([...fds, ...(security === undefined ? [] : [security])])).find(
+    ({ status }) => status === 'rejected',
+  )
   if (failed?.status === 'rejected') throw failed.reason
 }
 
 /** One that cannot be closed does not keep the others open, and does not hide why the server has not started. */
-function closeAll(fds: readonly FederatedDatabase[]): Promise<PromiseSettledResult<void>[]> {
+function closeAll(fds: readonly { close(): Promise<void> }[]): Promise<PromiseSettledResult<void>[]> {
   return Promise.allSettled(fds.map((fd) => fd.close()))
 }
 

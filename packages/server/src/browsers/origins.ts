@@ -56,7 +56,7 @@ function allow(origin: string, request: FastifyRequest, response: ServerResponse
 }
 
 /** The scheme is left out: whoever has TLS ended before the server asks it by http. */
-function isSameHost(origin: string, host: string | undefined): boolean {
+export function isSameHost(origin: string, host: string | undefined): boolean {
   if (host === undefined || !/^https?:\/\//i.test(origin)) return false
   try {
     const { protocol, host: own } = new URL(origin)

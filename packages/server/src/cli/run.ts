@@ -4,7 +4,10 @@ import { version } from '../version.ts'
 import { addCompactCommand } from './compact.ts'
 import { addCopyCommand } from './copy.ts'
 import { tellFailure } from './process.ts'
+import { addRoleCommand } from './role.ts'
 import { addServeCommand } from './serve.ts'
+import { addTokenCommand } from './token.ts'
+import { addUserCommand } from './user.ts'
 import { addVerifyCommand } from './verify.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line, and ends with exit code 1. */
@@ -17,5 +20,8 @@ export async function run(words: readonly string[]): Promise<void> {
   addCopyCommand(program)
   addVerifyCommand(program)
   addCompactCommand(program)
+  addUserCommand(program)
+  addTokenCommand(program)
+  addRoleCommand(program)
   await tellFailure(program.parseAsync(words, { from: 'user' }))
 }

@@ -13,7 +13,7 @@ export async function serveAlone(config: Config): Promise<void> {
   reloadOnSignal(config, server.reload)
   const stores = server.federatedDatabases.map(({ alias, store: { capabilities } }) => ({ alias, ...capabilities }))
   // Last, since whoever reads it may send a signal at once.
-  process.stdout.write(startLine(server.url, stores))
+  process.stdout.write(startLine(server.url, stores, config))
   await server.stopped
   log.close()
 }

@@ -2,8 +2,8 @@
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { takesAnyHost } from '../browsers/host-names.ts'
-import type { Config } from '../config/config.ts'
+import { isLoopback, takesAnyHost } from '../browsers/host-names.ts'
+import { type Config, storesOf } from '../config/config.ts'
 import { configFromEnvironment } from '../config/config-environment.ts'
 import { addOptions, configFromOptions } from '../config/config-options.ts'
 import { mergeConfig } from '../config/merge-config.ts'
@@ -20,7 +20,7 @@ export function addServeCommand(program: Command): void {
 
 async function serve(options: Readonly<Record<string, unknown>>): Promise<void> {
   const config = await configOf(options)
-  const isSupervised = config.workers > 1 || lmdbStores(config.federatedDatabases.map(({ store }) => store)).length > 0
+  const isSupervised = config.workers > 1 || lmdbStores(storesOf(config)).length > 0
   return isSupervised ? supervise(config) : (await import('./serve-here.ts')).serveAlone(config)
 }
 
@@ -33,8 +33,13 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
   for (const note of file?.notes ?? []) process.stderr.write(`${note}\n`)
   const config = mergeConfig([given, environment, file?.source ?? {}])
   if (config.hosts === undefined && takesAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
+  if (!config.auth && config.insecure && !isLoopback(config.host)) process.stderr.write(`ashlar: ${insecureNote}\n`)
   return config
 }
+
+const insecureNote =
+  'WARNING: authentication is off, and the server listens beyond this machine: whoever reaches it may read, change and delete everything ' +
+  '(--insecure). Turn authentication on by --auth.'
 
 const anyHostNote =
   'Requests are taken whatever name of this server they ask for, also one that a web page points here to read and change everything ' +
@@ -50,7 +55,7 @@ async function supervise(config: Config): Promise<void> {
   stopOnSignals(primary.stop)
   reloadOnSignal(config, primary.reload)
   const served = await primary.start()
-  if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config.workers))
+  if (served !== undefined) process.stdout.write(startLine(served.url, served.stores, config))
   process.exitCode = await primary.stopped
   log.close()
 }

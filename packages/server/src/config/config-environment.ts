@@ -1,7 +1,10 @@
 /** The configuration that the environment gives: ASHLAR_HOST and the like. */
 import { ConfigError, type ConfigSource } from './config.ts'
 import { didYouMean, splitValues } from './read-value.ts'
-import { settings, variableOf, variablePrefix } from './settings.ts'
+import { renamedNote, settings, variableOf, variablePrefix } from './settings.ts'
+
+/** Secrets, which are read where they are needed and nowhere else. */
+const otherVariables: readonly string[] = ['ASHLAR_ADMIN_PASSWORD', 'ASHLAR_ADMIN_PASSWORD_FILE']
 
 const byVariable = new Map(
   settings.flatMap((setting) => (setting.option === undefined ? [] : [[variableOf(setting.option), setting] as const])),
@@ -12,9 +15,12 @@ export function configFromEnvironment(environment: NodeJS.ProcessEnv): ConfigSou
   const source: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith(variablePrefix) || value === undefined) continue
+    if (otherVariables.includes(name)) continue
     const setting = byVariable.get(name)
     if (setting === undefined) {
-      throw new ConfigError(`There is no setting ${name}.${didYouMean(name, [...byVariable.keys()])}`)
+      throw new ConfigError(
+        renamedNote(name) ?? `There is no setting ${name}.${didYouMean(name, [...byVariable.keys()])}`,
+      )
     }
     source[setting.field] = setting.read(setting.isRepeatable === true ? splitValues(value) : value, name)
   }

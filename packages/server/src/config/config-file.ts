@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { ConfigError, type ConfigFile, type ConfigSource } from './config.ts'
 import { configFromXml } from './config-xml.ts'
 import { didYouMean, objectOf } from './read-value.ts'
-import { nowhere, settings } from './settings.ts'
+import { nowhere, renamedNote, settings } from './settings.ts'
 
 const byKey = new Map(
   settings.filter(({ readInFile }) => readInFile !== nowhere).map((setting) => [setting.field as string, setting]),
@@ -44,7 +44,8 @@ export function configFromJson(text: string, file: string): ConfigSource {
   for (const [name, value] of Object.entries(objectOf(json, `The configuration file ${file}`))) {
     const setting = byKey.get(name)
     if (setting === undefined) {
-      throw new ConfigError(`${file}: there is no setting ${name}.${didYouMean(name, [...byKey.keys()])}`)
+      const note = renamedNote(name) ?? `there is no setting ${name}.${didYouMean(name, [...byKey.keys()])}`
+      throw new ConfigError(`${file}: ${note}`)
     }
     const read = (setting.readInFile ?? setting.read)(value, `${name} in ${file}`)
     if (read !== undefined) source[name] = read

@@ -1,12 +1,13 @@
 /** The configuration that the options of the command line give. */
 import { type Command, Option } from 'commander'
-import type { ConfigSource } from './config.ts'
-import { defaultText, optionName, type Setting, settings } from './settings.ts'
+import { ConfigError, type ConfigSource } from './config.ts'
+import { defaultText, optionName, renamedNote, renamedOptions, type Setting, settings } from './settings.ts'
 
 const given = settings.flatMap((setting) => (setting.option === undefined ? [] : [{ setting, flags: setting.option }]))
 
 export function addOptions(command: Command): Command {
   for (const { setting, flags } of given) command.addOption(optionOf(setting, flags))
+  for (const name of renamedOptions) command.addOption(new Option(name).hideHelp())
   return command
 }
 
@@ -27,6 +28,8 @@ function flagDefault(setting: Setting, flags: string): string {
 /** `options`: as commander has read them. Throws ConfigError. */
 export function configFromOptions(options: Readonly<Record<string, unknown>>): ConfigSource {
   const source: Record<string, unknown> = {}
+  const former = renamedOptions.find((name) => options[new Option(name).attributeName()] !== undefined)
+  if (former !== undefined) throw new ConfigError(renamedNote(former))
   for (const { setting, flags } of given) {
     const value = options[new Option(flags).attributeName()]
     if (value !== undefined) source[setting.field] = setting.read(value, optionName(flags))

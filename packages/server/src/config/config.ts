@@ -23,8 +23,12 @@ export interface Config {
   readonly federatedDatabases: readonly FederatedDatabaseConfig[]
   readonly limits: Partial<Limits>
   readonly allowShutdown: boolean
+  /** Whether callers have to authenticate. */
+  readonly auth: boolean
+  /** The store of the security database. May hold a password: never to be printed. */
+  readonly securityStore: string
   /** Whether listening beyond this machine is meant, though nobody has to authenticate. */
-  readonly allowRemote: boolean
+  readonly insecure: boolean
   /** Names of the server, in lower case, or `*`, that requests may have in `Host` beside its addresses. Undefined: not said. */
   readonly hosts: readonly string[] | undefined
   /** Origins whose pages may use the server from a browser, in lower case. */
@@ -35,6 +39,11 @@ export interface Config {
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined
+}
+
+/** The addresses of all stores that the server opens. */
+export function storesOf({ federatedDatabases, auth, securityStore }: Config): string[] {
+  return [...federatedDatabases.map(({ store }) => store), ...(auth ? [securityStore] : [])]
 }
 
 /** What one source says: the fields of `Config`, and what only sources have. */

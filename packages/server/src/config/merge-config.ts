@@ -9,8 +9,8 @@ import { defaults, logLevels } from './settings.ts'
 const workersMax = 256
 const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
-type Merged = Omit<Config, 'federatedDatabases'> &
-  Pick<ConfigSource, 'config' | 'dialects'> &
+type Merged = Omit<Config, 'federatedDatabases' | 'securityStore'> &
+  Pick<ConfigSource, 'config' | 'dialects' | 'securityStore'> &
   Pick<Required<ConfigSource>, 'federatedDatabases'>
 
 /** The first source that says something wins. Throws ConfigError. */
@@ -29,7 +29,8 @@ export function mergeConfig(sources: readonly ConfigSource[]): Config {
   }
   const { config: _file, dialects: _dialects, ...settings } = merged
   const absolute = importDir === undefined ? undefined : resolve(importDir)
-  const config: Config = { ...settings, federatedDatabases, importDir: absolute }
+  const securityStore = merged.securityStore ?? `lmdb:${join(data, '.security')}`
+  const config: Config = { ...settings, securityStore, federatedDatabases, importDir: absolute }
   check(config)
   return config
 }
@@ -50,7 +51,7 @@ function check(config: Config): void {
     if (aliases.has(alias)) throw new ConfigError(`The federated database ${alias} is configured twice.`)
     aliases.add(alias)
   }
-  checkDistinctStores(federatedDatabases)
+  checkDistinctStores([...federatedDatabases, { alias: ownAlias, store: config.securityStore }])
   checkImportDir(config.importDir)
   checkTls(config)
   if (config.default !== undefined && !aliases.has(config.default)) {
@@ -59,17 +60,23 @@ function check(config: Config): void {
   if (!logLevels.includes(logLevel)) {
     throw new ConfigError(`'${logLevel}' is not a log level: ${logLevels.join(', ')}.`)
   }
-  if (!config.allowRemote && !isLoopback(host)) {
+  if (!config.auth && !config.insecure && !isLoopback(host)) {
     throw new ConfigError(
-      `Listening on ${host} lets others on the network read and change everything, since there is no authentication; if that is meant, say --allow-remote.`,
+      `Listening on ${host} would let others on the network read and change everything, since authentication is off: turn it on by --auth; if everybody is to do everything, say --insecure.`,
     )
   }
 }
 
-function checkWorkers({ workers, federatedDatabases }: Config): void {
+/** Of the security database, in messages: no alias is one like it. */
+const ownAlias = '(users, tokens and roles)'
+
+function checkWorkers({ workers, federatedDatabases, auth, securityStore }: Config): void {
   if (!Number.isInteger(workers) || workers < 1 || workers > workersMax)
     throw new ConfigError(`'${workers}' is not a number of workers (1 to ${workersMax}).`)
   const inMemory = federatedDatabases.find(({ store }) => store === 'memory:')
+  if (workers > 1 && auth && securityStore === 'memory:') {
+    throw new ConfigError(`Users and tokens are kept in memory, which ${workers} workers cannot share.`)
+  }
   if (workers === 1 || inMemory === undefined) return
   throw new ConfigError(
     `The federated database ${inMemory.alias} is kept in memory, which ${workers} workers cannot share.`,

@@ -131,9 +131,24 @@ export const settings: readonly Setting[] = [
     read: readBoolean,
   },
   {
-    field: 'allowRemote',
-    option: '--allow-remote',
-    help: 'listen beyond this machine though nobody has to authenticate',
+    field: 'auth',
+    option: '--auth',
+    help: 'callers have to authenticate; at the first start an administrator is created',
+    default: 'false',
+    read: readBoolean,
+  },
+  {
+    field: 'securityStore',
+    option: '--security-store <store>',
+    help: 'store of users, tokens and roles; servers that share one name the same',
+    otherwise: '.security in the data directory',
+    read: readText,
+    readInFile: orNull(readText),
+  },
+  {
+    field: 'insecure',
+    option: '--insecure',
+    help: 'listen beyond this machine though nobody has to authenticate: anyone there may do everything',
     default: 'false',
     read: readBoolean,
   },
@@ -190,6 +205,21 @@ export const settings: readonly Setting[] = [
     inFile: 'limits: {…}',
   },
 ]
+
+/** Settings that have another name now. */
+const renamed: Readonly<Record<string, string>> = {
+  '--allow-remote': '--insecure, or --auth for callers to authenticate',
+  ASHLAR_ALLOW_REMOTE: 'ASHLAR_INSECURE, or ASHLAR_AUTH for callers to authenticate',
+  allowRemote: 'insecure, or auth for callers to authenticate',
+}
+
+/** What to say of a setting by a name that it had; undefined for any other. */
+export function renamedNote(name: string): string | undefined {
+  return Object.hasOwn(renamed, name) ? `${name} is now called ${renamed[name]}.` : undefined
+}
+
+/** The options that have another name now. */
+export const renamedOptions = Object.keys(renamed).filter((name) => name.startsWith('--'))
 
 /** The name of its option: `--host-name`. */
 export function optionName(option: string): string {

@@ -14,6 +14,7 @@ import type { Limits } from '../limits.ts'
 import type { Peers } from '../peers/peers.ts'
 import type { Caller } from '../security/caller.ts'
 import type { Need } from '../security/roles.ts'
+import type { Security } from '../security/security.ts'
 import type { StatementKind } from '../statements/statement.ts'
 import type { Statements } from '../statements/statements.ts'
 import type { ToolRuns } from '../tools/tool-runs.ts'
@@ -49,12 +50,22 @@ export interface ServiceContext {
   readonly peers: Peers
   readonly statements: Statements
   readonly router: OperationRouter
+  /** Where authentication is on. */
+  readonly security: Security | undefined
   /** Stops the server once the reply is sent. */
   stop(): void
 }
 
+/** Where a request comes from. */
+export interface Client {
+  readonly address: string
+  /** By TLS, which ends in this server. */
+  readonly isEncrypted: boolean
+}
+
 export interface OperationRequest {
   readonly caller: Caller
+  readonly client: Client
   readonly params: Readonly<Record<string, string>>
   /** Parameters of the URL, as they are written there. */
   readonly query: Readonly<Record<string, unknown>>
@@ -100,7 +111,16 @@ interface OperationEntry {
   readonly path: string
   readonly summary: string
   readonly description?: string
-  readonly tag: 'Service' | 'Schema' | 'Objects' | 'Indexes' | 'Queries' | 'Transactions' | 'Statements' | 'Tools'
+  readonly tag:
+    | 'Service'
+    | 'Schema'
+    | 'Objects'
+    | 'Indexes'
+    | 'Queries'
+    | 'Transactions'
+    | 'Statements'
+    | 'Tools'
+    | 'Security'
   readonly params?: Readonly<Record<string, string>>
   /** What the URL may have beside `fdAlias`. */
   readonly queryParameters?: Readonly<Record<string, QueryParameter>>

@@ -4,6 +4,7 @@ import { type ErrorKind, type ErrorType, errorCatalogue } from '@ashlar/engine'
 interface ServerErrorEntry {
   readonly status: number
   readonly title: string
+  readonly isRepeatable?: true
 }
 
 /** Stable words, never renamed, never reused for something else. */
@@ -16,12 +17,26 @@ export const serverErrors = {
   Forbidden: { status: 403, title: 'The caller may not do this' },
   ShutdownNotAllowed: { status: 403, title: 'The server was started without shutdown allowed' },
   ForbiddenOrigin: { status: 403, title: 'Pages of other origins may not use the server' },
+  UserNotFound: { status: 404, title: 'There is no such user' },
+  TokenNotFound: { status: 404, title: 'There is no such token' },
+  RoleNotFound: { status: 404, title: 'There is no such role' },
   FederatedDatabaseNotFound: { status: 404, title: 'The federated database does not exist' },
   StatementNotFound: { status: 404, title: 'There is no such statement under way' },
   ResourceNotFound: { status: 404, title: 'The path does not exist' },
   MethodNotAllowed: { status: 405, title: 'The path does not have this method' },
   NotAcceptable: { status: 406, title: 'The operation cannot produce what Accept asks for' },
   RequestTimeout: { status: 408, title: 'The request did not arrive in time' },
+  UserExists: { status: 409, title: 'There is such a user already' },
+  RoleExists: { status: 409, title: 'There is such a role already' },
+  RoleInUse: { status: 409, title: 'The role is granted to somebody' },
+  LastAdministrator: { status: 409, title: 'No administrator would be left' },
+  AuthenticationOff: { status: 409, title: 'The server was started without authentication' },
+  InvalidUserName: { status: 422, title: 'The name of a user is not one' },
+  InvalidGrant: { status: 422, title: 'A role cannot be granted so' },
+  InvalidRole: { status: 422, title: 'The role cannot be so' },
+  InvalidToken: { status: 422, title: 'The token cannot be so' },
+  WeakPassword: { status: 422, title: 'The password is too short or too long' },
+  TooManySignIns: { status: 429, title: 'Too many wrong passwords', isRepeatable: true },
   BodyTooLarge: { status: 413, title: 'The body is too large' },
   ExpectationFailed: { status: 417, title: 'The server does not support the expectation in Expect' },
   UnknownHost: { status: 421, title: 'The server does not accept the host name in Host' },
@@ -54,7 +69,7 @@ interface ProblemEntry {
 
 /** What is the same for all errors of a type: it follows from the word alone. */
 export function problemEntry(type: ProblemType): ProblemEntry {
-  if (type in serverErrors) return { ...serverErrors[type as ServerErrorType], isRepeatable: false }
+  if (type in serverErrors) return { isRepeatable: false, ...serverErrors[type as ServerErrorType] }
   const { kind, title, ...more } = errorCatalogue[type as ErrorType]
   return { status: statusOfKind[kind], title, isRepeatable: 'isRepeatable' in more }
 }

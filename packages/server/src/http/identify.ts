@@ -1,13 +1,16 @@
 /** Finds out who sends a request, before its body is read. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { mustBeKnown } from '../dispatch/authorize.ts'
-import { type ArrivedRequest, type Authenticator, unauthenticated } from '../security/authenticator.ts'
+import { type Authenticator, unauthenticated } from '../security/authenticator.ts'
 import { type Caller, nobody } from '../security/caller.ts'
+import type { Handle, WithBody } from './read-body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Where authentication is on: who sends it. */
     caller?: Caller
+    /** When that was found out, as the authenticator counts. */
+    callerEpoch?: number
   }
 }
 
@@ -24,22 +27,54 @@ export function identify(
     done()
     return
   }
+  const { epoch } = authenticator
   const refuse = (error: unknown): void => {
     if (hasBody(request)) reply.raw.setHeader('connection', 'close')
     done(error as Error)
   }
   const take = (caller: Caller): void => {
-    request.caller = caller
+    note(request, caller, epoch)
     if (caller.kind === 'nobody') refuse(unauthenticated(request.raw, mustBeKnown))
     else done()
   }
   try {
-    const caller = authenticator.authenticate(request.raw as ArrivedRequest)
+    const caller = authenticator.authenticate(request.raw)
     if (caller instanceof Promise) caller.then(take, refuse)
     else take(caller)
   } catch (error) {
     refuse(error)
   }
+}
+
+function note(request: FastifyRequest, caller: Caller, epoch: number): void {
+  request.caller = caller
+  request.callerEpoch = epoch
+}
+
+/** A body may take minutes to arrive: whoever has lost a right meanwhile does not have it when it is there. */
+export function identified(withBody: WithBody, authenticator: Authenticator | undefined): WithBody {
+  if (authenticator === undefined) return withBody
+  return (handle) =>
+    withBody((request, reply) => {
+      const { caller, callerEpoch, body } = request
+      const isAsBefore = callerEpoch === undefined || callerEpoch === authenticator.epoch
+      if (isAsBefore && (body === undefined || caller === undefined || Date.now() < caller.expiresAtMs))
+        return handle(request, reply)
+      return again(request, reply, authenticator, handle)
+    })
+}
+
+async function again(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  authenticator: Authenticator,
+  handle: Handle,
+): Promise<void> {
+  const { epoch } = authenticator
+  const caller = await authenticator.authenticate(request.raw)
+  if (caller.kind === 'nobody') throw unauthenticated(request.raw, mustBeKnown)
+  note(request, caller, epoch)
+  await handle(request, reply)
 }
 
 /** It was not read, and need not be sent. */

@@ -25,8 +25,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   if (reply.hasHeader('connection')) reply.raw.setHeader('connection', 'close')
   const isFatal = cause instanceof AshlarError && cause.isFatal
   const headers = {
-    ...(cause instanceof ServerError && cause.headers),
     ...(problemEntry(problem.type).isRepeatable && !isFatal && { 'retry-after': retryAfterSeconds }),
+    ...(cause instanceof ServerError && cause.headers),
   }
   const asksForProblem = request.headers.accept?.includes('application/problem+json') === true
   const type = asksForProblem ? 'application/problem+json' : 'application/json; charset=utf-8'

@@ -13,6 +13,7 @@ import { type Limits, pathParameterCharactersMax } from '../limits.ts'
 import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
 import type { Authenticator } from '../security/authenticator.ts'
+import type { Security } from '../security/security.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
 import { readersOf } from '../statements/readers.ts'
 import { watchReplies } from '../statements/stalled-replies.ts'
@@ -25,7 +26,7 @@ import { answerBrokenRequest } from './broken-request.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
-import { identify } from './identify.ts'
+import { identified, identify } from './identify.ts'
 import { type BodyType, readContentType } from './negotiate.ts'
 import { closeWithConnection } from './pipelining.ts'
 import { bodyReader } from './read-body.ts'
@@ -53,6 +54,8 @@ export interface ServerOptions {
   readonly peers?: Peers
   /** Tells who sends a request; where it is left out, everyone may do everything. */
   readonly authenticator?: Authenticator
+  /** Where authentication is on; its authenticator is then the server's. */
+  readonly security?: Security
   /** Asked for by POST /shutdown. */
   onStop(): void
   /** From then on new requests are refused. */
@@ -120,6 +123,8 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   app.addHook('onClose', () => toolRuns.stop())
   const { peers = noPeers } = options
   const statements = new Statements(limits, brokenOff)
+  const { security } = options
+  security?.callers.onTick(() => endStatements(statements, security, options.logger))
   peers.onGather((question) => {
     if (question.about === 'runs') return toolRuns.all()
     if (question.about === 'statements') return statements.records()
@@ -139,10 +144,11 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       peers,
       statements,
       router,
+      security,
       stop: options.onStop,
     },
     router,
-    withBody,
+    identified(withBody, options.authenticator ?? security?.authenticator),
   )
   registerHealth(app, fds, options.isStopping)
   registerReferencePage(app)
@@ -173,10 +179,16 @@ function refusals(
   return (request) => ofConnection(request.socket) ?? http2.refusalOf(request)
 }
 
+/** Those of callers whose credential is over, or who have lost a right that they began with. */
+function endStatements(statements: Statements, security: Security, logger: Logger): void {
+  const reasonOf: Parameters<Statements['endThose']>[0] = (caller, alias) => security.endOf(caller, alias)
+  statements.endThose(reasonOf).catch((err) => logger.error({ err }, 'callers of statements cannot be checked'))
+}
+
 /** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */
 function receiveRequests(
   app: FastifyInstance,
-  { isStopping, browsers = onLoopback, logger, authenticator }: ServerOptions,
+  { isStopping, browsers = onLoopback, logger, security, authenticator = security?.authenticator }: ServerOptions,
   underWay: RequestsUnderWay,
   refusalOf: RefusalOf,
 ): void {

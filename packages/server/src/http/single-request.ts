@@ -3,6 +3,7 @@ import type { CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Execution } from '../dispatch/dispatch.ts'
 import type {
+  Client,
   FdOperation,
   FdRequest,
   OperationReply,
@@ -53,6 +54,11 @@ export class SingleRequest implements FdRequest, Execution {
     this.service = service
     this.request = request
     this.reply = reply
+  }
+
+  get client(): Client {
+    const { socket } = this.request.raw
+    return { address: socket.remoteAddress ?? '', isEncrypted: 'encrypted' in socket && socket.encrypted === true }
   }
 
   get watch(): FdRequest['watch'] {

@@ -101,6 +101,12 @@ const monitoringPaths = {
 const securitySchemes = {
   token: { type: 'http', scheme: 'bearer', description: 'A token: `ash_<id>_<secret>`.' },
   password: { type: 'http', scheme: 'basic', description: 'A user name and its password.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'ashlar-session',
+    description: 'Of a browser that has signed in; over TLS its name begins with `__Host-`.',
+  },
 }
 const security = [{}, ...Object.keys(securitySchemes).map((name) => ({ [name]: [] }))]
 
@@ -128,6 +134,7 @@ export function openApiDocument(): object {
       { name: 'Transactions' },
       { name: 'Statements' },
       { name: 'Tools' },
+      { name: 'Security' },
     ],
     paths: { ...paths, ...monitoringPaths },
     components: { schemas: components(), securitySchemes },

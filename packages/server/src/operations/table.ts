@@ -6,6 +6,7 @@ import { objectOperations } from './object.ts'
 import { queryOperations } from './query.ts'
 import { fdOperations, serviceOperations } from './root.ts'
 import { schemaOperations } from './schema.ts'
+import { securityOperations } from './security.ts'
 import { statementOperations } from './statement.ts'
 import { toolOperations, toolServiceOperations } from './tool.ts'
 import { transactionOperation } from './transaction.ts'
@@ -20,6 +21,7 @@ const single: readonly Operation[] = [
   ...statementOperations,
   ...toolServiceOperations,
   ...toolOperations,
+  ...securityOperations,
 ]
 
 export const operations: readonly Operation[] = [...single, transactionOperation(single)]

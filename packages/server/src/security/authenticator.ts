@@ -7,7 +7,6 @@ import { type Caller, nobody } from './caller.ts'
 
 /** A request whose headers are there, and whose body is not read yet. */
 export interface ArrivedRequest {
-  readonly method: string
   readonly headers: IncomingHttpHeaders
   readonly socket: Socket
 }
@@ -23,10 +22,20 @@ export interface AuthenticationScheme {
 
 export class Authenticator {
   private readonly schemes: readonly AuthenticationScheme[]
+  private readonly epochOf: () => number
 
-  /** `schemes`: in the order in which they are asked; those that read `Authorization` first. */
-  constructor(schemes: readonly AuthenticationScheme[]) {
+  /**
+   * `schemes`: in the order in which they are asked; those that read `Authorization` first. `epochOf`: another number after somebody may have
+   * lost a right.
+   */
+  constructor(schemes: readonly AuthenticationScheme[], epochOf: () => number = () => 0) {
     this.schemes = schemes
+    this.epochOf = epochOf
+  }
+
+  /** Whoever was found out at another epoch has to be found out again. */
+  get epoch(): number {
+    return this.epochOf()
   }
 
   /** Throws, or rejects with, Unauthenticated. */

@@ -1,5 +1,5 @@
 /** Who sends a request, and what that one may do (contract 9.1). */
-import { type Action, actions, builtInRoles, type Grant, isBuiltInRole, type Need } from './roles.ts'
+import { type Action, actions, actionsOf, type Grant, type Need, noOwnRoles, type OwnRoles } from './roles.ts'
 
 /** How the caller is known. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
 export type CallerKind = 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'
@@ -11,6 +11,10 @@ export interface CallerFacts {
   /** The same one in all its requests, and no other: its Idempotency-Keys are its own. Empty for those that are not known. */
   readonly identity: string
   readonly grants: readonly Grant[]
+  /** Of a token of a user: those of the user, beyond which it allows nothing. */
+  readonly bounds?: readonly Grant[] | undefined
+  /** What the roles among the grants allow that are not built in. */
+  readonly ownRoles?: OwnRoles
   readonly claims: Readonly<Record<string, string>>
   /** What it has shown, for logs: the kind and the id of the credential, never a secret. */
   readonly credential: string
@@ -34,6 +38,7 @@ class GrantedCaller implements Caller {
   readonly name: string | null
   readonly identity: string
   readonly grants: readonly Grant[]
+  readonly bounds: readonly Grant[] | undefined
   readonly claims: Readonly<Record<string, string>>
   readonly credential: string
   readonly expiresAtMs: number
@@ -42,17 +47,32 @@ class GrantedCaller implements Caller {
   /** With that, by alias. */
   private readonly byAlias: ReadonlyMap<string, number>
 
-  constructor({ kind, name, identity, grants, claims, credential, expiresAtMs }: CallerFacts) {
+  constructor({
+    kind,
+    name,
+    identity,
+    grants,
+    bounds,
+    ownRoles = noOwnRoles,
+    claims,
+    credential,
+    expiresAtMs,
+  }: CallerFacts) {
     this.kind = kind
     this.name = name
     this.identity = identity
     this.grants = grants
+    this.bounds = bounds
     this.claims = claims
     this.credential = credential
     this.expiresAtMs = expiresAtMs
-    this.everywhere = kind === 'everyone' ? allBits : granted(grants, undefined)
-    const aliases = new Set(grants.flatMap((grant) => grant.aliases ?? []))
-    this.byAlias = new Map([...aliases].map((alias) => [alias, granted(grants, alias)]))
+    const allowed = (alias: string | undefined): number => {
+      const bound = bounds === undefined ? allBits : granted(bounds, alias, ownRoles)
+      return granted(grants, alias, ownRoles) & bound
+    }
+    this.everywhere = kind === 'everyone' ? allBits : allowed(undefined)
+    const aliases = new Set([...grants, ...(bounds ?? [])].flatMap((grant) => grant.aliases ?? []))
+    this.byAlias = new Map([...aliases].map((alias) => [alias, allowed(alias)]))
   }
 
   may(need: Need, alias: string | undefined): boolean {
@@ -71,14 +91,18 @@ class GrantedCaller implements Caller {
 }
 
 /** Of the grants for all federated databases and, with an alias, of those for that one. */
-function granted(grants: readonly Grant[], alias: string | undefined): number {
+function granted(grants: readonly Grant[], alias: string | undefined, ownRoles: OwnRoles): number {
   let all = noBits
   for (const { role, aliases } of grants) {
-    const concerns = aliases === undefined || (alias !== undefined && aliases.includes(alias))
-    if (!concerns || !isBuiltInRole(role)) continue
-    for (const action of builtInRoles[role]) all |= bits[action]
+    if (aliases !== undefined && (alias === undefined || !aliases.includes(alias))) continue
+    for (const action of actionsOf(role, ownRoles)) all |= bits[action]
   }
   return all
+}
+
+/** Whether a caller may still do on the federated database all that the same one could do before. */
+export function mayStill(now: Caller, before: Caller, alias: string): boolean {
+  return actions.every((action) => !before.may(action, alias) || now.may(action, alias))
 }
 
 export function makeCaller(facts: CallerFacts): Caller {

@@ -1,4 +1,5 @@
-/** What operations need of their callers, and what the built-in roles allow (contract 9.3). */
+/** What operations need of their callers, and what roles allow (contract 9.3). */
+import { ServerError } from '../errors/server-errors.ts'
 
 /**
  * What a caller must be allowed to do. `read`, `write` (objects) and `define` (classes and indexes) concern a federated database; `operate`
@@ -21,7 +22,7 @@ export const builtInRoles = {
 
 export type BuiltInRole = keyof typeof builtInRoles
 
-export function isBuiltInRole(name: string): name is BuiltInRole {
+function isBuiltInRole(name: string): name is BuiltInRole {
   return Object.hasOwn(builtInRoles, name)
 }
 
@@ -30,4 +31,68 @@ export interface Grant {
   readonly role: string
   /** Undefined: all, also those that are added later. */
   readonly aliases: readonly string[] | undefined
+}
+
+/** What roles of one's own allow, by name. */
+export type OwnRoles = ReadonlyMap<string, readonly Action[]>
+
+export const noOwnRoles: OwnRoles = new Map()
+
+/** None for a role that is not there. */
+export function actionsOf(role: string, ownRoles: OwnRoles): readonly Action[] {
+  return isBuiltInRole(role) ? builtInRoles[role] : (ownRoles.get(role) ?? [])
+}
+
+export const nameForm = /^[A-Za-z0-9][A-Za-z0-9._+@-]{0,127}$/
+const roleForm = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+const aliasForm = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+/** Grants of one caller, and aliases of one grant. */
+const grantsMax = 100
+
+/** `role` or `role@alias,alias`. Throws InvalidGrant. */
+export function readGrant(text: string): Grant {
+  const [role = '', ...rest] = text.trim().split('@')
+  const aliases = rest.length === 0 ? undefined : rest.join('@').split(',')
+  if (!roleForm.test(role))
+    return refuse(text, 'is no role: write reader, or writer@orders,shop for some federated databases')
+  if (aliases !== undefined && (aliases.length > grantsMax || !aliases.every((alias) => aliasForm.test(alias)))) {
+    return refuse(text, 'names federated databases that cannot be: write writer@orders,shop')
+  }
+  return { role, aliases }
+}
+
+/** Throws InvalidGrant, also for a role that is not there. */
+export function readGrants(texts: readonly string[], ownRoles: OwnRoles): readonly Grant[] {
+  if (texts.length > grantsMax) {
+    throw new ServerError(
+      'InvalidGrant',
+      `One caller has ${grantsMax} roles at most; a role may name several federated databases.`,
+    )
+  }
+  const grants = texts.map(readGrant)
+  for (const { role } of grants) {
+    if (isBuiltInRole(role) || ownRoles.has(role)) continue
+    const known = [...Object.keys(builtInRoles), ...ownRoles.keys()].slice(0, 50)
+    throw new ServerError('InvalidGrant', `There is no role '${role}': there are ${known.join(', ')}.`)
+  }
+  return grants
+}
+
+/** As `readGrant` takes it. */
+export function writeGrant({ role, aliases }: Grant): string {
+  return aliases === undefined ? role : `${role}@${aliases.join(',')}`
+}
+
+/** Throws InvalidRole. */
+export function checkRoleName(name: string): void {
+  if (isBuiltInRole(name)) throw new ServerError('InvalidRole', `The role ${name} is built in and cannot be changed.`)
+  if (roleForm.test(name)) return
+  throw new ServerError(
+    'InvalidRole',
+    'The name of a role is letters, digits, _ and -, beginning with a letter, at most 64.',
+  )
+}
+
+function refuse(text: string, problem: string): never {
+  throw new ServerError('InvalidGrant', `'${text.slice(0, 100)}' ${problem}.`)
 }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { AshlarError, type QueryProgress } from '@ashlar/engine'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
+import type { Caller } from '../security/caller.ts'
 import type { Admission } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import type { Waiter } from './statement-queue.ts'
@@ -46,6 +47,8 @@ export class Statement implements Waiter {
   private readonly admission: Admission
   private startedAtMs = 0
   readonly address: string
+  /** Where authentication is on. */
+  readonly caller: Caller | undefined
   readonly waitsUntilMs: number
   /** Aborted when the client goes away, and when the statement is stopped. */
   readonly signal = new StopSignal()
@@ -69,7 +72,9 @@ export class Statement implements Waiter {
     queueMsMax: number,
     brokenOff: BrokenOffReplies,
     underWay: Map<string, Statement>,
+    caller?: Caller,
   ) {
+    this.caller = caller
     this.asked = asked
     this.address = asked.clientAddress
     this.response = response
@@ -78,6 +83,10 @@ export class Statement implements Waiter {
     this.brokenOff = brokenOff
     this.underWay = underWay
     if (response.destroyed) this.signal.abort(new ClientDisconnected())
+  }
+
+  get fdAlias(): string {
+    return this.asked.fdAlias
   }
 
   /** Undefined where it may begin at once. Throws ServerBusy, TooManyStatements, and the signal's reason. */

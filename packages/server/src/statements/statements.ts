@@ -1,6 +1,7 @@
 /** The statements under way in this process. */
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../security/caller.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import { Statement, type StatementKind, type StatementRecord } from './statement.ts'
@@ -27,11 +28,20 @@ export class Statements {
     kind: StatementKind,
     text: string,
     fdAlias: string,
-    { raw: { socket } }: FastifyRequest,
+    { raw: { socket }, caller }: FastifyRequest & { readonly caller?: Caller },
     { raw: response }: FastifyReply,
   ): Statement {
     const asked = { kind, text, fdAlias, clientAddress: addressOf(socket) }
-    return new Statement(asked, response, this.admission, this.queueMsMax, this.brokenOff, this.underWay)
+    return new Statement(asked, response, this.admission, this.queueMsMax, this.brokenOff, this.underWay, caller)
+  }
+
+  /** Ends those for which `reasonOf` tells why: given the caller, and the alias of the federated database. */
+  async endThose(reasonOf: (caller: Caller, alias: string) => Promise<Error | undefined>): Promise<void> {
+    for (const statement of [...this.underWay.values()]) {
+      const { caller, fdAlias } = statement
+      const reason = caller === undefined ? undefined : await reasonOf(caller, fdAlias)
+      if (reason !== undefined) statement.signal.abort(reason)
+    }
   }
 
   records(): readonly StatementRecord[] {

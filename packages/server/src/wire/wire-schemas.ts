@@ -375,3 +375,5 @@ export const Problem = Type.Object(
   },
   { description: 'The body of every error.' },
 )
+
+export * from './security-schemas.ts'

@@ -2,7 +2,7 @@
 import cluster, { type Worker as Child } from 'node:cluster'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Config } from '../config/config.ts'
+import { type Config, storesOf } from '../config/config.ts'
 import type { ServerLimits } from '../limits.ts'
 import { GatherRequests } from '../peers/gather-requests.ts'
 import { type StoreSummary, sendToWorker, type ToPrimary } from '../peers/messages.ts'
@@ -167,8 +167,7 @@ export class Primary {
   /** The operator is told; a crash before all serve, or one too many, ends the server. */
   private crashed(child: Child, crash: string, serving: readonly Child[]): void {
     const { pid } = child.process
-    const { federatedDatabases } = this.config
-    const stores = lmdbStores(federatedDatabases.map(({ store }) => store))
+    const stores = lmdbStores(storesOf(this.config))
     tell(crashSentence({ pid, crash, stores, work: 'serve' }))
     const isTooMany = this.crashes.isTooMany(child, serving, performance.now())
     if (this.served !== undefined && !isTooMany) return

@@ -211,7 +211,7 @@ rule(
 )
 
 rule('1.7.5', 'beyond loopback any name is taken where none is said, which the start tells', async () => {
-  const remote = ['--host', '0.0.0.0', '--allow-remote', '--fd', 'one=memory:']
+  const remote = ['--host', '0.0.0.0', '--insecure', '--fd', 'one=memory:']
   const settings = [
     { words: remote, tells: true, statuses: [200, 200] },
     { words: [...remote, '--host-name', '*'], tells: false, statuses: [200, 200] },

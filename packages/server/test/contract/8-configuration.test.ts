@@ -189,7 +189,7 @@ rule('8.1.4', "the original server's XML", async () => {
 
 rule('8.1.5', 'listening beyond the machine is refused unless asked for', async () => {
   const refused = await runToEnd(['serve', '--host', '0.0.0.0', '--port', '0'])
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--allow-remote') })
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('--insecure') })
 })
 
 rule('8.1.6', 'any free port, and one line that says where', async () => {

@@ -22,13 +22,13 @@ async function stop({ child, ended }: Started): Promise<void> {
 }
 
 describe('ashlar serve', () => {
-  it('prints one line: its version, address, federated databases and reference page', async () => {
+  it('prints a line with its version, address, federated databases and reference page, and one on authentication', async () => {
     const server = start(['--port', '0', '--log-level', 'silent'], {}, temporaryDirectory(), builtProgram)
     const url = await server.url
     await stop(server)
     const { stdout, stderr } = await server.ended
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-    expect(stdout).toMatch(/^[^\n]+\n$/)
+    expect(stdout).toMatch(/^[^\n]+\nAuthentication is off: [^\n]+\n$/)
     expect(stdout).toContain(`Ashlar ${version} listening on ${url} `)
     expect(stdout).toMatch(/default \(lmdb \S*data\/default\)/)
     expect(stdout).toContain(`${url}/docs`)
@@ -152,8 +152,8 @@ describe('a server that cannot start', () => {
     [['--prot', '1'], /unknown option '--prot'/],
     [['--fd', 'a', '--fd', 'a'], /a is configured twice/],
     [['--default', 'zz'], /zz is not among default/],
-    [['--host', '0.0.0.0', '--port', '0'], /--allow-remote/],
-    [['--host', '192.0.2.1', '--allow-remote', '--port', '0'], /192\.0\.2\.1 is not an address of this machine/],
+    [['--host', '0.0.0.0', '--port', '0'], /--insecure/],
+    [['--host', '192.0.2.1', '--insecure', '--port', '0'], /192\.0\.2\.1 is not an address of this machine/],
     [['--config', 'missing.json'], /missing\.json cannot be read: there is no such file; check its name\n$/],
     [['--config', '.'], /file \. cannot be read: it is a directory; name a file\n$/],
     [['--fd', 'a=other:x', '--port', '0'], /a \(other:x\) cannot be opened/],

@@ -6,6 +6,7 @@ import { Authenticator } from '../../src/security/authenticator.ts'
 import { type Caller, makeCaller, nobody } from '../../src/security/caller.ts'
 import type { Need } from '../../src/security/roles.ts'
 import { defineGadget, openServer } from './open-server.ts'
+import { bodyOf } from './operation-bodies.ts'
 
 interface Asked {
   readonly app: FastifyInstance
@@ -38,12 +39,13 @@ const texts: readonly (readonly [Need, string])[] = [
 describe('authorisation', () => {
   it('is asked once for each operation of the table, before the operation runs', async () => {
     const { app, asked } = await openAsking(new Set(['read', 'write', 'define', 'operate', 'administer', 'identify']))
-    for (const { method, path, body, scope, needs } of operations) {
-      const payload = path === '/v1/query' ? { query: 'DELETE X' } : path === '/v1/tool' ? { tool: 'AddIndex' } : gadget
+    for (const operation of operations) {
+      const { method, path, body, scope, needs } = operation
+      if (needs === 'nothing') continue
       const url = path.replace(/:\w+/g, '1-1-1-1')
-      const given = body === undefined ? {} : { payload: path === '/v1/schema/:class' ? {} : payload }
+      const given = body === undefined ? {} : { payload: bodyOf(operation) as object }
       const reply = await app.inject({ method, url, ...given })
-      const expected = path === '/v1/query' ? 'write' : needs
+      const expected = path === '/v1/query' ? 'define' : needs
       expect(reply.json()).toMatchObject({ type: 'Forbidden', message: expect.stringMatching(`\\(${expected}\\)\\.$`) })
       expect(asked()).toEqual([`${expected}@${scope === 'fd' ? 'default' : 'service'}`])
     }

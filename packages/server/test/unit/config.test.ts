@@ -24,7 +24,9 @@ describe('mergeConfig', () => {
       federatedDatabases: [{ alias: 'default', store: `lmdb:${join('data', 'default')}` }],
       limits: {},
       allowShutdown: false,
-      allowRemote: false,
+      auth: false,
+      securityStore: `lmdb:${join('data', '.security')}`,
+      insecure: false,
       hosts: undefined,
       cors: [],
       logLevel: 'info',
@@ -69,9 +71,9 @@ describe('mergeConfig', () => {
   })
 
   it('refuses to listen beyond this machine unless that is said', () => {
-    expect(() => mergeConfig([{ host: '0.0.0.0' }])).toThrow(mistake(/--allow-remote/))
-    expect(() => mergeConfig([{ host: '127.0.0.1.example.org' }])).toThrow(mistake(/--allow-remote/))
-    expect(mergeConfig([{ host: '0.0.0.0', allowRemote: true }]).host).toBe('0.0.0.0')
+    expect(() => mergeConfig([{ host: '0.0.0.0' }])).toThrow(mistake(/--insecure/))
+    expect(() => mergeConfig([{ host: '127.0.0.1.example.org' }])).toThrow(mistake(/--insecure/))
+    expect(mergeConfig([{ host: '0.0.0.0', insecure: true }]).host).toBe('0.0.0.0')
     for (const host of ['localhost', '::1', '127.0.0.2']) expect(mergeConfig([{ host }]).host).toBe(host)
   })
 
@@ -127,7 +129,7 @@ describe('configFromOptions', () => {
     expect(read()).toEqual({})
     const words =
       '--host ::1 --port 0 --data /d --workers 2 --default b --fd a --fd b=memory: --dialect a=objectivity --config c.json ' +
-      '--allow-shutdown --allow-remote --host-name DB.example.com --cors app://notes --log-level warn --import-dir /imports'
+      '--allow-shutdown --auth --security-store lmdb:/s --insecure --host-name DB.example.com --cors app://notes --log-level warn --import-dir /imports'
     expect(read(...words.split(' '))).toEqual({
       host: '::1',
       port: 0,
@@ -138,7 +140,9 @@ describe('configFromOptions', () => {
       dialects: { a: 'objectivity' },
       config: 'c.json',
       allowShutdown: true,
-      allowRemote: true,
+      auth: true,
+      securityStore: 'lmdb:/s',
+      insecure: true,
       hosts: ['db.example.com'],
       cors: ['app://notes'],
       logLevel: 'warn',
@@ -149,6 +153,7 @@ describe('configFromOptions', () => {
   it.each([
     [['--port', 'x'], /--port is a port/],
     [['--host', ''], /--host is a text/],
+    [['--allow-remote'], /--allow-remote is now called --insecure/],
     [['--cors', '*'], /--cors: '\*' is not an origin/],
   ])('refuses %j', (words, reason) => {
     expect(() => read(...words)).toThrow(mistake(reason))
@@ -172,7 +177,11 @@ describe('configFromEnvironment', () => {
       ASHLAR_DEFAULT: 'b',
       ASHLAR_FD: 'a, b=memory:',
       ASHLAR_ALLOW_SHUTDOWN: 'true',
-      ASHLAR_ALLOW_REMOTE: '0',
+      ASHLAR_AUTH: 'true',
+      ASHLAR_SECURITY_STORE: 'lmdb:/s',
+      ASHLAR_INSECURE: '0',
+      ASHLAR_ADMIN_PASSWORD: 'read where it is needed',
+      ASHLAR_ADMIN_PASSWORD_FILE: '/read/where/it/is/needed',
       ASHLAR_HOST_NAME: 'DB.example.com, *',
       ASHLAR_CORS: 'https://app.example.com,http://localhost:3000',
       ASHLAR_LOG_LEVEL: 'warn',
@@ -187,7 +196,9 @@ describe('configFromEnvironment', () => {
       default: 'b',
       federatedDatabases: [{ alias: 'a' }, { alias: 'b', store: 'memory:' }],
       allowShutdown: true,
-      allowRemote: false,
+      auth: true,
+      securityStore: 'lmdb:/s',
+      insecure: false,
       hosts: ['db.example.com', '*'],
       cors: ['https://app.example.com', 'http://localhost:3000'],
       logLevel: 'warn',
@@ -204,6 +215,7 @@ describe('configFromEnvironment', () => {
     [{ ASHLAR_PORT: 'x' }, /ASHLAR_PORT is a port/],
     [{ ASHLAR_ALLOW_SHUTDOWN: 'yes' }, /ASHLAR_ALLOW_SHUTDOWN is true or false/],
     [{ ASHLAR_FD: 'a=' }, /no store/],
+    [{ ASHLAR_ALLOW_REMOTE: 'true' }, /ASHLAR_ALLOW_REMOTE is now called ASHLAR_INSECURE/],
     [{ ASHLAR_CORS: '*' }, /ASHLAR_CORS: '\*' is not an origin.*any page/],
     [{ ASHLAR_HOST_NAME: 'db.example.com:8185' }, /ASHLAR_HOST_NAME: 'db.example.com:8185' is not the name of a host/],
     [{ ASHLAR_WORKERS: 'all' }, /ASHLAR_WORKERS is a number of workers/],
@@ -225,7 +237,9 @@ describe('configFromJson', () => {
       federatedDatabases: [{ alias: 'fleet', store: 'lmdb:./data/fleet' }, { alias: 'big' }],
       limits: { bodyBytesMax: 1_000, classAttributesMax: 5, statementMsMax: 100, sortedRowsMax: 7 },
       allowShutdown: false,
-      allowRemote: true,
+      auth: true,
+      securityStore: 'memory:',
+      insecure: true,
       hosts: ['db.example.com', '192.0.2.1', '[2001:db8::1]'],
       cors: ['https://app.example.com', 'app://notes'],
       logLevel: 'debug',

@@ -6,6 +6,7 @@ import { expect, onTestFinished } from 'vitest'
 import { type Browsers, buildServer, type TlsOptions } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
 import type { Authenticator } from '../../src/security/authenticator.ts'
+import type { Security } from '../../src/security/security.ts'
 
 export interface ServerSetting {
   readonly aliases?: readonly string[]
@@ -18,6 +19,7 @@ export interface ServerSetting {
   readonly authenticator?: Authenticator
   readonly tls?: TlsOptions
   readonly browsers?: Browsers
+  readonly security?: Security
   readonly isStopping?: () => boolean
   /** Called with each line of the log. */
   readonly onLog?: (line: string) => void
@@ -45,6 +47,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
     ...(setting.authenticator === undefined ? {} : { authenticator: setting.authenticator }),
     ...(setting.tls === undefined ? {} : { tls: setting.tls }),
     ...(setting.browsers === undefined ? {} : { browsers: setting.browsers }),
+    ...(setting.security === undefined ? {} : { security: setting.security }),
     onStop: setting.onStop ?? (() => {}),
     isStopping: setting.isStopping ?? (() => false),
   })

@@ -233,12 +233,13 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 /** Spread, the getters of the request would all be asked. */
 function plainRequest({
   caller,
+  client,
   fd,
   service,
   signal,
   watch,
 }: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  return { caller, fd, service, signal, watch, replyType: 'json' }
+  return { caller, client, fd, service, signal, watch, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

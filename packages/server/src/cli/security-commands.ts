@@ -1,0 +1,108 @@
+/** What the commands on users, tokens and roles do; loaded when one of them is run. */
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { addRole, listRoles, type RoleRecord, removeRole } from '../security/own-roles.ts'
+import { PasswordHashes } from '../security/password-hashes.ts'
+import { SecurityDatabase } from '../security/security-database.ts'
+import {
+  type CreatedToken,
+  createToken,
+  listTokens,
+  type NewToken,
+  revokeToken,
+  type TokenRecord,
+} from '../security/tokens.ts'
+import { addUser, changeUser, listUsers, removeUser, type UserRecord } from '../security/users.ts'
+
+/** The commands on the security database of that address. */
+export async function securityCommands(address: string, mayMake = false): Promise<SecurityCommands> {
+  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
+  if (!mayMake && directory !== undefined && !existsSync(directory)) {
+    throw new Error(`There is no security database at ${address}: ashlar serve --auth, or ashlar user add, creates it.`)
+  }
+  return new SecurityCommands(await SecurityDatabase.open(address))
+}
+
+interface Passworded {
+  readonly user: UserRecord
+  /** Where it was made here: it is told this once. */
+  readonly password: string | undefined
+}
+
+export class SecurityCommands {
+  private readonly database: SecurityDatabase
+
+  constructor(database: SecurityDatabase) {
+    this.database = database
+  }
+
+  /** Closes the database when `work` is done. */
+  async finally<T>(work: (commands: SecurityCommands) => Promise<T>): Promise<T> {
+    try {
+      return await work(this)
+    } finally {
+      await this.database.close()
+    }
+  }
+
+  /** `passwordFile`: false for a user without a password; undefined for one that is made here. */
+  async addUser(name: string, roles: readonly string[], passwordFile: string | false | undefined): Promise<Passworded> {
+    const password = passwordFile === false ? undefined : passwordOf(passwordFile)
+    const passwordHash = password === undefined ? undefined : await new PasswordHashes().hash(password)
+    const user = await addUser(this.database, { name, roles, passwordHash })
+    return { user, password: passwordFile === undefined ? password : undefined }
+  }
+
+  async setPassword(name: string, passwordFile: string | undefined): Promise<Passworded> {
+    const password = passwordOf(passwordFile)
+    const passwordHash = await new PasswordHashes().hash(password)
+    const user = await changeUser(this.database, name, { passwordHash })
+    return { user, password: passwordFile === undefined ? password : undefined }
+  }
+
+  setDisabled(name: string, isDisabled: boolean): Promise<UserRecord> {
+    return changeUser(this.database, name, { isDisabled })
+  }
+
+  setRoles(name: string, roles: readonly string[]): Promise<UserRecord> {
+    return changeUser(this.database, name, { roles })
+  }
+
+  listUsers(): Promise<UserRecord[]> {
+    return listUsers(this.database)
+  }
+
+  removeUser(name: string): Promise<void> {
+    return removeUser(this.database, name)
+  }
+
+  createToken(token: NewToken): Promise<CreatedToken> {
+    return createToken(this.database, token)
+  }
+
+  listTokens(): Promise<TokenRecord[]> {
+    return listTokens(this.database)
+  }
+
+  revokeToken(id: string): Promise<void> {
+    return revokeToken(this.database, id)
+  }
+
+  listRoles(): Promise<RoleRecord[]> {
+    return listRoles(this.database)
+  }
+
+  addRole(name: string, actions: readonly string[]): Promise<RoleRecord> {
+    return addRole(this.database, name, actions)
+  }
+
+  removeRole(name: string): Promise<void> {
+    return removeRole(this.database, name)
+  }
+}
+
+/** `-`: of standard input. Without its last line break; made here without a file. */
+function passwordOf(file: string | undefined): string {
+  if (file === undefined) return randomBytes(18).toString('base64url')
+  return readFileSync(file === '-' ? 0 : file, 'utf8').replace(/\r?\n$/, '')
+}

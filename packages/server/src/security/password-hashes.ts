@@ -1,0 +1,102 @@
+/** Hashes of passwords: argon2id, off the event loop, a few at a time (contract 9.1). */
+import { createHmac, randomBytes } from 'node:crypto'
+import { AshlarError } from '@ashlar/engine'
+import { ServerError } from '../errors/server-errors.ts'
+import {
+  passwordCharactersMax,
+  passwordCharactersMin,
+  passwordHashesAtOnceMax,
+  passwordHashesWaitingMax,
+  rememberedPasswordsMax,
+  rememberedPasswordsMsMax,
+} from '../limits.ts'
+
+/** OWASP's recommendation: 19 MiB, two passes, no parallelism within. */
+const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+
+/** Of no password; what is shown for a user who is not there is compared with it, so that it takes as long. */
+const hashOfNothing = `$argon2id$v=19$m=${parameters.memoryCost},t=${parameters.timeCost},p=${parameters.parallelism}$${base64(16)}$${base64(32)}`
+
+function base64(bytes: number): string {
+  return randomBytes(bytes).toString('base64').replaceAll('=', '')
+}
+
+/** One text however a keyboard has composed its letters. */
+function normalized(password: string): string {
+  return password.normalize('NFKC')
+}
+
+/** Throws WeakPassword. */
+export function checkPassword(password: string): void {
+  const { length } = password
+  if (length >= passwordCharactersMin && length <= passwordCharactersMax) return
+  throw new ServerError(
+    'WeakPassword',
+    `A password has ${passwordCharactersMin} to ${passwordCharactersMax} characters; a sentence is a good one.`,
+  )
+}
+
+export class PasswordHashes {
+  /** Hashes that were made to check a password, for tests. */
+  checks = 0
+  private underWay = 0
+  private readonly waiting: (() => void)[] = []
+  /** Known to this process alone: what it remembers of passwords is of no use elsewhere. */
+  private readonly key = randomBytes(32)
+  /** By a mark of name and password: the hash that they are right for, and until when, by `performance.now()`. */
+  private readonly remembered = new Map<string, { readonly hash: string; readonly until: number }>()
+
+  async hash(password: string): Promise<string> {
+    checkPassword(password)
+    const { hash } = await import('@node-rs/argon2')
+    return this.inTurn(() => hash(normalized(password), parameters))
+  }
+
+  /** The hash that the password of the user was right for a short time ago. */
+  rightFor(name: string, password: string): string | undefined {
+    const known = this.remembered.get(this.markOf(name, password))
+    return known !== undefined && performance.now() < known.until ? known.hash : undefined
+  }
+
+  /** `hash`: undefined for a user who is not there, or cannot sign in; it then takes as long, and is false. Throws ServerBusy. */
+  async isRight(name: string, hash: string | undefined, password: string): Promise<boolean> {
+    const { verify } = await import('@node-rs/argon2')
+    const isRight = await this.inTurn(() => {
+      this.checks += 1
+      return verify(hash ?? hashOfNothing, normalized(password.slice(0, passwordCharactersMax + 1)))
+    })
+    if (!isRight || hash === undefined) return false
+    if (this.remembered.size >= rememberedPasswordsMax) {
+      for (const oldest of this.remembered.keys()) {
+        this.remembered.delete(oldest)
+        break
+      }
+    }
+    const until = performance.now() + rememberedPasswordsMsMax
+    this.remembered.set(this.markOf(name, password), { hash, until })
+    return true
+  }
+
+  private markOf(name: string, password: string): string {
+    return createHmac('sha256', this.key)
+      .update(JSON.stringify([name, password]))
+      .digest('base64')
+  }
+
+  /** Each takes 19 MiB and a thread of the pool. */
+  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.underWay >= passwordHashesAtOnceMax) {
+      if (this.waiting.length >= passwordHashesWaitingMax) {
+        throw new AshlarError('ServerBusy', 'Too many passwords are being checked.')
+      }
+      await new Promise<void>((resolve) => this.waiting.push(resolve))
+    } else this.underWay += 1
+    try {
+      return await work()
+    } finally {
+      const next = this.waiting.shift()
+      if (next === undefined) this.underWay -= 1
+      else next()
+    }
+  }
+}

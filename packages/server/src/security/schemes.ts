@@ -1,0 +1,127 @@
+/** The ways to be known that the security database knows of: tokens, passwords and sessions (contract 9.1). */
+import type { Awaitable } from '@ashlar/engine'
+import { isSameHost } from '../browsers/origins.ts'
+import { credentialCharactersMax, sessionIdleMsMax } from '../limits.ts'
+import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
+import type { Caller } from './caller.ts'
+import type { KnownCallers, KnownSecret } from './known-callers.ts'
+import type { PasswordChecks } from './password-checks.ts'
+import { isSecretOf, readSession, readToken, type Secret } from './secrets.ts'
+
+/** `ash_`, id, `_` and secret, each of its length. */
+const tokenCharacters = 64
+const bearer = 'bearer '
+const basic = 'basic '
+const notValid = 'The token is not valid: there is none such, or it has expired or been revoked.'
+const notRight = 'The user name or the password is not right.'
+
+/** What of `Authorization` follows the name of the scheme; undefined for another scheme. */
+function after(scheme: string, authorization: string | undefined): string | undefined {
+  if (authorization === undefined || authorization.length < scheme.length) return undefined
+  if (authorization.slice(0, scheme.length).toLowerCase() !== scheme) return undefined
+  return authorization.slice(scheme.length)
+}
+
+/** `Authorization: Bearer ash_…`. */
+export class TokenScheme implements AuthenticationScheme {
+  private readonly callers: KnownCallers
+
+  constructor(callers: KnownCallers) {
+    this.callers = callers
+  }
+
+  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+    const text = after(bearer, request.headers.authorization)
+    if (text === undefined || !text.startsWith('ash_')) return undefined
+    const secret = text.length === tokenCharacters ? readToken(text) : undefined
+    if (secret === undefined) throw unauthenticated(request, notValid)
+    const known = this.callers.token(secret.id)
+    return known instanceof Promise
+      ? known.then((later) => this.check(later, secret, request))
+      : this.check(known, secret, request)
+  }
+
+  private check(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
+    const nowMs = Date.now()
+    if (known === undefined || !isSecretOf(known.digest, secret) || nowMs >= known.caller.expiresAtMs) {
+      throw unauthenticated(request, notValid)
+    }
+    this.callers.noteTokenUse(known, nowMs)
+    return known.caller
+  }
+}
+
+/** `Authorization: Basic …`. */
+export class PasswordScheme implements AuthenticationScheme {
+  private readonly checks: PasswordChecks
+
+  constructor(checks: PasswordChecks) {
+    this.checks = checks
+  }
+
+  authenticate(request: ArrivedRequest): Promise<Caller> | undefined {
+    const text = after(basic, request.headers.authorization)
+    if (text === undefined) return undefined
+    return this.check(text, request)
+  }
+
+  private async check(text: string, request: ArrivedRequest): Promise<Caller> {
+    const decoded = text.length > credentialCharactersMax ? '' : Buffer.from(text, 'base64').toString()
+    const colon = decoded.indexOf(':')
+    if (colon < 0) throw unauthenticated(request, 'The Authorization header is no Basic credential.')
+    const [name, password] = [decoded.slice(0, colon), decoded.slice(colon + 1)]
+    const known = await this.checks.check(name, password, request.socket.remoteAddress ?? '')
+    if (known === undefined) throw unauthenticated(request, notRight)
+    return known.caller
+  }
+}
+
+/** Over TLS, so that no other host can set it. */
+export const cookieName = (isEncrypted: boolean): string => (isEncrypted ? '__Host-ashlar-session' : 'ashlar-session')
+
+/** The cookie of a browser that has signed in. */
+export class SessionScheme implements AuthenticationScheme {
+  private readonly callers: KnownCallers
+
+  constructor(callers: KnownCallers) {
+    this.callers = callers
+  }
+
+  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+    const { headers, socket } = request
+    if (headers.authorization !== undefined || headers.cookie === undefined) return undefined
+    const text = cookieOf(headers.cookie, cookieName('encrypted' in socket && socket.encrypted === true))
+    if (text === undefined) return undefined
+    // Pages of other origins may be allowed to ask, but not in the name of whoever has signed in here.
+    if (headers.origin !== undefined && !isSameHost(headers.origin, headers.host)) return undefined
+    const secret = readSession(text)
+    if (secret === undefined) throw unauthenticated(request, sessionOver)
+    const known = this.callers.session(secret.id)
+    return known instanceof Promise
+      ? known.then((later) => this.check(later, secret, request))
+      : this.check(known, secret, request)
+  }
+
+  private check(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
+    const nowMs = Date.now()
+    const isOver = (session: KnownSecret): boolean =>
+      nowMs >= Math.min(session.caller.expiresAtMs, session.lastUsedAtMs + sessionIdleMsMax)
+    if (known === undefined || !isSecretOf(known.digest, secret) || isOver(known)) {
+      throw unauthenticated(request, sessionOver)
+    }
+    this.callers.noteSessionUse(known, nowMs)
+    return known.caller
+  }
+}
+
+const sessionOver = 'The session is over: sign in again.'
+
+/** The value of a cookie; undefined where the header does not have it. */
+export function cookieOf(header: string, name: string): string | undefined {
+  if (header.length > credentialCharactersMax) return undefined
+  for (const part of header.split(';')) {
+    const equals = part.indexOf('=')
+    if (equals >= 0 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim()
+  }
+  return undefined
+}

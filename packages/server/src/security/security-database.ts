@@ -1,0 +1,182 @@
+/** The security database: a federated database of Ashlar that no alias names, with users, tokens, sessions and roles (contract 9.2). */
+import { chmodSync } from 'node:fs'
+import {
+  AshlarError,
+  type Attributes,
+  type Database,
+  FederatedDatabase,
+  type Oid,
+  openStore,
+  type Store,
+} from '@ashlar/engine'
+import { className, createSecuritySchema, namespace, schemaVersion, stateKey } from './security-schema.ts'
+
+export interface SecurityDatabaseOptions {
+  warn?(message: string): void
+  onFault?(error: unknown): void
+}
+
+type Parameters = Readonly<Record<string, unknown>>
+
+interface State {
+  readonly __identifier__: Oid
+  readonly schemaVersion: number
+  readonly revision: number
+}
+
+export class SecurityDatabase {
+  /** Whether opening it has made it. */
+  readonly isNew: boolean
+  private readonly fd: FederatedDatabase
+  private readonly state: Oid
+
+  private constructor(fd: FederatedDatabase, state: Oid, isNew: boolean) {
+    this.fd = fd
+    this.state = state
+    this.isNew = isNew
+  }
+
+  /** Makes it where it is not there. Throws an Error with one sentence for the operator. */
+  static async open(address: string, options: SecurityDatabaseOptions = {}): Promise<SecurityDatabase> {
+    const { warn, onFault } = options
+    const store = await openStore(address, warn === undefined ? {} : { warn })
+    const fd = await openOn(store, onFault)
+    try {
+      const { state, isNew } = await prepare(fd)
+      if (isNew) closeToOthers(address)
+      return new SecurityDatabase(fd, state, isNew)
+    } catch (error) {
+      await fd.close()
+      throw error
+    }
+  }
+
+  /** Higher after each change that may take something from a caller. One read. */
+  async revision(): Promise<number> {
+    const json = await this.fd.readObject(this.state)
+    return (JSON.parse(json.toString()) as State).revision
+  }
+
+  /** The rows of a query. */
+  rows<T>(text: string, parameters: Parameters = {}): Promise<T[]> {
+    return rowsOf<T>(this.fd, text, parameters)
+  }
+
+  /**
+   * What `body` does is one commit, which raises the revision; where others were first, it is done again. Throws what `body` throws, with nothing
+   * done then.
+   */
+  change<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
+    return this.commit(async (change) => {
+      const result = await body(change)
+      const { revision } = JSON.parse((await change.step().readObject(this.state)).toString()) as State
+      await change.update(this.state, { revision: revision + 1 })
+      return result
+    })
+  }
+
+  /** The same for what takes nothing from a caller: something new, or when something was used. */
+  note<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
+    return this.commit(body)
+  }
+
+  /** A consistency check, as of any federated database. */
+  async problems(): Promise<readonly unknown[]> {
+    return (await this.fd.verify()).problems
+  }
+
+  close(): Promise<void> {
+    return this.fd.close()
+  }
+
+  private commit<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
+    return this.fd.transaction((step) => body(new SecurityChange(step)), false)
+  }
+}
+
+/** One attempt at a change. */
+export class SecurityChange {
+  private readonly numbered: (number: number) => Database
+  private number = 0
+
+  constructor(numbered: (number: number) => Database) {
+    this.numbered = numbered
+  }
+
+  rows<T>(text: string, parameters: Parameters = {}): Promise<T[]> {
+    return rowsOf<T>(this.step(), text, parameters)
+  }
+
+  create(name: string, attributes: Attributes): Promise<string> {
+    return this.step().createObject(name, attributes)
+  }
+
+  update(oid: string, attributes: Attributes): Promise<void> {
+    return this.step().updateObject(oid, attributes)
+  }
+
+  delete(oid: string): Promise<void> {
+    return this.step().deleteObject(oid)
+  }
+
+  /** The database for the next operation. */
+  readonly step = (): Database => {
+    this.number += 1
+    return this.numbered(this.number)
+  }
+}
+
+async function openOn(store: Store, onFault: SecurityDatabaseOptions['onFault']): Promise<FederatedDatabase> {
+  try {
+    return await FederatedDatabase.open({ alias: namespace, store, ...(onFault === undefined ? {} : { onFault }) })
+  } catch (error) {
+    await Promise.allSettled([store.close()])
+    throw error
+  }
+}
+
+/** With several processes that start at once, one makes it, and the others find it. */
+function prepare(fd: FederatedDatabase): Promise<{ readonly state: Oid; readonly isNew: boolean }> {
+  return fd.transaction(async (numbered) => {
+    const { step } = new SecurityChange(numbered)
+    const isNew = !(await hasSecurityClasses(step()))
+    if (isNew) await createSecuritySchema(step)
+    const text = `FROM ${className.state} WHERE key = $key RETURN *`
+    const [state] = await rowsOf<State>(step(), text, { key: stateKey })
+    if (state === undefined) throw new Error('The security database lacks its state: restore a backup of it.')
+    if (state.schemaVersion > schemaVersion) {
+      throw new Error(
+        `The security database is of version ${state.schemaVersion}, and this program knows ${schemaVersion}: start a newer one.`,
+      )
+    }
+    return { state: state.__identifier__, isNew }
+  }, false)
+}
+
+/** Whether a federated database is a security database. */
+export async function hasSecurityClasses(database: Pick<Database, 'readClass'>): Promise<boolean> {
+  try {
+    await database.readClass(className.state)
+    return true
+  } catch (error) {
+    if (error instanceof AshlarError && error.kind === 'notFound') return false
+    throw error
+  }
+}
+
+/** Hashes of passwords are in it: it is for the user alone who runs the server. */
+function closeToOthers(address: string): void {
+  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
+  if (directory !== undefined && process.platform !== 'win32') chmodSync(directory, 0o700)
+}
+
+async function rowsOf<T>(database: Pick<Database, 'query'>, text: string, parameters: Parameters): Promise<T[]> {
+  const { chunks } = await database.query({ text, parameters })
+  const rows: T[] = []
+  for await (const { bytes, starts } of chunks) {
+    for (const [position, start] of starts.entries()) {
+      rows.push(JSON.parse(bytes.subarray(start, starts[position + 1] ?? bytes.length).toString()) as T)
+    }
+  }
+  return rows
+}

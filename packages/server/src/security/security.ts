@@ -1,0 +1,72 @@
+/** What a server with authentication has: the security database, those who are known, and the ways to be known. */
+import { ServerError } from '../errors/server-errors.ts'
+import { type AuthenticationScheme, Authenticator } from './authenticator.ts'
+import { type Caller, mayStill } from './caller.ts'
+import { callerNow } from './caller-now.ts'
+import { KnownCallers } from './known-callers.ts'
+import { PasswordChecks } from './password-checks.ts'
+import { PasswordHashes } from './password-hashes.ts'
+import { PasswordScheme, SessionScheme, TokenScheme } from './schemes.ts'
+import { isSecretOf, readSession } from './secrets.ts'
+import type { SecurityDatabase } from './security-database.ts'
+import { endSession } from './sessions.ts'
+import { SignInThrottle } from './sign-in-throttle.ts'
+
+export class Security {
+  readonly database: SecurityDatabase
+  readonly callers: KnownCallers
+  readonly hashes = new PasswordHashes()
+  readonly passwords: PasswordChecks
+  readonly authenticator: Authenticator
+
+  /** `more`: schemes beside those of the security database, asked after them. */
+  constructor(
+    database: SecurityDatabase,
+    onFault: (error: unknown) => void,
+    more: readonly AuthenticationScheme[] = [],
+  ) {
+    this.database = database
+    this.callers = new KnownCallers(database, onFault)
+    this.passwords = new PasswordChecks(this.callers, this.hashes, new SignInThrottle())
+    const schemes = [
+      new TokenScheme(this.callers),
+      new PasswordScheme(this.passwords),
+      new SessionScheme(this.callers),
+      ...more,
+    ]
+    this.authenticator = new Authenticator(schemes, () => this.callers.epoch)
+  }
+
+  start(): Promise<void> {
+    return this.callers.start()
+  }
+
+  async close(): Promise<void> {
+    await this.callers.stop()
+    await this.database.close()
+  }
+
+  /** A change of users, tokens, sessions or roles, which this process acts on at once, and others within a second. */
+  async change<T>(change: (database: SecurityDatabase) => Promise<T>): Promise<T> {
+    const result = await change(this.database)
+    await this.callers.refresh()
+    return result
+  }
+
+  /** That of a cookie, whoever has sent it: where its secret is right. */
+  async endSessionOf(cookie: string): Promise<void> {
+    const secret = readSession(cookie)
+    const known = secret && (await this.callers.session(secret.id))
+    if (secret === undefined || known === undefined || !isSecretOf(known.digest, secret.secret)) return
+    await this.change((database) => endSession(database, secret.id))
+  }
+
+  /** Why what a caller has begun on a federated database has to end: its credential is over, or it has lost a right there. */
+  async endOf(before: Caller, alias: string): Promise<ServerError | undefined> {
+    const now = await callerNow(this.callers, before)
+    if (now === undefined)
+      return new ServerError('Unauthenticated', 'The credential of the caller is not valid any more.')
+    if (mayStill(now, before, alias)) return undefined
+    return new ServerError('Forbidden', `The caller has lost a right on the federated database ${alias}.`)
+  }
+}

@@ -1,0 +1,85 @@
+/** Sessions of browsers in the security database (contract 9.1). */
+import { lastUseMsMin, sessionIdleMsMax, sessionMsMax, sessionsPerUserMax } from '../limits.ts'
+import { digestText, makeSecret, writeSession } from './secrets.ts'
+import type { SecurityDatabase } from './security-database.ts'
+import { className } from './security-schema.ts'
+import { findUser, type StoredUser } from './users.ts'
+
+interface StoredSession {
+  readonly __identifier__: string
+  readonly sessionId: string
+  readonly expiresAtMs: number
+  readonly lastUsedAtMs: number
+}
+
+/**
+ * Undefined where the user is not there any more, is disabled, or has another password than the one that was checked. The oldest
+ * session of too many ends.
+ */
+export async function beginSession(
+  database: SecurityDatabase,
+  name: string,
+  passwordHash: string,
+): Promise<{ readonly cookie: string; readonly expiresAtMs: number } | undefined> {
+  const secret = makeSecret()
+  const createdAtMs = Date.now()
+  const expiresAtMs = createdAtMs + sessionMsMax
+  const isBegun = await database.note(async (change) => {
+    const user = await findUser(change, name)
+    if (user === undefined || user.isDisabled || user.passwordHash !== passwordHash) return false
+    for (const oid of await superfluous(change, user)) await change.delete(oid)
+    await change.create(className.session, {
+      sessionId: secret.id,
+      secretHash: digestText(secret.secret),
+      user: user.__identifier__,
+      createdAtMs,
+      expiresAtMs,
+      lastUsedAtMs: createdAtMs,
+    })
+    return true
+  })
+  return isBegun ? { cookie: writeSession(secret), expiresAtMs } : undefined
+}
+
+/** Those that are over, and the oldest, for one more to be there. */
+async function superfluous(change: Pick<SecurityDatabase, 'rows'>, { name }: StoredUser): Promise<string[]> {
+  const text = `FROM ${className.session} WHERE user.name = $name ORDER BY lastUsedAtMs RETURN *`
+  const sessions = await change.rows<StoredSession>(text, { name })
+  const isOver = ({ expiresAtMs, lastUsedAtMs }: StoredSession): boolean => {
+    return Math.min(expiresAtMs, lastUsedAtMs + sessionIdleMsMax) <= Date.now()
+  }
+  const running = sessions.filter((session) => !isOver(session))
+  const oldest = running.slice(0, Math.max(0, running.length - sessionsPerUserMax + 1))
+  return [...sessions.filter(isOver), ...oldest].map(({ __identifier__ }) => __identifier__)
+}
+
+/** Nothing where it is not there any more. */
+export async function endSession(database: SecurityDatabase, id: string): Promise<void> {
+  await database.change(async (change) => {
+    const [session] = await change.rows<StoredSession>(`FROM ${className.session} WHERE sessionId = $id RETURN *`, {
+      id,
+    })
+    if (session !== undefined) await change.delete(session.__identifier__)
+  })
+}
+
+/** All of a user. */
+export async function endSessionsOf(database: SecurityDatabase, name: string): Promise<void> {
+  await database.change(async (change) => {
+    const user = await findUser(change, name)
+    for (const oid of user?.sessions ?? []) await change.delete(oid)
+  })
+}
+
+/** When sessions were used last: `times` by id. */
+export async function noteSessionUses(database: SecurityDatabase, times: ReadonlyMap<string, number>): Promise<void> {
+  await database.note(async (change) => {
+    for (const [id, usedAtMs] of times) {
+      const [session] = await change.rows<StoredSession>(`FROM ${className.session} WHERE sessionId = $id RETURN *`, {
+        id,
+      })
+      if (session === undefined || usedAtMs - session.lastUsedAtMs < lastUseMsMin) continue
+      await change.update(session.__identifier__, { lastUsedAtMs: usedAtMs })
+    }
+  })
+}

@@ -1,0 +1,93 @@
+/** How often somebody may be wrong with a password: by user name and address together, and by each alone (contract 9.1). */
+import { ServerError } from '../errors/server-errors.ts'
+import { signInFailures, throttledKeysMax } from '../limits.ts'
+
+interface Failures {
+  count: number
+  /** When the first of them is forgotten, by the clock that is given. */
+  forgottenAtMs: number
+}
+
+/** One of them, counted as wrong until it is told to be something else. */
+export interface Attempt {
+  /** Whoever knows the password has not been guessing. */
+  wasRight(): void
+  /** Nothing was found out. */
+  undo(): void
+}
+
+/** Counts attempts when they begin, so that many at once are no more than one after the other. */
+export class SignInThrottle {
+  private readonly now: () => number
+  private readonly byKey = new Map<string, Failures>()
+
+  constructor(now: () => number = () => performance.now()) {
+    this.now = now
+  }
+
+  /** To be called before a password is looked at. Throws TooManySignIns. */
+  begin(name: string, address: string): Attempt {
+    const pair = `pair:${address}:${name}`
+    const others = [
+      [`address:${address}`, signInFailures.ofAddressMax],
+      [`name:${name}`, signInFailures.ofNameMax],
+    ] as const
+    const all = [[pair, signInFailures.ofPairMax], ...others] as const
+    for (const [key, max] of all) this.check(key, max)
+    for (const [key] of all) this.count(key)
+    return {
+      wasRight: () => {
+        this.byKey.delete(pair)
+        for (const [key] of others) this.takeBack(key)
+      },
+      undo: () => {
+        for (const [key] of all) this.takeBack(key)
+      },
+    }
+  }
+
+  get size(): number {
+    return this.byKey.size
+  }
+
+  private check(key: string, max: number): void {
+    const failures = this.current(key)
+    if (failures === undefined || failures.count < max) return
+    const seconds = Math.ceil((failures.forgottenAtMs - this.now()) / 1_000)
+    throw new ServerError('TooManySignIns', `Too many wrong passwords; try again in ${seconds} s.`, {
+      'retry-after': String(seconds),
+    })
+  }
+
+  private count(key: string): void {
+    const failures = this.current(key)
+    if (failures !== undefined) {
+      failures.count += 1
+      return
+    }
+    if (this.byKey.size >= throttledKeysMax) this.forgetOldest()
+    this.byKey.set(key, { count: 1, forgottenAtMs: this.now() + signInFailures.forgottenAfterMs })
+  }
+
+  private takeBack(key: string): void {
+    const failures = this.byKey.get(key)
+    if (failures === undefined) return
+    failures.count -= 1
+    if (failures.count <= 0) this.byKey.delete(key)
+  }
+
+  private current(key: string): Failures | undefined {
+    const failures = this.byKey.get(key)
+    if (failures === undefined || this.now() < failures.forgottenAtMs) return failures
+    this.byKey.delete(key)
+    return undefined
+  }
+
+  /** They are in the order of their beginnings: the oldest is the next to be forgotten anyway. */
+  private forgetOldest(): void {
+    for (const key of this.byKey.keys()) {
+      this.byKey.delete(key)
+      return
+    }
+  }
+}

@@ -1,0 +1,144 @@
+/** Users of the security database: added, listed, changed and removed (contract 9.2). */
+import { ServerError } from '../errors/server-errors.ts'
+import { ownRolesOf } from './own-roles.ts'
+import { nameForm, type OwnRoles, readGrant, readGrants, writeGrant } from './roles.ts'
+import type { SecurityChange, SecurityDatabase } from './security-database.ts'
+import { className } from './security-schema.ts'
+
+export interface UserRecord {
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly isDisabled: boolean
+  /** Whether the user can sign in by a password. */
+  readonly hasPassword: boolean
+  readonly createdAt: string
+}
+
+export interface StoredUser {
+  readonly __identifier__: string
+  readonly name: string
+  readonly passwordHash: string
+  readonly roles: readonly string[]
+  readonly isDisabled: boolean
+  readonly createdAtMs: number
+  readonly tokens: readonly string[]
+  readonly sessions: readonly string[]
+}
+
+export interface NewUser {
+  readonly name: string
+  /** As grants are written. */
+  readonly roles: readonly string[]
+  /** Undefined: none; the user then has tokens only. */
+  readonly passwordHash: string | undefined
+}
+
+export interface UserChange {
+  readonly roles?: readonly string[] | undefined
+  readonly isDisabled?: boolean | undefined
+  /** Ends the sessions of the user. */
+  readonly passwordHash?: string | undefined
+}
+
+type Reader = Pick<SecurityDatabase, 'rows'>
+
+export function userRecord({ name, roles, isDisabled, passwordHash, createdAtMs }: StoredUser): UserRecord {
+  return { name, roles, isDisabled, hasPassword: passwordHash !== '', createdAt: new Date(createdAtMs).toISOString() }
+}
+
+export async function findUser(reader: Reader, name: string): Promise<StoredUser | undefined> {
+  return (await reader.rows<StoredUser>(`FROM ${className.user} WHERE name = $name RETURN *`, { name }))[0]
+}
+
+export async function listUsers(reader: Reader): Promise<UserRecord[]> {
+  return (await reader.rows<StoredUser>(`FROM ${className.user} ORDER BY name RETURN *`)).map(userRecord)
+}
+
+/** Throws InvalidUserName, InvalidGrant, UserExists. */
+export async function addUser(database: SecurityDatabase, user: NewUser): Promise<UserRecord> {
+  if (!nameForm.test(user.name)) {
+    const form = 'letters, digits and . _ + @ -, beginning with a letter or digit, at most 128'
+    throw new ServerError('InvalidUserName', `The name of a user is ${form}.`)
+  }
+  return database.note(async (change) => {
+    if ((await findUser(change, user.name)) !== undefined) {
+      throw new ServerError('UserExists', `There is a user '${user.name}' already.`)
+    }
+    await createUser(change, user, await ownRolesOf(change))
+    return userRecord((await findUser(change, user.name)) as StoredUser)
+  })
+}
+
+async function createUser(
+  change: SecurityChange,
+  { name, roles, passwordHash = '' }: NewUser,
+  own: OwnRoles,
+): Promise<void> {
+  const grants = readGrants(roles, own).map(writeGrant)
+  await change.create(className.user, { name, roles: grants, passwordHash, isDisabled: false, createdAtMs: Date.now() })
+}
+
+/** The first user of all, where there is none: true for the process that has added it. */
+export function addFirstUser(database: SecurityDatabase, user: NewUser): Promise<boolean> {
+  return database.note(async (change) => {
+    const users = await change.rows(`FROM ${className.user} TAKE 1 RETURN name`)
+    if (users.length > 0) return false
+    await createUser(change, user, await ownRolesOf(change))
+    return true
+  })
+}
+
+/** Throws UserNotFound, InvalidGrant, LastAdministrator. */
+export function changeUser(database: SecurityDatabase, name: string, wanted: UserChange): Promise<UserRecord> {
+  return database.change(async (change) => {
+    const user = await existing(change, name)
+    const { roles, isDisabled, passwordHash } = wanted
+    const grants = roles === undefined ? undefined : readGrants(roles, await ownRolesOf(change)).map(writeGrant)
+    await keepingAnAdministrator(change, async () => {
+      await change.update(user.__identifier__, {
+        ...(grants !== undefined && { roles: grants }),
+        ...(isDisabled !== undefined && { isDisabled }),
+        ...(passwordHash !== undefined && { passwordHash }),
+      })
+    })
+    if (passwordHash !== undefined || isDisabled === true) for (const oid of user.sessions) await change.delete(oid)
+    return userRecord((await findUser(change, name)) as StoredUser)
+  })
+}
+
+/** With the tokens and sessions of the user. Throws UserNotFound, LastAdministrator. */
+export function removeUser(database: SecurityDatabase, name: string): Promise<void> {
+  return database.change(async (change) => {
+    const user = await existing(change, name)
+    await keepingAnAdministrator(change, async () => {
+      for (const oid of [...user.tokens, ...user.sessions]) await change.delete(oid)
+      await change.delete(user.__identifier__)
+    })
+  })
+}
+
+async function existing(reader: Reader, name: string): Promise<StoredUser> {
+  const user = await findUser(reader, name)
+  if (user !== undefined) return user
+  throw new ServerError('UserNotFound', `There is no user '${name.slice(0, 100)}'.`)
+}
+
+/** Where nobody could change users any more, only the command line on the machine itself would be left. */
+async function keepingAnAdministrator(change: SecurityChange, act: () => Promise<void>): Promise<void> {
+  const had = await hasAdministrator(change)
+  await act()
+  if (!had || (await hasAdministrator(change))) return
+  throw new ServerError(
+    'LastAdministrator',
+    'There would be no administrator left: give another user the role admin first.',
+  )
+}
+
+async function hasAdministrator(reader: Reader): Promise<boolean> {
+  const users = await reader.rows<Pick<StoredUser, 'roles'>>(
+    `FROM ${className.user} WHERE isDisabled = false RETURN roles`,
+  )
+  return users.some(({ roles }) =>
+    roles.map(readGrant).some(({ role, aliases }) => role === 'admin' && aliases === undefined),
+  )
+}

@@ -1,0 +1,185 @@
+/** Contract 9.1: tokens, passwords and sessions, with the security database in memory. */
+import type { FastifyInstance } from 'fastify'
+import { expect } from 'vitest'
+import { signInFailures } from '../../src/limits.ts'
+import { listTokens, revokeToken } from '../../src/security/tokens.ts'
+import { changeUser, removeUser } from '../../src/security/users.ts'
+import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
+import { rule } from './rule.ts'
+
+async function whoIs(app: FastifyInstance, headers: Readonly<Record<string, string>>) {
+  const reply = await app.inject({ url: '/v1/security/session', headers })
+  return reply.statusCode === 200 ? reply.json() : reply.statusCode
+}
+
+const idOf = (authorization: string): string => authorization.slice('Bearer ash_'.length).slice(0, 16)
+
+function signIn(app: FastifyInstance, name: string, password: string, headers: Record<string, string> = {}) {
+  return app.inject({ method: 'POST', url: '/v1/security/session', headers, payload: { name, password } })
+}
+
+const cookieIn = (reply: { readonly headers: Record<string, unknown> }): string =>
+  String(reply.headers['set-cookie']).split(';', 1)[0] ?? ''
+
+rule('9.1.3', 'a token is shown once, kept as a digest, bounded by its owner, and ends', async () => {
+  const { app, security, token, user } = await openSecureServer()
+  const bob = await user('bob', ['writer@default'])
+  const own = await app.inject({
+    method: 'POST',
+    url: '/v1/security/token',
+    headers: { authorization: bob },
+    payload: { name: 'mine', roles: ['admin'] },
+  })
+  expect(own.json()).toMatchObject({
+    owner: 'bob',
+    roles: ['admin'],
+    token: expect.stringMatching(/^ash_[0-9a-f]{16}_[\w-]{43}$/),
+  })
+  const secret: string = own.json().token.slice(21)
+  const kept = JSON.stringify(await security.database.rows('FROM AshlarSecurity.Token RETURN *'))
+  expect(kept).not.toContain(secret)
+  const authorization = `Bearer ${own.json().token}`
+  expect(await whoIs(app, { authorization })).toMatchObject({ kind: 'token', name: 'bob' })
+  // The roles of the token are more than those of its owner, who may not operate.
+  expect((await app.inject({ url: '/v1/statement', headers: { authorization } })).statusCode).toBe(403)
+  expect((await app.inject({ url: '/v1/schema', headers: { authorization } })).statusCode).toBe(200)
+  const foreign = await token({ roles: ['reader'] })
+  const refused = await app.inject({
+    method: 'DELETE',
+    url: `/v1/security/token/${idOf(foreign)}`,
+    headers: { authorization: bob },
+  })
+  expect(refused.json().type).toBe('TokenNotFound')
+  expect((await app.inject({ url: '/v1/security/token', headers: { authorization: bob } })).json()).toHaveLength(1)
+  await security.change((database) => changeUser(database, 'bob', { isDisabled: true }))
+  expect([await whoIs(app, { authorization }), await whoIs(app, { authorization: bob })]).toEqual([401, 401])
+  await security.change((database) => changeUser(database, 'bob', { isDisabled: false }))
+  expect(await whoIs(app, { authorization })).toMatchObject({ name: 'bob' })
+  await security.change((database) => removeUser(database, 'bob'))
+  expect(await whoIs(app, { authorization })).toBe(401)
+  const [listed] = await listTokens(security.database)
+  expect(listed).toMatchObject({ id: idOf(foreign), owner: null, roles: ['reader'] })
+  await whoIs(app, { authorization: foreign })
+  await expect.poll(async () => (await listTokens(security.database))[0]?.lastUsedAt).not.toBeNull()
+})
+
+rule(
+  '9.1.4',
+  'a wrong password, a user who is not there and one who is disabled are answered alike, by as many hashes',
+  async () => {
+    const { app, security, user } = await openSecureServer()
+    await user('bob', ['reader'])
+    await user('eve', ['reader'])
+    await security.change((database) => changeUser(database, 'eve', { isDisabled: true }))
+    const replies = []
+    for (const [name, password] of [
+      ['bob', 'a wrong password'],
+      ['nobody', 'a wrong password'],
+      ['eve', passwordOf('eve')],
+      ['?', 'a wrong password'],
+      ['admin', 'x'],
+    ] as const) {
+      for (const isBasic of [true, false]) {
+        const before = security.hashes.checks
+        const reply = isBasic
+          ? await app.inject({ url: '/v1', headers: { authorization: basic(name, password) } })
+          : await signIn(app, name, password)
+        expect([name, security.hashes.checks - before]).toEqual([name, 1])
+        replies.push([reply.statusCode, reply.body])
+      }
+    }
+    expect(new Set(replies.map((reply) => JSON.stringify(reply))).size).toBe(1)
+    // Whoever was right a short time ago is not hashed again, until the password changes.
+    const before = security.hashes.checks
+    const authorization = basic('bob', passwordOf('bob'))
+    for (let time = 0; time < 5; time++) expect(await whoIs(app, { authorization })).toMatchObject({ name: 'bob' })
+    expect(security.hashes.checks - before).toBe(1)
+    const changed = await app.inject({
+      method: 'PUT',
+      url: '/v1/security/password',
+      headers: { authorization },
+      payload: { currentPassword: passwordOf('bob'), newPassword: 'another password' },
+    })
+    expect(changed.statusCode).toBe(204)
+    expect(await whoIs(app, { authorization })).toBe(401)
+    expect(await whoIs(app, { authorization: basic('bob', 'another password') })).toMatchObject({ name: 'bob' })
+  },
+)
+
+rule('9.1.5', 'who is wrong too often has to wait, and others need not', async () => {
+  const { app, security, user } = await openSecureServer()
+  await user('bob', ['reader'])
+  const attempts = await Promise.all(
+    Array.from({ length: signInFailures.ofPairMax + 5 }, (_, at) => signIn(app, 'bob', `wrong password ${at}`)),
+  )
+  const statuses = attempts.map(({ statusCode }) => statusCode)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(signInFailures.ofPairMax)
+  const throttled = attempts.filter(({ statusCode }) => statusCode === 429)
+  expect(throttled).toHaveLength(5)
+  expect(throttled[0]?.json().type).toBe('TooManySignIns')
+  expect(Number(throttled[0]?.headers['retry-after'])).toBeGreaterThan(60)
+  expect(security.hashes.checks).toBe(signInFailures.ofPairMax)
+  // The right one is not looked at either, or it could be found by trying on.
+  expect((await signIn(app, 'bob', passwordOf('bob'))).statusCode).toBe(429)
+  expect((await signIn(app, 'admin', passwordOf('admin'))).statusCode).toBe(200)
+})
+
+rule('9.1.6', 'a session is a cookie that only the own pages send, and ends everywhere', async () => {
+  const { app, security, user } = await openSecureServer({ onLog: () => undefined })
+  await user('bob', ['reader'])
+  const begun = await signIn(app, 'bob', passwordOf('bob'))
+  expect(begun.headers['set-cookie']).toMatch(
+    /^ashlar-session=[0-9a-f]{16}_[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43\d{3}$/,
+  )
+  const cookie = cookieIn(begun)
+  expect(await whoIs(app, { cookie: `other=1; ${cookie}` })).toMatchObject({ kind: 'user', name: 'bob' })
+  const kept = JSON.stringify(await security.database.rows('FROM AshlarSecurity.Session RETURN *'))
+  expect(kept).not.toContain(cookie.split('_')[1])
+  // Signing in again gives another session, and ends the one that the browser had.
+  const again = cookieIn(await signIn(app, 'bob', passwordOf('bob'), { cookie }))
+  expect(again).not.toBe(cookie)
+  expect(await whoIs(app, { cookie })).toBe(401)
+  const other = cookieIn(await signIn(app, 'bob', passwordOf('bob')))
+  const out = await app.inject({ method: 'DELETE', url: '/v1/security/session', headers: { cookie: again } })
+  expect([out.statusCode, out.headers['set-cookie']]).toEqual([
+    204,
+    expect.stringMatching(/^ashlar-session=; .*Max-Age=0$/),
+  ])
+  expect([await whoIs(app, { cookie: again }), await whoIs(app, { cookie: other })]).toEqual([401, expect.anything()])
+  const third = cookieIn(await signIn(app, 'bob', passwordOf('bob')))
+  const everywhere = {
+    method: 'DELETE',
+    url: '/v1/security/session?everywhere=true',
+    headers: { cookie: third },
+  } as const
+  expect((await app.inject(everywhere)).statusCode).toBe(204)
+  expect([await whoIs(app, { cookie: other }), await whoIs(app, { cookie: third })]).toEqual([401, 401])
+})
+
+rule('9.1.7', 'a body that arrives after its token is revoked is refused', async () => {
+  const { app, security, token } = await openSecureServer()
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const authorization = await token({ roles: ['admin'] })
+  expect(await whoIs(app, { authorization })).toMatchObject({ kind: 'token' })
+  let send: (text: string) => void = () => undefined
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(Buffer.from('['))
+      send = (text) => {
+        controller.enqueue(Buffer.from(text))
+        controller.close()
+      }
+    },
+  })
+  const reply = fetch(`${url}/v1/transaction`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body,
+    duplex: 'half',
+  } as RequestInit)
+  // Another request of the same token is answered meanwhile: this one has been let in.
+  await expect.poll(async () => (await listTokens(security.database))[0]?.lastUsedAt).not.toBeNull()
+  await security.change((database) => revokeToken(database, idOf(authorization)))
+  send(']')
+  expect((await reply).status).toBe(401)
+})

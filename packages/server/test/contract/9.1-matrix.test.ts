@@ -1,0 +1,118 @@
+/** Contract 9.3: every operation of the table with every kind of caller, each with the status that its need says. */
+import type { FastifyInstance } from 'fastify'
+import { expect } from 'vitest'
+import type { Operation } from '../../src/dispatch/operation.ts'
+import { operations } from '../../src/operations/table.ts'
+import { actionsOf, builtInRoles, type Need, noOwnRoles } from '../../src/security/roles.ts'
+import { revokeToken } from '../../src/security/tokens.ts'
+import { openSecureServer } from '../unit/open-secure-server.ts'
+import { openServer } from '../unit/open-server.ts'
+import { bodyOf } from '../unit/operation-bodies.ts'
+import { rule } from './rule.ts'
+
+/** What a request of the operation needs, with the body that `bodyOf` gives. */
+function needOf({ needs, path }: Operation): Need {
+  if (typeof needs === 'string') return needs
+  expect(path).toBe('/v1/query')
+  return 'define'
+}
+
+interface Asked {
+  readonly status: number
+  readonly type: string | undefined
+}
+
+async function ask(app: FastifyInstance, operation: Operation, authorization?: string): Promise<Asked> {
+  const { method, path, body } = operation
+  const url = `${path.replace(/:\w+/g, '1-1-1-1')}?fdAlias=fleet`
+  const reply = await app.inject({
+    method,
+    url,
+    headers: authorization === undefined ? {} : { authorization },
+    ...(body === undefined ? {} : { payload: bodyOf(operation) as object }),
+  })
+  const isJson = String(reply.headers['content-type']).includes('json')
+  return { status: reply.statusCode, type: isJson ? reply.json().type : undefined }
+}
+
+rule(['9.1.1', '9.3.1'], 'each operation with each kind of caller', async () => {
+  const { app, security, token } = await openSecureServer({ aliases: ['fleet', 'sales'] })
+  const callers: {
+    readonly name: string
+    readonly authorization: string | undefined
+    readonly allows: readonly Need[]
+  }[] = [
+    { name: 'nobody', authorization: undefined, allows: ['nothing'] },
+    { name: 'malformed', authorization: 'Bearer ash_0123456789abcdef_short', allows: ['nothing'] },
+    { name: 'unknown', authorization: `Bearer ash_0123456789abcdef_${'x'.repeat(43)}`, allows: ['nothing'] },
+    { name: 'foreign kind', authorization: 'Digest username="admin"', allows: ['nothing'] },
+  ]
+  const expired = await token({ roles: ['admin'], expiresAtMs: Date.now() + 100 })
+  callers.push({ name: 'expired', authorization: expired, allows: ['nothing'] })
+  const revoked = await token({ roles: ['admin'] })
+  await security.change((database) => revokeToken(database, revoked.slice('Bearer ash_'.length).slice(0, 16)))
+  callers.push({ name: 'revoked', authorization: revoked, allows: ['nothing'] })
+  for (const role of Object.keys(builtInRoles)) {
+    const allowed = actionsOf(role, noOwnRoles)
+    callers.push(
+      { name: role, authorization: await token({ roles: [role] }), allows: ['nothing', 'identify', ...allowed] },
+      {
+        name: `${role}@fleet`,
+        authorization: await token({ roles: [`${role}@fleet`] }),
+        allows: ['nothing', 'identify', ...allowed],
+      },
+      {
+        name: `${role}@sales`,
+        authorization: await token({ roles: [`${role}@sales`] }),
+        allows: ['nothing', 'identify'],
+      },
+    )
+  }
+  await new Promise((resolve) => setTimeout(resolve, 110))
+  const open = (await openServer({ aliases: ['fleet', 'sales'] })).app
+  for (const operation of operations) {
+    const { method, path, scope } = operation
+    const need = needOf(operation)
+    for (const { name, authorization, allows } of callers) {
+      const isKnown = allows.includes('identify')
+      // What concerns the server as a whole is not allowed by a role for one federated database.
+      const isPartial = name.includes('@') && scope === 'service' && need !== 'identify' && need !== 'nothing'
+      const isAllowed = allows.includes(need) && !isPartial
+      const { status, type } = await ask(app, operation, authorization)
+      const shown = [`${method} ${path}`, name, status, type]
+      if (!isKnown && need !== 'nothing') expect(shown).toEqual([`${method} ${path}`, name, 401, 'Unauthenticated'])
+      else if (!isAllowed) expect(shown).toEqual([`${method} ${path}`, name, 403, 'Forbidden'])
+      else if (!path.startsWith('/v1/security/')) {
+        const isRefused = type === 'Unauthenticated' || type === 'Forbidden'
+        expect([...shown, isRefused]).toEqual([...shown, false])
+      }
+    }
+    const { status, type } = await ask(open, operation)
+    expect([path, ['Unauthenticated', 'Forbidden'].includes(type ?? '')]).toEqual([path, false])
+    const needsSecurity = path.startsWith('/v1/security/') && !(method === 'GET' && path.endsWith('/session'))
+    if (needsSecurity) expect([path, status, type]).toEqual([path, 409, 'AuthenticationOff'])
+  }
+})
+
+rule('9.3.1', 'each operation of a transaction with each role', async () => {
+  const { app, token } = await openSecureServer({ aliases: ['fleet', 'sales'] })
+  const steps = operations.filter(({ isTransactional }) => isTransactional !== false)
+  expect(steps.length).toBeGreaterThan(15)
+  for (const role of Object.keys(builtInRoles)) {
+    const allowed: readonly Need[] = ['nothing', 'identify', ...actionsOf(role, noOwnRoles)]
+    for (const where of ['fleet', 'sales']) {
+      const authorization = await token({ roles: [`${role}@${where}`] })
+      for (const operation of steps) {
+        const { method, path, body, scope } = operation
+        const uri = path.replace(/:\w+/g, '1-1-1-1')
+        const step = { method, uri, ...(body === undefined ? {} : { body: bodyOf(operation) }) }
+        const url = '/v1/transaction?fdAlias=fleet'
+        const reply = await app.inject({ method: 'POST', url, headers: { authorization }, payload: [step] })
+        const need = needOf(operation)
+        const isOfServer = scope === 'service' && need !== 'identify'
+        const isAllowed = where === 'fleet' && allowed.includes('read') && allowed.includes(need) && !isOfServer
+        expect([role, where, path, reply.json().type === 'Forbidden']).toEqual([role, where, path, !isAllowed])
+      }
+    }
+  }
+})
