@@ -148,6 +148,7 @@ const accessRanks: Ranks = {
   'choose-access.ts': 7,
   'object-rows.ts': 8,
   'rows-in-place.ts': 8,
+  'rows-by-trips.ts': 9,
 }
 
 /** How a MATCH is planned and how it is carried out do not know each other. */

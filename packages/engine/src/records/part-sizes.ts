@@ -34,6 +34,11 @@ export class PartSizes {
   note(records: Iterable<Bytes | undefined>, parted: number): void {
     let bytes = 0
     for (const record of records) bytes += record?.length ?? 0
+    this.noteBytes(bytes, parted)
+  }
+
+  /** The same where it is known what they take. */
+  noteBytes(bytes: number, parted: number): void {
     const fitting = Math.floor((partBytes * parted) / Math.max(1, bytes))
     // A few records say little of the others: the next part is not much larger than this one.
     this.objects = Math.max(1, Math.min(fitting, this.objectsMax, Math.max(firstObjects, 8 * parted)))

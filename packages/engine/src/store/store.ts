@@ -23,13 +23,18 @@ export interface Entry {
   readonly value: Bytes
 }
 
-/** An entry, and the one that its value names: see `KeyPlacement.named`. */
-export interface NamingEntry extends Entry {
-  readonly named: {
-    readonly key: Bytes
-    /** Undefined where there is no such entry. */
-    readonly value: Bytes | undefined
-  }
+/**
+ * Entries in order, and those that their values name: see `KeyPlacement.named`. Nothing is made of an entry before it is asked for; the bytes
+ * belong to the caller.
+ */
+export interface NamingEntries {
+  readonly count: number
+  /** Of all values that are named. */
+  readonly namedBytes: number
+  key(at: number): Bytes
+  writeNamedKey(at: number, to: Uint8Array): void
+  /** The value that is named; undefined where there is no such entry. */
+  named(at: number): Bytes | undefined
 }
 
 export interface ReadAnswer {
@@ -78,7 +83,7 @@ export interface Snapshot {
    * belong to the caller.
    */
   readonly readNaming?:
-    | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<readonly NamingEntry[]>)
+    | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<NamingEntries>)
     | undefined
   /**
    * Only where each read is a trip, and before any: the work takes the key to hold the value, and `view` answers so at once. The first read that

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import fc from 'fast-check'
 import type { ClientBase } from 'pg'
 import { expect, it } from 'vitest'
-import { receiveRowsInBytes } from '../../src/store/postgres/binary-rows.ts'
+import { RowsInBytes, receiveRowsInBytes } from '../../src/store/postgres/binary-rows.ts'
 
 type Values = (Uint8Array | null)[]
 type Message =
@@ -66,6 +66,35 @@ it('rows and what comes between them arrive whole and in order', () => {
         messages.flatMap((one) => (one.kind === 'row' ? [one.values.map((value) => value && Buffer.from(value))] : [])),
       )
       expect(others).toEqual(Buffer.concat(messages.filter(({ kind }) => kind === 'other').map(encoded)))
+    }),
+  )
+})
+
+it('values are read, compared and sorted where they lie', () => {
+  const value = fc.uint8Array({ maxLength: 6, max: 3 })
+  fc.assert(
+    fc.property(fc.array(fc.tuple(value, fc.option(value, { nil: null })), { maxLength: 12 }), (values) => {
+      const rows = new RowsInBytes()
+      // Behind something else, as rows are.
+      for (const one of values)
+        rows.add(Buffer.concat([Buffer.alloc(3), encodedRow([...one, Buffer.of(0, 0, 1, 2)])]), 5)
+      const shown = (some: RowsInBytes) => {
+        return Array.from({ length: some.count }, (_, row) => [
+          some.bytes(row, 0),
+          some.bytes(row, 1),
+          some.int4(row, 2),
+        ])
+      }
+      const expected = values.map(([one, other]) => [
+        Buffer.from(one),
+        other === null ? undefined : Buffer.from(other),
+        258,
+      ])
+      expect(shown(rows)).toEqual(expected)
+      expect(values.map((_, row) => rows.lengthOf(row, 1))).toEqual(values.map(([, other]) => other?.length ?? 0))
+      expect(shown(rows.sorted((one, other) => rows.compare(one, other, 0)))).toEqual(
+        expected.toSorted(([one], [other]) => Buffer.compare(one as Buffer, other as Buffer)),
+      )
     }),
   )
 })

@@ -4,7 +4,15 @@ import { describe, expect, inject, it } from 'vitest'
 import { catalogVersionKey } from '../../src/bytes/key-space.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { SnapshotInvalidated } from '../../src/store/snapshot-invalidated.ts'
-import type { Commit, CommitOutcome, Entry, Precondition, Snapshot, Store } from '../../src/store/store.ts'
+import type {
+  Commit,
+  CommitOutcome,
+  Entry,
+  NamingEntries,
+  Precondition,
+  Snapshot,
+  Store,
+} from '../../src/store/store.ts'
 import {
   absent,
   bytes,
@@ -288,6 +296,14 @@ async function expecting(store: Store, entry: Entry): Promise<Snapshot> {
 
 const entryAt = (key: string) => `\x05\x00\x00\x00\x09${key}`
 
+function shown(entries: NamingEntries | undefined): unknown[] {
+  return Array.from({ length: entries?.count ?? 0 }, (_, at) => {
+    const key = Buffer.alloc(9)
+    entries?.writeNamedKey(at, key)
+    return { key: entries?.key(at), named: { key, value: entries?.named(at) } }
+  })
+}
+
 describe('postgres: entries and what they name', () => {
   it('are read in one trip, in order, from each placement of objects, also where nothing has the name', async () => {
     const store = await temporaryPostgres.open()
@@ -315,13 +331,12 @@ describe('postgres: entries and what they name', () => {
           const keys = reverse ? ['e', 'd', 'c', 'b', 'a'] : ['a', 'b', 'c', 'd', 'e']
           const wanted = keys.slice(0, limit).map((key) => ({
             key: Buffer.from(bytes(entryAt(key))),
-            value: Buffer.from(bytes(`${named[key]} and more`)),
             named: {
               key: Buffer.from(bytes(`\x03${named[key]}`)),
               value: key === 'd' ? undefined : Buffer.from(`object ${key}`),
             },
           }))
-          for (const answer of answers) expect(answer).toEqual(wanted)
+          for (const answer of answers) expect(shown(answer)).toEqual(wanted)
           for (const snapshot of snapshots) snapshot.release()
         }
       }
@@ -334,7 +349,7 @@ describe('postgres: entries and what they name', () => {
     await commitChanges(store, put('a', '1'), put(entryAt('a'), oid(1, 1)))
     const snapshot = await expecting(store, { key: bytes('a'), value: bytes('1') })
     const range = { from: bytes(entryAt('')), to: bytes(entryAt('\xff')), limit: 5 }
-    expect(await snapshot.readNaming?.(range, true)).toHaveLength(1)
+    expect(await snapshot.readNaming?.(range, true)).toMatchObject({ count: 1 })
     expect(snapshot.confirm?.()).toBeUndefined()
     await expect(valueAt(snapshot, 'b')).rejects.toThrow(SnapshotInvalidated)
     await expect(snapshot.readNaming?.(range, true)).rejects.toThrow(SnapshotInvalidated)

@@ -1,14 +1,13 @@
-/** Rows that are objects as an access path finds them, filtered and written without a promise a row: as they lie in the store, or as its pages bring them. */
+/** Rows that are objects as an access path finds them, filtered and written without a promise a row: as they lie in the store, or as its pages bring them (`rows-by-trips.ts`). */
 import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
-import { PartSizes } from '../../records/part-sizes.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
-import type { Awaitable, Bytes, KeyRange, NamingEntry } from '../../store/store.ts'
+import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
 import { type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
-import { askForFollowed, type FollowedReference } from '../evaluate/followed-references.ts'
+import type { FollowedReference } from '../evaluate/followed-references.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
 import { newline, RowsAtHand } from '../execute/row-chunk.ts'
 import type { StatementContext } from '../execute/statement-context.ts'
@@ -17,7 +16,6 @@ import { turnDue } from '../functions/work.ts'
 import { columnsWriter, type Projections, type WriteColumns } from '../operators/project.ts'
 import { countOf, type RowLimits } from '../operators/row-limits.ts'
 import type { RowChunk, RowChunks } from '../query-request.ts'
-import type { EntryRange } from './access-path.ts'
 import type { ChosenAccessPath } from './choose-access.ts'
 import { entriesAtOnce } from './object-scan.ts'
 import { OidBatch, type OidSource, restOf } from './oid-source.ts'
@@ -50,7 +48,6 @@ export function rowsInPlace(
   wanted: number | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
   if (context.probe !== undefined) return undefined
-  if (context.isRemote) return rowsByTrips(plan, access, evaluation, context, wanted)
   if (context.snapshot.visit === undefined) return undefined
   const { objects } = plan
   const { ordered, extent } = objects
@@ -91,40 +88,8 @@ async function lookedUpLater(
   return begun(rows, plan.limits, evaluation, context)
 }
 
-/** The first page is there when it resolves. */
-function rowsByTrips(
-  plan: RowsPlan,
-  access: ChosenAccessPath['access'],
-  evaluation: EvaluationContext,
-  context: StatementContext,
-  wanted: number | undefined,
-): Awaitable<RowChunks | undefined> | undefined {
-  const { objects, limits } = plan
-  const found =
-    access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
-  // Entries that were counted are known by now.
-  if (found?.entryRange === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
-  if (context.snapshot.readNaming === undefined) return undefined
-  const range = found.entryRange(evaluation, context)
-  if (range === undefined) return undefined
-  return mapAwaitable(range, (one) => {
-    if (one === 'several') return undefined
-    const isExact = access === objects.exact
-    const rows = new NamedRows(
-      one,
-      found.entries,
-      entriesAtOnce(objects.filter, isExact ? 1 : wanted),
-      wanted,
-      plan,
-      evaluation,
-      context,
-    )
-    return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
-  })
-}
-
 /** All rows, where they come within the first slice and fill no chunk. */
-function begun(
+export function begun(
   rows: RowsInPlace,
   { skip, take }: RowLimits,
   evaluation: EvaluationContext,
@@ -152,12 +117,12 @@ function begunWithin(
  * Why no more rows are written: there are none; a chunk is full; others are to have their turn; within a row, which is then begun again,
  * they are, or links have to be waited for; or the row is written when the promise resolves.
  */
-type Pause = 'end' | 'full' | 'due' | 'interrupted' | 'lacksLinks' | Promise<void>
+export type Pause = 'end' | 'full' | 'due' | 'interrupted' | 'lacksLinks' | Promise<void>
 
 /** Rows that are written before the next look at the clock, less one; all its bits are ones. */
 const rowsBetweenLooks = 15
 
-abstract class RowsInPlace {
+export abstract class RowsInPlace {
   protected readonly plan: RowsPlan
   protected readonly context: StatementContext
   private readonly writer: ChunkWriter
@@ -339,7 +304,7 @@ abstract class RowsInPlace {
 }
 
 /** The row is to be begun again. */
-function isBrokenOff(pause: Pause | undefined): boolean {
+export function isBrokenOff(pause: Pause | undefined): boolean {
   return pause === 'interrupted' || pause === 'lacksLinks'
 }
 
@@ -413,7 +378,7 @@ interface Written {
 const noPause: Written = { pause: undefined }
 
 /** The key of the row at hand: a row is written, or begun again, before any other statement goes on. */
-const rowKey = Buffer.allocUnsafe(objectKeyBytes)
+export const rowKey = Buffer.allocUnsafe(objectKeyBytes)
 
 /** Of each length, a view of the bytes that a row's record is copied to while other objects are read for the row. */
 const copies = new Array<Buffer | undefined>(2_049)
@@ -443,110 +408,6 @@ function askForLinks(view: ObjectView, { reader }: EvaluationContext): void {
     }
   }
   if (isMissing) throw needsFetch
-}
-
-/** The objects that a range of an index names, page by page, where each page is a trip. */
-class NamedRows extends RowsInPlace {
-  private readonly range: EntryRange
-  private readonly entries: string | undefined
-  private readonly sizes: PartSizes
-  private page: readonly NamingEntry[] = []
-  private at = 0
-  /** What is left of the range; undefined where nothing is. */
-  private rest: KeyRange | undefined
-  /** Whether it is expected that nothing more is read: if it is, all is read once more. */
-  private isOnly = false
-
-  constructor(
-    range: EntryRange,
-    entries: string | undefined,
-    pageEntries: number,
-    wanted: number | undefined,
-    plan: RowsPlan,
-    evaluation: EvaluationContext,
-    context: StatementContext,
-  ) {
-    super(plan, evaluation, context)
-    this.range = range
-    this.rest = range
-    this.entries = entries
-    this.sizes = new PartSizes(pageEntries, pageEntries)
-    this.toTake = wanted ?? Number.POSITIVE_INFINITY
-  }
-
-  /** `isEnough`: the first page has all rows that are wanted, as far as can be known. */
-  readFirst(isEnough: boolean): Promise<void> {
-    this.isOnly = isEnough && this.plan.areOfRecords
-    return this.readPage()
-  }
-
-  private async readPage(): Promise<void> {
-    const { context, sizes, range, rest } = this
-    if (rest === undefined) return
-    const { isReverse } = range
-    const limit = sizes.next
-    const page = await context.snapshot.readNaming?.({ ...rest, reverse: isReverse, limit }, this.isOnly)
-    this.page = page ?? []
-    this.at = 0
-    sizes.note(
-      this.page.map(({ named }) => named.value),
-      this.page.length,
-    )
-    const last = this.page.length < limit || range.isOneKey ? undefined : this.page.at(-1)?.key
-    this.rest = last && restOf(rest, last, isReverse)
-    if (this.plan.followed.length > 0) await this.fetchFollowed()
-  }
-
-  /** What the rows of the page refer to: a trip for each step of the longest path. */
-  private async fetchFollowed(): Promise<void> {
-    const { followed } = this.plan
-    const { reader } = this.context
-    const isAsking = (view: ObjectView): boolean => askForFollowed(view, followed, reader)
-    let asking: ObjectView[] = []
-    for (const { named } of this.page) {
-      if (asking.length === this.left) break
-      const view = named.value && this.likelyRow(named.key, named.value)
-      if (view !== undefined) asking.push(view)
-    }
-    for (;;) {
-      asking = asking.filter(isAsking)
-      if (asking.length === 0) return
-      await reader.fetchMissing()
-    }
-  }
-
-  protected override get mayBeSent(): boolean {
-    return !this.isOnly || this.rest === undefined || this.areEnough
-  }
-
-  protected override write(): Pause {
-    while (!this.areEnough) {
-      if (this.at === this.page.length) {
-        if (this.rest === undefined) return 'end'
-        return this.readPage()
-      }
-      const pause = this.writeNext()
-      if (pause === 'lacksLinks') this.askForAll()
-      if (pause !== undefined) return pause
-    }
-    return 'end'
-  }
-
-  private writeNext(): Pause | undefined {
-    const { key, value } = (this.page[this.at] as NamingEntry).named
-    if (value === undefined)
-      throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)
-    const pause = this.writeRow(key, value, !this.plan.areOfRecords)
-    if (!isBrokenOff(pause)) this.at++
-    return pause
-  }
-
-  private askForAll(): void {
-    for (let at = this.at; at < this.page.length; at++) {
-      const { key, value } = (this.page[at] as NamingEntry).named
-      if (value !== undefined) this.askFor(key, value)
-    }
-  }
 }
 
 /** All objects, in the order in which they lie. */

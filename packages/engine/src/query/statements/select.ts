@@ -4,6 +4,7 @@ import type { ClassSet } from '../../schema/class-set.ts'
 import type { Awaitable } from '../../store/store.ts'
 import { type ChosenAccessPath, chooseAccess } from '../access/choose-access.ts'
 import { objectRows } from '../access/object-rows.ts'
+import { rowsByTrips } from '../access/rows-by-trips.ts'
 import { type RowsPlan, rowsInPlace } from '../access/rows-in-place.ts'
 import { planObjects, type SourcePlan } from '../access/source-plan.ts'
 import { type BoundSelect, bindLookup, bindSelect } from '../bind/bind-select.ts'
@@ -191,7 +192,8 @@ async function begunChunksLater(
 
 function begunChunks(plan: SelectPlan, begun: BegunSelect, context: StatementContext): Awaitable<Answer> {
   const { evaluation, chosen, wanted } = begun
-  const inPlace = plan.rows && rowsInPlace(plan.rows, chosen, evaluation, context, wanted)
+  const find = context.isRemote ? rowsByTrips : rowsInPlace
+  const inPlace = plan.rows && find(plan.rows, chosen, evaluation, context, wanted)
   if (inPlace instanceof Promise) return inPlace.then((rows) => rows ?? pipelineChunks(plan, begun, context))
   return inPlace ?? pipelineChunks(plan, begun, context)
 }

@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
-import type pg from 'pg'
+import pg from 'pg'
 
 /** Numbers of PostgreSQL's types. */
 const type = { bytea: 17, int8: 20, int4: 23, text: 25, int4Array: 1007 } as const
@@ -54,6 +54,100 @@ export function preparedStatement(name: string, text: string, values: unknown[])
   return { name, text, values, rowMode: 'array', binary: true }
 }
 
+/** Rows as they came. Nothing is made of a value before it is asked for: what is made and kept while others are waited for costs more than to read it. */
+export class RowsInBytes {
+  /** Of each row, what it lies in and where its first value does. */
+  private readonly received: Buffer[] = []
+  private readonly starts: number[] = []
+
+  get count(): number {
+    return this.received.length
+  }
+
+  add(received: Buffer, start: number): void {
+    this.received.push(received)
+    this.starts.push(start)
+  }
+
+  addFrom({ received, starts }: RowsInBytes, row: number): void {
+    this.add(received[row] as Buffer, starts[row] as number)
+  }
+
+  /** The value lies in what was received; undefined for null. */
+  bytes(row: number, column: number): Buffer | undefined {
+    const received = this.received[row] as Buffer
+    const at = this.locate(row, column)
+    const length = received.readInt32BE(at)
+    return length < 0 ? undefined : received.subarray(at + 4, at + 4 + length)
+  }
+
+  /** 0 for null. */
+  lengthOf(row: number, column: number): number {
+    return Math.max(0, (this.received[row] as Buffer).readInt32BE(this.locate(row, column)))
+  }
+
+  int4(row: number, column: number): number {
+    return (this.received[row] as Buffer).readInt32BE(this.locate(row, column) + 4)
+  }
+
+  /** The first bytes of a value that has them. */
+  copy(row: number, column: number, to: Uint8Array, at: number, bytes: number): void {
+    const received = this.received[row] as Buffer
+    const start = this.locate(row, column) + 4
+    for (let i = 0; i < bytes; i++) to[at + i] = received[start + i] as number
+  }
+
+  /** Of the values in a column, byte by byte. */
+  compare(row: number, other: number, column: number): number {
+    const one = this.received[row] as Buffer
+    const two = this.received[other] as Buffer
+    const oneStart = this.locate(row, column) + 4
+    const twoStart = this.locate(other, column) + 4
+    const oneLength = one.readInt32BE(oneStart - 4)
+    const twoLength = two.readInt32BE(twoStart - 4)
+    const shorter = Math.min(oneLength, twoLength)
+    for (let i = 0; i < shorter; i++) {
+      const difference = (one[oneStart + i] as number) - (two[twoStart + i] as number)
+      if (difference !== 0) return difference
+    }
+    return oneLength - twoLength
+  }
+
+  sorted(compare: (one: number, other: number) => number): RowsInBytes {
+    const sorted = new RowsInBytes()
+    for (const row of [...this.starts.keys()].sort(compare)) sorted.addFrom(this, row)
+    return sorted
+  }
+
+  /** Of its length, behind which the value lies. */
+  private locate(row: number, column: number): number {
+    const received = this.received[row] as Buffer
+    let at = this.starts[row] as number
+    for (let i = 0; i < column; i++) at += 4 + Math.max(0, received.readInt32BE(at))
+    return at
+  }
+}
+
+class RowsQuery extends pg.Query {
+  readonly found = new RowsInBytes()
+
+  /** In place of what reads each value. */
+  handleDataRow({ bytes, start }: RowMessage): void {
+    this.found.add(bytes, start)
+  }
+}
+
+/** What the statement gives, as it comes. Rejects with what pg does. */
+export function rowsInBytes(client: pg.ClientBase, statement: PreparedStatement): Promise<RowsInBytes> {
+  return new Promise((resolve, reject) => {
+    const query: RowsQuery = new RowsQuery(statement, (error) => {
+      if (error) reject(error)
+      else resolve(query.found)
+    })
+    client.query(query)
+  })
+}
+
 /** What pg has of a connection, beside what it tells of it. */
 interface Connection extends EventEmitter {
   attachListeners(stream: Pick<EventEmitter, 'on'>): void
@@ -66,8 +160,13 @@ export function receiveRowsInBytes(client: pg.ClientBase): void {
   connection.attachListeners = (stream: Pick<Socket, 'on'>) => {
     const others = new EventEmitter()
     attachListeners(others)
+    const row = new RowMessage()
     const messages = new Messages(
-      (values) => connection.emit('dataRow', { name: 'dataRow', fields: values }),
+      (bytes, start) => {
+        row.bytes = bytes
+        row.start = start
+        connection.emit('dataRow', row)
+      },
       (bytes) => others.emit('data', bytes),
     )
     stream.on('data', (bytes: Buffer) => messages.take(bytes))
@@ -77,13 +176,27 @@ export function receiveRowsInBytes(client: pg.ClientBase): void {
 
 type Values = (Buffer | null)[]
 
+/** A row where it lies; one of a connection for all its rows, each of which is read before the next comes. */
+class RowMessage {
+  readonly name = 'dataRow'
+  bytes: Buffer = Buffer.alloc(0)
+  /** Of the first value. */
+  start = 0
+
+  get fields(): Values {
+    return valuesOf(this.bytes, this.start)
+  }
+}
+
 /** A message is its kind, in one byte; its length from there on, in four; and what it says. */
 const headBytes = 5
+/** Of the values of a row, before the first of them. */
+const countBytes = 2
 const rowMessage = 'D'.charCodeAt(0)
 
 /** Parts what is received into rows and whatever else comes between them, in order. */
 class Messages {
-  private readonly row: (values: Values) => void
+  private readonly row: (bytes: Buffer, start: number) => void
   private readonly other: (bytes: Buffer) => void
   /** The beginning of a message. */
   private held: Buffer[] = []
@@ -91,22 +204,14 @@ class Messages {
   /** With so many bytes more is known of it. */
   private wantedBytes = 0
 
-  constructor(row: (values: Values) => void, other: (bytes: Buffer) => void) {
+  constructor(row: (bytes: Buffer, start: number) => void, other: (bytes: Buffer) => void) {
     this.row = row
     this.other = other
   }
 
-  take(received: Buffer): void {
-    let bytes = received
-    if (this.heldBytes > 0) {
-      this.hold(received)
-      if (this.heldBytes < this.wantedBytes) return
-      bytes = Buffer.concat(this.held, this.heldBytes)
-      this.held = []
-      this.heldBytes = 0
-    }
-    let at = 0
-    let told = 0
+  take(bytes: Buffer): void {
+    let at = this.heldBytes > 0 ? this.complete(bytes) : 0
+    let told = at
     let wanted = headBytes
     while (at + headBytes <= bytes.length) {
       wanted = 1 + bytes.readUInt32BE(at + 1)
@@ -114,7 +219,7 @@ class Messages {
       if (bytes[at] === rowMessage) {
         if (told < at) this.other(bytes.subarray(told, at))
         told = at + wanted
-        this.row(valuesOf(bytes, at + headBytes))
+        this.row(bytes, at + headBytes + countBytes)
       }
       at += wanted
       wanted = headBytes
@@ -125,6 +230,29 @@ class Messages {
     this.wantedBytes = wanted
   }
 
+  /** Of what is received, only what the message lacks is copied. Returns where the next one begins, or the end. */
+  private complete(received: Buffer): number {
+    let at = 0
+    while (this.heldBytes > 0) {
+      const end = at + this.wantedBytes - this.heldBytes
+      this.hold(received.subarray(at, end))
+      if (end > received.length) return received.length
+      at = end
+      const message = Buffer.concat(this.held, this.heldBytes)
+      const length = 1 + message.readUInt32BE(1)
+      this.held = [message]
+      if (length > message.length) {
+        this.wantedBytes = length
+        continue
+      }
+      this.held = []
+      this.heldBytes = 0
+      if (message[0] === rowMessage) this.row(message, headBytes + countBytes)
+      else this.other(message)
+    }
+    return at
+  }
+
   private hold(bytes: Buffer): void {
     this.held.push(bytes)
     this.heldBytes += bytes.length
@@ -132,10 +260,10 @@ class Messages {
 }
 
 /** They lie in what was received, which nobody else writes to. */
-function valuesOf(bytes: Buffer, from: number): Values {
-  const count = bytes.readUInt16BE(from)
+function valuesOf(bytes: Buffer, start: number): Values {
+  const count = bytes.readUInt16BE(start - countBytes)
   const values = new Array<Buffer | null>(count)
-  let at = from + 2
+  let at = start
   for (let i = 0; i < count; i++) {
     const length = bytes.readInt32BE(at)
     at += 4

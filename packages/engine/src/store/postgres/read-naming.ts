@@ -1,10 +1,11 @@
 /** Entries and what they name, in one statement: for index entries and their objects, that is one trip instead of two. */
 
-import type { Bytes, Entry, NamingEntry, RangeRead } from '../store.ts'
+import type { KeyPlacement } from '../key-placement.ts'
+import type { Bytes, Entry, NamingEntries, RangeRead } from '../store.ts'
 import { openTimeSlice } from '../time-slice.ts'
 import { Attempts } from './attempts.ts'
 import { byteaArray, int4Array } from './binary-array.ts'
-import { type PreparedStatement, preparedStatement } from './binary-rows.ts'
+import { type PreparedStatement, preparedStatement, RowsInBytes, rowsInBytes } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
 import { failureOf, toStoreError } from './failures.ts'
 import type { PlainPage } from './read-pages.ts'
@@ -58,49 +59,66 @@ export function readNaming(
   return preparedStatement(`${name} beside a key`, `${beside} UNION ALL ${text}`, values)
 }
 
-type NamingRow = readonly [number, Buffer, Buffer, Buffer | null]
+/** Of the rows. */
+const column = { position: 0, key: 1, value: 2, named: 3 } as const
+
+class EntriesOfPage implements NamingEntries {
+  private readonly rows: RowsInBytes
+  private readonly name: KeyPlacement['named']
+
+  constructor(rows: RowsInBytes, name: KeyPlacement['named']) {
+    this.rows = rows
+    this.name = name
+  }
+
+  get count(): number {
+    return this.rows.count
+  }
+
+  get namedBytes(): number {
+    let bytes = 0
+    for (let at = 0; at < this.rows.count; at++) bytes += this.rows.lengthOf(at, column.named)
+    return bytes
+  }
+
+  key(at: number): Bytes {
+    return this.rows.bytes(at, column.key) as Buffer
+  }
+
+  writeNamedKey(at: number, to: Uint8Array): void {
+    const { prefix, bytes } = this.name
+    for (let i = 0; i < prefix.length; i++) to[i] = prefix[i] as number
+    this.rows.copy(at, column.value, to, prefix.length, bytes)
+  }
+
+  named(at: number): Bytes | undefined {
+    return this.rows.bytes(at, column.named)
+  }
+}
 
 /** By page, and the value of the key beside them. */
 export function namingEntriesFrom(
   { keys }: Tables,
   pages: number,
   isReverse: boolean,
-  rows: readonly (readonly unknown[])[],
-): { readonly entries: NamingEntry[][]; readonly beside: Bytes | undefined } {
-  const { prefix, bytes } = keys.named
-  const entries: NamingEntry[][] = Array.from({ length: pages }, () => [])
-  const namedKeys = Buffer.allocUnsafe(rows.length * (prefix.length + bytes))
+  rows: RowsInBytes,
+): { readonly entries: NamingEntries[]; readonly beside: Bytes | undefined } {
+  const ofPages = Array.from({ length: pages }, () => new RowsInBytes())
   let beside: Bytes | undefined
-  let at = 0
-  for (const [position, key, value, named] of rows as readonly NamingRow[]) {
-    if (position === 0) {
-      beside = named ?? undefined
-      continue
-    }
-    const start = at
-    namedKeys.set(prefix, at)
-    at += prefix.length
-    at += value.copy(namedKeys, at, 0, bytes)
-    entries[position - 1]?.push({
-      key,
-      value,
-      named: { key: namedKeys.subarray(start, at), value: named ?? undefined },
-    })
+  for (let row = 0; row < rows.count; row++) {
+    const position = rows.int4(row, column.position)
+    if (position === 0) beside = rows.bytes(row, column.named)
+    else ofPages[position - 1]?.addFrom(rows, row)
   }
-  // The plan gives them in this order, but nothing says that it has to.
-  for (const page of entries) if (!isInOrder(page, isReverse)) page.sort((one, other) => inOrder(one, other, isReverse))
-  return { entries, beside }
+  return { entries: ofPages.map((page) => new EntriesOfPage(inOrder(page, isReverse), keys.named)), beside }
 }
 
-function isInOrder(entries: readonly Entry[], isReverse: boolean): boolean {
-  for (let i = 1; i < entries.length; i++) {
-    if (inOrder(entries[i - 1] as Entry, entries[i] as Entry, isReverse) > 0) return false
-  }
-  return true
-}
-
-function inOrder(one: Entry, other: Entry, isReverse: boolean): number {
-  return isReverse ? Buffer.compare(other.key, one.key) : Buffer.compare(one.key, other.key)
+/** The plan gives them in this order, but nothing says that it has to. */
+function inOrder(rows: RowsInBytes, isReverse: boolean): RowsInBytes {
+  const compare = (one: number, other: number): number =>
+    isReverse ? rows.compare(other, one, column.key) : rows.compare(one, other, column.key)
+  for (let row = 1; row < rows.count; row++) if (compare(row - 1, row) > 0) return rows.sorted(compare)
+  return rows
 }
 
 /** Each goes on as far as it can before the next one does, with turns for others where that takes long. */
@@ -122,7 +140,7 @@ interface Asked {
 }
 
 export interface NamingAnswer {
-  readonly entries: readonly NamingEntry[]
+  readonly entries: NamingEntries
   /** What the expected key holds at the same point in time. */
   readonly found: Bytes | undefined
 }
@@ -168,7 +186,7 @@ export class GroupNamingReads {
     let answers: (() => void)[]
     try {
       const { entries, beside } = await this.readTogether(asked, isReverse)
-      answers = asked.map((one, i) => () => one.resolve({ entries: entries[i] ?? [], found: beside }))
+      answers = asked.map((one, i) => () => one.resolve({ entries: entries[i] as NamingEntries, found: beside }))
     } catch (error) {
       answers = asked.map((one) => () => one.reject(error))
     }
@@ -186,7 +204,7 @@ export class GroupNamingReads {
       try {
         client = await this.connections.reader(false)
         const statement = readNaming(this.tables, pages, isReverse, asked[0]?.expected.key)
-        const { rows } = await client.query<unknown[]>(statement)
+        const rows = await rowsInBytes(client, statement)
         client.release()
         return namingEntriesFrom(this.tables, pages.length, isReverse, rows)
       } catch (error) {

@@ -4,8 +4,8 @@
  * placement has a point in time of its own, and the transaction may have branches over further connections: each placement is read by one.
  */
 import type { PoolClient } from 'pg'
-import type { Bytes, NamingEntry } from '../store.ts'
-import type { PreparedStatement } from './binary-rows.ts'
+import type { Bytes, NamingEntries } from '../store.ts'
+import { type PreparedStatement, type RowsInBytes, rowsInBytes } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
 import { FollowedFailure, HeldTooLong } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
@@ -37,7 +37,7 @@ interface AskedPage {
 
 interface AskedNaming {
   readonly page: NamingPage
-  resolve(entries: readonly NamingEntry[]): void
+  resolve(entries: NamingEntries): void
   reject(error: unknown): void
 }
 
@@ -140,7 +140,7 @@ export class ReadTransaction {
   }
 
   /** Entries of a page, and what they name. Not where the table is distributed: these lie in other placements. */
-  readNaming(page: NamingPage): Promise<readonly NamingEntry[]> {
+  readNaming(page: NamingPage): Promise<NamingEntries> {
     this.gather()
     const asked = page.isReverse ? this.askedNaming.reverse : this.askedNaming.forward
     return this.counted(new Promise((resolve, reject) => asked.push({ page, resolve, reject })))
@@ -236,9 +236,9 @@ export class ReadTransaction {
     const pages = asked.map(({ page }) => page)
     let answers: (() => void)[]
     try {
-      const rows = await this.send(readNaming(tables, pages, isReverse), undefined)
+      const rows = await this.receive(readNaming(tables, pages, isReverse), undefined)
       const { entries } = namingEntriesFrom(tables, pages.length, isReverse, rows)
-      answers = asked.map((one, i) => () => one.resolve(entries[i] ?? []))
+      answers = asked.map((one, i) => () => one.resolve(entries[i] as NamingEntries))
     } catch (error) {
       answers = asked.map((one) => () => one.reject(error))
     }
@@ -246,11 +246,20 @@ export class ReadTransaction {
   }
 
   /** `placement`: the only one that is read. */
-  private send(query: PreparedStatement, placement: number | undefined): Promise<readonly Row[]> {
+  private async send(query: PreparedStatement, placement: number | undefined): Promise<readonly Row[]> {
+    const { rows } = await this.run(placement, (client) => client.query<unknown[]>(query))
+    return rows as unknown as Row[]
+  }
+
+  /** As `send`. */
+  private receive(query: PreparedStatement, placement: number | undefined): Promise<RowsInBytes> {
+    return this.run(placement, (client) => rowsInBytes(client, query))
+  }
+
+  private run<T>(placement: number | undefined, ask: (client: PoolClient) => Promise<T>): Promise<T> {
     return this.branches.run(placement, async (client) => {
       if (this.failed !== undefined) throw new FollowedFailure(this.failed.error)
-      const { rows } = await this.within(client.query<unknown[]>(query))
-      return rows as unknown as Row[]
+      return this.within(ask(client))
     })
   }
 

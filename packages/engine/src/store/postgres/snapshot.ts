@@ -8,7 +8,7 @@ import type {
   Bytes,
   Entry,
   KeyRange,
-  NamingEntry,
+  NamingEntries,
   RangeRead,
   ReadAnswer,
   ScanOptions,
@@ -186,7 +186,7 @@ export class PostgresSnapshot implements Snapshot {
     reads: GroupNamingReads,
     range: RangeRead & { readonly limit: number },
     isOnly: boolean,
-  ): Promise<readonly NamingEntry[]> {
+  ): Promise<NamingEntries> {
     this.checkOpen()
     const page = namingPage(this.strategies.tables, range)
     assert(page !== undefined, 'a range of entries that name others lies in one placement')

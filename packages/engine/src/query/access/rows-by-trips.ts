@@ -1,0 +1,168 @@
+/** Rows that are objects, where each read of the store is a trip: what an index names comes page by page, objects and entries together. */
+import { assert } from '../../errors.ts'
+import { oidOfObjectKey } from '../../records/object-key.ts'
+import { PartSizes } from '../../records/part-sizes.ts'
+import { mapAwaitable } from '../../store/awaitable.ts'
+import { ReadSkew } from '../../store/read-skew.ts'
+import type { Awaitable, Bytes, KeyRange, NamingEntries } from '../../store/store.ts'
+import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
+import { askForFollowed } from '../evaluate/followed-references.ts'
+import type { ObjectView } from '../evaluate/object-view.ts'
+import type { StatementContext } from '../execute/statement-context.ts'
+import type { RowChunks } from '../query-request.ts'
+import type { EntryRange } from './access-path.ts'
+import type { ChosenAccessPath } from './choose-access.ts'
+import { entriesAtOnce } from './object-scan.ts'
+import { restOf } from './oid-source.ts'
+import { begun, isBrokenOff, type Pause, RowsInPlace, type RowsPlan, rowKey } from './rows-in-place.ts'
+
+/** The first page is there when it resolves. */
+export function rowsByTrips(
+  plan: RowsPlan,
+  { access }: ChosenAccessPath,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  wanted: number | undefined,
+): Awaitable<RowChunks | undefined> | undefined {
+  if (context.probe !== undefined) return undefined
+  const { objects, limits } = plan
+  const found =
+    access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
+  // Entries that were counted are known by now.
+  if (found?.entryRange === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
+  if (context.snapshot.readNaming === undefined) return undefined
+  const range = found.entryRange(evaluation, context)
+  if (range === undefined) return undefined
+  return mapAwaitable(range, (one) => {
+    if (one === 'several') return undefined
+    const isExact = access === objects.exact
+    const rows = new NamedRows(
+      one,
+      found.entries,
+      entriesAtOnce(objects.filter, isExact ? 1 : wanted),
+      wanted,
+      plan,
+      evaluation,
+      context,
+    )
+    return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
+  })
+}
+
+/** The objects that a range of an index names, page by page, where each page is a trip. */
+class NamedRows extends RowsInPlace {
+  private readonly range: EntryRange
+  private readonly entries: string | undefined
+  private readonly sizes: PartSizes
+  private page: NamingEntries | undefined
+  private at = 0
+  /** By their positions in the page, those that others were asked for. */
+  private asked: (ObjectView | undefined)[] = []
+  /** What is left of the range; undefined where nothing is. */
+  private rest: KeyRange | undefined
+  /** Whether it is expected that nothing more is read: if it is, all is read once more. */
+  private isOnly = false
+
+  constructor(
+    range: EntryRange,
+    entries: string | undefined,
+    pageEntries: number,
+    wanted: number | undefined,
+    plan: RowsPlan,
+    evaluation: EvaluationContext,
+    context: StatementContext,
+  ) {
+    super(plan, evaluation, context)
+    this.range = range
+    this.rest = range
+    this.entries = entries
+    this.sizes = new PartSizes(pageEntries, pageEntries)
+    this.toTake = wanted ?? Number.POSITIVE_INFINITY
+  }
+
+  /** `isEnough`: the first page has all rows that are wanted, as far as can be known. */
+  readFirst(isEnough: boolean): Promise<void> {
+    this.isOnly = isEnough && this.plan.areOfRecords
+    return this.readPage()
+  }
+
+  private async readPage(): Promise<void> {
+    const { context, sizes, range, rest } = this
+    if (rest === undefined) return
+    const { isReverse } = range
+    const limit = sizes.next
+    const page = await context.snapshot.readNaming?.({ ...rest, reverse: isReverse, limit }, this.isOnly)
+    assert(page !== undefined, 'only where entries and what they name come by one trip')
+    const { count } = page
+    this.page = page
+    this.at = 0
+    sizes.noteBytes(page.namedBytes, count)
+    const last = count < limit || range.isOneKey || count === 0 ? undefined : page.key(count - 1)
+    this.rest = last && restOf(rest, last, isReverse)
+    if (this.plan.followed.length > 0) await this.fetchFollowed()
+  }
+
+  /** What the rows of the page refer to: a trip for each step of the longest path. */
+  private async fetchFollowed(): Promise<void> {
+    const { followed } = this.plan
+    const { reader } = this.context
+    const isAsking = (view: ObjectView): boolean => askForFollowed(view, followed, reader)
+    let asking: ObjectView[] = []
+    this.asked = []
+    for (let at = 0; at < this.count && asking.length < this.left; at++) {
+      const record = this.page?.named(at)
+      const view = record && this.likelyRow(this.keyAt(at), record)
+      this.asked.push(view)
+      if (view !== undefined) asking.push(view)
+    }
+    for (;;) {
+      asking = asking.filter(isAsking)
+      if (asking.length === 0) return
+      await reader.fetchMissing()
+    }
+  }
+
+  protected override get mayBeSent(): boolean {
+    return !this.isOnly || this.rest === undefined || this.areEnough
+  }
+
+  protected override write(): Pause {
+    while (!this.areEnough) {
+      if (this.at === this.count) {
+        if (this.rest === undefined) return 'end'
+        return this.readPage()
+      }
+      const pause = this.writeNext()
+      if (pause === 'lacksLinks') this.askForAll()
+      if (pause !== undefined) return pause
+    }
+    return 'end'
+  }
+
+  private writeNext(): Pause | undefined {
+    const record = this.asked[this.at]?.record ?? this.page?.named(this.at)
+    const key = this.keyAt(this.at)
+    if (record === undefined)
+      throw new ReadSkew(`${this.entries} names object ${oidOfObjectKey(key)}, which is not there`)
+    const pause = this.writeRow(key, record, !this.plan.areOfRecords)
+    if (!isBrokenOff(pause)) this.at++
+    return pause
+  }
+
+  private askForAll(): void {
+    for (let { at } = this; at < this.count; at++) {
+      const record = this.page?.named(at)
+      if (record !== undefined) this.askFor(this.keyAt(at), record)
+    }
+  }
+
+  private get count(): number {
+    return this.page?.count ?? 0
+  }
+
+  /** Lent: the key of the row at hand. */
+  private keyAt(at: number): Bytes {
+    this.page?.writeNamedKey(at, rowKey)
+    return rowKey
+  }
+}
