@@ -13,7 +13,7 @@ let asking: Set<object> | undefined
 /**
  * To be called for each request, before anything is read for it. Until the turn ends, reads may then show what the first of them does, which
  * was begun in this turn: to begin a snapshot and to look whether the schema has changed takes as long as the rest of a short read. Nobody can
- * tell: the first request that a connection has in a turn was sent, at least in part, before the turn began, since the sockets that are read in a turn
+ * tell: the first request that a connection without encryption has in a turn was sent, at least in part, before the turn began, since the sockets that are read in a turn
  * are those that were readable at its beginning. So whatever its client knew to be committed, by whatever process, is shown. A further one may
  * have been sent since: for it, and those that follow, reads begin anew. `connections`: how many there are.
  */
@@ -32,7 +32,10 @@ export function noteRest(connection: object): void {
   connectionsOfTurn().add(connection)
 }
 
-/** To be called before anybody is told of a commit of this process: what follows from it is to see it. */
+/**
+ * To be called before anybody is told of a commit of this process, since what follows from it is to see it; and for each request on an encrypted
+ * connection, which may be readable for what is no part of a request, so that the request may have been sent in this very turn.
+ */
 export function readAnew(): void {
   shared = undefined
 }

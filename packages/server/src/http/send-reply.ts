@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { pipeline, type Readable, type Transform, type Writable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { compressorFor } from './compress-reply.ts'
+import { writeUsualHead } from './usual-head.ts'
 
 /** Bytes of a body that goes out together with the head, as one text: two buffers cost more to write than a short copy. */
 const oneTextBytes = 16_384
@@ -42,9 +43,11 @@ export function sendReply(
     return
   }
   reply.hijack()
-  const head = headOf(headers, type)
-  if (status !== 204 && status !== 304) head.push('content-length', length)
-  raw.writeHead(status, head)
+  if (body === undefined || !writeUsualHead(raw, status, headers, type, length)) {
+    const head = headOf(headers, type)
+    if (status !== 204 && status !== 304) head.push('content-length', length)
+    raw.writeHead(status, head)
+  }
   if (body === undefined) raw.end()
   else if (length > oneTextBytes) raw.end(body, encoding)
   else if (typeof body === 'string') endWith(raw, body, encoding)

@@ -1,7 +1,7 @@
 /** The HTTP server over a set of federated databases, not yet listening. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { AshlarError, type FederatedDatabase, noteRest, shareReads } from '@ashlar/engine'
+import { AshlarError, type FederatedDatabase, noteRest, readAnew, shareReads } from '@ashlar/engine'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
@@ -197,7 +197,7 @@ function receiveRequests(
   const log = requestLog(logger)
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply
-    shareReads(request.raw.socket, underWay.connections.size)
+    shareReadsOf(request.raw.socket, underWay.connections.size)
     const beganMs = log === undefined ? 0 : performance.now()
     request.log = logger
     reply.log = logger
@@ -228,6 +228,12 @@ function receiveRequests(
     if (authenticator === undefined) done()
     else identify(request, reply, authenticator, done)
   })
+}
+
+/** Tells the engine whether what is read for a request may be shared with those that have arrived with it. */
+function shareReadsOf(socket: Socket & { readonly encrypted?: boolean }, connections: number): void {
+  if (socket.encrypted === true) readAnew()
+  else shareReads(socket, connections)
 }
 
 /** The body was not read, and need not be sent. */
