@@ -34,8 +34,13 @@ async function configOf(options: Readonly<Record<string, unknown>>): Promise<Con
   const config = mergeConfig([given, environment, file?.source ?? {}])
   if (config.hosts === undefined && takesAnyHost(config)) process.stderr.write(`ashlar: ${anyHostNote}\n`)
   if (!config.auth && config.insecure && !isLoopback(config.host)) process.stderr.write(`ashlar: ${insecureNote}\n`)
+  if (config.auth && config.tlsCert === undefined && !isLoopback(config.host))
+    process.stderr.write(`ashlar: ${readableNote}\n`)
   return config
 }
+
+const readableNote =
+  'Passwords and tokens are readable on the way to this server: give it a certificate by --tls-cert and --tls-key, or have a proxy before it end TLS.'
 
 const insecureNote =
   'WARNING: authentication is off, and the server listens beyond this machine: whoever reaches it may read, change and delete everything ' +

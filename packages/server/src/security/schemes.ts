@@ -8,8 +8,6 @@ import type { KnownCallers, KnownSecret } from './known-callers.ts'
 import type { PasswordChecks } from './password-checks.ts'
 import { isSecretOf, readSession, readToken, type Secret } from './secrets.ts'
 
-/** `ash_`, id, `_` and secret, each of its length. */
-const tokenCharacters = 64
 const bearer = 'bearer '
 const basic = 'basic '
 const notValid = 'The token is not valid: there is none such, or it has expired or been revoked.'
@@ -33,7 +31,7 @@ export class TokenScheme implements AuthenticationScheme {
   authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
     const text = after(bearer, request.headers.authorization)
     if (text === undefined || !text.startsWith('ash_')) return undefined
-    const secret = text.length === tokenCharacters ? readToken(text) : undefined
+    const secret = readToken(text)
     if (secret === undefined) throw unauthenticated(request, notValid)
     const known = this.callers.token(secret.id)
     return known instanceof Promise

@@ -14,47 +14,52 @@ export function makeSecret(): Secret {
   return { id: randomBytes(idBytes).toString('hex'), secret: randomBytes(secretBytes).toString('base64url') }
 }
 
-/** Of a secret of 256 random bits, which nobody can find by trying: no slow hash is needed. */
-function digestOf(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer')
-}
-
-/** `digest`: as it is kept. Takes as long for a wrong secret as for the right one. */
-export function isSecretOf(digest: Buffer, secret: string): boolean {
-  return timingSafeEqual(digestOf(secret), digest)
-}
-
-/** As it is stored. */
+/** As it is stored. Of a secret of 256 random bits, which nobody can find by trying: no slow hash is needed. */
 export function digestText(secret: string): string {
-  return digestOf(secret).toString('hex')
+  return hash('sha256', secret, 'hex')
 }
 
+const digestCharacters = 64
+
+/** What is compared: the characters of the digest, which are made twice as fast as its bytes. */
 export function readDigest(text: string): Buffer {
-  return Buffer.from(text, 'hex')
+  return Buffer.from(text, 'latin1')
 }
 
-const tokenForm = /^ash_([0-9a-f]{16})_([\w-]{43})$/
-const sessionForm = /^([0-9a-f]{16})_([\w-]{43})$/
+/** Filled anew by each comparison. */
+const presented = Buffer.alloc(digestCharacters)
 
-/** Undefined for what is no token. */
+/** `digest`: as `readDigest` gives it. Takes as long for a wrong secret as for the right one. */
+export function isSecretOf(digest: Buffer, secret: string): boolean {
+  presented.write(digestText(secret), 0, 'latin1')
+  return timingSafeEqual(presented, digest)
+}
+
+const prefix = 'ash_'
+const idCharacters = idBytes * 2
+/** 32 bytes in base64url. */
+const secretCharacters = 43
+
+/** Undefined for what is no token, by its length and parts; other characters are found in no token. */
 export function readToken(text: string): Secret | undefined {
-  return read(tokenForm, text)
+  return text.startsWith(prefix) ? read(text, prefix.length) : undefined
 }
 
 export function writeToken({ id, secret }: Secret): string {
-  return `ash_${id}_${secret}`
+  return `${prefix}${id}_${secret}`
 }
 
-/** Of a cookie. */
+/** Of a cookie, as `readToken`. */
 export function readSession(text: string): Secret | undefined {
-  return read(sessionForm, text)
+  return read(text, 0)
 }
 
 export function writeSession({ id, secret }: Secret): string {
   return `${id}_${secret}`
 }
 
-function read(form: RegExp, text: string): Secret | undefined {
-  const [, id, secret] = form.exec(text) ?? []
-  return id === undefined || secret === undefined ? undefined : { id, secret }
+function read(text: string, start: number): Secret | undefined {
+  const idEnd = start + idCharacters
+  if (text.length !== idEnd + 1 + secretCharacters || text[idEnd] !== '_') return undefined
+  return { id: text.slice(start, idEnd), secret: text.slice(idEnd + 1) }
 }
