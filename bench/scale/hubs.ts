@@ -5,8 +5,10 @@ import { type Asked, ask, createMany, measureAsked, type OwnServer, put, withSer
 
 const pageLinks = 100
 const spares = 20_000
-/** A page and a count of millions of links are few requests. */
-const onceOfHub = 20
+/** Of the counts of a run, so that it takes seconds, and no less than can be measured. */
+const linksCounted = 20_000_000
+const countsMost = 500
+const countsLeast = 3
 
 export const hubs: Curve = {
   name: 'hubs',
@@ -19,7 +21,8 @@ export const hubs: Curve = {
       const lists: [string, Figures | undefined][][] = []
       for (const [nth, hub] of hubs.entries()) {
         const list: [string, Figures | undefined][] = []
-        for (const [name, asked] of operations(hub, spare)) list.push([name, await measureAsked(own, asked, options)])
+        for (const [name, asked] of operations(hub, columns[nth] as number, spare))
+          list.push([name, await measureAsked(own, asked, options)])
         lists.push(list)
         process.stderr.write(`(${columns[nth]} links)`)
       }
@@ -89,7 +92,7 @@ async function fill(own: OwnServer, columns: readonly number[]): Promise<Hubs> {
   return { hubs, spare }
 }
 
-function operations(hub: string, spare: readonly string[]): [string, Asked][] {
+function operations(hub: string, links: number, spare: readonly string[]): [string, Asked][] {
   const connections = 32
   const member = (nth: number): string => spare[nth % spare.length] as string
   const onHub = (body: (oid: string) => object) => (nth: number) =>
@@ -139,7 +142,7 @@ function operations(hub: string, spare: readonly string[]): [string, Asked][] {
       countName,
       {
         connections: 1,
-        count: onceOfHub,
+        count: Math.min(countsMost, Math.max(countsLeast, Math.round(linksCounted / links))),
         request: () => ask('FROM Hub WHERE $$ID = $h RETURN COUNT(members)', { h: hub }),
       },
     ],
