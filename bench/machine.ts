@@ -8,6 +8,8 @@ import { withDescendants } from './processes.ts'
 export interface Cores {
   readonly server: number
   readonly generator: number
+  /** All that this process had before it took its own. */
+  readonly allowed: readonly number[]
 }
 
 /** Puts this process, and what it starts, on the core of the generator. Undefined where there is one core, or no `taskset`. */
@@ -19,12 +21,12 @@ export function takeCores(): Cores | undefined {
   const siblings = numbers(readFileSync(`/sys/devices/system/cpu/cpu${server}/topology/thread_siblings_list`, 'utf8'))
   const generator = allowed.find((core) => !siblings.includes(core)) ?? (allowed[1] as number)
   execFileSync('taskset', ['-a', '-c', '-p', String(generator), String(process.pid)])
-  return { server, generator }
+  return { server, generator, allowed }
 }
 
-/** Puts a process that runs already, with what it has started, on a core. */
-export function pin(pid: number, core: number): void {
-  for (const one of withDescendants([pid])) execFileSync('taskset', ['-a', '-c', '-p', String(core), String(one)])
+/** Puts a process that runs already, with what it has started, on these cores. */
+export function pin(pid: number, ...cores: readonly number[]): void {
+  for (const one of withDescendants([pid])) execFileSync('taskset', ['-a', '-c', '-p', cores.join(','), String(one)])
 }
 
 /** Of a list such as `0-2,5`. */

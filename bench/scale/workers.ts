@@ -6,12 +6,13 @@ import { startPostgres } from '../../tools/temporary-postgres.ts'
 import { startChild } from '../child-server.ts'
 import { setUpAshlar } from '../contenders/ashlar.ts'
 import type { Contender, ContenderKind } from '../contenders/contender.ts'
+import { pin } from '../machine.ts'
 import { fill } from '../parts/fill.ts'
 import { runRow } from '../parts/run-rows.ts'
 import { programOf } from '../program.ts'
 import type { Bench } from '../rows/measure.ts'
 import { type Row, rows } from '../rows/rows.ts'
-import type { Curve, Line, ScaleOptions } from './curve.ts'
+import type { Curve, Line, Measurement, ScaleOptions } from './curve.ts'
 
 const objects = 5_000
 const workersMost = 8
@@ -31,23 +32,34 @@ export const workers: Curve = {
   name: 'workers',
   title: 'Workers',
   async measure(bench, _stores, options) {
-    const columns = Array.from({ length: Math.min(workersMost, availableParallelism()) }, (_, nth) => nth + 1)
-    const directory = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
-    const postgres = await startPostgres({ isDurable: true })
+    const { cores } = bench
+    // What is started has the cores of who starts it.
+    if (cores !== undefined) pin(process.pid, ...cores.allowed)
     try {
-      const lines = [
-        ...(await measureWorkers(bench, 'LMDB', `lmdb:${directory}`, columns, options)),
-        ...(await measureWorkers(bench, 'PostgreSQL', postgres.address, columns, options)),
-      ]
-      const notes = [
-        'Nothing is pinned: generator, workers and PostgreSQL share the cores, so that another worker helps only where the server is what there is most to do for. Small writes lose: their commits are grouped, and two processes make two groups of half the size.',
-      ]
-      return { axis: 'workers', columns, reference: 0, lines, notes, hasLatencies: true }
+      return await measureUnpinned(bench, options)
     } finally {
-      await postgres.stop()
-      rmSync(directory, { recursive: true, force: true })
+      if (cores !== undefined) pin(process.pid, cores.generator)
     }
   },
+}
+
+async function measureUnpinned(bench: Bench, options: ScaleOptions): Promise<Measurement> {
+  const columns = Array.from({ length: Math.min(workersMost, availableParallelism()) }, (_, nth) => nth + 1)
+  const directory = mkdtempSync(join(tmpdir(), 'ashlar-bench-'))
+  const postgres = await startPostgres({ isDurable: true })
+  try {
+    const lines = [
+      ...(await measureWorkers(bench, 'LMDB', `lmdb:${directory}`, columns, options)),
+      ...(await measureWorkers(bench, 'PostgreSQL', postgres.address, columns, options)),
+    ]
+    const notes = [
+      'Nothing is pinned: generator, workers and PostgreSQL share the cores, so that another worker helps only where the server is what there is most to do for. Small writes lose: their commits are grouped, and two processes make two groups of half the size.',
+    ]
+    return { axis: 'workers', columns, reference: 0, lines, notes, hasLatencies: true }
+  } finally {
+    await postgres.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
 }
 
 async function measureWorkers(
