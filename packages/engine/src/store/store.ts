@@ -80,7 +80,7 @@ export interface Snapshot {
   /**
    * Only where each read is a trip: the entries of a short range in order, and those that they name, in one. `isOnly`: nothing else is likely to
    * be read, so that no transaction need begin; another read throws SnapshotInvalidated then. It counts only where something is expected. The bytes
-   * belong to the caller.
+   * belong to the caller, also those that such a snapshot lends.
    */
   readonly readNaming?:
     | ((range: RangeRead & { readonly limit: number }, isOnly: boolean) => Promise<NamingEntries>)

@@ -70,6 +70,29 @@ it('objects that rows refer to are read once, for all rows by one read a step', 
   await fd.close()
 })
 
+it('all objects come in their order over many pages, filtered, skipped and taken', async () => {
+  const fd = await FederatedDatabase.open({ alias: 'test', store: await openStore(freshAddress()) })
+  await fd.defineClasses(
+    [classOf('Point', { at: 'integer', label: 'string' }), classOf('Far', { by: 'integer' }, { superClass: 'Point' })],
+    'create',
+  )
+  const created = async (from: number, count: number, className: string) => {
+    const objects = Array.from({ length: count }, (_, i) => {
+      return { class: className, attributes: { at: from + i, label: `label ${from + i}`.repeat(1 + (i % 40)) } }
+    })
+    await fd.createObjects(objects)
+  }
+  await created(0, 1_500, 'Point')
+  await created(1_500, 400, 'Far')
+  const all = Array.from({ length: 1_900 }, (_, at) => ({ at }))
+  expect(await rowsOf(fd, 'FROM Point RETURN at')).toEqual(all)
+  expect(await rowsOf(fd, 'FROM Point WHERE at >= 1300 SKIP 150 TAKE 300 RETURN at')).toEqual(all.slice(1_450, 1_750))
+  expect(await rowsOf(fd, 'FROM ONLY Point SKIP 1490 RETURN at')).toEqual(all.slice(1_490, 1_500))
+  expect(await rowsOf(fd, 'FROM Point WHERE label = "no such" RETURN at')).toEqual([])
+  expect(await rowsOf(fd, 'FROM Point TAKE 3 RETURN at')).toEqual(all.slice(0, 3))
+  await fd.close()
+})
+
 it('what reads nothing of the data is answered by the schema that there is, also where another process has changed it', async () => {
   const address = freshAddress()
   const open = async (): Promise<FederatedDatabase> => {

@@ -1,10 +1,10 @@
-/** Rows that are objects, where each read of the store is a trip: what an index names comes page by page, objects and entries together. */
+/** Rows that are objects, where each read of the store is a trip: all come page by page, or what an index names, objects and entries together. */
 import { assert } from '../../errors.ts'
 import { oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
-import type { Awaitable, Bytes, KeyRange, NamingEntries } from '../../store/store.ts'
+import type { Awaitable, Bytes, Entry, KeyRange, NamingEntries } from '../../store/store.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import { askForFollowed } from '../evaluate/followed-references.ts'
 import type { ObjectView } from '../evaluate/object-view.ts'
@@ -24,13 +24,15 @@ export function rowsByTrips(
   context: StatementContext,
   wanted: number | undefined,
 ): Awaitable<RowChunks | undefined> | undefined {
-  if (context.probe !== undefined) return undefined
+  if (context.probe !== undefined || context.snapshot.readNaming === undefined) return undefined
   const { objects, limits } = plan
+  if (access === objects.extent && plan.areInAnyOrder && plan.areOfRecords) {
+    return allRows(plan, evaluation, context, wanted)
+  }
   const found =
     access === objects.ordered ? objects.ordered : plan.areInAnyOrder && 'oids' in access ? access : undefined
   // Entries that were counted are known by now.
   if (found?.entryRange === undefined || plan.hasOtherObjects || context.entriesCounted > 0) return undefined
-  if (context.snapshot.readNaming === undefined) return undefined
   const range = found.entryRange(evaluation, context)
   if (range === undefined) return undefined
   return mapAwaitable(range, (one) => {
@@ -47,6 +49,61 @@ export function rowsByTrips(
     )
     return rows.readFirst(isExact || wanted !== undefined).then(() => begun(rows, limits, evaluation, context))
   })
+}
+
+async function allRows(
+  plan: RowsPlan,
+  evaluation: EvaluationContext,
+  context: StatementContext,
+  wanted: number | undefined,
+): Promise<RowChunks> {
+  const extents = await plan.objects.extent.extents(context)
+  const rows = new ScannedRows(extents, wanted, plan, evaluation, context)
+  await rows.readBatch()
+  return begun(rows, plan.limits, evaluation, context)
+}
+
+/** All objects, batch by batch. */
+class ScannedRows extends RowsInPlace {
+  private readonly batches: AsyncIterator<Entry[]>
+  private batch: readonly Entry[] = []
+  private at = 0
+  private isOver = false
+
+  constructor(
+    extents: readonly KeyRange[],
+    wanted: number | undefined,
+    plan: RowsPlan,
+    evaluation: EvaluationContext,
+    context: StatementContext,
+  ) {
+    super(plan, evaluation, context)
+    // Who has `readNaming` lends bytes that nobody writes to again.
+    const entry = (key: Bytes, value: Bytes): Entry => ({ key, value })
+    this.batches = context.scanAll(extents, entry, { isOrdered: wanted !== undefined })[Symbol.asyncIterator]()
+  }
+
+  async readBatch(): Promise<void> {
+    const { done, value } = await this.batches.next()
+    this.context.check()
+    this.isOver = done === true
+    this.batch = this.isOver ? [] : value
+    this.at = 0
+  }
+
+  protected override write(): Pause {
+    while (!this.areEnough) {
+      const entry = this.batch[this.at]
+      if (entry === undefined) {
+        if (this.isOver) return 'end'
+        return this.readBatch()
+      }
+      const pause = this.writeRow(entry.key, entry.value, false)
+      if (!isBrokenOff(pause)) this.at++
+      if (pause !== undefined) return pause
+    }
+    return 'end'
+  }
 }
 
 /** The objects that a range of an index names, page by page, where each page is a trip. */

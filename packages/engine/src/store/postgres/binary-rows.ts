@@ -90,6 +90,10 @@ export class RowsInBytes {
     return (this.received[row] as Buffer).readInt32BE(this.locate(row, column) + 4)
   }
 
+  int8(row: number, column: number): number {
+    return Number((this.received[row] as Buffer).readBigInt64BE(this.locate(row, column) + 4))
+  }
+
   /** The first bytes of a value that has them. */
   copy(row: number, column: number, to: Uint8Array, at: number, bytes: number): void {
     const received = this.received[row] as Buffer

@@ -5,7 +5,7 @@
  */
 import type { PoolClient } from 'pg'
 import type { Bytes, NamingEntries } from '../store.ts'
-import { type PreparedStatement, type RowsInBytes, rowsInBytes } from './binary-rows.ts'
+import { type PreparedStatement, RowsInBytes, rowsInBytes } from './binary-rows.ts'
 import type { Connections } from './connections.ts'
 import { FollowedFailure, HeldTooLong } from './failures.ts'
 import type { PreparedTransactions } from './prepared-transactions.ts'
@@ -27,11 +27,17 @@ const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /** The server ends what keeps commits out so much later than we do. */
 const serverGraceMs = 1_000
 
-export type Row = readonly Buffer[]
+type Row = readonly Buffer[]
+
+/** Rows of key and value, or of the key alone; `first`: the column of the key. */
+export interface PageRows {
+  readonly rows: RowsInBytes
+  readonly first: number
+}
 
 interface AskedPage {
   readonly page: PlainPage
-  resolve(rows: readonly Row[]): void
+  resolve(rows: PageRows): void
   reject(error: unknown): void
 }
 
@@ -127,11 +133,11 @@ export class ReadTransaction {
   }
 
   /** Rows of key and value; of the key alone where only that is asked for. */
-  readPage(page: Page): Promise<readonly Row[]> {
+  readPage(page: Page): Promise<PageRows> {
     if (this.kind.isDistributed || !isPlain(page)) {
       const { firstPlacement, lastPlacement } = page.segment
       const placement = firstPlacement === lastPlacement ? firstPlacement : undefined
-      return this.counted(this.send(readPage(this.kind.tables, page), placement))
+      return this.counted(this.pageOf(page, placement))
     }
     this.gather()
     return this.counted(
@@ -211,24 +217,27 @@ export class ReadTransaction {
     const { schema } = this.connections.address
     const [only] = asked
     if (only !== undefined && asked.length === 1) {
-      this.send(readPage(this.kind.tables, only.page), undefined).then(only.resolve, only.reject)
+      this.pageOf(only.page, undefined).then(only.resolve, only.reject)
       return
     }
     const pages = readPages(
       schema,
       asked.map(({ page }) => page),
     )
-    this.send(pages, undefined).then(
+    this.receive(pages, undefined).then(
       (rows) => {
-        const byPage: Row[][] = asked.map(() => [])
-        for (const [position, key, value] of rows as unknown as readonly (readonly [number, Buffer, Buffer])[])
-          byPage[position - 1]?.push([key, value])
-        for (const [i, { resolve }] of asked.entries()) resolve(byPage[i] as Row[])
+        const byPage = asked.map(() => new RowsInBytes())
+        for (let row = 0; row < rows.count; row++) byPage[rows.int8(row, 0) - 1]?.addFrom(rows, row)
+        for (const [i, { resolve }] of asked.entries()) resolve({ rows: byPage[i] as RowsInBytes, first: 1 })
       },
       (error) => {
         for (const { reject } of asked) reject(error)
       },
     )
+  }
+
+  private async pageOf(page: Page, placement: number | undefined): Promise<PageRows> {
+    return { rows: await this.receive(readPage(this.kind.tables, page), placement), first: 0 }
   }
 
   private async sendNaming(asked: readonly AskedNaming[], isReverse: boolean): Promise<void> {

@@ -20,7 +20,7 @@ import { failureOf, toStoreError } from './failures.ts'
 import type { KeyReads } from './group-reads.ts'
 import { type GroupNamingReads, namingPage } from './read-naming.ts'
 import type { Page } from './read-pages.ts'
-import type { ReadTransaction, ReadTransactions, Row } from './read-transaction.ts'
+import type { PageRows, ReadTransaction, ReadTransactions } from './read-transaction.ts'
 import type { Tables } from './tables.ts'
 
 const batchEntriesDefault = 1_000
@@ -130,27 +130,30 @@ export class PostgresSnapshot implements Snapshot {
     let results: T[] = []
     let bytes = 0
     let isFirst = true
-    const pageOf = (segment: Segment, limit: number, bytesMax: number): Promise<readonly Row[]> => {
+    const pageOf = (segment: Segment, limit: number, bytesMax: number): Promise<PageRows> => {
       const isMeasured = !keysOnly && this.strategies.keys.mayBeLarge(segment)
       return this.readPage({ segment, isReverse: reverse, limit, keysOnly, ...(isMeasured ? { bytesMax } : {}) })
     }
     for await (const segment of this.placedSegments(range, reverse)) {
       let rest: Segment | undefined = segment
-      let ahead: Promise<readonly Row[]> | undefined
+      let ahead: Promise<PageRows> | undefined
       while (rest !== undefined && left > 0) {
         const wanted = size - results.length
-        const rows: readonly Row[] = await (ahead ?? pageOf(rest, wanted, scanBatchBytes - bytes))
+        const { rows, first }: PageRows = await (ahead ?? pageOf(rest, wanted, scanBatchBytes - bytes))
         ahead = undefined
         // A look ends the wait: what follows is work.
         if (options.slice?.isOver === true) await options.slice.yieldIfDue()
-        for (const [key, value] of rows) {
-          results.push(use(key as Buffer, keysOnly ? nothing : (value as Buffer)))
-          bytes += value?.length ?? 0
+        for (let row = 0; row < rows.count; row++) {
+          const value = keysOnly ? nothing : (rows.bytes(row, first + 1) as Buffer)
+          bytes += value.length
+          results.push(use(rows.bytes(row, first) as Buffer, value))
         }
-        left -= rows.length
+        left -= rows.count
         const isFull = results.length >= size || bytes >= scanBatchBytes
         rest =
-          rows.length < wanted && !isFull ? undefined : this.segmentBeyond(rest, rows.at(-1)?.[0] as Buffer, reverse)
+          rows.count < wanted && !isFull
+            ? undefined
+            : this.segmentBeyond(rest, rows.bytes(rows.count - 1, first) as Buffer, reverse)
         if (!isFull) continue
         size = Math.min(batch ?? batchEntriesDefault, left)
         bytes = 0
@@ -303,13 +306,9 @@ export class PostgresSnapshot implements Snapshot {
     for await (const segment of this.placedSegments(range, reverse)) {
       const left = limit === undefined ? undefined : limit - entries.length
       if (left !== undefined && left <= 0) break
-      for (const [key, value] of await this.readPage({
-        segment,
-        isReverse: reverse,
-        limit: left,
-        keysOnly: false,
-      })) {
-        entries.push({ key: key as Buffer, value: value as Buffer })
+      const { rows, first } = await this.readPage({ segment, isReverse: reverse, limit: left, keysOnly: false })
+      for (let row = 0; row < rows.count; row++) {
+        entries.push({ key: rows.bytes(row, first) as Buffer, value: rows.bytes(row, first + 1) as Buffer })
       }
     }
     return entries
@@ -337,7 +336,7 @@ export class PostgresSnapshot implements Snapshot {
     }
   }
 
-  private readPage(page: Page): Promise<readonly Row[]> {
+  private readPage(page: Page): Promise<PageRows> {
     return this.run((transaction) => transaction.readPage(page))
   }
 
