@@ -64,6 +64,7 @@ const serverRanks: Ranks = {
   config: 2,
   'federated-databases.ts': 2,
   security: 2,
+  audit: 3,
   statements: 3,
   peers: 4,
   dispatch: 5,

@@ -119,6 +119,8 @@ export const errorTypes = {
   RoleNotFound: { status: 404, isRepeatable: false },
   /** The federated database does not exist. */
   FederatedDatabaseNotFound: { status: 404, isRepeatable: false },
+  /** The server keeps no audit log. */
+  AuditLogNotConfigured: { status: 404, isRepeatable: false },
   /** There is no such statement under way. */
   StatementNotFound: { status: 404, isRepeatable: false },
   /** The path does not exist. */
@@ -159,6 +161,8 @@ export const errorTypes = {
   UnknownHost: { status: 421, isRepeatable: false },
   /** The headers of the request are too large. */
   HeadersTooLarge: { status: 431, isRepeatable: false },
+  /** The audit log cannot be written. */
+  AuditLogUnavailable: { status: 503, isRepeatable: false },
   /** The body is of a type that the operation does not take. */
   UnsupportedMediaType: { status: 415, isRepeatable: false },
 } as const

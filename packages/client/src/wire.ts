@@ -25,6 +25,36 @@ export interface AttributeRename {
 /** Values of attributes, by name. */
 export type Attributes = Readonly<Record<string, unknown>>
 
+export interface AuditPage {
+  readonly entries: readonly {
+    readonly time: string
+    /** X-Request-Id of request and reply, or the id of its trace. */
+    readonly requestId?: string
+    readonly caller?: string | null
+    readonly callerKind?: string
+    /** Its kind and id; never a secret. */
+    readonly credential?: string
+    readonly address?: string
+    /** Method and path of the interface, without values. */
+    readonly operation?: string
+    readonly fd?: string
+    readonly classes?: readonly string[]
+    /** The first 100. */
+    readonly oids?: readonly string[]
+    /** How many were created, changed or deleted. */
+    readonly objects?: number
+    /** Classes or indexes were changed. */
+    readonly schema?: boolean
+    readonly outcome?: 'done' | 'refused' | 'failed' | 'unknown'
+    readonly status?: number
+    /** Of the error. */
+    readonly type?: string
+    /** So many entries found no room while the file could not be written. */
+    readonly lost?: number
+  }[]
+  readonly next: string | null
+}
+
 export interface CallerRecord {
   /** How the caller is known; `everyone` where authentication is off. */
   readonly kind: 'everyone' | 'nobody' | 'user' | 'token' | 'jwt' | 'certificate'

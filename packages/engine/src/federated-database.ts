@@ -188,6 +188,28 @@ export class FederatedDatabase extends DatabaseOperations {
     return fd
   }
 
+  /**
+   * The same federated database for one request, of whose own commits `listener` is told after whoever is told of all. What goes on in the background after
+   * the request is not its own.
+   */
+  observedBy(listener: ChangeListener): FederatedDatabase {
+    const { onChanges, onFault } = this.database
+    const own = listenerOf({ onChanges: listener, onFault })
+    const both: ChangeListener = (changes) => {
+      onChanges?.(changes)
+      own?.(changes)
+    }
+    const database: OpenDatabase = { ...this.database, onChanges: both }
+    const writer = this.resources.writer.observedBy(database)
+    const resources = { ...this.resources, database, writer, ddl: this.resources.ddl.observedBy(database, writer) }
+    // A view: whatever is not of one request is that of the federated database itself.
+    return Object.assign(Object.create(this) as FederatedDatabase, {
+      database,
+      resources,
+      scope: new RequestScope(resources),
+    })
+  }
+
   /** For a reply of so many bytes, until the returned function is called. Throws ServerBusy. */
   reserveMemory(bytes: number): () => void {
     this.database.memory.take(bytes, this.limits.statementsBytesMax)
@@ -273,7 +295,10 @@ export class FederatedDatabase extends DatabaseOperations {
 }
 
 /** A commit that is made stays made, whatever the listener throws. */
-function listenerOf({ onChanges, onFault = rethrow }: OpenOptions): ChangeListener | undefined {
+function listenerOf({
+  onChanges,
+  onFault = rethrow,
+}: Pick<OpenOptions, 'onChanges' | 'onFault'>): ChangeListener | undefined {
   if (onChanges === undefined) return undefined
   return (changes) => {
     try {

@@ -46,6 +46,10 @@ export interface ServerLimits {
   readonly stopMsMax: number
   /** How long bodies that have not wholly arrived may take then; their requests are refused afterwards. */
   readonly stopBodyMsMax: number
+  /** Of a file of the audit log; then another is begun. */
+  readonly auditFileBytesMax: number
+  /** Files of the audit log that are kept. */
+  readonly auditFilesMax: number
   /** So many crashes of worker processes by native code within `workerCrashWindowMs` end the server. */
   readonly workerCrashesMax: number
   /** The time within which so many crashes are too many. */
@@ -75,6 +79,8 @@ export const defaultServerLimits: ServerLimits = {
   backgroundRunsMax: 4,
   stopMsMax: 10_000,
   stopBodyMsMax: 2_000,
+  auditFileBytesMax: 64 * 2 ** 20,
+  auditFilesMax: 10,
   workerCrashesMax: 3,
   workerCrashWindowMs: 600_000,
 }
@@ -105,6 +111,17 @@ export const idleConnectionMs = 100
 /** How long a refused request may go on sending its body: were the connection reset at once, its client might not get the refusal. */
 export const lingerMsMax = 1_000
 
+/** Within which a line of the audit log is written. */
+export const auditLineMsMax = 100
+/** Lines of the audit log that wait to be written. */
+export const auditBufferBytesMax = 2 ** 20
+/** How long after a failure it is tried again to write the audit log. */
+export const auditRetryMs = 1_000
+/** OIDs and classes that a line of the audit log names; how many objects there were, it says in any case. */
+export const auditedOidsMax = 100
+export const auditedClassesMax = 20
+/** Entries of a page of the audit log. */
+export const auditPageMax = 1_000
 /** How often certificate files are looked at. */
 export const certificateLookMs = 5_000
 /** How long a connection on which nothing is asked is kept. */

@@ -1,5 +1,6 @@
 /** Opens the federated databases of a configuration, serves them, and stops without losing a request. */
 import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
 import {
   defaultEngineLimits,
   FederatedDatabase,
@@ -11,10 +12,12 @@ import {
 } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { AuditFile } from './audit/audit-file.ts'
+import { AuditLog } from './audit/audit-log.ts'
 import type { Config } from './config/config.ts'
 import { collectSooner, makeAllYoung } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
-import { defaultServerLimits, unacceptedConnectionsMax } from './limits.ts'
+import { defaultServerLimits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
 import { Security } from './security/security.ts'
@@ -43,6 +46,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   makeAllYoung()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
   const tls = openTls(config, logger)
+  const audit = await openAudit(config, limits, logger)
   const security = config.auth ? await openSecurity(config, logger) : undefined
   const fds = await openAll(config, limits, logger).catch(async (error) => {
     await security?.close()
@@ -53,7 +57,9 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   const { promise: stopped, resolve: hasStopped } = withResolvers()
   const stop = (): Promise<void> => {
     tls?.files.close()
-    stopping ??= stopAll(app, fds, security).finally(hasStopped)
+    stopping ??= stopAll(app, fds, security)
+      .finally(() => audit?.file.close())
+      .finally(hasStopped)
     return stopping
   }
   try {
@@ -66,6 +72,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
       browsers: { host: config.host, hosts: config.hosts, cors: config.cors },
       logger,
       ...(tls && { tls: tls.options }),
+      ...(audit && { audit }),
       ...(peers === undefined ? {} : { peers }),
       ...(security === undefined ? {} : { security }),
       onStop: () => (peers?.stopAll === undefined ? setImmediate(() => void stop()) : peers.stopAll()),
@@ -76,13 +83,18 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
     await app.listen({ host, port, exclusive: workers === 1, backlog: unacceptedConnectionsMax })
   } catch (error) {
     tls?.files.close()
+    await audit?.file.close()
     await closeAll([...fds, ...(security === undefined ? [] : [security])])
     throw listenError(error as NodeJS.ErrnoException, config)
+  }
+  const reload = (): void => {
+    tls?.files.reload()
+    void audit?.file.reopen()
   }
   const { port } = app.server.address() as AddressInfo
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const url = `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
-  return { url, federatedDatabases: fds, reload: () => tls?.files.reload(), stop, stopped }
+  return { url, federatedDatabases: fds, reload, stop, stopped }
 }
 
 interface Tls {
@@ -101,6 +113,19 @@ function openTls({ tlsCert, tlsKey }: Config, logger: Logger): Tls | undefined {
     exchange = given
   }
   return { files, options: { material, clientCertificates: 'none', onServers } }
+}
+
+/** Throws an Error with a sentence where it cannot be written. */
+async function openAudit(
+  { auditLog, auditOnFailure }: Config,
+  { auditFileBytesMax, auditFilesMax }: ServerLimits,
+  logger: Logger,
+): Promise<AuditLog | undefined> {
+  if (auditLog === undefined) return undefined
+  const options = { file: resolve(auditLog), fileBytesMax: auditFileBytesMax, filesMax: auditFilesMax }
+  const file = new AuditFile(options, logger)
+  await file.start()
+  return new AuditLog(file, auditOnFailure)
 }
 
 /** With the first administrator, whose password is told on standard output, once. */

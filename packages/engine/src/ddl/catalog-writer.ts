@@ -17,8 +17,17 @@ export class CatalogWriter {
   private readonly database: OpenDatabase
   private purging: Promise<void> = Promise.resolve()
 
-  constructor(database: OpenDatabase) {
+  /** `main`: the one that has work in the background done; this one where it is left out. */
+  private readonly main: CatalogWriter
+
+  constructor(database: OpenDatabase, main?: CatalogWriter) {
     this.database = database
+    this.main = main ?? this
+  }
+
+  /** For one request, whose own changes `database` is told of. */
+  observedBy(database: OpenDatabase): CatalogWriter {
+    return new CatalogWriter(database, this.main)
   }
 
   /**
@@ -44,6 +53,10 @@ export class CatalogWriter {
 
   /** If purging fails, what remains stays listed in the catalog; the next start or deletion continues with it. */
   purgeInBackground(): void {
+    if (this.main !== this) {
+      this.main.purgeInBackground()
+      return
+    }
     const { store, onFault } = this.database
     const purge = async (): Promise<void> => {
       await purgeDroppedIndexes(store)
@@ -54,6 +67,6 @@ export class CatalogWriter {
 
   /** Waits for the background work. */
   async drain(): Promise<void> {
-    await this.purging
+    await this.main.purging
   }
 }

@@ -40,6 +40,11 @@ export class DdlExecutor {
     this.heartbeat = heartbeat
   }
 
+  /** For one request, whose own changes `database` is told of. */
+  observedBy(database: OpenDatabase, writer: CatalogWriter): DdlExecutor {
+    return new DdlExecutor(database, writer, this.builds, this.heartbeat)
+  }
+
   /** Returns one class number for each description, in their order. */
   defineClasses(command: DefineClasses): Promise<readonly ClassNumber[]> {
     const { classAttributesMax } = this.database.limits

@@ -26,8 +26,8 @@ export async function tellFailure(work: Promise<unknown>): Promise<void> {
 }
 
 /** Where there is anything to read again; else SIGHUP ends the process, as it does when a terminal is closed. */
-export function reloadOnSignal({ tlsCert }: Config, reload: () => void): void {
-  if (tlsCert !== undefined) process.on('SIGHUP', reload)
+export function reloadOnSignal({ tlsCert, auditLog }: Config, reload: () => void): void {
+  if (tlsCert !== undefined || auditLog !== undefined) process.on('SIGHUP', reload)
 }
 
 const openLine =

@@ -12,6 +12,9 @@ export interface FederatedDatabaseConfig {
   readonly dialect?: Dialect
 }
 
+/** What is done where the audit log cannot be written: changes are refused, or done and counted. */
+export type AuditFailure = 'refuse' | 'continue'
+
 export interface Config {
   readonly host: string
   readonly port: number
@@ -36,6 +39,10 @@ export interface Config {
   /** PEM files; without them requests come unencrypted. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
+  /** The file of the audit log; undefined where none is kept. */
+  readonly auditLog: string | undefined
+  /** What becomes of changes while it cannot be written. */
+  readonly auditOnFailure: AuditFailure
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined

@@ -4,7 +4,7 @@ import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { hostNameOf } from '../browsers/host-names.ts'
 import { dialectNamed, dialectWords } from '../dialect.ts'
 import { defaultServerLimits, type Limits } from '../limits.ts'
-import { ConfigError, type ConfigSource } from './config.ts'
+import { type AuditFailure, ConfigError, type ConfigSource } from './config.ts'
 
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
 export function readPort(value: unknown, name: string): number {
@@ -28,6 +28,11 @@ export function readBoolean(value: unknown, name: string): boolean {
 export function readText(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '') return value
   throw new ConfigError(`${name} is a text, not ${JSON.stringify(value)}.`)
+}
+
+export function readAuditFailure(value: unknown, name: string): AuditFailure {
+  if (value === 'refuse' || value === 'continue') return value
+  throw new ConfigError(`${name} is refuse or continue, not ${JSON.stringify(value)}.`)
 }
 
 /** Names under which the server is asked; `*` for any. */

@@ -1,6 +1,7 @@
 /** The settings of a server, each described once: options, environment, file, defaults, help and docs/configuration.md follow. */
 import type { ConfigSource } from './config.ts'
 import {
+  readAuditFailure,
   readBoolean,
   readDialects,
   readFdOption,
@@ -188,6 +189,21 @@ export const settings: readonly Setting[] = [
     otherwise: 'none',
     read: readText,
     readInFile: orNull(readText),
+  },
+  {
+    field: 'auditLog',
+    option: '--audit-log <file>',
+    help: 'a file of JSON lines that tells who has changed what, and what was refused',
+    otherwise: 'none',
+    read: readText,
+    readInFile: orNull(readText),
+  },
+  {
+    field: 'auditOnFailure',
+    option: '--audit-on-failure <refuse|continue>',
+    help: 'whether changes are refused while the audit log cannot be written, or done and counted',
+    default: 'refuse',
+    read: readAuditFailure,
   },
   {
     field: 'logLevel',

@@ -8,6 +8,7 @@ import {
   type RequestId,
   type RowChunks,
 } from '@ashlar/engine'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { ProblemType } from '../errors/server-errors.ts'
 import type { FederatedDatabases } from '../federated-databases.ts'
 import type { Limits } from '../limits.ts'
@@ -52,6 +53,8 @@ export interface ServiceContext {
   readonly router: OperationRouter
   /** Where authentication is on. */
   readonly security: Security | undefined
+  /** Where there is one. */
+  readonly audit?: AuditLog | undefined
   /** Stops the server once the reply is sent. */
   stop(): void
 }

@@ -21,6 +21,7 @@ export const serverErrors = {
   TokenNotFound: { status: 404, title: 'There is no such token' },
   RoleNotFound: { status: 404, title: 'There is no such role' },
   FederatedDatabaseNotFound: { status: 404, title: 'The federated database does not exist' },
+  AuditLogNotConfigured: { status: 404, title: 'The server keeps no audit log' },
   StatementNotFound: { status: 404, title: 'There is no such statement under way' },
   ResourceNotFound: { status: 404, title: 'The path does not exist' },
   MethodNotAllowed: { status: 405, title: 'The path does not have this method' },
@@ -41,6 +42,7 @@ export const serverErrors = {
   ExpectationFailed: { status: 417, title: 'The server does not support the expectation in Expect' },
   UnknownHost: { status: 421, title: 'The server does not accept the host name in Host' },
   HeadersTooLarge: { status: 431, title: 'The headers of the request are too large' },
+  AuditLogUnavailable: { status: 503, title: 'The audit log cannot be written' },
   UnsupportedMediaType: { status: 415, title: 'The body is of a type that the operation does not take' },
 } as const satisfies Record<string, ServerErrorEntry>
 

@@ -19,6 +19,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     return
   }
   const problem = toProblem(error, request)
+  if (request.audit !== undefined) request.audit.problemType = problem.type
   lingerAfter(request.raw)
   const cause = error instanceof OperationFailure ? error.cause : error
   // The framework asks for it where the rest of a body is not to be read.

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { AshlarError, type FederatedDatabase, noteRest, readAnew, shareReads } from '@ashlar/engine'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
+import type { AuditLog } from '../audit/audit-log.ts'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
 import { Router } from '../dispatch/router.ts'
@@ -22,6 +23,7 @@ import type { TlsMaterial } from '../tls/certificate-files.ts'
 import type { Place } from '../tools/boot-file.ts'
 import { ToolRuns } from '../tools/tool-runs.ts'
 import { serveByAddress } from './arrivals.ts'
+import { auditRequest } from './audit-requests.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { arrivalTimes, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
@@ -48,6 +50,8 @@ export interface ServerOptions {
   readonly logger: Logger
   /** Who may ask from a browser; pages of the server itself alone, on loopback, where it is not said. */
   readonly browsers?: Browsers
+  /** Told of requests that change something, or are refused. */
+  readonly audit?: AuditLog
   /** Where requests come encrypted. */
   readonly tls?: TlsOptions
   /** Other processes on the same port, if any. */
@@ -145,6 +149,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       statements,
       router,
       security,
+      audit: options.audit,
       stop: options.onStop,
     },
     router,
@@ -188,7 +193,14 @@ function endStatements(statements: Statements, security: Security, logger: Logge
 /** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */
 function receiveRequests(
   app: FastifyInstance,
-  { isStopping, browsers = onLoopback, logger, security, authenticator = security?.authenticator }: ServerOptions,
+  {
+    isStopping,
+    browsers = onLoopback,
+    logger,
+    audit,
+    security,
+    authenticator = security?.authenticator,
+  }: ServerOptions,
   underWay: RequestsUnderWay,
   refusalOf: RefusalOf,
 ): void {
@@ -202,6 +214,7 @@ function receiveRequests(
     request.log = logger
     reply.log = logger
     const begun = underWay.begin(reply)
+    if (audit !== undefined) auditRequest(audit, request, reply)
     raw.on('close', () => {
       underWay.end(begun)
       log?.(raw, beganMs)

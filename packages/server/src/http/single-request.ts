@@ -1,6 +1,7 @@
 /** A request for one operation, as HTTP brought it: what the operation is told of it, and how it is run. */
 import type { CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { Execution } from '../dispatch/dispatch.ts'
 import type {
   Client,
@@ -76,10 +77,21 @@ export class SingleRequest implements FdRequest, Execution {
   }
 
   run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply> {
-    this.fd = fd
+    const { audit } = this.service
+    this.fd = audit === undefined ? fd : this.audited(operation, fd, audit)
     // Reading is the same however often it is done.
     this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
     return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
+  }
+
+  /** Throws AuditLogUnavailable for a change of which nobody would know. */
+  private audited(operation: FdOperation, fd: FederatedDatabase, log: AuditLog): FederatedDatabase {
+    const { audit } = this.request
+    const { needs } = operation
+    if (audit === undefined) return fd
+    audit.fd = fd.alias
+    if (log.file.hasFailed && typeof needs === 'function' && needs(this, fd) !== 'read') log.check()
+    return operation.method === 'GET' ? fd : fd.observedBy(audit.changed)
   }
 
   private runStatement(

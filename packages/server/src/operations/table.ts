@@ -1,6 +1,7 @@
 /** Every operation of the interface. Nothing else is served but health, the reference page and its document. */
 
 import type { Method, Operation } from '../dispatch/operation.ts'
+import { auditOperations } from './audit.ts'
 import { indexOperations } from './indexes.ts'
 import { objectOperations } from './object.ts'
 import { queryOperations } from './query.ts'
@@ -19,6 +20,7 @@ const single: readonly Operation[] = [
   ...indexOperations,
   ...queryOperations,
   ...statementOperations,
+  ...auditOperations,
   ...toolServiceOperations,
   ...toolOperations,
   ...securityOperations,

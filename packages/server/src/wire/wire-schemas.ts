@@ -310,6 +310,39 @@ export const StatementRecord = Type.Object(
   { description: 'A statement under way.' },
 )
 
+const AuditEntry = Type.Object(
+  {
+    time: Type.String(),
+    requestId: Type.Optional(
+      Type.String({ description: 'X-Request-Id of request and reply, or the id of its trace.' }),
+    ),
+    caller: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    callerKind: Type.Optional(Type.String()),
+    credential: Type.Optional(Type.String({ description: 'Its kind and id; never a secret.' })),
+    address: Type.Optional(Type.String()),
+    operation: Type.Optional(Type.String({ description: 'Method and path of the interface, without values.' })),
+    fd: Type.Optional(Type.String()),
+    classes: Type.Optional(Type.Array(Type.String())),
+    oids: Type.Optional(Type.Array(Type.String(), { description: 'The first 100.' })),
+    objects: Type.Optional(Type.Integer({ description: 'How many were created, changed or deleted.' })),
+    schema: Type.Optional(Type.Boolean({ description: 'Classes or indexes were changed.' })),
+    outcome: Type.Optional(
+      Type.Union([Type.Literal('done'), Type.Literal('refused'), Type.Literal('failed'), Type.Literal('unknown')]),
+    ),
+    status: Type.Optional(Type.Integer()),
+    type: Type.Optional(Type.String({ description: 'Of the error.' })),
+    lost: Type.Optional(
+      Type.Integer({ description: 'So many entries found no room while the file could not be written.' }),
+    ),
+  },
+  { description: 'A line of the audit log.' },
+)
+
+export const AuditPage = Type.Object({
+  entries: Type.Array(AuditEntry),
+  next: Type.Union([Type.String(), Type.Null()]),
+})
+
 export const ServiceRoot = Type.Object({
   uptime: Type.Integer({ description: 'Milliseconds since the server started.' }),
   versions: Type.Array(Type.String()),

@@ -16,6 +16,7 @@ const mistake = (words: RegExp) =>
 describe('mergeConfig', () => {
   it('has defaults for everything: loopback, port 8185, one federated database under ./data', () => {
     expect(mergeConfig([])).toEqual({
+      auditOnFailure: 'refuse',
       host: '127.0.0.1',
       port: 8185,
       data: './data',

@@ -3,6 +3,7 @@ import { defaultEngineLimits, FederatedDatabase, openStore } from '@ashlar/engin
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { expect, onTestFinished } from 'vitest'
+import type { AuditLog } from '../../src/audit/audit-log.ts'
 import { type Browsers, buildServer, type TlsOptions } from '../../src/http/server.ts'
 import { defaultServerLimits, type Limits } from '../../src/limits.ts'
 import type { Authenticator } from '../../src/security/authenticator.ts'
@@ -18,6 +19,7 @@ export interface ServerSetting {
   readonly onStop?: () => void
   readonly authenticator?: Authenticator
   readonly tls?: TlsOptions
+  readonly audit?: AuditLog
   readonly browsers?: Browsers
   readonly security?: Security
   readonly isStopping?: () => boolean
@@ -45,6 +47,7 @@ export async function openServer(setting: ServerSetting = {}): Promise<OpenServe
     isShutdownAllowed: setting.isShutdownAllowed ?? false,
     logger: pino({ level: setting.onLog === undefined ? 'silent' : 'info' }, { write: setting.onLog ?? (() => {}) }),
     ...(setting.authenticator === undefined ? {} : { authenticator: setting.authenticator }),
+    ...(setting.audit === undefined ? {} : { audit: setting.audit }),
     ...(setting.tls === undefined ? {} : { tls: setting.tls }),
     ...(setting.browsers === undefined ? {} : { browsers: setting.browsers }),
     ...(setting.security === undefined ? {} : { security: setting.security }),

@@ -1,0 +1,198 @@
+/** The file of the audit log: lines that are appended in the background, a new file where one is full, and what happens where it cannot be written. */
+import { chmod, type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Logger } from 'pino'
+import { auditBufferBytesMax, auditLineMsMax, auditRetryMs } from '../limits.ts'
+
+export interface AuditFileOptions {
+  readonly file: string
+  /** A file that has grown beyond it is put aside, and another begun. */
+  readonly fileBytesMax: number
+  /** With the one that is written to; the oldest of the others are removed. */
+  readonly filesMax: number
+}
+
+const ownerOnly = 0o600
+/** Of files that were put aside: `audit.ndjson.20261122T230337123Z-4711`. */
+const asideForm = /\.\d{8}T\d{9}Z-\d+$/
+
+/**
+ * Several processes write to one file, each whole lines at once. Whoever finds it too large puts it aside under another name, and whoever finds another
+ * file in its place goes on with that: so a file that a tool for logs has moved is left as well.
+ */
+export class AuditFile {
+  /** Lines that found no room while the file could not be written. */
+  lost = 0
+  /** The last attempt to write has failed. */
+  hasFailed = false
+  private readonly options: AuditFileOptions
+  private readonly logger: Logger
+  private lines: Buffer[] = []
+  private bytes = 0
+  private timer: NodeJS.Timeout | undefined
+  private writing: Promise<void> = Promise.resolve()
+  private handle: FileHandle | undefined
+  private isClosed = false
+  private untold = 0
+
+  constructor(options: AuditFileOptions, logger: Logger) {
+    this.options = options
+    this.logger = logger
+  }
+
+  get name(): string {
+    return this.options.file
+  }
+
+  /** Throws an Error with a sentence where the file cannot be written. */
+  async start(): Promise<void> {
+    try {
+      this.handle = await this.opened()
+    } catch (error) {
+      throw new Error(`The audit log ${this.options.file} cannot be written: ${(error as NodeJS.ErrnoException).code}.`)
+    }
+  }
+
+  /** `line`: JSON, without its end. On disk within `auditLineMsMax`, as long as the file can be written. */
+  append(line: string): void {
+    const bytes = Buffer.from(`${line}\n`)
+    if (this.bytes + bytes.length > auditBufferBytesMax) {
+      this.lost++
+      this.untold++
+      return
+    }
+    this.lines.push(bytes)
+    this.bytes += bytes.length
+    this.timer ??= setTimeout(() => void this.flush(), auditLineMsMax)
+  }
+
+  /** All that was appended before is written when it resolves, or cannot be. */
+  flush(): Promise<void> {
+    clearTimeout(this.timer)
+    this.timer = undefined
+    // Where the last attempt has failed, this one finds out whether it would again.
+    this.writing = this.writing.then(() => (this.bytes === 0 && !this.hasFailed ? undefined : this.write()))
+    return this.writing
+  }
+
+  /** Goes on with whatever file has the name now. */
+  async reopen(): Promise<void> {
+    await this.flush()
+    const { handle } = this
+    this.handle = undefined
+    await handle?.close()
+  }
+
+  async close(): Promise<void> {
+    this.isClosed = true
+    await this.reopen()
+    clearTimeout(this.timer)
+  }
+
+  private async write(): Promise<void> {
+    const lost = this.untold
+    const told = lost === 0 ? [] : [Buffer.from(`${JSON.stringify({ time: new Date().toISOString(), lost })}\n`)]
+    let rest: Buffer = Buffer.concat([...this.lines, ...told])
+    this.lines = []
+    this.bytes = 0
+    this.untold = 0
+    try {
+      await this.leaveMoved()
+      this.handle ??= await this.opened()
+      while (rest.length > 0) {
+        const { bytesWritten } = await this.handle.write(rest)
+        rest = unwritten(rest, bytesWritten)
+      }
+      this.written()
+      await this.putAside(this.handle)
+    } catch (error) {
+      this.failed(error as Error, rest)
+    }
+  }
+
+  private written(): void {
+    if (!this.hasFailed) return
+    this.hasFailed = false
+    this.logger.warn({ lost: this.lost }, `The audit log ${this.options.file} can be written again.`)
+  }
+
+  /** What was not written is kept, as far as there is room, and tried again. */
+  private failed(err: Error, rest: Buffer): void {
+    if (!this.hasFailed) {
+      this.logger.error({ err }, `The audit log ${this.options.file} cannot be written.`)
+    }
+    this.hasFailed = true
+    this.lines = [rest, ...this.lines]
+    this.bytes += rest.length
+    const { handle } = this
+    this.handle = undefined
+    // Whether it can be closed says nothing that the failure has not said.
+    void handle?.close().catch(() => undefined)
+    if (!this.isClosed) this.timer ??= setTimeout(() => void this.flush(), auditRetryMs).unref()
+  }
+
+  private async opened(): Promise<FileHandle> {
+    const { file } = this.options
+    const handle = await open(file, 'a', ownerOnly)
+    // One that was there before.
+    await chmod(file, ownerOnly)
+    return handle
+  }
+
+  private async leaveMoved(): Promise<void> {
+    const { handle } = this
+    if (handle === undefined) return
+    const [own, named] = await Promise.all([handle.stat(), statOrNone(this.options.file)])
+    if (own.ino === named?.ino && own.dev === named.dev) return
+    this.handle = undefined
+    await handle.close()
+  }
+
+  private async putAside(handle: FileHandle): Promise<void> {
+    const { file, fileBytesMax, filesMax } = this.options
+    const own = await handle.stat()
+    if (own.size < fileBytesMax) return
+    // Another process may have done it just now.
+    if ((await statOrNone(file))?.ino !== own.ino) return
+    const time = new Date().toISOString().replace(/[-:.]/g, '')
+    await rename(file, `${file}.${time}-${process.pid}`)
+    for (const old of (await filesAside(file)).slice(filesMax - 1)) await removeIfThere(old)
+  }
+}
+
+/** A line that was written in part is written again, after its beginning has ended: whoever reads leaves out what is no JSON. */
+function unwritten(bytes: Buffer, written: number): Buffer {
+  const rest = bytes.subarray(written)
+  if (rest.length === 0 || bytes[written - 1] === 0x0a || written === 0) return rest
+  const lineBegan = bytes.lastIndexOf(0x0a, written - 1) + 1
+  return Buffer.concat([Buffer.from('\n'), bytes.subarray(lineBegan)])
+}
+
+/** The files that were put aside, the youngest first. */
+export async function filesAside(file: string): Promise<string[]> {
+  const directory = dirname(file)
+  const prefix = basename(file)
+  const names = (await readdir(directory)).filter((name) => name.startsWith(`${prefix}.`) && asideForm.test(name))
+  return names
+    .sort()
+    .reverse()
+    .map((name) => join(directory, name))
+}
+
+async function statOrNone(file: string) {
+  try {
+    return await stat(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function removeIfThere(file: string): Promise<void> {
+  try {
+    await unlink(file)
+  } catch (error) {
+    // Another process has removed it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}

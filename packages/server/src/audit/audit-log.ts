@@ -1,0 +1,137 @@
+/** What is kept of a request that changes something, or is refused: who has asked for what, and what came of it; never a value or a secret (contract 9.6). */
+import { randomUUID } from 'node:crypto'
+import type { ChangeSet } from '@ashlar/engine'
+import type { AuditFailure } from '../config/config.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import { auditedClassesMax, auditedOidsMax } from '../limits.ts'
+import type { Caller } from '../security/caller.ts'
+import type { AuditFile } from './audit-file.ts'
+
+export interface AuditEntry {
+  readonly time: string
+  readonly requestId: string
+  readonly caller: string | null
+  readonly callerKind: string
+  readonly credential: string
+  readonly address: string
+  readonly operation: string
+  readonly fd?: string
+  readonly classes?: readonly string[]
+  readonly oids?: readonly string[]
+  /** Objects that were created, changed or deleted. */
+  readonly objects?: number
+  readonly schema?: true
+  readonly outcome: 'done' | 'refused' | 'failed' | 'unknown'
+  readonly status: number
+  readonly type?: string
+}
+
+const requestIdForm = /^[\x21-\x7e]{1,128}$/
+const traceParentForm = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
+const refusals: readonly number[] = [401, 403, 429]
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+/** Of one request, as it goes on. */
+export class RequestAudit {
+  readonly requestId: string
+  readonly address: string
+  /** It is one that changes something by its kind, whether or not it does. */
+  isChange = false
+  fd: string | undefined
+  problemType: string | undefined
+  private readonly classes = new Set<string>()
+  private readonly oids: string[] = []
+  private objects = 0
+  private hasSchema = false
+
+  constructor(headers: Headers, address: string) {
+    this.requestId = requestIdOf(headers)
+    this.address = address
+  }
+
+  get hasChanged(): boolean {
+    return this.objects > 0 || this.hasSchema
+  }
+
+  /** A commit of the request. */
+  readonly changed = ({ objects, links, schema }: ChangeSet): void => {
+    const seen = new Set<string>()
+    for (const { oid, format } of objects) {
+      seen.add(oid)
+      if (this.classes.size < auditedClassesMax) this.classes.add(format.cls.name)
+      if (this.oids.length < auditedOidsMax) this.oids.push(oid)
+    }
+    for (const { owner } of links) {
+      if (seen.has(owner)) continue
+      seen.add(owner)
+      if (this.oids.length < auditedOidsMax) this.oids.push(owner)
+    }
+    this.objects += seen.size
+    if (schema === undefined) return
+    this.hasSchema = true
+    const before = new Set<unknown>(schema.before.classes)
+    for (const one of schema.after.classes) {
+      if (!before.has(one) && this.classes.size < auditedClassesMax) this.classes.add(one.name)
+    }
+  }
+
+  entry(caller: Caller | undefined, operation: string, status: number, isSent: boolean): AuditEntry {
+    const { requestId, address, fd, classes, oids, objects, hasSchema, problemType } = this
+    return {
+      time: new Date().toISOString(),
+      requestId,
+      caller: caller?.name ?? null,
+      callerKind: caller?.kind ?? 'everyone',
+      credential: caller?.credential ?? 'none',
+      address,
+      operation,
+      ...(fd !== undefined && { fd }),
+      ...(classes.size > 0 && { classes: [...classes] }),
+      ...(objects > 0 && { oids, objects }),
+      ...(hasSchema && { schema: true as const }),
+      outcome: outcomeOf(status, isSent, this.hasChanged),
+      status,
+      ...(problemType !== undefined && { type: problemType }),
+    }
+  }
+}
+
+function outcomeOf(status: number, isSent: boolean, hasChanged: boolean): AuditEntry['outcome'] {
+  if (refusals.includes(status)) return 'refused'
+  if (hasChanged) return 'done'
+  if (!isSent) return 'unknown'
+  return status < 400 ? 'done' : 'failed'
+}
+
+/** That of the client, where it has sent one of a form that can stand in a log. */
+function requestIdOf({ 'x-request-id': given, traceparent }: Headers): string {
+  if (typeof given === 'string' && requestIdForm.test(given)) return given
+  const trace = typeof traceparent === 'string' ? traceParentForm.exec(traceparent)?.[1] : undefined
+  return trace ?? randomUUID()
+}
+
+export class AuditLog {
+  readonly file: AuditFile
+  private readonly onFailure: AuditFailure
+
+  constructor(file: AuditFile, onFailure: AuditFailure) {
+    this.file = file
+    this.onFailure = onFailure
+  }
+
+  /** Before a change begins. Throws AuditLogUnavailable. */
+  check(): void {
+    if (!this.file.hasFailed || this.onFailure === 'continue') return
+    throw new ServerError(
+      'AuditLogUnavailable',
+      'The audit log cannot be written, and changes are refused until it can (auditOnFailure).',
+    )
+  }
+
+  /** Once the reply has been sent, or its client has gone. `operation`: method and path of the route, without values. */
+  ended(audit: RequestAudit, caller: Caller | undefined, operation: string, status: number, isSent: boolean): void {
+    if (!audit.isChange && !audit.hasChanged && !refusals.includes(status)) return
+    this.file.append(JSON.stringify(audit.entry(caller, operation, status, isSent)))
+  }
+}

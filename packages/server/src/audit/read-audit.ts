@@ -1,0 +1,84 @@
+/** Pages of the audit log, the newest entries first. */
+import { type FileHandle, open } from 'node:fs/promises'
+import { filesAside } from './audit-file.ts'
+
+const pieceBytes = 65_536
+/** Of a line: longer ones are none of ours. */
+const lineBytesMax = 65_536
+const newline = 0x0a
+
+export interface AuditPage {
+  readonly entries: readonly unknown[]
+  /** Where older ones are read from; null where there are none. */
+  readonly next: string | null
+}
+
+const cursorForm = /^(\d{1,20})-(\d{1,15})$/
+
+/** `before`: of an earlier page; undefined where it is none of ours, or its file is gone. */
+export async function readAudit(
+  file: string,
+  limit: number,
+  before: string | undefined,
+): Promise<AuditPage | undefined> {
+  const given = before === undefined ? undefined : cursorForm.exec(before)
+  if (given === null) return undefined
+  let from = given && { ino: given[1], end: Number(given[2]) }
+  const entries: unknown[] = []
+  for (const name of [file, ...(await filesAside(file))]) {
+    const handle = await openIfThere(name)
+    if (handle === undefined) continue
+    try {
+      const { ino, size } = await handle.stat()
+      if (from !== undefined && from.ino !== String(ino)) continue
+      const end = Math.min(size, from?.end ?? size)
+      from = undefined
+      const at = await readBackwards(handle, end, limit, entries)
+      if (entries.length >= limit) return { entries, next: `${ino}-${at}` }
+    } finally {
+      await handle.close()
+    }
+  }
+  return from === undefined ? { entries, next: null } : undefined
+}
+
+/** Whole lines that end before `end`, the last first. Returns where the last that was taken begins. */
+async function readBackwards(handle: FileHandle, end: number, limit: number, entries: unknown[]): Promise<number> {
+  let tail: Buffer = Buffer.alloc(0)
+  let at = end
+  let begin = end
+  while (at > 0 && entries.length < limit) {
+    const bytes = Math.min(pieceBytes, at)
+    at -= bytes
+    const piece = Buffer.alloc(bytes)
+    await handle.read(piece, 0, bytes, at)
+    let rest = Buffer.concat([piece, tail])
+    for (let cut = rest.lastIndexOf(newline, -2); entries.length < limit; cut = rest.lastIndexOf(newline, -2)) {
+      if (cut < 0 && at > 0) break
+      begin = at + cut + 1
+      take(rest.subarray(cut + 1), entries)
+      rest = rest.subarray(0, cut + 1)
+      if (rest.length === 0) break
+    }
+    tail = rest.length > lineBytesMax ? Buffer.alloc(0) : rest
+  }
+  return begin
+}
+
+function take(line: Buffer, entries: unknown[]): void {
+  if (line.length <= 1) return
+  try {
+    entries.push(JSON.parse(line.toString()))
+  } catch {
+    // A line of which the file took only a part; it follows once more.
+  }
+}
+
+async function openIfThere(file: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(file, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,26 @@
+/** Has each request noted by the audit log, where there is one. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type AuditLog, RequestAudit } from '../audit/audit-log.ts'
+import { clientDisconnectedStatus } from './send-problem.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Where there is an audit log: what it is to be told. */
+    audit?: RequestAudit
+  }
+}
+
+/** To be called when a request begins. The client is told under which id it is in the log. */
+export function auditRequest(log: AuditLog, request: FastifyRequest, reply: FastifyReply): void {
+  const { raw } = reply
+  const audit = new RequestAudit(request.headers, request.raw.socket.remoteAddress ?? '')
+  request.audit = audit
+  raw.setHeader('x-request-id', audit.requestId)
+  raw.on('close', () => {
+    const isSent = raw.writableFinished || raw.headersSent
+    const { url, config } = request.routeOptions
+    // The path of what is not there is of the client's making.
+    const operation = `${request.method} ${request.is404 || config.isRefused === true ? '?' : url}`
+    log.ended(audit, request.caller, operation, isSent ? raw.statusCode : clientDisconnectedStatus, isSent)
+  })
+}

@@ -1,0 +1,52 @@
+/** Reading the audit log (contract 9.6). */
+import { AshlarError } from '@ashlar/engine'
+import { readAudit } from '../audit/read-audit.ts'
+import type { OperationRequest, ServiceOperation } from '../dispatch/operation.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import { auditPageMax } from '../limits.ts'
+import { Type } from '../wire/json-schema.ts'
+import { AuditPage } from '../wire/wire-schemas.ts'
+
+const usual = 100
+
+export const auditOperations: readonly ServiceOperation[] = [
+  {
+    scope: 'service',
+    method: 'GET',
+    path: '/v1/security/audit',
+    needs: 'operate',
+    summary: 'The audit log, the newest entries first',
+    description:
+      'Who has changed what, and what was refused, of all processes that write to the log; `next` of a page, given as `before`, leads to older entries.',
+    tag: 'Service',
+    queryParameters: {
+      limit: {
+        description: `Entries of a page, ${auditPageMax} at most; ${usual} without it.`,
+        schema: Type.Integer(),
+      },
+      before: { description: 'The `next` of an earlier page.', schema: Type.String() },
+    },
+    status: 200,
+    reply: AuditPage,
+    isTransactional: false,
+    errors: ['AuditLogNotConfigured', 'MalformedValue'],
+    async run(request) {
+      const { audit } = request.service
+      if (audit === undefined) {
+        throw new ServerError('AuditLogNotConfigured', 'The server keeps no audit log; it is begun by --audit-log.')
+      }
+      const { before } = request.query
+      const limit = limitOf(request)
+      await audit.file.flush()
+      const page = await readAudit(audit.file.name, limit, before === undefined ? undefined : String(before))
+      if (page === undefined) throw new AshlarError('MalformedValue', 'before must be the next of an earlier page.')
+      return { body: page }
+    },
+  },
+]
+
+function limitOf({ query }: OperationRequest): number {
+  const limit = query.limit === undefined ? usual : Number(query.limit)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= auditPageMax) return limit
+  throw new AshlarError('MalformedValue', `limit must be a whole number from 1 to ${auditPageMax}.`)
+}
