@@ -10,7 +10,7 @@ import { countReporter } from './tools/count-reporter.ts'
 /** What could run on PostgreSQL. */
 const ofAnyStore = [
   'packages/server/test/contract/*.test.ts',
-  'packages/engine/test/{ddl,engine,model,query,receipts}/**/*.test.ts',
+  'packages/engine/test/{access,ddl,engine,model,query,receipts}/**/*.test.ts',
 ]
 
 /** Tests of these folders that would only repeat on PostgreSQL what the first project has shown. */
@@ -23,6 +23,7 @@ const notOfTheStore = [
   // The security database is in memory, or has tests on PostgreSQL of its own.
   '**/contract/9.*.test.ts',
   '**/query/parse/**',
+  '**/access/access-policy.test.ts',
   // Expressions of values that have been read; those stay whose comparisons and nulls become ranges of an index.
   '**/expressions/{arithmetic,bits,cast,date,logical,math,regular-expression,text}.test.ts',
   // What is counted on the store in memory, and what has a store of its own, of which reads are of several moments.

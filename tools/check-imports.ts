@@ -45,6 +45,8 @@ const engineRanks: Ranks = {
   'database.ts': 11,
   'database-operations.ts': 12,
   batch: 13,
+  // Above the query engine, whose rules it evaluates, and below what hands it out.
+  access: 13,
   'federated-database.ts': 14,
   'index.ts': 15,
 }

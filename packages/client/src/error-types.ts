@@ -23,6 +23,8 @@ export const errorTypes = {
   ObjectNotFound: { status: 404, isRepeatable: false },
   /** The index does not exist. */
   IndexNotFound: { status: 404, isRepeatable: false },
+  /** The caller may not do that. */
+  AccessDenied: { status: 403, isRepeatable: false },
   /** A unique index already holds these key values. */
   UniqueViolation: { status: 409, isRepeatable: false },
   /** The class already exists. */

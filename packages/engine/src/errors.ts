@@ -41,6 +41,9 @@ export const errorCatalogue = {
   ObjectNotFound: { kind: 'notFound', title: 'The object does not exist' },
   IndexNotFound: { kind: 'notFound', title: 'The index does not exist' },
 
+  // The request is understood, and whoever sends it may not do that.
+  AccessDenied: { kind: 'forbidden', title: 'The caller may not do that' },
+
   // The request conflicts with what is stored.
   UniqueViolation: { kind: 'conflict', title: 'A unique index already holds these key values' },
   ClassExists: { kind: 'conflict', title: 'The class already exists' },

@@ -1,5 +1,8 @@
 /** One federated database: every operation of the interface as a method. */
 
+import type { AccessPolicy } from './access/access-policy.ts'
+import type { RuleProblem } from './access/object-rules.ts'
+import { Callers } from './access/restricted-database.ts'
 import { runTransaction, type TransactionBody } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
 import { RequestMemory } from './budget/request-memory.ts'
@@ -7,6 +10,7 @@ import { catalogVersionKey } from './bytes/key-space.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
+import type { Database } from './database.ts'
 import { DatabaseOperations, type OperationScope } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
 import { DdlExecutor } from './ddl/ddl-executor.ts'
@@ -137,6 +141,7 @@ export class FederatedDatabase extends DatabaseOperations {
   readonly dialect: Dialect
   private readonly database: OpenDatabase
   private readonly resources: QueryResources
+  private readonly callers: Callers
   private readonly heartbeat: Heartbeat
   private readonly builds: IndexBuilds
   private readonly recovery: Recovery
@@ -164,6 +169,7 @@ export class FederatedDatabase extends DatabaseOperations {
     this.dialect = dialect
     this.database = database
     this.resources = resources
+    this.callers = new Callers(resources)
     this.heartbeat = heartbeat
     this.builds = builds
     this.recovery = new Recovery(database, writer, builds, heartbeat)
@@ -214,6 +220,19 @@ export class FederatedDatabase extends DatabaseOperations {
   reserveMemory(bytes: number): () => void {
     this.database.memory.take(bytes, this.limits.statementsBytesMax)
     return () => this.database.memory.giveBack(bytes)
+  }
+
+  /**
+   * The operations for one caller, for whom what the policy hides does not exist (contract 9.4). Whoever calls it checks who the caller is, and
+   * what else it may do.
+   */
+  as(policy: AccessPolicy): Database {
+    return this.callers.as(policy, (user) => new DatabaseOperations(new RequestScope({ ...this.resources, user })))
+  }
+
+  /** The rules of a policy that hold for nothing, since what they name is not there. */
+  ruleProblems(policy: AccessPolicy): Promise<RuleProblem[]> {
+    return this.callers.ruleProblems(policy)
   }
 
   /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */

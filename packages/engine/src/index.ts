@@ -1,5 +1,8 @@
 /** The engine's only entry point. */
 
+export type { AccessAction, AccessPolicy, Grant, GrantScope, RuledAction } from './access/access-policy.ts'
+export { accessActions, isUnrestricted, policyId, readAccessPolicy } from './access/access-policy.ts'
+export type { RuleProblem } from './access/object-rules.ts'
 export type { TransactionStep } from './batch/run-transaction.ts'
 export { MemoryPool } from './budget/memory-pool.ts'
 export type { CancelSignal } from './cancel-signal.ts'
@@ -23,6 +26,7 @@ export type {
   RowChunks,
 } from './query/query-request.ts'
 export type { Effect } from './query/statements/statement-kind.ts'
+export type { User } from './query/values/user.ts'
 export { AlreadyDone, type Once } from './receipts/receipt.ts'
 export type { RequestId } from './receipts/receipt-entry.ts'
 export type { Attributes } from './requests/read-object-command.ts'

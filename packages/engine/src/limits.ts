@@ -199,3 +199,11 @@ export const planTextCharactersMax = 1_000
 export const textFormatCharactersMax = 200
 
 assert(keyBytesMax > 64 + keyDigestBytes, 'a key has room for its digest and its parts')
+/** Of what one caller may do. */
+export const accessGrantsMax = 1_000
+export const accessNamesMax = 10_000
+export const accessRuleCharactersMax = 10_000
+/** Policies of whose callers plans, catalogs and rules are kept. */
+export const accessPoliciesKept = 100
+/** Objects of which a snapshot keeps whether its caller sees them. */
+export const accessDecisionsKept = 50_000

@@ -12,6 +12,9 @@ import { openTimeSlice } from '../store/time-slice.ts'
 import { catalogKey, catalogPartRange, countersKey } from './catalog-keys.ts'
 import { SharedAttributes } from './shared-attributes.ts'
 
+/** Where the catalogs of snapshots come from. */
+export type Catalogs = Pick<CatalogCache, 'latest' | 'at' | 'announce'>
+
 export class CatalogCache {
   private current: Catalog | undefined
   /** Whether that is the version of the current one; made once for each. */

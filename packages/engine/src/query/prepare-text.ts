@@ -106,7 +106,7 @@ type Parameters = NonNullable<QueryRequest['parameters']>
 function preparedText(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
-  { database: { limits, store }, dialect }: QueryResources,
+  { database: { limits, store }, dialect, user = null }: QueryResources,
   memory: RequestMemory,
   slice: TimeSlice,
 ): PreparedText {
@@ -127,6 +127,7 @@ function preparedText(
       memory,
       written,
       now: ticksNow(),
+      user,
     },
     state: { variables: new Map(lifted), textFormats: noTextFormats },
     isLifted: lifted.size > 0,
@@ -153,6 +154,6 @@ class Progress implements QueryProgress {
 
 const dayOfEpoch = parseDay('1970-01-01') as number
 
-function ticksNow(): number {
+export function ticksNow(): number {
   return dayOfEpoch * ticksPerDay + Date.now() * 10
 }

@@ -4,6 +4,7 @@ import type { DdlExecutor } from '../ddl/ddl-executor.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { Dialect } from './language/dialect.ts'
 import type { PlanCache } from './plan-cache.ts'
+import type { UserValue } from './values/user.ts'
 
 export interface QueryResources {
   readonly database: OpenDatabase
@@ -13,6 +14,8 @@ export interface QueryResources {
   readonly plans: PlanCache
   /** Of statements that ask for none. */
   readonly dialect: Dialect
+  /** Who asks, where that is known: no request can say it. */
+  readonly user?: UserValue
   /** Below which IMPORT CSV may read; undefined = not at all. */
   readonly importDirectory: string | undefined
 }

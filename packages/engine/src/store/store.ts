@@ -89,9 +89,9 @@ export interface Snapshot {
    * Only where each read is a trip, and before any: the work takes the key to hold the value, and `view` answers so at once. The first read that
    * needs a trip tells whether it does, or `confirm`; where it does not, they throw SnapshotInvalidated.
    */
-  expect?(entry: Entry): void
+  readonly expect?: ((entry: Entry) => void) | undefined
   /** That what is expected is what the snapshot holds; undefined where a read has told. Throws SnapshotInvalidated. */
-  confirm?(): Promise<void> | undefined
+  readonly confirm?: (() => Promise<void> | undefined) | undefined
   /** Ends the snapshot; reading afterwards is an error, releasing twice is not. */
   release(): void
 }

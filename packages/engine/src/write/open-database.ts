@@ -1,6 +1,6 @@
 /** The parts of one open federated database: what whoever reads or changes it works with. */
 import type { MemoryPool } from '../budget/memory-pool.ts'
-import type { CatalogCache } from '../catalog/catalog-cache.ts'
+import type { Catalogs } from '../catalog/catalog-cache.ts'
 import type { EngineLimits } from '../limits.ts'
 import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/container-registry.ts'
@@ -13,7 +13,7 @@ export interface OpenDatabase {
   /** This opening of the store. */
   readonly session: StoreSession
   readonly limits: EngineLimits
-  readonly catalogs: CatalogCache
+  readonly catalogs: Catalogs
   readonly containers: Containers
   readonly receipts: Receipts
   /** Of the process. */

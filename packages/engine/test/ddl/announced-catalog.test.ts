@@ -1,6 +1,6 @@
 /** A process that changes the schema does not load the catalog that it has just written: it would keep every request waiting. */
 import { describe, expect, it } from 'vitest'
-import { CatalogCache } from '../../src/catalog/catalog-cache.ts'
+import { CatalogCache, type Catalogs } from '../../src/catalog/catalog-cache.ts'
 import { catalogPartRange } from '../../src/catalog/catalog-keys.ts'
 import { FederatedDatabase } from '../../src/federated-database.ts'
 import type { Snapshot, Store } from '../../src/store/store.ts'
@@ -39,7 +39,7 @@ const changes: Record<string, (fd: FederatedDatabase) => Promise<unknown>> = {
   },
 }
 
-function catalogsOf(fd: FederatedDatabase): CatalogCache {
+function catalogsOf(fd: FederatedDatabase): Catalogs {
   return (fd as unknown as { readonly database: OpenDatabase }).database.catalogs
 }
 

@@ -29,7 +29,7 @@ const mistakes: readonly (readonly [text: string, message: string])[] = [
   ['CREATE INDEX «ON Client (name)', 'an index has a name'],
   ['MATCH (c:Client)-«>(o) RETURN c', 'an edge is written -->, <-- or -[…]->'],
   ['FROM Client WHERE name = «“Ann” RETURN name', 'texts stand in \' or "'],
-  ['SHOW «$$TODAY', "'$$TODAY' does not fit here; expected $$NOW, $$ID or $$THIS_REFERENCE"],
+  ['SHOW «$$TODAY', "'$$TODAY' does not fit here; expected $$NOW, $$ID, $$THIS_REFERENCE or $$USER"],
   ['FROM «client RETURN name', "there is no class 'client'. Did you mean Client?"],
   ['LET x = 5; FROM Client WHERE age = «x RETURN name', 'Did you mean $x?'],
   ['FOR EACH c IN «Client => (SHOW 1)', 'the objects of a class are (FROM Shop.Client RETURN *)'],

@@ -1,6 +1,7 @@
 /** Expressions of the text to bound ones: names to the catalog's, types checked. Throws QueryError. */
-import type { Expression, LiteralExpression, Statement } from '../language/ast.ts'
+import type { Expression, LiteralExpression, Statement, SystemExpression } from '../language/ast.ts'
 import { truncateForMessage } from '../language/query-error.ts'
+import { userType } from '../values/user.ts'
 import { fractionType, nullType, type ValueType } from '../values/value-type.ts'
 import { bindCall } from './bind-call.ts'
 import { bindOperation } from './bind-operation.ts'
@@ -67,9 +68,10 @@ function bindLiteral({ literal, start, end }: LiteralExpression): Bound {
   return { kind: 'constant', value: literal.value, type, start, end }
 }
 
-function bindSystem(name: 'NOW' | 'ID' | 'THIS_REFERENCE', span: Expression, scope: Scope, binder: Binder): Bound {
+function bindSystem(name: SystemExpression['name'], span: Expression, scope: Scope, binder: Binder): Bound {
   const { start, end } = span
   if (name === 'NOW') return { kind: 'now', type: { kind: 'datetime' }, start, end }
+  if (name === 'USER') return { kind: 'user', type: userType, start, end }
   for (let around: Scope | undefined = scope; around !== undefined; around = around.outer) {
     const { context } = around
     if (context === undefined || (context.type.kind !== 'reference' && context.type.kind !== 'object')) continue

@@ -31,6 +31,8 @@ export type Bound =
   /** A parameter or variable. */
   | (Node & { readonly kind: 'variable'; readonly name: string })
   | (Node & { readonly kind: 'now' })
+  /** The caller: a value of `userType`, null where nobody is known. */
+  | (Node & { readonly kind: 'user' })
   /** The value of a statement that is run before this one. */
   | (Node & { readonly kind: 'nested'; readonly index: number })
   /** The reference of the object in a slot. */
@@ -199,6 +201,7 @@ export function partsOf(bound: Bound): readonly Bound[] {
     case 'constant':
     case 'variable':
     case 'now':
+    case 'user':
     case 'nested':
     case 'self':
     case 'slot':

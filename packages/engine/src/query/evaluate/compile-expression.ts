@@ -35,9 +35,9 @@ export class Compiler implements ExpressionCompiler {
   }
 
   compile(bound: Bound): Evaluate {
-    const isPlain =
-      bound.kind === 'constant' || bound.kind === 'variable' || bound.kind === 'now' || bound.kind === 'nested'
-    return !isPlain && isConstant(bound) ? this.memoize(compileNode(bound, this)) : compileNode(bound, this)
+    return !plainKinds.includes(bound.kind) && isConstant(bound)
+      ? this.memoize(compileNode(bound, this))
+      : compileNode(bound, this)
   }
 
   compileAll(bounds: readonly Bound[]): Evaluate[] {
@@ -58,6 +58,9 @@ export class Compiler implements ExpressionCompiler {
   }
 }
 
+/** Nothing is worked out for them. */
+const plainKinds: readonly Bound['kind'][] = ['constant', 'variable', 'now', 'user', 'nested']
+
 function compileNode(bound: Bound, compiler: Compiler): Evaluate {
   switch (bound.kind) {
     case 'constant': {
@@ -70,6 +73,8 @@ function compileNode(bound: Bound, compiler: Compiler): Evaluate {
     }
     case 'now':
       return ({ now }) => now
+    case 'user':
+      return ({ user }) => user
     case 'nested': {
       const { index } = bound
       return ({ nested }) => nested[index] ?? null

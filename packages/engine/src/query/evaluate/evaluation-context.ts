@@ -1,6 +1,7 @@
 /** What expressions are worked out with: the row in its slots, and what is the same for all rows. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { Work } from '../functions/work.ts'
+import type { UserValue } from '../values/user.ts'
 import type { ObjectReader } from './object-view.ts'
 
 /** Thrown where an object has to be waited for. One value, because making an error each time would cost too much. */
@@ -21,6 +22,8 @@ export interface EvaluationContext {
   aggregates: readonly unknown[]
   /** Ticks since 0001-01-01 in UTC, the same during the statement. */
   readonly now: number
+  /** The caller. */
+  readonly user: UserValue
   readonly text: string
   /** Charged with what expressions make, before they make it. */
   readonly memory: RequestMemory

@@ -3,6 +3,7 @@ import type { RequestMemory } from '../../budget/request-memory.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
 import type { ObjectReader } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
+import type { UserValue } from '../values/user.ts'
 import type { StatementContext } from './statement-context.ts'
 
 export interface Inputs {
@@ -29,6 +30,7 @@ class StatementEvaluation implements EvaluationContext {
   readonly nested: readonly unknown[]
   aggregates = noAggregates
   readonly now: number
+  readonly user: UserValue
   readonly text: string
   readonly memory: RequestMemory
   readonly work: Work
@@ -36,12 +38,13 @@ class StatementEvaluation implements EvaluationContext {
   private readonly context: StatementContext
 
   constructor(slots: number, constants: number, { variables, nested }: Inputs, context: StatementContext) {
-    const { now, text, memory, limits } = context.script
+    const { now, user, text, memory, limits } = context.script
     this.slots = undefinedValues(slots)
     this.constants = undefinedValues(constants)
     this.variables = variables
     this.nested = nested
     this.now = now
+    this.user = user
     this.text = text
     this.memory = memory
     this.work = context.work

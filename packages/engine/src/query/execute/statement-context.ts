@@ -19,6 +19,7 @@ import { measuredRows } from '../explain/measured-rows.ts'
 import type { StatementProbe } from '../explain/statement-probe.ts'
 import { Work } from '../functions/work.ts'
 import type { Dialect } from '../language/dialect.ts'
+import type { UserValue } from '../values/user.ts'
 import { SnapshotReader } from './snapshot-reader.ts'
 
 export interface ScriptContext {
@@ -36,6 +37,8 @@ export interface ScriptContext {
   readonly memory: RequestMemory
   /** Ticks since 0001-01-01 in UTC. */
   readonly now: number
+  /** Who asks: `$$USER`. */
+  readonly user: UserValue
   /** Of the reply, written so far. */
   readonly written: { rows: number }
   /** Nothing that its statements change is committed. */

@@ -74,7 +74,7 @@ export interface VariableExpression extends Span {
 }
 export interface SystemExpression extends Span {
   readonly kind: 'system'
-  readonly name: 'NOW' | 'ID' | 'THIS_REFERENCE'
+  readonly name: 'NOW' | 'ID' | 'THIS_REFERENCE' | 'USER'
 }
 export interface OperationExpression extends Span {
   readonly kind: 'operation'

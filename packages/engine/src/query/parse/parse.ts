@@ -1,6 +1,13 @@
 /** A text of DO as statements; throws QuerySyntaxError with line, column and what was expected. */
 import type { AshlarError } from '../../errors.ts'
-import type { Clauses, ExplainStatement, SelectStatement, ShowStatement, Statement } from '../language/ast.ts'
+import type {
+  Clauses,
+  ExplainStatement,
+  Expression,
+  SelectStatement,
+  ShowStatement,
+  Statement,
+} from '../language/ast.ts'
 import { syntaxError } from '../language/query-error.ts'
 import { advice, lateClause } from './advice.ts'
 import { tokenize } from './lexer.ts'
@@ -17,6 +24,17 @@ import { TokenCursor } from './token-cursor.ts'
 /** At least one statement; each but the last is ended by `;`. */
 export function parse(text: string, statementTokensMax = Number.POSITIVE_INFINITY): Statement[] {
   return parseTokens(text, statementTokensMax)
+}
+
+/** A predicate by itself, as after WHERE. Throws QuerySyntaxError, and LimitExceeded. */
+export function parsePredicate(text: string, tokensMax: number): Expression {
+  const tokens = tokenize(text, tokensMax)
+  let read = tokens.next()
+  while (read.done !== true) read = tokens.next()
+  const cursor = new TokenCursor(text, read.value, parseStatement)
+  const predicate = parseExpression(cursor)
+  if (!cursor.isAtEnd()) throw cursor.unexpected(['the end of the text'], advice(cursor))
+  return predicate
 }
 
 /** The same with other tokens in place of those of the text. */

@@ -45,7 +45,7 @@ const refused: Readonly<Record<string, Wanted>> = {
   'SHOW #': { at: [1, 6], piece: '#', expected: [] },
   'SHOW 😀': { at: [1, 6], piece: '😀', expected: [] },
   'SHOW $ 5': { at: [1, 6], piece: '$', expected: ['$name', '$$NOW'] },
-  'SHOW $$LATER': { at: [1, 6], piece: '$$LATER', expected: ['$$NOW', '$$ID', '$$THIS_REFERENCE'] },
+  'SHOW $$LATER': { at: [1, 6], piece: '$$LATER', expected: ['$$NOW', '$$ID', '$$THIS_REFERENCE', '$$USER'] },
   'SHOW `a b`': { at: [1, 6], piece: '`a b`', expected: ['`'] },
   'SHOW `a': { at: [1, 6], piece: '`a', expected: ['`'] },
   'SHOW a[': { at: [1, 8], piece: '', expected: ['a value'] },

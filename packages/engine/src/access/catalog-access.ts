@@ -1,0 +1,106 @@
+/** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
+import { recordFormats } from '../records/record-formats.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
+import type { Grant } from './access-policy.ts'
+import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
+import { ObjectRules, type RuleProblem } from './object-rules.ts'
+import { RecordReferences } from './record-references.ts'
+import { restrictedCatalog } from './restricted-catalog.ts'
+
+/** What is seen of the objects of one shape. */
+export interface ShapeAccess {
+  readonly objects: ObjectsAllowed
+  readonly references: RecordReferences
+  /** Every one of them, as it is stored. */
+  readonly isWhole: boolean
+}
+
+const ruledActions = ['read', 'create', 'update', 'delete'] as const
+
+export class CatalogAccess {
+  readonly catalog: Catalog
+  readonly classes: ClassAccess
+  readonly rules: ObjectRules
+  private readonly shapes = new Map<ShapeNumber, ShapeAccess>()
+  private readonly byClass = new Map<ClassNumber, ShapeAccess>()
+  private shown: Catalog | undefined
+
+  constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number) {
+    this.catalog = catalog
+    this.classes = new ClassAccess(catalog, grants)
+    this.rules = new ObjectRules(catalog, recordFormats(catalog), ruleTokensMax)
+  }
+
+  /** As the caller knows it. */
+  get restricted(): Catalog {
+    this.shown ??= restrictedCatalog(this.classes)
+    return this.shown
+  }
+
+  /** Throws ReadSkew where the catalog has no such shape. */
+  ofShape(number: ShapeNumber): ShapeAccess {
+    let access = this.shapes.get(number)
+    if (access === undefined) {
+      const { cls } = recordFormats(this.catalog).ofShape(number)
+      access = this.ofClass(cls.number) as ShapeAccess
+      this.shapes.set(number, access)
+    }
+    return access
+  }
+
+  /** Undefined where the catalog has no such class. */
+  ofClass(number: ClassNumber): ShapeAccess | undefined {
+    const known = this.byClass.get(number)
+    if (known !== undefined) return known
+    const cls = this.catalog.classByNumber(number)
+    if (cls === undefined) return undefined
+    const references = new RecordReferences(recordFormats(this.catalog).of(cls), this.classes)
+    const objects = this.classes.objects(cls, 'read')
+    const access = { objects, references, isWhole: objects === 'all' && references.areNone }
+    this.byClass.set(number, access)
+    return access
+  }
+
+  /** Of a map whose keys are references. */
+  isMapByReference(attribute: AttributeNumber): boolean {
+    const spec = this.catalog.attribute(attribute)?.spec
+    return spec?.logicalType === 'map' && spec.key.logicalType === 'reference'
+  }
+
+  /** The rules that hold for nothing, since they do not bind. */
+  problems(): RuleProblem[] {
+    const problems = new Map<string, RuleProblem>()
+    for (const cls of this.catalog.classes) {
+      for (const action of ruledActions) {
+        const allowed = this.classes.objects(cls, action)
+        for (const rule of typeof allowed === 'string' ? [] : allowed) {
+          const problem = this.rules.problem(rule)
+          if (problem !== undefined) problems.set(`${problem.className} ${problem.rule}`, problem)
+        }
+      }
+    }
+    return [...problems.values()]
+  }
+}
+
+/** One for each catalog that is in use. */
+export class CatalogAccesses {
+  private readonly grants: readonly Grant[]
+  private readonly ruleTokensMax: number
+  private readonly made = new WeakMap<Catalog, CatalogAccess>()
+
+  constructor(grants: readonly Grant[], ruleTokensMax: number) {
+    this.grants = grants
+    this.ruleTokensMax = ruleTokensMax
+  }
+
+  of(catalog: Catalog): CatalogAccess {
+    let access = this.made.get(catalog)
+    if (access === undefined) {
+      access = new CatalogAccess(catalog, this.grants, this.ruleTokensMax)
+      this.made.set(catalog, access)
+    }
+    return access
+  }
+}

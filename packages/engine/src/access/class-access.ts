@@ -1,0 +1,162 @@
+/** What the grants of a caller come to for each class of one catalog: what of it exists for the caller. */
+import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
+import { namespaceOf } from '../schema/names.ts'
+import { isRootClass } from '../schema/root-class.ts'
+import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { AccessAction, Grant, RuledAction } from './access-policy.ts'
+
+/** A rule, and the class whose attributes its names mean. */
+export interface ClassRule {
+  readonly text: string
+  readonly cls: SchemaClass
+}
+
+/** Every object of the class, none, or those for which one of the rules holds. */
+export type ObjectsAllowed = 'all' | 'none' | readonly ClassRule[]
+
+export class ClassAccess {
+  readonly catalog: Catalog
+  private readonly grants: readonly Grant[]
+  private readonly covering = new Map<ClassNumber, readonly Grant[]>()
+  private readonly allowed = new Map<string, ObjectsAllowed>()
+  private readonly guarded = new Map<ClassNumber, boolean>()
+  private readonly visible = new Map<ClassNumber, ReadonlySet<AttributeNumber>>()
+  private readonly declaring: ReadonlyMap<AttributeNumber, SchemaClass>
+
+  constructor(catalog: Catalog, grants: readonly Grant[]) {
+    this.catalog = catalog
+    this.grants = grants
+    const declaring = new Map<AttributeNumber, SchemaClass>()
+    for (const cls of catalog.classes) {
+      for (const { number } of cls.definition.attributes) declaring.set(number, cls)
+    }
+    this.declaring = declaring
+  }
+
+  /** A subclass has the grants of its superclasses, and perhaps more: so it is never hidden where they are seen. */
+  grantsOn(cls: SchemaClass): readonly Grant[] {
+    let found = this.covering.get(cls.number)
+    if (found === undefined) {
+      found = this.grants.filter((grant) => coveringClass(grant, cls) !== undefined)
+      this.covering.set(cls.number, found)
+    }
+    return found
+  }
+
+  /** Whether the caller knows the class by a grant of its own. */
+  isGranted(cls: SchemaClass): boolean {
+    return this.grantsOn(cls).length > 0
+  }
+
+  /** Whether some of its objects may have that done to them. */
+  allows(cls: SchemaClass, action: AccessAction): boolean {
+    return this.grantsOn(cls).some(({ actions }) => actions.includes(action))
+  }
+
+  objects(cls: SchemaClass, action: RuledAction): ObjectsAllowed {
+    const name = `${action} ${cls.number}`
+    let allowed = this.allowed.get(name)
+    if (allowed === undefined) {
+      allowed = this.objectsBy(cls, action)
+      this.allowed.set(name, allowed)
+    }
+    return allowed
+  }
+
+  private objectsBy(cls: SchemaClass, action: RuledAction): ObjectsAllowed {
+    const grants = this.grantsOn(cls).filter(({ actions }) => actions.includes(action))
+    if (grants.length === 0) return 'none'
+    const rules: ClassRule[] = []
+    for (const grant of grants) {
+      const text = grant.rules?.[action]
+      if (text === undefined) return 'all'
+      rules.push({ text, cls: coveringClass(grant, cls) as SchemaClass })
+    }
+    return rules
+  }
+
+  /** Whether a reference to objects of the class may name one that is hidden. */
+  mayNameHidden(referencedClass: ClassNumber): boolean {
+    let isGuarded = this.guarded.get(referencedClass)
+    if (isGuarded === undefined) {
+      const cls = this.catalog.classByNumber(referencedClass)
+      const targets = cls === undefined ? [] : isRootClass(cls) ? cls.subclasses : [cls, ...cls.subclasses]
+      isGuarded = cls === undefined || targets.some((target) => this.objects(target, 'read') !== 'all')
+      this.guarded.set(referencedClass, isGuarded)
+    }
+    return isGuarded
+  }
+
+  /** The numbers of the attributes of the class that exist for the caller. */
+  attributesOf(cls: SchemaClass): ReadonlySet<AttributeNumber> {
+    let numbers = this.visible.get(cls.number)
+    if (numbers === undefined) {
+      const shown = cls.attributes.filter((attribute) => this.isVisible(cls, attribute))
+      numbers = new Set(shown.map(({ number }) => number))
+      this.visible.set(cls.number, numbers)
+    }
+    return numbers
+  }
+
+  private isVisible(cls: SchemaClass, attribute: ClassAttribute): boolean {
+    return (
+      this.isShown(cls, attribute.name) && referencesOf(attribute.spec).every((spec) => this.isKnown(attribute, spec))
+    )
+  }
+
+  /** By one of the grants that read the class; where none does, by any. What is embedded without a grant of its own is shown. */
+  private isShown(cls: SchemaClass, name: string): boolean {
+    const grants = this.grantsOn(cls)
+    if (grants.length === 0) return !cls.isReferenceable
+    const reading = grants.filter(({ actions }) => actions.includes('read'))
+    return (reading.length === 0 ? grants : reading).some(({ hidden = [] }) => !hidden.includes(name))
+  }
+
+  /** One side of a link is not seen without the other, nor a reference to what nothing is known of. */
+  private isKnown(attribute: ClassAttribute, { referencedClass, inverseAttribute }: ReferenceSpec): boolean {
+    if (inverseAttribute !== null && !(this.isDeclared(attribute.number) && this.isDeclared(inverseAttribute)))
+      return false
+    return this.referencedAs(referencedClass) !== undefined
+  }
+
+  /** Whether the class that declares the attribute shows it. */
+  private isDeclared(number: AttributeNumber): boolean {
+    const cls = this.declaring.get(number)
+    const name = this.catalog.attribute(number)?.name
+    return cls !== undefined && name !== undefined && this.isShown(cls, name)
+  }
+
+  /** The class as which the caller knows what a reference names: the root where only subclasses are known; undefined where none is. */
+  referencedAs(number: ClassNumber): ClassNumber | undefined {
+    const cls = this.catalog.classByNumber(number)
+    if (cls === undefined) return undefined
+    if (isRootClass(cls) || this.isGranted(cls)) return number
+    return cls.subclasses.some((subclass) => this.isGranted(subclass)) ? this.catalog.root.number : undefined
+  }
+}
+
+/** The class by which the grant is about this one: it itself, where the grant names no class. */
+function coveringClass({ on }: Grant, cls: SchemaClass): SchemaClass | undefined {
+  if (on.kind === 'all') return cls
+  for (let above: SchemaClass | null = cls; above !== null; above = above.superClass) {
+    if (on.kind === 'class' && above.name === on.className) return above
+    if (on.kind === 'namespace' && namespaceOf(above.name) === on.namespace) return cls
+  }
+  return undefined
+}
+
+/** The references that values of the type are, or hold outside of embedded objects. */
+export function referencesOf(spec: TypeSpec): readonly ReferenceSpec[] {
+  switch (spec.logicalType) {
+    case 'reference':
+      return [spec]
+    case 'list':
+      return spec.element.logicalType === 'reference' ? [spec.element] : []
+    case 'set':
+      return [spec.element]
+    case 'map':
+      return spec.key.logicalType === 'reference' ? [spec.key, spec.element] : [spec.element]
+    default:
+      return []
+  }
+}

@@ -1,0 +1,234 @@
+/** The references within a record: which objects they name, and the record without some of them. */
+import { type ClassFormat, embeddedClassOf, type FormatSource } from '../records/class-format.ts'
+import {
+  decodeRecordInPieces,
+  encodeRecordInPieces,
+  isLongRecord,
+  recordHeaderBytes,
+  shapeNumberOf,
+} from '../records/record-format.ts'
+import { recordFormats } from '../records/record-formats.ts'
+import { mayHoldReferences } from '../records/references-in.ts'
+import type { Bytes } from '../store/store.ts'
+import { commitIdBytes } from '../transaction/store-session.ts'
+import type { Pieces } from '../types/logical-type.ts'
+import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
+import type { MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import { type ClassAccess, referencesOf } from './class-access.ts'
+
+/** Steps of which each looks at a reference, between two turns for others. */
+const stepsAtOnce = 1_000
+
+/** An attribute that holds references in collections or embedded objects. */
+interface HeldReferences {
+  readonly index: number
+  readonly spec: TypeSpec
+}
+
+type MapPair = { readonly key: unknown; readonly value: unknown }
+
+/** The attributes of a class that may name what is hidden, as far as its caller sees them. */
+export class RecordReferences {
+  private readonly format: ClassFormat
+  private readonly access: ClassAccess
+  private readonly formats: FormatSource
+  /** Positions of attributes that are one reference; and of those that hold them within. */
+  private readonly single: readonly number[]
+  private readonly within: readonly HeldReferences[]
+
+  constructor(format: ClassFormat, access: ClassAccess) {
+    this.format = format
+    this.access = access
+    this.formats = recordFormats(access.catalog)
+    const shown = access.attributesOf(format.cls)
+    const kept = format.attributes.filter(({ attribute, linkStorage }) => {
+      return linkStorage === undefined && shown.has(attribute.number) && this.mayNameHidden(attribute.spec)
+    })
+    const isSingle = ({ attribute }: (typeof kept)[number]): boolean => attribute.spec.logicalType === 'reference'
+    this.single = kept.filter(isSingle).map(({ index }) => index)
+    this.within = kept
+      .filter((attribute) => !isSingle(attribute))
+      .map(({ index, attribute }) => ({ index, spec: attribute.spec }))
+  }
+
+  /** No record of the class names what may be hidden. */
+  get areNone(): boolean {
+    return this.single.length === 0 && this.within.length === 0
+  }
+
+  /** The objects that the record names and that may be hidden; yields now and then. */
+  *targets(record: Bytes, into: Map<Oid, undefined | Bytes>): Pieces<void> {
+    const shape = shapeNumberOf(record)
+    for (const index of this.single) {
+      const at = this.format.locateReference(record, recordHeaderBytes, shape, index)
+      const oid = at < 0 ? this.format.readValue(record, recordHeaderBytes, shape, index) : oidFromBytes(record, at)
+      if (oid !== null && oid !== noOid) into.set(oid as Oid, undefined)
+    }
+    const valueAt = yield* this.valuesWithin(record)
+    for (const { index, spec } of this.within) yield* this.targetsIn(spec, valueAt(index), into)
+  }
+
+  /** The same record with null in the place of references to objects that are not visible, and without elements that are such. */
+  *without(record: Bytes, isVisible: (oid: Oid) => boolean): Pieces<Bytes> {
+    const shape = shapeNumberOf(record)
+    const changed = Buffer.from(record)
+    let mustRewrite = false
+    for (const index of this.single) {
+      const at = this.format.locateReference(record, recordHeaderBytes, shape, index)
+      if (at >= 0) {
+        if (isNamed(record, at) && !isVisible(oidFromBytes(record, at))) changed.fill(0, at, at + oidLength)
+        continue
+      }
+      const oid = this.format.readValue(record, recordHeaderBytes, shape, index)
+      if (oid !== null && oid !== noOid && !isVisible(oid as Oid)) mustRewrite = true
+    }
+    const valueAt = yield* this.valuesWithin(record)
+    for (const { index, spec } of this.within) {
+      const value = valueAt(index)
+      if ((yield* this.visibleOf(spec, value, isVisible)) !== value) mustRewrite = true
+    }
+    return mustRewrite ? yield* this.rewritten(record, isVisible) : changed
+  }
+
+  /** In the present shape, at the revision that it has. */
+  private *rewritten(record: Bytes, isVisible: (oid: Oid) => boolean): Pieces<Bytes> {
+    const content = yield* decodeRecordInPieces(this.format, record)
+    const { values } = content
+    for (const index of this.single) if (!isReferenceVisible(values[index], isVisible)) values[index] = noOid
+    for (const { index, spec } of this.within) values[index] = yield* this.visibleOf(spec, values[index], isVisible)
+    const revision = Buffer.from(record.subarray(recordHeaderBytes - commitIdBytes, recordHeaderBytes))
+    return yield* encodeRecordInPieces(this.format, revision, content)
+  }
+
+  /** Of a long record they are read in pieces. */
+  private *valuesWithin(record: Bytes): Pieces<(index: number) => unknown> {
+    if (this.within.length > 0 && isLongRecord(record)) {
+      const { values } = yield* decodeRecordInPieces(this.format, record)
+      return (index) => values[index]
+    }
+    const shape = shapeNumberOf(record)
+    return (index) => this.format.readValue(record, recordHeaderBytes, shape, index)
+  }
+
+  /** `seen`: embedded classes that are being looked at, as lists may hold objects of their own class. */
+  private mayNameHidden(spec: TypeSpec, seen: ReadonlySet<number> = new Set()): boolean {
+    if (!mayHoldReferences(spec)) return false
+    const embedded = embeddedClassOf(spec)
+    if (embedded !== undefined) {
+      if (seen.has(embedded)) return false
+      const { attributes, cls } = this.formats.byNumber(embedded)
+      const shown = this.access.attributesOf(cls)
+      const within = new Set([...seen, embedded])
+      return attributes.some(
+        ({ attribute }) => shown.has(attribute.number) && this.mayNameHidden(attribute.spec, within),
+      )
+    }
+    return heldReferences(spec).some(({ referencedClass }) => this.access.mayNameHidden(referencedClass))
+  }
+
+  private *targetsIn(spec: TypeSpec, value: unknown, into: Map<Oid, undefined | Bytes>): Pieces<void> {
+    switch (spec.logicalType) {
+      case 'reference':
+        if (value !== null && value !== noOid) into.set(value as Oid, undefined)
+        return
+      case 'object': {
+        const values = value as readonly unknown[]
+        for (const { attribute, index } of this.formats.byNumber(spec.class).attributes) {
+          yield* this.targetsIn(attribute.spec, values[index], into)
+        }
+        return
+      }
+      case 'list':
+      case 'set': {
+        if (!mayHoldReferences(spec)) return
+        let steps = 0
+        for (const element of value as readonly unknown[]) {
+          if (++steps % stepsAtOnce === 0) yield
+          if (spec.element.logicalType !== 'reference') yield* this.targetsIn(spec.element, element, into)
+          else if (element !== noOid) into.set(element as Oid, undefined)
+        }
+        return
+      }
+      case 'map': {
+        let steps = 0
+        for (const { key, value: target } of value as readonly MapPair[]) {
+          if (++steps % stepsAtOnce === 0) yield
+          if (spec.key.logicalType === 'reference') into.set(key as Oid, undefined)
+          if (target !== noOid) into.set(target as Oid, undefined)
+        }
+        return
+      }
+      default:
+    }
+  }
+
+  /** The same value where all that it names is visible. */
+  private *visibleOf(spec: TypeSpec, value: unknown, isVisible: (oid: Oid) => boolean): Pieces<unknown> {
+    switch (spec.logicalType) {
+      case 'reference':
+        return isReferenceVisible(value, isVisible) ? value : noOid
+      case 'object': {
+        const values = value as readonly unknown[]
+        const kept: unknown[] = []
+        for (const { attribute, index } of this.formats.byNumber(spec.class).attributes) {
+          kept[index] = yield* this.visibleOf(attribute.spec, values[index], isVisible)
+        }
+        return kept.every((one, i) => one === values[i]) ? value : kept
+      }
+      case 'list':
+      case 'set': {
+        if (!mayHoldReferences(spec)) return value
+        const elements = value as readonly unknown[]
+        if (spec.element.logicalType === 'reference') return yield* visibleElements(elements, isVisible)
+        const kept: unknown[] = []
+        let isSame = true
+        let steps = 0
+        for (const element of elements) {
+          if (++steps % stepsAtOnce === 0) yield
+          const visible = yield* this.visibleOf(spec.element, element, isVisible)
+          if (visible !== element) isSame = false
+          kept.push(visible)
+        }
+        return isSame ? value : kept
+      }
+      case 'map':
+        return yield* visiblePairs(spec, value as readonly MapPair[], isVisible)
+      default:
+        return value
+    }
+  }
+}
+
+function* visibleElements(elements: readonly unknown[], isVisible: (oid: Oid) => boolean): Pieces<unknown> {
+  const kept: unknown[] = []
+  let steps = 0
+  for (const element of elements) {
+    if (++steps % stepsAtOnce === 0) yield
+    if (isReferenceVisible(element, isVisible)) kept.push(element)
+  }
+  return kept.length === elements.length ? elements : kept
+}
+
+function* visiblePairs(spec: MapSpec, pairs: readonly MapPair[], isVisible: (oid: Oid) => boolean): Pieces<unknown> {
+  const kept: MapPair[] = []
+  let steps = 0
+  for (const pair of pairs) {
+    if (++steps % stepsAtOnce === 0) yield
+    const isKeyVisible = spec.key.logicalType !== 'reference' || isReferenceVisible(pair.key, isVisible)
+    if (isKeyVisible && isReferenceVisible(pair.value, isVisible)) kept.push(pair)
+  }
+  return kept.length === pairs.length ? pairs : kept
+}
+
+function isReferenceVisible(value: unknown, isVisible: (oid: Oid) => boolean): boolean {
+  return value === null || value === noOid || isVisible(value as Oid)
+}
+
+function isNamed(bytes: Bytes, at: number): boolean {
+  for (let i = at; i < at + oidLength; i++) if (bytes[i] !== 0) return true
+  return false
+}
+
+function heldReferences(spec: TypeSpec): readonly ReferenceSpec[] {
+  return spec.logicalType === 'reference' ? [spec] : referencesOf(spec)
+}

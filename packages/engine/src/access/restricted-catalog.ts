@@ -1,0 +1,113 @@
+/** The catalog as a caller knows it: without what it has no grant for, as if that had been dropped. */
+import { embeddedClassOf } from '../records/class-format.ts'
+import { buildCatalog } from '../schema/build-catalog.ts'
+import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
+import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
+import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import { type ClassAccess, referencesOf } from './class-access.ts'
+
+/**
+ * Records keep the shapes that they have: an attribute that is missing here is one that a class lost. A class whose superclass is not known has
+ * the superclass above that, and what it inherits from there as its own.
+ */
+export function restrictedCatalog(access: ClassAccess): Catalog {
+  const { catalog } = access
+  const known = knownClasses(access)
+  const classes = catalog.classes
+    .filter(({ number }) => known.has(number))
+    .map((cls) => restrictedClass(cls, known, access))
+  const indexes = catalog.state.indexes.filter((index) => isIndexShown(index, known, access))
+  return buildCatalog({ ...catalog.state, classes, indexes }, catalog.version)
+}
+
+/** Those with a grant, and those that attributes of them embed. */
+function knownClasses(access: ClassAccess): ReadonlySet<ClassNumber> {
+  const { catalog } = access
+  const known = new Set<ClassNumber>()
+  const open = catalog.classes.filter((cls) => access.isGranted(cls))
+  for (let cls = open.pop(); cls !== undefined; cls = open.pop()) {
+    if (known.has(cls.number)) continue
+    known.add(cls.number)
+    for (const { spec } of shownAttributes(cls, access)) {
+      const embedded = embeddedClassOf(spec)
+      const embeddedClass = embedded === undefined ? undefined : catalog.classByNumber(embedded)
+      if (embeddedClass !== undefined) open.push(embeddedClass)
+    }
+  }
+  return known
+}
+
+function shownAttributes(cls: SchemaClass, access: ClassAccess): readonly ClassAttribute[] {
+  const shown = access.attributesOf(cls)
+  return cls.attributes.filter(({ number }) => shown.has(number))
+}
+
+function restrictedClass(cls: SchemaClass, known: ReadonlySet<ClassNumber>, access: ClassAccess): ClassDefinition {
+  let superClass = cls.superClass
+  while (superClass !== null && !known.has(superClass.number)) superClass = superClass.superClass
+  const inherited = superClass === null ? undefined : access.attributesOf(superClass)
+  const names = new Set<string>()
+  const own: Attribute[] = []
+  // From the nearest: of two with one name, which no longer have classes of their own to tell them apart, that one stays.
+  for (const attribute of shownAttributes(cls, access).toReversed()) {
+    if (inherited?.has(attribute.number) === true || names.has(attribute.name)) continue
+    names.add(attribute.name)
+    own.push({ number: attribute.number, name: attribute.name, spec: restrictedSpec(attribute.spec, access) })
+  }
+  return { ...cls.definition, superClass: superClass?.number ?? null, attributes: own.reverse() }
+}
+
+/** The same type, as far as its classes and attributes are known. */
+function restrictedSpec(spec: TypeSpec, access: ClassAccess): TypeSpec {
+  if (referencesOf(spec).every((reference) => restrictedReference(reference, access) === reference)) return spec
+  switch (spec.logicalType) {
+    case 'reference':
+      return restrictedReference(spec, access)
+    case 'list':
+    case 'set':
+      return { ...spec, element: restrictedReference(spec.element as ReferenceSpec, access) }
+    case 'map': {
+      const { key, element } = spec
+      const restrictedKey = key.logicalType === 'reference' ? restrictedReference(key, access) : key
+      return { ...spec, key: restrictedKey, element: restrictedReference(element, access) }
+    }
+    default:
+      return spec
+  }
+}
+
+function restrictedReference(spec: ReferenceSpec, access: ClassAccess): ReferenceSpec {
+  const { edgeClass, edgeAttribute, ...plain } = spec
+  const referencedClass = access.referencedAs(spec.referencedClass) ?? spec.referencedClass
+  const hasEdge = edgeClass !== undefined && edgeAttribute !== undefined
+  const isEdgeKnown = !hasEdge || isKnownIn(edgeClass, edgeAttribute, access)
+  if (referencedClass === spec.referencedClass && isEdgeKnown) return spec
+  const edge = hasEdge && isEdgeKnown ? { edgeClass, edgeAttribute } : {}
+  return { ...plain, ...edge, referencedClass }
+}
+
+function isKnownIn(classNumber: ClassNumber, attribute: AttributeNumber, access: ClassAccess): boolean {
+  const cls = access.catalog.classByNumber(classNumber)
+  return cls !== undefined && access.isGranted(cls) && access.attributesOf(cls).has(attribute)
+}
+
+/** Not one that orders by what may be hidden in some objects: their entries would lie elsewhere. */
+function isIndexShown(index: IndexDefinition, known: ReadonlySet<ClassNumber>, access: ClassAccess): boolean {
+  const cls = access.catalog.classByNumber(index.indexedClass)
+  if (cls === undefined || !known.has(cls.number) || index.state !== 'ready' || index.replaces !== undefined)
+    return false
+  return index.keyAttributes.every((key) => isKeyShown(key, cls, access))
+}
+
+function isKeyShown({ path }: KeyAttribute, indexed: SchemaClass, access: ClassAccess): boolean {
+  let cls: SchemaClass | undefined = indexed
+  for (const number of path) {
+    const attribute: ClassAttribute | undefined = cls?.attributes.find((one) => one.number === number)
+    if (cls === undefined || attribute === undefined || !access.attributesOf(cls).has(number)) return false
+    const { spec } = attribute
+    if (spec.logicalType === 'reference' && access.mayNameHidden(spec.referencedClass)) return false
+    const embedded = embeddedClassOf(spec)
+    cls = embedded === undefined ? undefined : access.catalog.classByNumber(embedded)
+  }
+  return true
+}

@@ -1,0 +1,138 @@
+/** The operations of the interface for one caller: what its policy hides does not exist for it (decision 0026). */
+import { RequestMemory } from '../budget/request-memory.ts'
+import { catalogVersionKey } from '../bytes/key-space.ts'
+import type { Database } from '../database.ts'
+import { DatabaseOperations, type OperationScope, type SchemaExecutor } from '../database-operations.ts'
+import { AshlarError } from '../errors.ts'
+import { accessPoliciesKept } from '../limits.ts'
+import type { QueryReply, QueryRequest } from '../query/query-request.ts'
+import type { QueryResources } from '../query/query-resources.ts'
+import { effectOfQuery, runQuery } from '../query/run-query.ts'
+import { type UserValue, userValue } from '../query/values/user.ts'
+import { objectKey } from '../records/object-key.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
+import { withSnapshot } from '../store/with-snapshot.ts'
+import type { Oid } from '../types/oid.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import { type AccessPolicy, grantsId, isUnrestricted } from './access-policy.ts'
+import { CatalogAccesses } from './catalog-access.ts'
+import type { RuleProblem } from './object-rules.ts'
+import { restrictedCatalogs, restrictedStore } from './restricted-store.ts'
+import type { Asking } from './visibility.ts'
+
+/** The callers of one federated database. */
+export class Callers {
+  private readonly resources: QueryResources
+  /**
+   * What is kept for all callers with the same grants, by these; the one used last at the end. Plans are kept by their catalog, which is
+   * another one for other grants.
+   */
+  private readonly kept = new Map<string, CatalogAccesses>()
+
+  constructor(resources: QueryResources) {
+    this.resources = resources
+  }
+
+  /** `unrestricted`: the operations for those from whom nothing is kept. */
+  as(policy: AccessPolicy, unrestricted: (user: UserValue) => Database): Database {
+    const user = userValue(policy.user)
+    if (isUnrestricted(policy)) return unrestricted(user)
+    return new DatabaseOperations(new CallerScope(this.resources, this.accessesFor(policy), user))
+  }
+
+  /** The rules of a policy that hold for nothing, since they do not bind to the catalog as it is. */
+  async ruleProblems(policy: AccessPolicy): Promise<RuleProblem[]> {
+    const { store, catalogs } = this.resources.database
+    const catalog = await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
+    return this.accessesFor(policy).of(catalog).problems()
+  }
+
+  private accessesFor(policy: AccessPolicy): CatalogAccesses {
+    const id = grantsId(policy)
+    const known = this.kept.get(id)
+    const accesses = known ?? new CatalogAccesses(policy.grants, this.resources.database.limits.statementTokensMax)
+    this.kept.delete(id)
+    this.kept.set(id, accesses)
+    const [oldest] = this.kept.keys()
+    if (this.kept.size > accessPoliciesKept && oldest !== undefined) this.kept.delete(oldest)
+    return accesses
+  }
+}
+
+const reading: SnapshotOptions = { isolation: 'readOnly' }
+
+/** Each operation is a request of its own. */
+class CallerScope implements OperationScope {
+  readonly database: OpenDatabase
+  readonly between = undefined
+  readonly schema: SchemaExecutor
+  private readonly resources: QueryResources
+  private readonly accesses: CatalogAccesses
+  private readonly user: UserValue
+
+  constructor(resources: QueryResources, accesses: CatalogAccesses, user: UserValue) {
+    this.resources = resources
+    this.accesses = accesses
+    this.user = user
+    this.database = this.databaseFor({ user, signal: undefined })
+    const refused = (): never => {
+      throw changeRefused()
+    }
+    this.schema = {
+      defineClasses: refused,
+      alterClass: refused,
+      deleteClass: refused,
+      createIndex: refused,
+      deleteIndex: refused,
+    }
+  }
+
+  query(request: QueryRequest): Awaitable<QueryReply> {
+    if (effectOfQuery(request, this.resources) !== 'read') throw changeRefused()
+    const database = this.databaseFor({ user: this.user, signal: request.signal })
+    return runQuery(request, { ...this.resources, database, user: this.user })
+  }
+
+  change(): never {
+    throw changeRefused()
+  }
+
+  readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
+    const { store, catalogs } = this.database
+    const readAt = (snapshot: Snapshot): Awaitable<T> => {
+      return mapAwaitable(catalogs.at(snapshot), (catalog) => read(snapshot, catalog))
+    }
+    const isTrip = !this.resources.database.store.capabilities.hasSynchronousReads
+    if (oid === undefined || !isTrip) return withSnapshot(store, readAt, reading)
+    return withSnapshot(store, readAt, { ...reading, prefetchKeys: [catalogVersionKey, objectKey(oid)] })
+  }
+
+  async withMemory<T>(use: (memory: RequestMemory) => Promise<T>): Promise<T> {
+    const memory = new RequestMemory(this.database.memory, this.database.limits)
+    try {
+      return await use(memory)
+    } finally {
+      memory.release()
+    }
+  }
+
+  /** As one request reads it. */
+  private databaseFor(asking: Asking): OpenDatabase {
+    const { accesses } = this
+    const { database } = this.resources
+    return {
+      ...database,
+      store: restrictedStore(database, accesses, asking),
+      catalogs: restrictedCatalogs(database.catalogs, accesses),
+    }
+  }
+}
+
+function changeRefused(): AshlarError {
+  return new AshlarError(
+    'AccessDenied',
+    'What the caller may do is restricted to some objects or attributes, or to some classes; it can only read so far.',
+  )
+}

@@ -1,0 +1,318 @@
+/** A snapshot without what its caller may not read (decision 0026): hidden objects are not there, and nothing names them. */
+import { keySpace } from '../bytes/key-space.ts'
+import { assert } from '../errors.ts'
+import { attributeOfKey, kindOfKey, linkKind, ownerOfKey, targetOfKey } from '../records/link-keys.ts'
+import { oidOfObjectKey } from '../records/object-key.ts'
+import { shapeNumberOf } from '../records/record-format.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, ScanOptions, Snapshot } from '../store/store.ts'
+import { inTurnsIfLong } from '../store/time-slice.ts'
+import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
+import type { CatalogAccess, ShapeAccess } from './catalog-access.ts'
+import type { Candidates, Visibility } from './visibility.ts'
+import { isWholeRange } from './whole-ranges.ts'
+
+/**
+ * What becomes of each way to read: a new one does not compile before it is in this list. `screened`: by the rules; `leftOut`: whoever asks can do
+ * without it; `passedOn`: it tells nothing of objects.
+ */
+const ways = {
+  entryCount: 'leftOut',
+  sharedRead: 'passedOn',
+  view: 'screened',
+  read: 'screened',
+  scan: 'screened',
+  visit: 'leftOut',
+  readNaming: 'leftOut',
+  expect: 'passedOn',
+  confirm: 'passedOn',
+  release: 'passedOn',
+} as const satisfies Record<keyof Required<Snapshot>, string>
+
+type Screened = { [Way in keyof typeof ways as (typeof ways)[Way] extends 'leftOut' ? never : Way]: Snapshot[Way] }
+
+const nothing = Buffer.alloc(0)
+/** Of a range with a limit, so many entries are read at first: some of them may be hidden. */
+const entriesMoreMin = 16
+const scanBatchMin = 64
+const scanBatchLimited = 256
+
+/** Where a snapshot learns what its caller sees. */
+export interface Screen {
+  readonly access: CatalogAccess
+  readonly visibility: Visibility
+}
+
+export class RestrictedSnapshot implements Snapshot, Screened {
+  readonly expect: Snapshot['expect']
+  readonly confirm: Snapshot['confirm']
+  private readonly below: Snapshot
+  private readonly open: (below: Snapshot) => Awaitable<Screen>
+  private opened: Screen | undefined
+
+  /** `open`: called once something is read that may be hidden. */
+  constructor(below: Snapshot, open: (below: Snapshot) => Awaitable<Screen>) {
+    this.below = below
+    this.open = open
+    this.expect = below.expect?.bind(below)
+    this.confirm = below.confirm?.bind(below)
+  }
+
+  get sharedRead(): object | undefined {
+    return this.below.sharedRead
+  }
+
+  view<T>(key: Bytes, use: (value: Bytes) => T): Awaitable<T | undefined> {
+    if (!isScreened(key)) return this.below.view(key, use)
+    return this.within((screen) => viewScreened(this.below, screen, key, use))
+  }
+
+  read(keys: readonly Bytes[], ranges: readonly RangeRead[] = []): Awaitable<ReadAnswer> {
+    if (!keys.some(isScreened) && !ranges.some(mayBeScreened)) return this.below.read(keys, ranges)
+    return this.within((screen) => this.readScreened(screen, keys, ranges))
+  }
+
+  async *scan<T>(
+    range: KeyRange,
+    use: (key: Bytes, value: Bytes) => T,
+    options: ScanOptions = {},
+  ): AsyncGenerator<T[]> {
+    const screen = mayBeScreened(range) ? await this.screen() : undefined
+    if (screen === undefined || (await isWholeRange(range, screen))) {
+      yield* this.below.scan(range, use, options)
+      return
+    }
+    const { limit, keysOnly = false, batch, ...others } = options
+    let left = limit ?? Number.POSITIVE_INFINITY
+    const size = batch ?? (limit === undefined ? undefined : Math.max(limit, scanBatchLimited))
+    const sized = size === undefined ? others : { ...others, batch: Math.max(size, scanBatchMin) }
+    const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
+    const { visibility } = screen
+    visibility.begin()
+    try {
+      for await (const entries of this.below.scan(range, copy, sized)) {
+        const found = screened(entries, screen)
+        const values = found instanceof Promise ? await found : found
+        const results: T[] = []
+        for (let i = 0; i < entries.length && results.length < left; i++) {
+          const value = values[i]
+          if (value !== undefined) results.push(use((entries[i] as Entry).key, keysOnly ? nothing : value))
+        }
+        left -= results.length
+        visibility.end()
+        try {
+          if (results.length > 0) yield results
+        } finally {
+          visibility.begin()
+        }
+        if (left <= 0) return
+        const pause = visibility.turn()
+        if (pause !== undefined) await pause
+      }
+    } finally {
+      visibility.end()
+    }
+  }
+
+  release(): void {
+    this.opened?.visibility.release()
+    this.below.release()
+  }
+
+  private screen(): Awaitable<Screen> {
+    if (this.opened !== undefined) return this.opened
+    const opened = this.open(this.below)
+    // Of two that ask at the same time, both take the first.
+    return mapAwaitable(opened, (screen) => {
+      if (this.opened !== undefined && this.opened !== screen) screen.visibility.release()
+      this.opened ??= screen
+      return this.opened
+    })
+  }
+
+  /** What is done counts as work of the caller. */
+  private within<T>(use: (screen: Screen) => Awaitable<T>): Awaitable<T> {
+    return mapAwaitable(this.screen(), (screen) => {
+      const { visibility } = screen
+      visibility.begin()
+      let result: Awaitable<T>
+      try {
+        result = use(screen)
+      } catch (error) {
+        visibility.end()
+        throw error
+      }
+      if (result instanceof Promise) return result.finally(() => visibility.end())
+      visibility.end()
+      return result
+    })
+  }
+
+  private readScreened(screen: Screen, keys: readonly Bytes[], ranges: readonly RangeRead[]): Awaitable<ReadAnswer> {
+    return mapAwaitable(this.below.read(keys, ranges), (answer) => {
+      const entries: Entry[] = []
+      for (const [i, value] of answer.values.entries()) {
+        if (value !== undefined) entries.push({ key: keys[i] as Bytes, value })
+      }
+      const ofRanges = answer.ranges.flat()
+      return mapAwaitable(screened([...entries, ...ofRanges], screen), (shown) => {
+        let at = 0
+        const values = answer.values.map((value) => (value === undefined ? undefined : shown[at++]))
+        const partly = answer.ranges.map((read, i) => {
+          const kept = shownEntries(read, shown.slice(at, at + read.length))
+          at += read.length
+          return this.filled(screen, ranges[i] as RangeRead, read, kept)
+        })
+        if (!partly.some((part) => part instanceof Promise)) return { values, ranges: partly as Entry[][] }
+        return Promise.all(partly).then((filled) => ({ values, ranges: filled }))
+      })
+    })
+  }
+
+  /** As many as the limit asks for, where there are so many: those behind the hidden ones as well. */
+  private filled(screen: Screen, range: RangeRead, read: readonly Entry[], kept: Entry[]): Awaitable<Entry[]> {
+    const { limit, reverse = false, from, to } = range
+    const last = read.at(-1)
+    if (limit === undefined || last === undefined || read.length < limit || kept.length >= limit) return kept
+    const rest = reverse
+      ? { ...(from === undefined ? {} : { from }), to: last.key }
+      : { from: Buffer.concat([last.key, Buffer.of(0)]), ...(to === undefined ? {} : { to }) }
+    return this.filledByScan(rest, { reverse, limit: limit - kept.length }, kept, screen)
+  }
+
+  private async filledByScan(
+    rest: KeyRange,
+    options: { readonly reverse: boolean; readonly limit: number },
+    kept: Entry[],
+    { visibility }: Screen,
+  ): Promise<Entry[]> {
+    const copy = (key: Bytes, value: Bytes): Entry => ({ key: Buffer.from(key), value: Buffer.from(value) })
+    const batch = Math.max(options.limit, entriesMoreMin)
+    for await (const entries of this.scan(rest, copy, { ...options, batch })) {
+      for (const entry of entries) kept.push(entry)
+      const pause = visibility.turn()
+      if (pause !== undefined) await pause
+    }
+    return kept
+  }
+}
+
+function shownEntries(entries: readonly Entry[], values: readonly (Bytes | undefined)[]): Entry[] {
+  const shown: Entry[] = []
+  for (const [i, { key }] of entries.entries()) {
+    const value = values[i]
+    if (value !== undefined) shown.push({ key, value })
+  }
+  return shown
+}
+
+/** Objects, and what names them. */
+function isScreened(key: Bytes): boolean {
+  const space = key[0]
+  return space === keySpace.object || space === keySpace.link || space === keySpace.index
+}
+
+function mayBeScreened({ from, to }: KeyRange): boolean {
+  if (from === undefined || to === undefined) return true
+  return isScreened(from) || isScreened(to) || from[0] !== to[0]
+}
+
+function viewScreened<T>(
+  below: Snapshot,
+  screen: Screen,
+  key: Bytes,
+  use: (value: Bytes) => T,
+): Awaitable<T | undefined> {
+  const isObject = key[0] === keySpace.object
+  const seen = below.view(key, (value): { readonly used: T } | { readonly copy: Bytes } | undefined => {
+    const shape = isObject ? screen.access.ofShape(shapeNumberOf(value)) : undefined
+    if (shape?.isWhole === true) return { used: use(value) }
+    return shape?.objects === 'none' ? undefined : { copy: Buffer.from(value) }
+  })
+  return mapAwaitable(seen, (found) => {
+    if (found === undefined) return undefined
+    if ('used' in found) return found.used
+    return mapAwaitable(screened([{ key, value: found.copy }], screen), ([value]) => {
+      return value === undefined ? undefined : use(value)
+    })
+  })
+}
+
+/** The entries' values as the caller sees them, undefined for those that it does not see. Without a promise where nothing has to be found out. */
+function screened(entries: readonly Entry[], screen: Screen): Awaitable<(Bytes | undefined)[]> {
+  const asked: Candidates = new Map()
+  const shapes: (ShapeAccess | undefined)[] = []
+  for (const { key, value } of entries) {
+    const shape = key[0] === keySpace.object ? screen.access.ofShape(shapeNumberOf(value)) : undefined
+    shapes.push(shape)
+    if (shape === undefined) namedBy(key, value, screen, asked)
+    else if (typeof shape.objects !== 'string') asked.set(oidOfObjectKey(key), value)
+  }
+  return mapAwaitable(screen.visibility.hiddenAmong(asked), (hidden) => {
+    const isHidden = entries.map(({ key, value }, i): boolean => {
+      const shape = shapes[i]
+      if (shape?.objects === 'none') return true
+      if (shape?.objects === 'all' || hidden.size === 0) return false
+      if (shape !== undefined) return hidden.has(oidOfObjectKey(key))
+      const named: Candidates = new Map()
+      namedBy(key, value, screen, named)
+      for (const oid of named.keys()) if (hidden.has(oid)) return true
+      return false
+    })
+    const values = entries.map(({ value }, i) => (isHidden[i] === true ? undefined : value))
+    const withReferences = values.some((value, i) => value !== undefined && shapes[i]?.references.areNone === false)
+    return withReferences ? withoutHiddenReferences(values, shapes, screen) : values
+  })
+}
+
+/** The objects of which one has to be hidden for the entry to be hidden. */
+function namedBy(key: Bytes, value: Bytes, { access }: Screen, into: Candidates): void {
+  // The reference to nothing may be an element of a list.
+  const add = (oid: Oid): void => {
+    if (oid !== noOid && !into.has(oid)) into.set(oid, undefined)
+  }
+  if (key[0] === keySpace.index) {
+    add(oidFromBytes(value, 0))
+    return
+  }
+  if (key[0] !== keySpace.link) return
+  add(ownerOfKey(key))
+  switch (kindOfKey(key)) {
+    case linkKind.target:
+      add(targetOfKey(key))
+      return
+    case linkKind.name:
+      add(oidFromBytes(value, 0))
+      if (access.isMapByReference(attributeOfKey(key))) add(oidFromBytes(value, oidLength))
+      return
+    default:
+      assert(kindOfKey(key) === linkKind.position, 'a link entry is of a list, a set or a map')
+      add(oidFromBytes(value, 0))
+  }
+}
+
+/** In the records that are shown, null where the caller does not see what is referred to. */
+async function withoutHiddenReferences(
+  values: (Bytes | undefined)[],
+  shapes: readonly (ShapeAccess | undefined)[],
+  { visibility }: Screen,
+): Promise<(Bytes | undefined)[]> {
+  const targets: Candidates = new Map()
+  for (const [i, value] of values.entries()) {
+    if (value === undefined) continue
+    const looked = inTurnsIfLong(shapes[i]?.references.targets(value, targets) ?? none(), visibility.slice)
+    if (looked instanceof Promise) await looked
+  }
+  const hidden = await visibility.hiddenAmong(targets)
+  if (hidden.size === 0) return values
+  const isVisible = (oid: Oid): boolean => !hidden.has(oid)
+  for (const [i, value] of values.entries()) {
+    const references = shapes[i]?.references
+    if (value === undefined || references === undefined || references.areNone) continue
+    const changed = inTurnsIfLong(references.without(value, isVisible), visibility.slice)
+    values[i] = changed instanceof Promise ? await changed : changed
+  }
+  return values
+}
+
+function* none(): Generator<undefined, void> {}

@@ -1,0 +1,64 @@
+/** A store as a caller may read it: its snapshots lack what is hidden. */
+import type { Catalogs } from '../catalog/catalog-cache.ts'
+import { unreachable } from '../errors.ts'
+import type { Catalog } from '../schema/catalog.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
+import type { Snapshot, Store } from '../store/store.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import type { CatalogAccesses } from './catalog-access.ts'
+import { RestrictedSnapshot, type Screen } from './restricted-snapshot.ts'
+import { type Asking, Visibility } from './visibility.ts'
+
+/**
+ * What becomes of each part of a store: a new one does not compile before it is in this list. Only what the engine does for requests is asked of
+ * it: what belongs to the operator, and commits, go to the store itself.
+ */
+const parts = {
+  capabilities: 'changed',
+  snapshot: 'changed',
+  commit: 'refused',
+  stats: 'refused',
+  endOldSnapshots: 'leftOut',
+  oldestSnapshotMs: 'leftOut',
+  fileBytes: 'leftOut',
+  backup: 'leftOut',
+  problem: 'leftOut',
+  unresolvedTransactions: 'leftOut',
+  nameEntriesBy: 'leftOut',
+  close: 'refused',
+} as const satisfies Record<keyof Required<Store>, string>
+
+type Kept = { [Part in keyof typeof parts as (typeof parts)[Part] extends 'leftOut' ? never : Part]: Store[Part] }
+
+/** `database`: unrestricted. */
+export function restrictedStore(database: OpenDatabase, accesses: CatalogAccesses, asking: Asking): Store {
+  const { store, catalogs } = database
+  const open = (below: Snapshot) => {
+    return mapAwaitable(catalogs.at(below), (catalog): Screen => {
+      const access = accesses.of(catalog)
+      return { access, visibility: new Visibility(below, access, database, asking) }
+    })
+  }
+  const refuse = (): never => unreachable('what a caller reads from is only read')
+  const kept: Kept = {
+    // Rules may have to be waited for wherever something is read.
+    capabilities: { ...store.capabilities, hasSynchronousReads: false },
+    snapshot: (options) => mapAwaitable(store.snapshot(options), (below) => new RestrictedSnapshot(below, open)),
+    commit: refuse,
+    stats: refuse,
+    close: refuse,
+  }
+  return kept
+}
+
+/** The catalogs that go with it. */
+export function restrictedCatalogs(catalogs: Catalogs, accesses: CatalogAccesses): Catalogs {
+  const restricted = (catalog: Catalog): Catalog => accesses.of(catalog).restricted
+  return {
+    get latest() {
+      return catalogs.latest && restricted(catalogs.latest)
+    },
+    at: (snapshot) => mapAwaitable(catalogs.at(snapshot), restricted),
+    announce: () => unreachable('what a caller reads from is only read'),
+  }
+}

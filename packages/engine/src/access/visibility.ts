@@ -1,0 +1,257 @@
+/** Which objects of one snapshot a caller sees: rules, evaluated on the snapshot as it is, once for each object. */
+import { RequestMemory } from '../budget/request-memory.ts'
+import { WorkClock } from '../budget/work-clock.ts'
+import type { CancelSignal } from '../cancel-signal.ts'
+import { AshlarError } from '../errors.ts'
+import { accessDecisionsKept } from '../limits.ts'
+import type { EvaluationContext } from '../query/evaluate/evaluation-context.ts'
+import type { ObjectView } from '../query/evaluate/object-view.ts'
+import { evaluateRows } from '../query/execute/evaluate-rows.ts'
+import { type Inputs, newEvaluationContext } from '../query/execute/new-evaluation-context.ts'
+import { type ScriptContext, StatementContext } from '../query/execute/statement-context.ts'
+import { dialectDefault } from '../query/language/dialect.ts'
+import { ticksNow } from '../query/prepare-text.ts'
+import type { UserValue } from '../query/values/user.ts'
+import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
+import { openSliceOfWork } from '../store/time-slice.ts'
+import { ValueError } from '../types/logical-type.ts'
+import { containerNumberOf, type Oid } from '../types/oid.ts'
+import type { ClassNumber } from '../types/type-spec.ts'
+import type { OpenDatabase } from '../write/open-database.ts'
+import type { CatalogAccess } from './catalog-access.ts'
+import type { ClassRule, ObjectsAllowed } from './class-access.ts'
+import type { CompiledRule } from './object-rules.ts'
+
+/** Who asks, and when that ends. */
+export interface Asking {
+  readonly user: UserValue
+  readonly signal: CancelSignal | undefined
+}
+
+/** Objects, each with its record, or without where that has to be read. */
+export type Candidates = Map<Oid, Bytes | undefined>
+type Candidate = readonly [oid: Oid, record: Bytes | undefined]
+
+/** So many objects are read and decided about in one go. */
+const decidedAtOnce = 1_000
+
+interface RuleInUse {
+  readonly rule: CompiledRule
+  readonly context: StatementContext
+  readonly evaluation: EvaluationContext
+}
+
+const noHidden: ReadonlySet<Oid> = new Set()
+const noInputs: Inputs = { variables: new Map(), nested: [] }
+
+export class Visibility {
+  private readonly snapshot: Snapshot
+  private readonly access: CatalogAccess
+  private readonly database: OpenDatabase
+  /** Whether objects of classes with rules are seen; of other classes nothing is kept. */
+  private decided = new Map<Oid, boolean>()
+  private readonly containers = new Map<number, ObjectsAllowed>()
+  private readonly rules = new Map<CompiledRule, RuleInUse>()
+  private readonly memory: RequestMemory
+  private readonly clock: WorkClock
+  private readonly script: ScriptContext
+  private reading: StatementContext | undefined
+  private working = 0
+  private deciding: Promise<void> | undefined
+
+  /** `snapshot`: unrestricted. */
+  constructor(snapshot: Snapshot, access: CatalogAccess, database: OpenDatabase, asking: Asking) {
+    this.snapshot = snapshot
+    this.access = access
+    this.database = database
+    const { limits, memory, store } = database
+    this.memory = new RequestMemory(memory, limits)
+    this.clock = new WorkClock(limits.statementMsMax)
+    this.clock.stop()
+    this.script = {
+      text: '',
+      dialect: dialectDefault,
+      limits,
+      capabilities: store.capabilities,
+      signal: asking.signal,
+      slice: this.clock.stoppedBetween(openSliceOfWork()),
+      clock: this.clock,
+      memory: this.memory,
+      written: { rows: 0 },
+      now: ticksNow(),
+      user: asking.user,
+    }
+  }
+
+  /** The time between the two counts as work. */
+  begin(): void {
+    if (this.working++ === 0) this.clock.goOn()
+  }
+
+  end(): void {
+    if (--this.working === 0) this.clock.stop()
+  }
+
+  /** Between two parts of what may be long. Throws LimitExceeded and the reason of the caller's signal. */
+  turn(): Promise<void> | undefined {
+    return this.reader.yieldIfDue()
+  }
+
+  /** Those that the caller does not see; there may be none of that name at all. */
+  hiddenAmong(candidates: Candidates): Awaitable<ReadonlySet<Oid>> {
+    const open: Candidate[] = []
+    const hidden = new Set<Oid>()
+    for (const candidate of candidates) {
+      const known = this.known(candidate[0])
+      if (known === undefined) open.push(candidate)
+      else if (!known) hidden.add(candidate[0])
+    }
+    if (open.length > 0) return this.decideAll(open, hidden)
+    return hidden.size === 0 ? noHidden : hidden
+  }
+
+  /** Undefined where it has to be found out. */
+  private known(oid: Oid): boolean | undefined {
+    const allowed = this.containers.get(containerNumberOf(oid))
+    if (allowed === undefined) return undefined
+    return typeof allowed === 'string' ? allowed === 'all' : this.decided.get(oid)
+  }
+
+  /** One after the other: a row of a rule goes on from what it has kept, and must not meet another row there. */
+  private async decideAll(open: readonly Candidate[], hidden: Set<Oid>): Promise<ReadonlySet<Oid>> {
+    const before = this.deciding
+    const own = (async (): Promise<void> => {
+      await before
+      await this.decideParts(open, hidden)
+    })()
+    this.deciding = own.catch(() => undefined)
+    await own
+    return hidden
+  }
+
+  private async decideParts(open: readonly Candidate[], hidden: Set<Oid>): Promise<void> {
+    for (let from = 0; from < open.length; from += decidedAtOnce) {
+      await this.decide(open.slice(from, from + decidedAtOnce), hidden)
+      const pause = this.turn()
+      if (pause !== undefined) await pause
+    }
+  }
+
+  private async decide(open: readonly Candidate[], hidden: Set<Oid>): Promise<void> {
+    const byRules = new Map<readonly ClassRule[], Candidate[]>()
+    for (const candidate of open) {
+      const [oid] = candidate
+      const found = this.allowedIn(oid)
+      const allowed = found instanceof Promise ? await found : found
+      if (allowed === 'all') continue
+      if (allowed === 'none') hidden.add(oid)
+      else {
+        const others = byRules.get(allowed)
+        if (others === undefined) byRules.set(allowed, [candidate])
+        else others.push(candidate)
+      }
+    }
+    for (const [rules, candidates] of byRules) await this.decideBy(rules, candidates, hidden)
+  }
+
+  /** Which objects of its class are seen; `none` where there is no such class. */
+  allowedIn(oid: Oid): Awaitable<ObjectsAllowed> {
+    const container = containerNumberOf(oid)
+    const known = this.containers.get(container)
+    if (known !== undefined) return known
+    const keep = (number: ClassNumber | undefined): ObjectsAllowed => {
+      const allowed = (number === undefined ? undefined : this.access.ofClass(number)?.objects) ?? 'none'
+      // A container that is not there yet may come to be.
+      if (number !== undefined) this.containers.set(container, allowed)
+      return allowed
+    }
+    const number = this.classIn(oid)
+    return number instanceof Promise ? number.then(keep) : keep(number)
+  }
+
+  /** The class of the objects in an OID's container. */
+  classIn(oid: Oid): Awaitable<ClassNumber | undefined> {
+    return this.database.containers.classOf(oid, this.snapshot)
+  }
+
+  private async decideBy(rules: readonly ClassRule[], open: readonly Candidate[], hidden: Set<Oid>): Promise<void> {
+    const candidates = open.filter(([oid]) => !this.isKept(oid, hidden))
+    const compiled = rules.map((rule) => this.access.rules.compile(rule)).filter((rule) => rule !== undefined)
+    let views = (await this.viewsOf(candidates)).filter((view) => view !== undefined)
+    const seen = new Set<Oid>()
+    for (const rule of compiled) {
+      const results = await this.holds(rule, views)
+      for (const [i, view] of views.entries()) if (results[i] === true) seen.add(view.oid)
+      views = views.filter((_view, i) => results[i] !== true)
+    }
+    if (this.decided.size + candidates.length > accessDecisionsKept) this.decided = new Map()
+    for (const [oid] of candidates) {
+      this.decided.set(oid, seen.has(oid))
+      if (!seen.has(oid)) hidden.add(oid)
+    }
+  }
+
+  /** Whether it is decided already; told to `hidden`. */
+  private isKept(oid: Oid, hidden: Set<Oid>): boolean {
+    const isSeen = this.decided.get(oid)
+    if (isSeen === false) hidden.add(oid)
+    return isSeen !== undefined
+  }
+
+  /** Those that are not at hand are read in one trip. */
+  private async viewsOf(candidates: readonly Candidate[]): Promise<(ObjectView | undefined)[]> {
+    const { reader } = this.reader
+    const views: (ObjectView | undefined)[] = []
+    const missing: Oid[] = []
+    for (const [oid, record] of candidates) {
+      if (record === undefined) missing.push(oid)
+      else views.push(reader.view(oid, undefined, record))
+    }
+    if (missing.length > 0) for (const view of await reader.load(missing)) views.push(view)
+    return views
+  }
+
+  private holds(rule: CompiledRule, views: readonly ObjectView[]): Awaitable<boolean[]> {
+    if (views.length === 0) return []
+    const { context, evaluation } = this.inUse(rule)
+    return evaluateRows(context, views, (view) => {
+      evaluation.slots[rule.slot] = view
+      try {
+        return rule.evaluate(evaluation) === true
+      } catch (error) {
+        // What cannot be worked out does not hold, and what it was about is not told.
+        if (error instanceof ValueError || (error instanceof AshlarError && error.type === 'QueryError')) return false
+        throw error
+      }
+    })
+  }
+
+  private inUse(rule: CompiledRule): RuleInUse {
+    let used = this.rules.get(rule)
+    if (used === undefined) {
+      const { text, slots, constants } = rule
+      const context = this.newContext(text)
+      used = { rule, context, evaluation: newEvaluationContext(slots, constants, noInputs, context) }
+      this.rules.set(rule, used)
+    } else used.context.check()
+    return used
+  }
+
+  /** Of what is read beside the rules. */
+  private get reader(): StatementContext {
+    this.reading ??= this.newContext('')
+    return this.reading
+  }
+
+  private newContext(text: string): StatementContext {
+    return new StatementContext({ ...this.script, text }, this.snapshot, this.access.catalog)
+  }
+
+  get slice(): ScriptContext['slice'] {
+    return this.script.slice
+  }
+
+  release(): void {
+    this.memory.release()
+  }
+}

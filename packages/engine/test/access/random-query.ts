@@ -1,0 +1,102 @@
+/** Random queries over the objects of `access-world.ts`. */
+import fc from 'fast-check'
+
+const atoms = [
+  'n > 0',
+  'n = 1',
+  'NOT n = 1',
+  "name = 'a'",
+  "name >= 'ab'",
+  'IS_NULL(name)',
+  'IS_NULL(uni)',
+  'IS_VALID(uni)',
+  'uni.n > 0',
+  'uni.uni.name = name',
+  "owner.title = 'a'",
+  'IS_NULL(owner)',
+  'COUNT(plain) > 1',
+  'COUNT(bag) = 1',
+  'COUNT(tags) >= 1',
+  'IS_EMPTY(liked)',
+  'plain ANY (n > 0)',
+  'seq ALL (n < 2)',
+  'tagged ANY (n = 1)',
+  'part.a = 1',
+  "IS_NULL(byName['a'])",
+  'tip.to.n > 0',
+  'IS_NULL(tip.hub)',
+  'COUNT(tip.more) > 0',
+  'tips ANY (IS_NULL(to))',
+  'COUNT(byItem) > 0',
+  'spouse.left.n = 1',
+  'owner.items.n ANY_EQUAL 1',
+  'COUNT(group.members) > 1',
+  'extra > 0',
+  'title = $$USER.name',
+  '$$USER.name IN LIST{name}',
+  'IS_NULL(any)',
+] as const
+const predicate = fc.oneof(
+  fc.constantFrom(...atoms),
+  fc
+    .tuple(fc.constantFrom(...atoms), fc.constantFrom('AND', 'OR'), fc.constantFrom(...atoms))
+    .map((parts) => parts.join(' ')),
+)
+
+const places = fc.constantFrom('Item', 'SubItem', 'Hub', 'ooObj')
+export const query = fc.oneof(
+  { weight: 6, arbitrary: fc.tuple(places, predicate).map(([cls, where]) => `FROM ${cls} WHERE ${where} RETURN *`) },
+  {
+    weight: 3,
+    arbitrary: predicate.map(
+      (where) => `FROM Item WHERE ${where} RETURN $$ID AS id, n, uni, uni.n AS m, owner.title AS t`,
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: predicate.map(
+      (where) => `FROM Item WHERE ${where} RETURN COUNT() AS c, SUM(n) AS s, MIN(name) AS least`,
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: predicate.map((where) => `FROM Item WHERE ${where} ORDER BY n, $$ID TAKE 3 RETURN $$ID AS id, n`),
+  },
+  { weight: 2, arbitrary: predicate.map((where) => `LOOKUP Item WHERE ${where}`) },
+  { weight: 2, arbitrary: predicate.map((where) => `FROM (FROM Item WHERE ${where} RETURN owner) RETURN *`) },
+  {
+    weight: 2,
+    arbitrary: predicate.map(
+      (where) => `LET x = (LOOKUP Item WHERE ${where}); SHOW LIST{$x.n, COUNT($x.plain), $x.uni.n}`,
+    ),
+  },
+  { weight: 1, arbitrary: predicate.map((where) => `SHOW COUNT((FROM Item WHERE ${where} RETURN n))`) },
+  { weight: 1, arbitrary: predicate.map((where) => `EXPLAIN FROM Nothing WHERE ${where} RETURN *`) },
+  {
+    weight: 12,
+    arbitrary: fc.constantFrom(
+      'FROM Item RETURN COUNT() AS c',
+      'FROM Hub RETURN COUNT() AS c',
+      'FROM ooObj RETURN COUNT() AS c',
+      'FROM ooObj RETURN *',
+      'FROM Item GROUP BY owner RETURN owner, COUNT() AS c',
+      'FROM Item GROUP BY n ORDER BY n RETURN n, COUNT() AS c, COLLECT(name) AS names',
+      'FROM Hub RETURN title, COUNT(items) AS c, items.n AS n, tagged.n AS t, likers AS l, members',
+      'FROM Hub RETURN items[0].n AS first, items[-1] AS last, tagged[0:2] AS some',
+      'FROM Item RETURN plain, bag, seq, byName, tip, tips, byItem, any',
+      'FROM Item RETURN uni, left, right, spouse, owner, group',
+      'FROM Item RETURN OBJECT(uni) AS u, OBJECT(plain) AS p',
+      'FROM Item ORDER BY uni, n, $$ID RETURN $$ID AS id',
+      'FROM Item ORDER BY owner, name, $$ID TAKE 4 RETURN $$ID AS id',
+      'MATCH (a:Item)-[:uni]->(b) RETURN a, b',
+      'MATCH (a:Item)-->(b:Item) RETURN a, b',
+      'MATCH (h:Hub)<--(x:Item) RETURN h, x',
+      'MATCH (a:Item)-->(b:Item)-->(c) RETURN COUNT() AS c',
+      'MATCH w = (a:Item {n: 1})-[*1..3]-(b:Hub) RETURN w.attribute AS by, w.to AS to',
+      'MATCH (a:Item)<-[:plain]-(b:Item)-[:tags]->(h) RETURN a, b, h',
+      'MATCH (a)-[e]->(b:Hub) WHERE a != b RETURN e.attribute AS by, b',
+      'SHOW CLASS Item',
+      'SHOW CLASSES',
+    ),
+  },
+)
