@@ -91,23 +91,31 @@ function visit(
   use: (key: Buffer, value: Buffer) => unknown,
   onDamage: ((error: AshlarError) => void) | undefined,
 ): Bytes | undefined {
-  const { reverse, limit, start, exclusiveStart } = range
+  const { reverse, limit, start, end, exclusiveStart } = range
   let previous = start
   let previousLength = start === undefined ? 0 : start.length
   let isAfter = exclusiveStart
   let visited = 0
+  // The byte by which the entry before was seen to lie within the range: the next one does too where it shares that.
+  let decisive = Number.POSITIVE_INFINITY
   for (let isThere = cursor.start(start, reverse, exclusiveStart); isThere; isThere = cursor.next()) {
     const { key, value } = cursor
     const length = value === undefined ? -1 : checks.valueLength(key, value, value.length)
-    const isInOrder = previous === undefined || follows(previous, previousLength, key, reverse, isAfter)
+    const shared = previous === undefined ? 0 : sharedBytes(previous, previousLength, key)
+    const order = previous === undefined ? -1 : orderAt(shared, previous, previousLength, key)
+    const isInOrder = order === 0 ? !isAfter : previous === undefined || order < 0 !== reverse
     if (length < 0 || !isInOrder) {
       const error = checks.damaged(Buffer.from(key), length < 0 ? checksumFault : orderFault)
       if (onDamage === undefined) throw error
       onDamage(error)
       continue
     }
-    if (isBehind(key, range)) return undefined
-    previous = cursor.keepKey()
+    if (end !== undefined && shared <= decisive) {
+      decisive = sharedBytes(key, key.length, end)
+      if (isBehind(decisive, key, range, end)) return undefined
+      if (decisive === Math.min(key.length, end.length)) decisive = Number.POSITIVE_INFINITY
+    }
+    previous = cursor.keepKey(visited === 0 ? 0 : shared)
     previousLength = key.length
     isAfter = true
     if (use(key, cursor.valueOf(length)) === false || ++visited === limit)
@@ -119,23 +127,26 @@ function visit(
 const checksumFault = 'its checksum does not fit'
 const orderFault = 'it is not at its place in the order of keys'
 
-function isBehind(key: Bytes, { end, inclusiveEnd, reverse }: LmdbRange): boolean {
-  if (end === undefined) return false
-  const order = compareKeys(key, key.length, end)
+function isBehind(shared: number, key: Bytes, { inclusiveEnd, reverse }: LmdbRange, end: Bytes): boolean {
+  const order = orderAt(shared, key, key.length, end)
   return order === 0 ? !inclusiveEnd : order > 0 !== reverse
 }
 
 function follows(previous: Bytes, previousLength: number, key: Bytes, reverse: boolean, isAfter: boolean): boolean {
-  const order = compareKeys(previous, previousLength, key)
+  const order = orderAt(sharedBytes(previous, previousLength, key), previous, previousLength, key)
   return order === 0 ? !isAfter : order < 0 !== reverse
 }
 
-/** Neighbours share most of their bytes, and are short: faster than calling `Buffer.compare`. */
-function compareKeys(one: Bytes, oneLength: number, other: Bytes): number {
+/** With how many bytes both begin. Neighbours share most of their bytes, and are short: faster than calling `Buffer.compare`. */
+function sharedBytes(one: Bytes, oneLength: number, other: Bytes): number {
   const length = Math.min(oneLength, other.length)
-  for (let at = 0; at < length; at++) {
-    const difference = (one[at] as number) - (other[at] as number)
-    if (difference !== 0) return difference
-  }
-  return oneLength - other.length
+  for (let at = 0; at < length; at++) if (one[at] !== other[at]) return at
+  return length
+}
+
+/** `shared`: with how many bytes both begin. */
+function orderAt(shared: number, one: Bytes, oneLength: number, other: Bytes): number {
+  return shared < oneLength && shared < other.length
+    ? (one[shared] as number) - (other[shared] as number)
+    : oneLength - other.length
 }

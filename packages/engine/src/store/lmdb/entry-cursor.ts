@@ -167,13 +167,14 @@ export class EntryCursor {
     return valueView(length, 0) as Buffer
   }
 
-  /** A copy of the key, longer than that, which the next call overwrites. */
-  keepKey(): Buffer {
+  /** A copy of the key, longer than that, which the next call overwrites; of its first bytes, so many are those of the copy made before. */
+  keepKey(shared: number): Buffer {
     const { key } = this
     const { length } = key
-    if (length > this.kept.length) this.kept = Buffer.allocUnsafe(2 * length)
+    const isRoomy = length <= this.kept.length
+    if (!isRoomy) this.kept = Buffer.allocUnsafe(2 * length)
     const { kept } = this
-    for (let i = 0; i < length; i++) kept[i] = key[i] as number
+    for (let i = isRoomy ? shared : 0; i < length; i++) kept[i] = key[i] as number
     return kept
   }
 
