@@ -1,5 +1,6 @@
 /** Writes JSON text as UTF-8 bytes straight from record bytes. */
 import { ByteWriter } from './byte-writer.ts'
+import type { PreparedText } from './prepared-text.ts'
 
 /** Up to here a loop beats a call into the runtime. */
 const shortBytes = 32
@@ -43,9 +44,15 @@ export class JsonWriter {
     for (let i = 0; i < text.length; i++) bytes[at + i] = text.charCodeAt(i)
   }
 
-  /** Bytes that are JSON already, for example a prepared `,"name":`. */
+  /** Text that is JSON already, for example `,"name":`. */
+  prepared(text: PreparedText): void {
+    this.to.writePrepared(text)
+  }
+
+  /** Bytes that are JSON already. */
   raw(source: Uint8Array): void {
-    this.copy(source, 0, source.length)
+    if (source.length > shortBytes) this.to.writeBytes(source)
+    else this.copy(source, 0, source.length)
   }
 
   /** A whole number from 0 to 2^53. */

@@ -2,6 +2,7 @@
 
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { JsonWriter } from '../bytes/json-writer.ts'
+import { PreparedText } from '../bytes/prepared-text.ts'
 import { unreachable } from '../errors.ts'
 import type { MapEntry } from '../links/map-entries.ts'
 import { mapKeyCodec, readMapEntries } from '../links/map-entries.ts'
@@ -17,7 +18,7 @@ import { writeOidJson, writeOidText } from '../types/oid.ts'
 /** The link entries of each link attribute, in order, by the attribute's position in the class; of very many, their JSON text. */
 export type LinkEntries = ReadonlyMap<number, readonly Entry[] | Buffer>
 
-const openings = new WeakMap<ClassFormat, Buffer>()
+const openings = new WeakMap<ClassFormat, PreparedText>()
 
 /** Appends `{"__class__":…,"__identifier__":…, …}`. `oid`: text. */
 export function writeObjectJson(
@@ -36,7 +37,7 @@ export function writeObjectJson(
 
 /** The same of a class without link attributes; the OID as the key of the record has it. */
 export function writeRecordJson(json: JsonWriter, format: ClassFormat, key: Bytes, record: Bytes): void {
-  json.raw(openingOf(format))
+  json.prepared(openingOf(format))
   writeOidText(json, key, objectKeyHeaderBytes)
   json.byte(quote)
   format.writeAttributesJson(json, record, recordHeaderBytes, shapeNumberOf(record), noLinks)
@@ -66,15 +67,15 @@ export function* writeObjectJsonInPieces(
 }
 
 function writeOpening(json: JsonWriter, format: ClassFormat, oid: string): void {
-  json.raw(openingOf(format))
+  json.prepared(openingOf(format))
   json.ascii(oid)
   json.ascii('"')
 }
 
-function openingOf(format: ClassFormat): Buffer {
+function openingOf(format: ClassFormat): PreparedText {
   let opening = openings.get(format)
   if (opening === undefined) {
-    opening = Buffer.from(`{"__class__":${JSON.stringify(format.cls.name)},"__identifier__":"`)
+    opening = new PreparedText(`{"__class__":${JSON.stringify(format.cls.name)},"__identifier__":"`)
     openings.set(format, opening)
   }
   return opening

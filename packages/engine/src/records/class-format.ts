@@ -1,6 +1,7 @@
 /** How objects of one class are read and written under one catalog, whatever shape their bytes have. */
 import { isDeepStrictEqual } from 'node:util'
 import { JsonWriter } from '../bytes/json-writer.ts'
+import { PreparedText } from '../bytes/prepared-text.ts'
 import { assert, unreachable } from '../errors.ts'
 import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import type { Shape, ShapeAttribute } from '../schema/class-definition.ts'
@@ -36,7 +37,7 @@ export interface AttributeFormat {
   readonly linkStorage: LinkStorage | undefined
   readonly index: number
   /** `,"name":` as it stands in replies. */
-  readonly jsonName: Buffer
+  readonly jsonName: PreparedText
   /** Set while the attribute's type changes. */
   readonly pendingType: PendingTypeFormat | undefined
 }
@@ -53,6 +54,7 @@ export interface PendingTypeFormat {
 
 /** How one stored shape shows under the class as it is now. */
 interface ShapeDecoder {
+  readonly shapeNumber: ShapeNumber
   readonly layout: RecordLayout
   /** For each attribute of the class, its index in the stored shape; -1 where the shape does not have it. */
   readonly sources: readonly number[]
@@ -85,6 +87,8 @@ export class ClassFormat {
   private readonly longAttributes: readonly AttributeFormat[]
   private readonly formats: FormatSource
   private readonly views = new Map<ShapeNumber, ShapeDecoder>()
+  /** The one that was used last. */
+  private last: ShapeDecoder | undefined
   private defaults: readonly unknown[] | undefined
   /** Whether objects have places in lists of their partners. */
   private readonly hasPositions: boolean
@@ -216,11 +220,12 @@ export class ClassFormat {
   writeShortJson(json: JsonWriter, bytes: Bytes, start: number, shapeNumber: ShapeNumber, index: number): boolean {
     const view = this.view(shapeNumber)
     const source = view.sources[index] as number
-    if (source >= 0) {
+    if (source < 0) json.raw((view.absent[index] as AbsentValue).json)
+    else {
       view.layout.locate(bytes, start, source, slice)
       if (slice.end - slice.start > longValueBytes) return false
+      this.writeLocated(view, index, bytes, json)
     }
-    this.writeValueAt(view, index, bytes, start, json)
     return true
   }
 
@@ -238,7 +243,7 @@ export class ClassFormat {
     const view = this.view(shapeNumber)
     for (let i = 0; i < this.attributes.length; i++) {
       const attribute = this.attributes[i] as AttributeFormat
-      json.raw(attribute.jsonName)
+      json.prepared(attribute.jsonName)
       if (attribute.linkStorage !== undefined) writeLinks(attribute)
       else this.writeValueAt(view, i, bytes, start, json)
     }
@@ -255,7 +260,7 @@ export class ClassFormat {
     const view = this.view(shapeNumber)
     for (const attribute of this.attributes) {
       const { codec, index, jsonName, linkStorage } = attribute
-      json.raw(jsonName)
+      json.prepared(jsonName)
       const source = view.sources[index] as number
       const isStored = linkStorage === undefined && source >= 0
       if (isStored) view.layout.locate(bytes, start, source, slice)
@@ -273,6 +278,11 @@ export class ClassFormat {
       return
     }
     view.layout.locate(bytes, start, source, slice)
+    this.writeLocated(view, index, bytes, json)
+  }
+
+  /** The value at `slice`. */
+  private writeLocated(view: ShapeDecoder, index: number, bytes: Bytes, json: JsonWriter): void {
     const { codec } = this.attributes[index] as AttributeFormat
     const reader = view.readers[index]
     if (slice.start < 0) json.ascii('null')
@@ -281,8 +291,15 @@ export class ClassFormat {
   }
 
   private view(shapeNumber: ShapeNumber): ShapeDecoder {
-    const known = this.views.get(shapeNumber)
-    if (known !== undefined) return known
+    // Most objects that are read one after the other have the same shape.
+    const { last } = this
+    if (last?.shapeNumber === shapeNumber) return last
+    const view = this.views.get(shapeNumber) ?? this.newView(shapeNumber)
+    this.last = view
+    return view
+  }
+
+  private newView(shapeNumber: ShapeNumber): ShapeDecoder {
     const shape = this.formats.catalog.shape(shapeNumber)
     if (shape === undefined) throw unknownShape(shapeNumber)
     const view = this.makeView(shape)
@@ -310,7 +327,7 @@ export class ClassFormat {
       const value = this.defaultSince(shape, i)
       return { value, json: jsonOf(codec, value) }
     })
-    return { layout: new RecordLayout(fields), sources, readers, absent }
+    return { shapeNumber: shape.number, layout: new RecordLayout(fields), sources, readers, absent }
   }
 
   /** What objects of that shape have: the default of the type with which the attribute came, or was there, and what became of it. */
@@ -452,7 +469,7 @@ function formatAttribute(
     embedded: attribute.spec.logicalType === 'object' ? formats.byNumber(attribute.spec.class) : undefined,
     linkStorage: cls.isReferenceable ? linkStorageOf(attribute.spec) : undefined,
     index,
-    jsonName: Buffer.from(`,${JSON.stringify(attribute.outputName)}:`),
+    jsonName: new PreparedText(`,${JSON.stringify(attribute.outputName)}:`),
     pendingType: pendingTypeFormat(attribute, index, cls, formats),
   }
 }

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ByteWriter } from '../../src/bytes/byte-writer.ts'
+import { PreparedText } from '../../src/bytes/prepared-text.ts'
 import { runs } from './property-runs.ts'
 
 describe('ByteWriter', () => {
@@ -15,6 +16,46 @@ describe('ByteWriter', () => {
       }),
       runs(200),
     )
+  })
+
+  it('holds prepared texts between other bytes, of writers that write by turns and of one that has the buffer of another', () => {
+    const pieces = fc.array(fc.tuple(fc.nat(2), fc.string({ unit: 'grapheme', maxLength: 20 })), { maxLength: 40 })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 16 }), pieces, (capacity, texts) => {
+        const buffer = Buffer.alloc(capacity)
+        const writers = [new ByteWriter(capacity), new ByteWriter(buffer), new ByteWriter(200_000)]
+        const expected = ['', '', '']
+        for (const [i, text] of texts) {
+          writers[i]?.writePrepared(new PreparedText(text))
+          writers[i]?.writeByte(0x2c)
+          expected[i] += `${text},`
+        }
+        expect(writers.map((writer) => writer.copy().toString())).toEqual(expected)
+        const next = new ByteWriter(buffer)
+        for (const [, text] of texts) next.writePrepared(new PreparedText(text))
+        expect(next.copy().toString()).toBe(texts.map(([, text]) => text).join(''))
+      }),
+      runs(200),
+    )
+  })
+
+  it('repeats what was written, however long', () => {
+    const writer = new ByteWriter(1)
+    const text = 'the same words again, and again, and once more, until nobody wants to hear them any longer: and again'
+    writer.writeBytes(Buffer.from(text))
+    const expected = [text]
+    for (const [start, length] of [
+      [0, 0],
+      [4, 1],
+      [3, 16],
+      [2, 17],
+      [5, 60],
+      [0, text.length],
+    ] as const) {
+      writer.repeat(start, length)
+      expected.push(text.slice(start, start + length))
+    }
+    expect(writer.copy().toString()).toBe(expected.join(''))
   })
 
   it('writes numbers big-endian', () => {

@@ -1,11 +1,13 @@
 /** Rows that are objects as an access path finds them, filtered and written without a promise a row: as they lie in the store, or as its pages bring them (`rows-by-trips.ts`). */
 import { assert } from '../../errors.ts'
 import { writeRecordJson } from '../../objects/representation.ts'
+import type { ClassFormat } from '../../records/class-format.ts'
 import { objectKeyBytes, oidOfObjectKey } from '../../records/object-key.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { mapAwaitable } from '../../store/awaitable.ts'
 import { ReadSkew } from '../../store/read-skew.ts'
 import type { Awaitable, Bytes, KeyRange } from '../../store/store.ts'
+import type { ShapeNumber } from '../../types/type-spec.ts'
 import { type EvaluationContext, needsFetch } from '../evaluate/evaluation-context.ts'
 import type { FollowedReference } from '../evaluate/followed-references.ts'
 import { ObjectView } from '../evaluate/object-view.ts'
@@ -132,6 +134,9 @@ export abstract class RowsInPlace {
   /** As far as is known before the rows begin. */
   protected toTake = 0
   private looked = 0
+  /** Of the object that was looked at last and is of a class that is wanted; the next one mostly has the same. */
+  private shape: ShapeNumber | undefined
+  private format: ClassFormat | undefined
   /** The row at hand was interrupted before. */
   private isRepeated = false
 
@@ -221,8 +226,14 @@ export abstract class RowsInPlace {
       const { plan, evaluation } = this
       const { filter, classes } = plan.objects
       const { slot, ofRecord, rest } = filter
-      const format = context.formats.ofShape(shapeNumberOf(record))
-      if (!classes.numbers.has(format.cls.number)) return this.passed()
+      const shape = shapeNumberOf(record)
+      if (shape !== this.shape) {
+        const format = context.formats.ofShape(shape)
+        if (!classes.numbers.has(format.cls.number)) return this.passed()
+        this.format = format
+        this.shape = shape
+      }
+      const format = this.format as ClassFormat
       const view = new ObjectView(undefined, key, format, record)
       evaluation.slots[slot] = view
       if (ofRecord !== undefined && ofRecord(evaluation) !== true) return this.passed()

@@ -1,23 +1,25 @@
 /** Reads objects and links of one snapshot for expressions: at once where the store answers at once, else many in one trip. */
 import type { RequestMemory } from '../../budget/request-memory.ts'
+import { keySpace } from '../../bytes/key-space.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
 import { assert } from '../../errors.ts'
 import type { EngineLimits } from '../../limits.ts'
 import { readMapEntries } from '../../links/map-entries.ts'
 import type { AttributeFormat } from '../../records/class-format.ts'
 import { linkHeaderBytes, linkKind, linkRange } from '../../records/link-keys.ts'
-import { objectKey } from '../../records/object-key.ts'
+import { objectKey, objectKeyBytes, objectKeyHeaderBytes, oidOfObjectKey } from '../../records/object-key.ts'
 import { PartSizes } from '../../records/part-sizes.ts'
 import { shapeNumberOf } from '../../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../../records/record-formats.ts'
 import type { Catalog } from '../../schema/catalog.ts'
 import type { Awaitable, Bytes, Entry, KeyRange, RangeRead, ReadAnswer, Snapshot } from '../../store/store.ts'
-import { type Oid, oidFromBytes } from '../../types/oid.ts'
+import { type Oid, oidFromBytes, oidLength } from '../../types/oid.ts'
 import type { BoundAttribute } from '../bind/bound.ts'
 import { needsFetch } from '../evaluate/evaluation-context.ts'
 import { type LinkEnd, type ObjectReader, ObjectView } from '../evaluate/object-view.ts'
 import type { Work } from '../functions/work.ts'
 import { isNothing } from '../values/compare.ts'
+import { TargetObjects } from './target-objects.ts'
 
 /** What is kept of objects and links read before, from one batch of rows to the next. */
 const keptObjectsMax = 20_000
@@ -58,6 +60,20 @@ interface Near {
 /** A power of two. */
 const nearPlaces = 256
 
+/** The key of a record that a reference names. */
+const targetKey = Buffer.allocUnsafe(objectKeyBytes)
+
+function ownBytes(lent: Bytes): Buffer {
+  const { length } = lent
+  const own = Buffer.allocUnsafe(length)
+  if (length > loopedBytes) own.set(lent)
+  else for (let i = 0; i < length; i++) own[i] = lent[i] as number
+  return own
+}
+
+/** Up to here a loop beats a call into the runtime. */
+const loopedBytes = 48
+
 export class SnapshotReader implements ObjectReader {
   readonly snapshot: Snapshot
   readonly formats: RecordFormats
@@ -69,8 +85,11 @@ export class SnapshotReader implements ObjectReader {
   private readonly work: Work
   private readonly memory: RequestMemory
   private readonly keptEntriesMax: number
+  /** Those that were asked for by the texts of their OIDs; where the store answers later, all. */
   private readonly views = new Map<Oid, ObjectView>()
-  /** Some of them, at places that follow from the numbers of their OIDs. */
+  /** Those that references in records name, where the store answers at once. */
+  private readonly targets = new TargetObjects()
+  /** Where it answers later: some of them, at places that follow from the numbers of their OIDs. */
   private near: (Near | undefined)[] = []
   private trips = 0
   private readonly entries = new Map<string, readonly Entry[]>()
@@ -124,6 +143,7 @@ export class SnapshotReader implements ObjectReader {
     const high = readInt32(bytes, at)
     const low = readInt32(bytes, at + 4)
     if (high === 0 && low === 0) return undefined
+    if (this.isSynchronous) return this.targetAt(bytes, at, high, low)
     const place = nearPlace(high, low)
     const near = this.near[place]
     if (near?.view !== undefined && near.high === high && near.low === low) return near.view
@@ -149,6 +169,26 @@ export class SnapshotReader implements ObjectReader {
     return view ?? 'asked'
   }
 
+  /** The object of an OID in a record, where the store answers at once. */
+  private targetAt(bytes: Bytes, at: number, high: number, low: number): ObjectView {
+    const known = this.targets.get(high, low)
+    if (known !== undefined) return known
+    const view = this.readAt(bytes, at)
+    this.targets.add(high, low, view)
+    return view
+  }
+
+  private readAt(bytes: Bytes, at: number): ObjectView {
+    targetKey[0] = keySpace.object
+    for (let i = 0; i < oidLength; i++) targetKey[objectKeyHeaderBytes + i] = bytes[at + i] as number
+    const record = this.snapshot.view(targetKey, ownBytes)
+    assert(!(record instanceof Promise), 'a store whose reads are immediate answers at once')
+    this.noteRead(record?.length ?? 0)
+    return record === undefined
+      ? new ObjectView(oidOfObjectKey(targetKey), undefined, undefined, noRecord)
+      : this.view(undefined, ownBytes(targetKey), record)
+  }
+
   prefetch(oids: readonly unknown[]): void {
     if (this.isSynchronous) return
     let isMissing = false
@@ -162,7 +202,8 @@ export class SnapshotReader implements ObjectReader {
 
   /** Between batches: lets go of what was read before, where it has become much. */
   trim(): void {
-    if (this.views.size > keptObjectsMax || this.bytesKept > keptBytesMax) this.forgetObjects()
+    const objects = this.views.size + this.targets.count
+    if (objects > keptObjectsMax || this.bytesKept > keptBytesMax) this.forgetObjects()
     if (this.entriesKept <= this.keptEntriesMax) return
     this.memory.chargeStatement(-this.entriesKept * entryBytes)
     this.entries.clear()
@@ -313,20 +354,24 @@ export class SnapshotReader implements ObjectReader {
   }
 
   private keepObject(oid: Oid, record: Bytes | undefined): ObjectView {
-    this.objectsRead++
-    const { length } = record ?? noRecord
-    this.work.spend(objectSteps + (length >> byteStepsShift))
-    // What is wanted again is read again; where that takes a trip, whatever a batch has asked for is kept until its end.
-    if (this.isSynchronous && this.bytesKept + length > keptBytesMax) this.forgetObjects()
-    this.bytesKept += length
+    this.noteRead(record?.length ?? 0)
     const view =
       record === undefined ? new ObjectView(oid, undefined, undefined, noRecord) : this.view(oid, undefined, record)
     this.views.set(oid, view)
     return view
   }
 
+  private noteRead(length: number): void {
+    this.objectsRead++
+    this.work.spend(objectSteps + (length >> byteStepsShift))
+    // What is wanted again is read again; where that takes a trip, whatever a batch has asked for is kept until its end.
+    if (this.isSynchronous && this.bytesKept + length > keptBytesMax) this.forgetObjects()
+    this.bytesKept += length
+  }
+
   private forgetObjects(): void {
     this.views.clear()
+    this.targets.clear()
     this.near = []
     this.bytesKept = 0
   }

@@ -1,5 +1,6 @@
 /** RETURN: the columns of each row, as JSON text for a reply or as values for a statement around it. */
 import type { JsonWriter } from '../../bytes/json-writer.ts'
+import { PreparedText } from '../../bytes/prepared-text.ts'
 import type { BoundClauses } from '../bind/bound.ts'
 import { compileStoredJson, firstReference, type RowReference, type WriteStored } from '../evaluate/compile-target.ts'
 import type { Evaluate, EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -68,14 +69,14 @@ export function columnsWriter(projections: readonly ProjectionPlan[], context: S
   const hasClass = context.script.dialect === 'objectivity'
   const start = hasClass ? `{"__class__":"${rowClassName}"` : '{'
   const names = projections.map(({ jsonName }, i) => {
-    return Buffer.from(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
+    return new PreparedText(`${i === 0 ? start : ''}${hasClass || i > 0 ? ',' : ''}${jsonName}`)
   })
   const stored = StoredColumns.of(projections, names)
   const writeFrom = (json: JsonWriter, values: readonly unknown[], from: number): Promise<void> | undefined => {
     for (let i = from; i < projections.length; i++) {
       const { type, write } = projections[i] as ProjectionPlan
       const value = values[i]
-      json.raw(names[i] as Buffer)
+      json.prepared(names[i] as PreparedText)
       if (isLarge(value)) return writeLarge(json, type, value, context).then(() => writeFrom(json, values, i + 1))
       write(json, value, context)
     }

@@ -4,6 +4,7 @@
  */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { JsonWriter } from '../../bytes/json-writer.ts'
+import type { PreparedText } from '../../bytes/prepared-text.ts'
 import { readInt32 } from '../../bytes/read-number.ts'
 import type { RowReference, WriteStored } from '../evaluate/compile-target.ts'
 import type { EvaluationContext } from '../evaluate/evaluation-context.ts'
@@ -17,7 +18,7 @@ interface Column {
 /** Columns that stand side by side and begin with the same reference, or with none. */
 interface Run {
   readonly reference: RowReference | undefined
-  readonly names: Buffer[]
+  readonly names: PreparedText[]
   readonly writes: WriteStored[]
   /** What is noted for it, in the rows at hand; no other run of any statement has the same. */
   mark: number
@@ -48,7 +49,7 @@ export class StoredColumns {
   }
 
   /** `names`: what is written before each column's value. Undefined where a value has to be worked out. */
-  static of(columns: readonly Column[], names: readonly Buffer[]): StoredColumns | undefined {
+  static of(columns: readonly Column[], names: readonly PreparedText[]): StoredColumns | undefined {
     const runs: Run[] = []
     for (let i = 0; i < columns.length; i++) {
       const { writeStored, reference } = columns[i] as Column
@@ -58,7 +59,7 @@ export class StoredColumns {
         run = { reference, names: [], writes: [], mark: 0 }
         runs.push(run)
       }
-      run.names.push(names[i] as Buffer)
+      run.names.push(names[i] as PreparedText)
       run.writes.push(writeStored)
     }
     return new StoredColumns(runs)
@@ -97,7 +98,7 @@ function isSame(one: RowReference | undefined, other: RowReference | undefined):
 
 function writeRun(json: JsonWriter, { names, writes }: Run, evaluation: EvaluationContext): boolean {
   for (let i = 0; i < names.length; i++) {
-    json.raw(names[i] as Buffer)
+    json.prepared(names[i] as PreparedText)
     if (!(writes[i] as WriteStored)(json, evaluation)) return false
   }
   return true
