@@ -147,11 +147,12 @@ const accessRanks: Ranks = {
   'ordered-index-scan.ts': 4,
   'reverse-navigation.ts': 4,
   'access-kinds.ts': 5,
-  'source-plan.ts': 6,
-  'choose-access.ts': 7,
-  'object-rows.ts': 8,
-  'rows-in-place.ts': 8,
-  'rows-by-trips.ts': 9,
+  'shown-objects.ts': 6,
+  'source-plan.ts': 7,
+  'choose-access.ts': 8,
+  'object-rows.ts': 9,
+  'rows-in-place.ts': 9,
+  'rows-by-trips.ts': 10,
 }
 
 /** How a MATCH is planned and how it is carried out do not know each other. */

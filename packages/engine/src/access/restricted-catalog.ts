@@ -1,10 +1,10 @@
 /** The catalog as a caller knows it: without what it has no grant for, as if that had been dropped. */
 import { embeddedClassOf } from '../records/class-format.ts'
 import { buildCatalog } from '../schema/build-catalog.ts'
-import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
+import type { Catalog, ClassAttribute, ObjectPredicate, SchemaClass } from '../schema/catalog.ts'
 import type { Attribute, ClassDefinition, IndexDefinition, KeyAttribute } from '../schema/class-definition.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import { type ClassAccess, referencesOf } from './class-access.ts'
+import { type ClassAccess, type ClassRule, referencesOf } from './class-access.ts'
 
 /**
  * Records keep the shapes that they have: an attribute that is missing here is one that a class lost. A class whose superclass is not known has
@@ -17,7 +17,28 @@ export function restrictedCatalog(access: ClassAccess): Catalog {
     .filter(({ number }) => known.has(number))
     .map((cls) => restrictedClass(cls, known, access))
   const indexes = catalog.state.indexes.filter((index) => isIndexShown(index, known, access))
-  return buildCatalog({ ...catalog.state, classes, indexes }, catalog.version)
+  const restricted = buildCatalog({ ...catalog.state, classes, indexes }, catalog.version)
+  return { ...restricted, predicatesOf: (asked) => predicatesOf(asked, access) }
+}
+
+/** The rules that all of the classes have in common, where no other shows objects of one of them. */
+function predicatesOf(classes: readonly SchemaClass[], access: ClassAccess): readonly ObjectPredicate[] | undefined {
+  let common: readonly ClassRule[] | undefined
+  for (const { number } of classes) {
+    const cls = access.catalog.classByNumber(number)
+    const allowed = cls === undefined ? 'none' : access.objects(cls, 'read')
+    if (allowed === 'none') continue
+    if (allowed === 'all' || (common !== undefined && !areSame(common, allowed))) return undefined
+    common = allowed
+  }
+  return common?.map(({ text, cls }) => ({ text, cls: cls.number }))
+}
+
+function areSame(some: readonly ClassRule[], others: readonly ClassRule[]): boolean {
+  return (
+    some.length === others.length &&
+    some.every(({ text, cls }, i) => text === others[i]?.text && cls === others[i]?.cls)
+  )
 }
 
 /** Those with a grant, and those that attributes of them embed. */

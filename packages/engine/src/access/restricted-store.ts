@@ -42,7 +42,7 @@ export function restrictedStore(database: OpenDatabase, accesses: CatalogAccesse
   const refuse = (): never => unreachable('what a caller reads from is only read')
   const kept: Kept = {
     // Rules may have to be waited for wherever something is read.
-    capabilities: { ...store.capabilities, hasSynchronousReads: false },
+    capabilities: { ...store.capabilities, hasSynchronousReads: false, isPartial: true },
     snapshot: (options) => mapAwaitable(store.snapshot(options), (below) => new RestrictedSnapshot(below, open)),
     commit: refuse,
     stats: refuse,

@@ -43,7 +43,19 @@ export interface SchemaClass {
   findAttribute(name: string): ClassAttribute | undefined
 }
 
+/** A predicate of DO over the objects of a class. */
+export interface ObjectPredicate {
+  readonly text: string
+  /** Whose attributes its names mean. */
+  readonly cls: ClassNumber
+}
+
 export interface Catalog {
+  /**
+   * Of a catalog for a reader that does not see all objects: predicates of which one holds for every object of the classes that it sees; undefined
+   * where none is known.
+   */
+  readonly predicatesOf?: ((classes: readonly SchemaClass[]) => readonly ObjectPredicate[] | undefined) | undefined
   /** The commit ID under which this version was committed. */
   readonly version: Uint8Array
   readonly state: CatalogState

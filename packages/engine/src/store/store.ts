@@ -140,6 +140,8 @@ export interface StoreCapabilities {
   readonly isSharedBetweenProcesses: boolean
   /** Each entry has a checksum that the driver itself checks whenever the entry is read. */
   readonly hasChecksums: boolean
+  /** Its snapshots leave out what their reader may not see: how much there is altogether is neither known nor told. */
+  readonly isPartial?: true
   readonly keyBytesMax: number
   readonly valueBytesMax: number
 }

@@ -133,6 +133,38 @@ describe('a restricted caller', () => {
       expect(JSON.stringify(plan)).not.toMatch(/"(examined|objectsRead|returned)":3/)
     }))
 
+  it('is given an index on what a rule asks of the objects themselves', () =>
+    withData(async (fd) => {
+      const [plan] = await rows(fd.as(bob), 'EXPLAIN ANALYZE FROM D.Note RETURN title')
+      expect(JSON.stringify(plan)).toContain('noteOwner')
+      expect(JSON.stringify(plan)).toContain('owner = $$USER.name')
+      const two = fd.as({ user, grants: [on('D.Note', own), on('D.Note', { rules: { read: "owner = 'eve'" } })] })
+      expect(JSON.stringify(await rows(two, 'EXPLAIN FROM D.Note RETURN title'))).toContain('noteOwner')
+      expect(await rows(two, 'FROM D.Note RETURN COUNT() AS c')).toEqual([{ c: 3 }])
+    }))
+
+  it('sees by a rule over what it does not see itself, and by one over a hidden attribute', () =>
+    withData(async (fd) => {
+      const byFolder = fd.as({ user, grants: [on('D.Note', { rules: { read: "folder.name = 'all'" } })] })
+      expect(await rows(byFolder, 'FROM D.Note RETURN COUNT() AS c')).toEqual([{ c: 3 }])
+      const nested = fd.as({ user, grants: [on('D.Note', { rules: { read: "title IN (FROM D.Note RETURN title)" } })] })
+      expect(await rows(nested, 'FROM D.Note RETURN *')).toEqual([])
+      const bySecret = fd.as({ user, grants: [on('D.Note', { hidden: ['secret'], rules: { read: "secret = 'x'" } })] })
+      expect(await rows(bySecret, 'FROM D.Note RETURN title')).toEqual([{ title: 'hers' }])
+      expect(JSON.stringify(await rows(bySecret, 'EXPLAIN FROM D.Note RETURN title'))).not.toContain('secret')
+    }))
+
+  it('ends a scan over hidden objects when it goes', () =>
+    withData(async (fd) => {
+      const creations = Array.from({ length: 3_000 }, (_, i) => ({ class: 'D.Memo', attributes: { owner: 'eve', title: `${i}` } }))
+      await fd.createObjects(creations)
+      const client = new AbortController()
+      const nobody = fd.as({ user: null, grants: [on('D.Note', { rules: { read: 'LENGTH(owner) > 5' } })] })
+      const asked = failure(async () => rowTexts(await nobody.query({ text: 'FROM D.Note RETURN *', signal: client.signal })))
+      client.abort(new AshlarError('StatementStopped', 'gone'))
+      expect((await asked).message).toBe('gone')
+    }))
+
   it('changes nothing while its policy does not say what', () =>
     withData(async (fd) => {
       const database = fd.as(bob)

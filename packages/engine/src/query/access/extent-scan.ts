@@ -15,6 +15,8 @@ import type { ObjectAccess } from './access-path.ts'
 import { filterRest, type ObjectScan } from './object-scan.ts'
 
 const countedAtOnce = 4_096
+/** As many as make an index worth while; the same for every class, so that it tells nothing. */
+const objectsOfPartialExtent = 1_000_000
 
 export class ExtentScan implements ObjectAccess {
   private readonly classes: ClassSet
@@ -29,6 +31,8 @@ export class ExtentScan implements ObjectAccess {
 
   /** From where the last objects of the containers stand: deleted ones count, none is read. */
   async estimate(context: StatementContext): Promise<number> {
+    // To find the last one that the reader sees, all behind it would have to be looked at.
+    if (context.script.capabilities.isPartial === true) return objectsOfPartialExtent
     const extents = await this.extents(context)
     const { ranges } = await context.snapshot.read(
       [],

@@ -9,6 +9,7 @@ import { ExtentScan } from './extent-scan.ts'
 import { OidLookup } from './oid-lookup.ts'
 import { type OrderedIndexScan, planOrderedIndexScan } from './ordered-index-scan.ts'
 import { sargablePredicates } from './sargable-predicates.ts'
+import { accessesOfShown } from './shown-objects.ts'
 
 export interface SourcePlan {
   /** As plans name it. */
@@ -36,7 +37,9 @@ export function planObjects(source: BoundSource, slot: number, clauses: BoundCla
   const classes = isClass ? source.classes : withSubclasses(cls)
   const conditions = sargablePredicates(where, slot)
   const isOrdered = isClass && groupBy === undefined
-  const accesses = isClass ? accessesFor(cls, conditions, planning) : []
+  const accesses = isClass
+    ? [...accessesFor(cls, conditions, planning), ...accessesOfShown(classes.classes, cls, slot, planning)]
+    : []
   return {
     className: cls.name,
     classes,

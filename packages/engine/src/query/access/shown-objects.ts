@@ -1,0 +1,102 @@
+/** Access paths to the objects that a reader sees at all, by what is known to hold for each of them (`Catalog.predicatesOf`). */
+import { AshlarError } from '../../errors.ts'
+import type { SchemaClass } from '../../schema/catalog.ts'
+import { bindWhere } from '../bind/bind-select.ts'
+import { type Bound, conjunctsOf, partsOf } from '../bind/bound.ts'
+import { contextScope } from '../bind/scope.ts'
+import { dialectDefault } from '../language/dialect.ts'
+import { queryError } from '../language/query-error.ts'
+import type { Planning } from '../operators/planning.ts'
+import { parsePredicate } from '../parse/parse.ts'
+import { createBinder } from '../plan-cache.ts'
+import { noTextFormats } from '../values/text-format.ts'
+import { isScalar } from '../values/value-type.ts'
+import { accessesFor } from './access-kinds.ts'
+import type { OidAccess } from './access-path.ts'
+import { type Condition, sargablePredicates } from './sargable-predicates.ts'
+
+/**
+ * No object is left out that the reader sees, and what it does not see is not there anyway: so the predicates are no part of the filter. Only
+ * values of the object itself count, which are the same for every reader; what a reference leads to may be hidden from this one.
+ */
+export function accessesOfShown(
+  classes: readonly SchemaClass[],
+  cls: SchemaClass,
+  slot: number,
+  planning: Planning,
+): OidAccess[] {
+  const predicates = planning.formats.catalog.predicatesOf?.(classes)
+  if (predicates === undefined || predicates.length === 0) return []
+  // As one text, from which EXPLAIN shows pieces.
+  const numbers = new Set(predicates.map((predicate) => predicate.cls))
+  const [number] = numbers
+  const known = number === undefined || numbers.size > 1 ? undefined : planning.formats.catalog.classByNumber(number)
+  if (known === undefined) return []
+  const text = predicates.map((predicate) => `(${predicate.text}\n)`).join(' OR ')
+  const bound = boundPredicate(text, known, slot, planning)
+  if (bound === undefined) return []
+  return accessesFor(cls, ownConditions(bound, slot), { ...planning, text })
+}
+
+/** Undefined where it does not bind to what the reader knows. */
+function boundPredicate(text: string, cls: SchemaClass, slot: number, { formats }: Planning): Bound | undefined {
+  const binder = createBinder({
+    text,
+    dialect: dialectDefault,
+    catalog: formats.catalog,
+    formats,
+    variables: new Map(),
+    walkEdgesMax: 0,
+    textFormats: noTextFormats,
+    typeOfStatement(statement) {
+      throw queryError(text, statement, 'a predicate over objects has no statement within')
+    },
+  })
+  // Elements that it goes through are in others.
+  while (binder.slots <= slot) binder.newSlot()
+  try {
+    return bindWhere(
+      parsePredicate(text, Number.POSITIVE_INFINITY),
+      contextScope(slot, { kind: 'reference', cls }, undefined),
+      binder,
+    )
+  } catch (error) {
+    if (error instanceof AshlarError && error.kind !== 'fault') return undefined
+    throw error
+  }
+}
+
+function ownConditions(bound: Bound, slot: number): Condition[] {
+  return conjunctsOf(bound).flatMap((conjunct) =>
+    isOfOwnValues(conjunct) ? sargablePredicates(conjunct, slot) : partsOfOr(conjunct, slot),
+  )
+}
+
+/** Of each alternative what can be asked of the object itself. */
+function partsOfOr(bound: Bound, slot: number): Condition[] {
+  if (bound.kind !== 'logical' || bound.operator !== 'or') return []
+  const parts = bound.operands.map((operand) => ownConditions(operand, slot))
+  return parts.some((part) => part.length === 0) ? [] : [{ kind: 'or', parts }]
+}
+
+/** Made of scalar attributes of the object, of the caller and of constants. */
+function isOfOwnValues(bound: Bound): boolean {
+  switch (bound.kind) {
+    case 'attribute':
+      return bound.attribute.linkStorage === undefined && (isScalar(bound.type) || bound.type.kind === 'embedded')
+    case 'constant':
+    case 'user':
+    case 'now':
+      return true
+    case 'self':
+    case 'slot':
+    case 'follow':
+    case 'nested':
+    case 'variable':
+      return false
+    case 'field':
+      return (isScalar(bound.type) || bound.object.kind === 'user') && partsOf(bound).every(isOfOwnValues)
+    default:
+      return partsOf(bound).every(isOfOwnValues)
+  }
+}
