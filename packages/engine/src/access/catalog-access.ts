@@ -1,6 +1,7 @@
 /** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
+import type { Bytes } from '../store/store.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { Grant } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
@@ -16,6 +17,8 @@ export interface ShapeAccess {
   readonly isWhole: boolean
 }
 
+const sampleBytesMax = 4_096
+
 const ruledActions = ['read', 'create', 'update', 'delete'] as const
 
 export class CatalogAccess {
@@ -25,6 +28,8 @@ export class CatalogAccess {
   private readonly shapes = new Map<ShapeNumber, ShapeAccess>()
   private readonly byClass = new Map<ClassNumber, ShapeAccess>()
   private shown: Catalog | undefined
+  /** A record that rules were asked about, by the rules. */
+  private readonly samples = new WeakMap<object, Bytes>()
 
   constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number) {
     this.catalog = catalog
@@ -60,6 +65,16 @@ export class CatalogAccess {
     const access = { objects, references, isWhole: objects === 'all' && references.areNone }
     this.byClass.set(number, access)
     return access
+  }
+
+  /** For work that is done in vain on purpose, see `Visibility.pretend`; a copy, and short. */
+  sampleOf(allowed: ObjectsAllowed): Bytes | undefined {
+    return typeof allowed === 'string' ? undefined : this.samples.get(allowed)
+  }
+
+  keepSample(allowed: ObjectsAllowed, record: Bytes): void {
+    if (typeof allowed === 'string' || record.length > sampleBytesMax || this.samples.has(allowed)) return
+    this.samples.set(allowed, Buffer.from(record))
   }
 
   /** Of a map whose keys are references. */

@@ -227,10 +227,12 @@ function viewScreened<T>(
   const seen = below.view(key, (value): { readonly used: T } | { readonly copy: Bytes } | undefined => {
     const shape = isObject ? screen.access.ofShape(shapeNumberOf(value)) : undefined
     if (shape?.isWhole === true) return { used: use(value) }
-    return shape?.objects === 'none' ? undefined : { copy: Buffer.from(value) }
+    if (shape?.objects === 'none') return undefined
+    if (shape !== undefined) screen.access.keepSample(shape.objects, value)
+    return { copy: Buffer.from(value) }
   })
-  return mapAwaitable(seen, (found) => {
-    if (found === undefined) return undefined
+  return mapAwaitable(seen, (found): Awaitable<T | undefined> => {
+    if (found === undefined) return isObject ? screen.visibility.pretend(oidOfObjectKey(key)) : undefined
     if ('used' in found) return found.used
     return mapAwaitable(screened([{ key, value: found.copy }], screen), ([value]) => {
       return value === undefined ? undefined : use(value)

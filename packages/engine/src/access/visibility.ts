@@ -12,6 +12,7 @@ import { type ScriptContext, StatementContext } from '../query/execute/statement
 import { dialectDefault } from '../query/language/dialect.ts'
 import { ticksNow } from '../query/prepare-text.ts'
 import type { UserValue } from '../query/values/user.ts'
+import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Bytes, Snapshot } from '../store/store.ts'
 import { openSliceOfWork } from '../store/time-slice.ts'
 import { ValueError } from '../types/logical-type.ts'
@@ -108,6 +109,20 @@ export class Visibility {
     }
     if (open.length > 0) return this.decideAll(open, hidden)
     return hidden.size === 0 ? noHidden : hidden
+  }
+
+  /**
+   * For an object that is not there: what would be done if it were, so that one that is hidden takes no longer, and nothing comes of it.
+   */
+  pretend(oid: Oid): Awaitable<undefined> {
+    return mapAwaitable(this.allowedIn(oid), (allowed) => {
+      const sample = this.access.sampleOf(allowed)
+      if (sample === undefined) return undefined
+      return mapAwaitable(this.hiddenAmong(new Map([[oid, sample]])), () => {
+        this.decided.delete(oid)
+        return undefined
+      })
+    })
   }
 
   /** Undefined where it has to be found out. */

@@ -147,7 +147,7 @@ describe('a restricted caller', () => {
     withData(async (fd) => {
       const byFolder = fd.as({ user, grants: [on('D.Note', { rules: { read: "folder.name = 'all'" } })] })
       expect(await rows(byFolder, 'FROM D.Note RETURN COUNT() AS c')).toEqual([{ c: 3 }])
-      const nested = fd.as({ user, grants: [on('D.Note', { rules: { read: "title IN (FROM D.Note RETURN title)" } })] })
+      const nested = fd.as({ user, grants: [on('D.Note', { rules: { read: 'title IN (FROM D.Note RETURN title)' } })] })
       expect(await rows(nested, 'FROM D.Note RETURN *')).toEqual([])
       const bySecret = fd.as({ user, grants: [on('D.Note', { hidden: ['secret'], rules: { read: "secret = 'x'" } })] })
       expect(await rows(bySecret, 'FROM D.Note RETURN title')).toEqual([{ title: 'hers' }])
@@ -156,13 +156,18 @@ describe('a restricted caller', () => {
 
   it('ends a scan over hidden objects when it goes', () =>
     withData(async (fd) => {
-      const creations = Array.from({ length: 3_000 }, (_, i) => ({ class: 'D.Memo', attributes: { owner: 'eve', title: `${i}` } }))
+      const creations = Array.from({ length: 3_000 }, (_, i) => ({
+        class: 'D.Memo',
+        attributes: { owner: 'eve', title: `${i}` },
+      }))
       await fd.createObjects(creations)
       const client = new AbortController()
       const nobody = fd.as({ user: null, grants: [on('D.Note', { rules: { read: 'LENGTH(owner) > 5' } })] })
-      const asked = failure(async () => rowTexts(await nobody.query({ text: 'FROM D.Note RETURN *', signal: client.signal })))
+      const asked = failure(async () =>
+        rowTexts(await nobody.query({ text: 'FROM D.Note RETURN *', signal: client.signal })),
+      )
       client.abort(new AshlarError('StatementStopped', 'gone'))
-      expect((await asked).message).toBe('gone')
+      expect((await asked).message).toContain('gone')
     }))
 
   it('changes nothing while its policy does not say what', () =>
