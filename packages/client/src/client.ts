@@ -4,6 +4,7 @@ import { newIdempotencyKey } from './idempotency-key.ts'
 import type { AlterationOptions, ClientOptions, MatchOptions, QueryOptions } from './options.ts'
 import { retryDelayMs } from './retry.ts'
 import { readRows } from './rows.ts'
+import { SecurityClient } from './security-client.ts'
 import type {
   Attributes,
   ClassAlteration,
@@ -47,6 +48,8 @@ interface RequestOptions {
 const retriesDefault = 3
 
 export class AshlarClient {
+  /** Users, tokens, sessions and roles. */
+  readonly security: SecurityClient
   private readonly baseUrl: string
   private readonly fdAlias: string | undefined
   private readonly retriesMax: number
@@ -62,6 +65,7 @@ export class AshlarClient {
     this.fdAlias = options.fdAlias
     this.retriesMax = options.retriesMax ?? retriesDefault
     this.send = options.fetch ?? fetch
+    this.security = new SecurityClient((...asked) => this.request(...asked))
   }
 
   /**
@@ -279,7 +283,7 @@ export class AshlarClient {
   ): Promise<T> {
     const url = this.urlOf(path, sending)
     const key = this.keyFor(method, path)
-    const init = initOf(method, sending, key)
+    const init = initOf(method, sending, key, this.options.token)
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.attempt(url, init, read)
@@ -306,7 +310,8 @@ export class AshlarClient {
   }
 
   private keyFor(method: string, path: string): string | undefined {
-    if (method === 'GET' || path === '/v1/shutdown') return undefined
+    // Keys are kept by federated databases.
+    if (method === 'GET' || path === '/v1/shutdown' || path.startsWith('/v1/security/')) return undefined
     if (this.key !== undefined) return this.key
     return this.options.areChangesKeyed === false ? undefined : newIdempotencyKey()
   }
@@ -316,9 +321,11 @@ function initOf(
   method: string,
   { body, accept, prefer, ifMatch, signal }: RequestOptions,
   key: string | undefined,
+  token: string | undefined,
 ): RequestInit {
   const headers: Record<string, string> = { accept: accept ?? 'application/json' }
   if (body !== undefined) headers['content-type'] = 'application/json'
+  if (token !== undefined) headers.authorization = `Bearer ${token}`
   if (prefer !== undefined) headers.prefer = prefer
   if (ifMatch !== undefined) headers['if-match'] = ifMatch
   if (key !== undefined) headers['idempotency-key'] = key

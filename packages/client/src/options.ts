@@ -15,6 +15,8 @@ export interface ClientOptions {
   readonly retriesMax?: number
   /** False: changes are sent without an Idempotency-Key, and so not again where it is not known whether they were made. */
   readonly areChangesKeyed?: boolean
+  /** `ash_…`, sent as `Authorization: Bearer`, to a server that callers have to authenticate to. */
+  readonly token?: string
   readonly fetch?: typeof fetch
 }
 

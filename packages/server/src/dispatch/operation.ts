@@ -55,6 +55,8 @@ export interface ServiceContext {
   readonly security: Security | undefined
   /** Where there is one. */
   readonly audit?: AuditLog | undefined
+  /** Who asks where nobody has found that out: everyone without authentication, else nobody. */
+  readonly unknownCaller: Caller
   /** Stops the server once the reply is sent. */
   stop(): void
 }

@@ -2,14 +2,21 @@
 import { AshlarError } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { FederatedDatabases } from '../federated-databases.ts'
+import type { Security } from '../security/security.ts'
 import { contentTypeOf } from './negotiate.ts'
 import { sendReply } from './send-reply.ts'
 
 /** Live: the process answers. Ready: it takes requests, each federated database can be read, and its files can be changed. */
-export function registerHealth(app: FastifyInstance, fds: FederatedDatabases, isStopping: () => boolean): void {
+export function registerHealth(
+  app: FastifyInstance,
+  fds: FederatedDatabases,
+  isStopping: () => boolean,
+  security: Security | undefined,
+): void {
   app.get('/health/live', (_request, reply) => sendJson(reply, { status: 'live' }))
   app.get('/health/ready', async (_request, reply) => {
     if (isStopping()) throw new AshlarError('ShuttingDown', 'The server is stopping.')
+    security?.callers.checkReadable()
     for (const fd of fds.all) {
       const problem = fd.store.problem?.()
       if (problem !== undefined) throw problem

@@ -54,14 +54,14 @@ function note(request: FastifyRequest, caller: Caller, epoch: number): void {
 /** A body may take minutes to arrive: whoever has lost a right meanwhile does not have it when it is there. */
 export function identified(withBody: WithBody, authenticator: Authenticator | undefined): WithBody {
   if (authenticator === undefined) return withBody
-  return (handle) =>
+  return (handle, bytesMax) =>
     withBody((request, reply) => {
       const { caller, callerEpoch, body } = request
       const isAsBefore = callerEpoch === undefined || callerEpoch === authenticator.epoch
       if (isAsBefore && (body === undefined || caller === undefined || Date.now() < caller.expiresAtMs))
         return handle(request, reply)
       return again(request, reply, authenticator, handle)
-    })
+    }, bytesMax)
 }
 
 async function again(

@@ -4,7 +4,14 @@
  */
 import { METHODS } from 'node:http'
 import { AshlarError, noteRest } from '@ashlar/engine'
-import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  errorCodes,
+  type FastifyContextConfig,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
+import { ServerError } from '../errors/server-errors.ts'
 import type { JsonLimits } from '../json/json-layout.ts'
 import { decodeText, parseJson } from '../json/parse-json.ts'
 import type { Limits } from '../limits.ts'
@@ -19,8 +26,8 @@ const methodsWithBody = ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'QUERY']
 /** Sends the reply, now or later; `request.body` is there. */
 export type Handle = (request: FastifyRequest, reply: FastifyReply) => Promise<void> | undefined
 
-/** The handler of a route, which begins before the body has arrived. */
-export type WithBody = (handle: Handle) => Handle
+/** The handler of a route, which begins before the body has arrived. `bytesMax`: of the body, where it is less than any may have. */
+export type WithBody = (handle: Handle, bytesMax?: number) => Handle
 
 /** To be called before any route is registered: from then on bodies are left to those handlers. */
 export function bodyReader(app: FastifyInstance, limits: Limits): WithBody {
@@ -40,21 +47,28 @@ export function bodyReader(app: FastifyInstance, limits: Limits): WithBody {
     const bounds = bodyIsObject !== true ? ofAny : takesArray === true ? ofObjects : ofObject
     return parseJson(body, bounds, undefined, admissionOf(request))
   }
-  return (handle) => (request, reply) => {
-    const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
-    if (transfer === undefined && (length === undefined || length === '0')) return handle(request, reply)
-    const bytes = request.is404 ? request.raw : bodyOf(request, reply)
-    collectBody(request, bytes, limits.bodyBytesMax, (error, body) => {
-      if (body === undefined) return refuse(error, request, reply)
-      noteRest(request.raw.socket)
-      // What is checked of a body is checked for every route: one that none asked for is not looked at.
-      if (request.method === 'DELETE' || request.is404 || body.length === 0) return run(handle, request, reply)
-      const noted = noteBody(request, body)
-      if (noted === undefined) takeBody(parse, body, handle, request, reply)
-      else void noted.then(() => takeBody(parse, body, handle, request, reply))
-    })
-    return undefined
-  }
+  return (handle, bytesMax = limits.bodyBytesMax) =>
+    (request, reply) => {
+      const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
+      if (transfer === undefined && (length === undefined || length === '0')) return handle(request, reply)
+      const bytes = request.is404 ? request.raw : bodyOf(request, reply)
+      collectBody(request, bytes, bytesMax, (error, body) => {
+        if (body === undefined) return refuse(largerThan(bytesMax, error, limits), request, reply)
+        noteRest(request.raw.socket)
+        // What is checked of a body is checked for every route: one that none asked for is not looked at.
+        if (request.method === 'DELETE' || request.is404 || body.length === 0) return run(handle, request, reply)
+        const noted = noteBody(request, body)
+        if (noted === undefined) takeBody(parse, body, handle, request, reply)
+        else void noted.then(() => takeBody(parse, body, handle, request, reply))
+      })
+      return undefined
+    }
+}
+
+/** The framework's error names the limit of all bodies. */
+function largerThan(bytesMax: number, error: Error | null, { bodyBytesMax }: Limits): Error | null {
+  const isOther = bytesMax === bodyBytesMax || !(error instanceof errorCodes.FST_ERR_CTP_BODY_TOO_LARGE)
+  return isOther ? error : new ServerError('BodyTooLarge', `The body of this operation has at most ${bytesMax} bytes.`)
 }
 
 const bytesPerCharacterMax = 4

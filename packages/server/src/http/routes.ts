@@ -5,6 +5,7 @@ import { dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
 import type { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
+import { smallBodyBytes } from '../limits.ts'
 import { operations } from '../operations/table.ts'
 import { contentTypeOf, negotiate } from './negotiate.ts'
 import type { Handle, WithBody } from './read-body.ts'
@@ -44,10 +45,18 @@ export function registerOperations(
         needsCaller: operation.needs !== 'nothing',
       },
       ...(operation.statement === undefined ? {} : { onRequest: refuseBeforeBody(service) }),
-      handler: operation.method === 'GET' ? handlerOf(operation, service) : withBody(audited(operation, service)),
+      handler:
+        operation.method === 'GET'
+          ? handlerOf(operation, service)
+          : withBody(audited(operation, service), bodyBytesOf(operation)),
     })
   }
   registerMethodNotAllowed(app, router)
+}
+
+/** Whoever need not be known has little to say. */
+function bodyBytesOf({ needs }: Operation): number | undefined {
+  return needs === 'nothing' ? smallBodyBytes : undefined
 }
 
 function refuseBeforeBody({ statements }: ServiceContext): onRequestHookHandler {

@@ -14,6 +14,7 @@ import { type Limits, pathParameterCharactersMax } from '../limits.ts'
 import { operations, resources } from '../operations/table.ts'
 import { noPeers, type Peers } from '../peers/peers.ts'
 import type { Authenticator } from '../security/authenticator.ts'
+import { everyone, nobody } from '../security/caller.ts'
 import type { Security } from '../security/security.ts'
 import { BrokenOffReplies } from '../statements/broken-off.ts'
 import { readersOf } from '../statements/readers.ts'
@@ -128,7 +129,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const { peers = noPeers } = options
   const statements = new Statements(limits, brokenOff)
   const { security } = options
-  security?.callers.onTick(() => endStatements(statements, security, options.logger))
+  if (security !== undefined) endStatementsInTime(statements, security, options.logger)
   peers.onGather((question) => {
     if (question.about === 'runs') return toolRuns.all()
     if (question.about === 'statements') return statements.records()
@@ -150,12 +151,13 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
       router,
       security,
       audit: options.audit,
+      unknownCaller: options.authenticator === undefined && security === undefined ? everyone : nobody,
       stop: options.onStop,
     },
     router,
     identified(withBody, options.authenticator ?? security?.authenticator),
   )
-  registerHealth(app, fds, options.isStopping)
+  registerHealth(app, fds, options.isStopping, security)
   registerReferencePage(app)
   return app
 }
@@ -185,9 +187,19 @@ function refusals(
 }
 
 /** Those of callers whose credential is over, or who have lost a right that they began with. */
-function endStatements(statements: Statements, security: Security, logger: Logger): void {
+function endStatementsInTime(statements: Statements, security: Security, logger: Logger): void {
   const reasonOf: Parameters<Statements['endThose']>[0] = (caller, alias) => security.endOf(caller, alias)
-  statements.endThose(reasonOf).catch((err) => logger.error({ err }, 'callers of statements cannot be checked'))
+  let isLooking = false
+  security.callers.onTick(() => {
+    if (isLooking) return
+    isLooking = true
+    statements
+      .endThose(reasonOf)
+      .catch((err) => logger.error({ err }, 'callers of statements cannot be checked'))
+      .finally(() => {
+        isLooking = false
+      })
+  })
 }
 
 /** What is done about every request, in one hook: it is counted, logged, and refused where it may not go on. */

@@ -14,7 +14,7 @@ import type {
 } from '../dispatch/operation.ts'
 import { runOnce } from '../dispatch/run-once.ts'
 import { ClientDisconnected } from '../errors/request-errors.ts'
-import { type Caller, everyone } from '../security/caller.ts'
+import type { Caller } from '../security/caller.ts'
 import type { Statement } from '../statements/statement.ts'
 import { StopSignal } from '../statements/stop-signal.ts'
 import { requestIdOf } from './request-id.ts'
@@ -45,7 +45,7 @@ export class SingleRequest implements FdRequest, Execution {
     service: ServiceContext,
     form: StatementForm | undefined,
   ) {
-    this.caller = request.caller ?? everyone
+    this.caller = request.caller ?? service.unknownCaller
     this.form = form
     this.params = request.params as FdRequest['params']
     this.query = request.query as FdRequest['query']

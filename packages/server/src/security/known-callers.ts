@@ -137,6 +137,12 @@ export class KnownCallers {
     return this.hashOf.get(before) === passwordHash
   }
 
+  /** The same, read from the database in any case. */
+  userAsStored(name: string): Promise<KnownUser | undefined> {
+    this.checkReadable()
+    return this.load(this.users, name, () => this.readUser(name))
+  }
+
   /** To be called with each use; it is written in the background, once a minute. */
   noteTokenUse(known: KnownSecret, nowMs: number): void {
     if (nowMs - known.lastUsedAtMs < lastUseMsMin) return
@@ -150,7 +156,8 @@ export class KnownCallers {
     this.sessionUses.set(known.id, nowMs)
   }
 
-  private checkReadable(): void {
+  /** Throws StoreUnavailable where it could not be read for too long. */
+  checkReadable(): void {
     if (!this.isUnreadable) return
     throw new AshlarError('StoreUnavailable', 'The security database cannot be read: nobody can be let in.')
   }

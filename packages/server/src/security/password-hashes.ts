@@ -63,7 +63,7 @@ export class PasswordHashes {
     const { verify } = await import('@node-rs/argon2')
     const isRight = await this.inTurn(() => {
       this.checks += 1
-      return verify(hash ?? hashOfNothing, normalized(password.slice(0, passwordCharactersMax + 1)))
+      return verify(hash ?? hashOfNothing, normalized(password))
     })
     if (!isRight || hash === undefined) return false
     if (this.remembered.size >= rememberedPasswordsMax) {

@@ -1,4 +1,5 @@
 /** What a server with authentication has: the security database, those who are known, and the ways to be known. */
+import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { type AuthenticationScheme, Authenticator } from './authenticator.ts'
 import { type Caller, mayStill } from './caller.ts'
@@ -62,11 +63,27 @@ export class Security {
   }
 
   /** Why what a caller has begun on a federated database has to end: its credential is over, or it has lost a right there. */
-  async endOf(before: Caller, alias: string): Promise<ServerError | undefined> {
-    const now = await callerNow(this.callers, before)
+  async endOf(before: Caller, alias: string): Promise<Error | undefined> {
+    let now: Caller | undefined
+    try {
+      now = await callerNow(this.callers, before)
+    } catch (error) {
+      if (!(error instanceof AshlarError && error.kind === 'unavailable')) throw error
+      return this.unreadable()
+    }
     if (now === undefined)
       return new ServerError('Unauthenticated', 'The credential of the caller is not valid any more.')
     if (mayStill(now, before, alias)) return undefined
     return new ServerError('Forbidden', `The caller has lost a right on the federated database ${alias}.`)
+  }
+
+  /** For a while callers go on who cannot be looked for; the next time they may be found. */
+  private unreadable(): Error | undefined {
+    try {
+      this.callers.checkReadable()
+      return undefined
+    } catch (unreadable) {
+      return unreadable as Error
+    }
   }
 }

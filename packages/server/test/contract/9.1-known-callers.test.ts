@@ -124,6 +124,17 @@ rule('9.1.5', 'who is wrong too often has to wait, and others need not', async (
   expect((await signIn(app, 'admin', passwordOf('admin'))).statusCode).toBe(200)
 })
 
+rule('9.1.4', 'no work grows with what somebody calls a password, and a HEAD is a GET', async () => {
+  const { app, security } = await openSecureServer()
+  const tooLong = await signIn(app, 'admin', 'x'.repeat(70_000))
+  expect([tooLong.statusCode, tooLong.json().type]).toEqual([413, 'BodyTooLarge'])
+  expect((await signIn(app, 'admin', `${passwordOf('admin')}${'x'.repeat(60_000)}`)).statusCode).toBe(401)
+  expect(security.hashes.checks).toBe(1)
+  const head = (authorization: string) => app.inject({ method: 'HEAD', url: '/v1', headers: { authorization } })
+  expect((await head(basic('admin', 'a wrong password'))).statusCode).toBe(401)
+  expect((await head(basic('admin', passwordOf('admin')))).statusCode).toBe(200)
+})
+
 rule('9.1.6', 'a session is a cookie that only the own pages send, and ends everywhere', async () => {
   const { app, security, user } = await openSecureServer({ onLog: () => undefined })
   await user('bob', ['reader'])

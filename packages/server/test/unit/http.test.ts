@@ -163,7 +163,7 @@ describe('replies', () => {
       expect(decompress(reply.rawPayload).toString()).toBe(plain.body)
     }
     expect((await read('identity')).body).toBe(plain.body)
-    expect((await app.inject({ url: '/v1', headers: { 'accept-encoding': 'gzip' } })).headers).not.toHaveProperty(
+    expect((await app.inject({ url: '/', headers: { 'accept-encoding': 'gzip' } })).headers).not.toHaveProperty(
       'content-encoding',
     )
   })

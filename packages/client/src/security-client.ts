@@ -1,0 +1,107 @@
+/** Users, tokens, sessions and roles of a server with authentication: `client.security`. */
+import type {
+  AuditPage,
+  CallerRecord,
+  ChangePasswordBody,
+  CreateRoleBody,
+  CreateTokenBody,
+  CreateUserBody,
+  SecurityRole,
+  SecurityToken,
+  SecurityUser,
+  SignInBody,
+  TokenCreated,
+  UpdateUserBody,
+} from './wire.ts'
+
+/** Sends a request, and resolves with its reply. */
+type Send = <T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  parameters?: Readonly<Record<string, string>>,
+) => Promise<T>
+
+export class SecurityClient {
+  private readonly send: Send
+
+  constructor(send: Send) {
+    this.send = send
+  }
+
+  /** Who the server takes this client for. */
+  getCaller(): Promise<CallerRecord> {
+    return this.send('GET', '/v1/security/session')
+  }
+
+  /** For browsers: the session is a cookie, which `fetch` keeps there. */
+  signIn(body: SignInBody): Promise<{ readonly name: string; readonly expiresAt: string }> {
+    return this.send('POST', '/v1/security/session', body)
+  }
+
+  signOut(options: { readonly isEverywhere?: boolean } = {}): Promise<void> {
+    const parameters: Record<string, string> = options.isEverywhere === true ? { everywhere: 'true' } : {}
+    return this.send('DELETE', '/v1/security/session', undefined, parameters)
+  }
+
+  /** The own one; all sessions end. */
+  changePassword(body: ChangePasswordBody): Promise<void> {
+    return this.send('PUT', '/v1/security/password', body)
+  }
+
+  listUsers(): Promise<readonly SecurityUser[]> {
+    return this.send('GET', '/v1/security/user')
+  }
+
+  getUser(name: string): Promise<SecurityUser> {
+    return this.send('GET', userPath(name))
+  }
+
+  addUser(body: CreateUserBody): Promise<SecurityUser> {
+    return this.send('POST', '/v1/security/user', body)
+  }
+
+  updateUser(name: string, body: UpdateUserBody): Promise<SecurityUser> {
+    return this.send('PUT', userPath(name), body)
+  }
+
+  removeUser(name: string): Promise<void> {
+    return this.send('DELETE', userPath(name))
+  }
+
+  /** Of all, for an administrator; else the own ones. */
+  listTokens(): Promise<readonly SecurityToken[]> {
+    return this.send('GET', '/v1/security/token')
+  }
+
+  /** The text of the token is in this reply alone. */
+  createToken(body: CreateTokenBody): Promise<TokenCreated> {
+    return this.send('POST', '/v1/security/token', body)
+  }
+
+  revokeToken(id: string): Promise<void> {
+    return this.send('DELETE', `/v1/security/token/${encodeURIComponent(id)}`)
+  }
+
+  /** The audit log, the newest entries first; `next` of a page, given as `before`, leads to older ones. */
+  readAudit(options: { readonly limit?: number; readonly before?: string } = {}): Promise<AuditPage> {
+    const given = Object.entries(options).map(([name, value]) => [name, String(value)])
+    return this.send('GET', '/v1/security/audit', undefined, Object.fromEntries(given))
+  }
+
+  listRoles(): Promise<readonly SecurityRole[]> {
+    return this.send('GET', '/v1/security/role')
+  }
+
+  addRole(body: CreateRoleBody): Promise<SecurityRole> {
+    return this.send('POST', '/v1/security/role', body)
+  }
+
+  removeRole(name: string): Promise<void> {
+    return this.send('DELETE', `/v1/security/role/${encodeURIComponent(name)}`)
+  }
+}
+
+function userPath(name: string): string {
+  return `/v1/security/user/${encodeURIComponent(name)}`
+}
