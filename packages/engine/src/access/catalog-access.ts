@@ -1,7 +1,7 @@
 /** What one catalog is for callers with the same grants: its classes, its rules and its restricted form, each made when it is first needed. */
 import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
-import type { Bytes } from '../store/store.ts'
+import type { Bytes, Entry } from '../store/store.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { Grant } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
@@ -11,6 +11,7 @@ import { restrictedCatalog } from './restricted-catalog.ts'
 
 /** What is seen of the objects of one shape. */
 export interface ShapeAccess {
+  readonly classNumber: ClassNumber
   readonly objects: ObjectsAllowed
   readonly references: RecordReferences
   /** Every one of them, as it is stored. */
@@ -28,8 +29,7 @@ export class CatalogAccess {
   private readonly shapes = new Map<ShapeNumber, ShapeAccess>()
   private readonly byClass = new Map<ClassNumber, ShapeAccess>()
   private shown: Catalog | undefined
-  /** A record that rules were asked about, by the rules. */
-  private readonly samples = new WeakMap<object, Bytes>()
+  private readonly samples = new Map<ClassNumber, Entry>()
 
   constructor(catalog: Catalog, grants: readonly Grant[], ruleTokensMax: number) {
     this.catalog = catalog
@@ -62,19 +62,20 @@ export class CatalogAccess {
     if (cls === undefined) return undefined
     const references = new RecordReferences(recordFormats(this.catalog).of(cls), this.classes)
     const objects = this.classes.objects(cls, 'read')
-    const access = { objects, references, isWhole: objects === 'all' && references.areNone }
+    const access = { classNumber: number, objects, references, isWhole: objects === 'all' && references.areNone }
     this.byClass.set(number, access)
     return access
   }
 
-  /** For work that is done in vain on purpose, see `Visibility.pretend`; a copy, and short. */
-  sampleOf(allowed: ObjectsAllowed): Bytes | undefined {
-    return typeof allowed === 'string' ? undefined : this.samples.get(allowed)
+  /** For work that is done in vain on purpose, see `Visibility.pretend`. */
+  sampleOf(number: ClassNumber): Entry | undefined {
+    return this.samples.get(number)
   }
 
-  keepSample(allowed: ObjectsAllowed, record: Bytes): void {
-    if (typeof allowed === 'string' || record.length > sampleBytesMax || this.samples.has(allowed)) return
-    this.samples.set(allowed, Buffer.from(record))
+  /** A copy of one short record of each class is kept. */
+  keepSample(number: ClassNumber, key: Bytes, record: Bytes): void {
+    if (this.samples.has(number) || record.length > sampleBytesMax) return
+    this.samples.set(number, { key: Buffer.from(key), value: Buffer.from(record) })
   }
 
   /** Of a map whose keys are references. */

@@ -227,15 +227,15 @@ function viewScreened<T>(
   const seen = below.view(key, (value): { readonly used: T } | { readonly copy: Bytes } | undefined => {
     const shape = isObject ? screen.access.ofShape(shapeNumberOf(value)) : undefined
     if (shape?.isWhole === true) return { used: use(value) }
-    if (shape?.objects === 'none') return undefined
-    if (shape !== undefined) screen.access.keepSample(shape.objects, value)
+    if (shape !== undefined) screen.access.keepSample(shape.classNumber, key, value)
     return { copy: Buffer.from(value) }
   })
   return mapAwaitable(seen, (found): Awaitable<T | undefined> => {
     if (found === undefined) return isObject ? screen.visibility.pretend(oidOfObjectKey(key)) : undefined
     if ('used' in found) return found.used
     return mapAwaitable(screened([{ key, value: found.copy }], screen), ([value]) => {
-      return value === undefined ? undefined : use(value)
+      if (value !== undefined) return use(value)
+      return isObject ? screen.visibility.pretendMissing(key) : undefined
     })
   })
 }

@@ -43,6 +43,10 @@ interface RuleInUse {
 }
 
 const noHidden: ReadonlySet<Oid> = new Set()
+const noCandidates: Candidates = new Map()
+/** Space, database and container of a record's key. */
+const containerPrefixBytes = 5
+const copied = (value: Bytes): Bytes => Buffer.from(value)
 const noInputs: Inputs = { variables: new Map(), nested: [] }
 
 export class Visibility {
@@ -112,17 +116,29 @@ export class Visibility {
   }
 
   /**
-   * For an object that is not there: what would be done if it were, so that one that is hidden takes no longer, and nothing comes of it.
+   * For an object that is not there: what would be done if it were, so that one that is hidden takes no longer; nothing comes of it. A store may
+   * take longer to find nothing than to find something, and so each of the two is looked for in either case (`pretendMissing`).
    */
   pretend(oid: Oid): Awaitable<undefined> {
-    return mapAwaitable(this.allowedIn(oid), (allowed) => {
-      const sample = this.access.sampleOf(allowed)
-      if (sample === undefined) return undefined
-      return mapAwaitable(this.hiddenAmong(new Map([[oid, sample]])), () => {
-        this.decided.delete(oid)
-        return undefined
+    return mapAwaitable(this.classIn(oid), (number) => {
+      const sample = number === undefined ? undefined : this.access.sampleOf(number)
+      if (number === undefined || sample === undefined) return undefined
+      return mapAwaitable(this.snapshot.view(sample.key, copied), () => {
+        const asked =
+          typeof this.access.ofClass(number)?.objects === 'string' ? noCandidates : new Map([[oid, sample.value]])
+        return mapAwaitable(this.hiddenAmong(asked), () => {
+          this.decided.delete(oid)
+          return undefined
+        })
       })
     })
+  }
+
+  /** For an object that is hidden: looks for one of its container that is not there. */
+  pretendMissing(key: Bytes): Awaitable<undefined> {
+    const missing = Buffer.alloc(key.length, 0xff)
+    missing.set(key.subarray(0, containerPrefixBytes))
+    return mapAwaitable(this.snapshot.view(missing, copied), () => undefined)
   }
 
   /** Undefined where it has to be found out. */
