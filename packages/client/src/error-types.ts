@@ -163,8 +163,10 @@ export const errorTypes = {
   UnknownHost: { status: 421, isRepeatable: false },
   /** The headers of the request are too large. */
   HeadersTooLarge: { status: 431, isRepeatable: false },
+  /** The keys of the issuer of a token are not at hand. */
+  IssuerUnavailable: { status: 503, isRepeatable: true },
   /** The audit log cannot be written. */
-  AuditLogUnavailable: { status: 503, isRepeatable: false },
+  AuditLogUnavailable: { status: 503, isRepeatable: true },
   /** The body is of a type that the operation does not take. */
   UnsupportedMediaType: { status: 415, isRepeatable: false },
 } as const

@@ -49,6 +49,8 @@ export interface AuditPage {
     readonly status?: number
     /** Of the error. */
     readonly type?: string
+    /** So many refusals of callers who were not known had no line of their own before it. */
+    readonly unlisted?: number
     /** So many entries found no room while the file could not be written. */
     readonly lost?: number
   }[]

@@ -111,12 +111,30 @@ export const idleConnectionMs = 100
 /** How long a refused request may go on sending its body: were the connection reset at once, its client might not get the refusal. */
 export const lingerMsMax = 1_000
 
+/** Of an `Authorization` header with a JWT. */
+export const jwtCharactersMax = 8_192
+/** Of a claim that names a caller, or that rules see. */
+export const jwtClaimCharactersMax = 1_000
+/** Tokens that were found valid are remembered for so long, and so many of them. */
+export const jwtCachedMsMax = 60_000
+export const jwtCachedMax = 10_000
+/** Of the keys of an issuer. */
+export const jwksBytesMax = 2 ** 20
+export const jwksFetchMsMax = 5_000
+/** After which they are read again; for a key that is not among them after `jwksRepeatMs`. */
+export const jwksFreshMs = 600_000
+export const jwksRepeatMs = 30_000
+/** For so long they go on while they cannot be read. */
+export const jwksStaleMsMax = 86_400_000
 /** Within which a line of the audit log is written. */
 export const auditLineMsMax = 100
 /** Lines of the audit log that wait to be written. */
 export const auditBufferBytesMax = 2 ** 20
 /** How long after a failure it is tried again to write the audit log. */
 export const auditRetryMs = 1_000
+/** Refusals of those who are not known that have a line of their own at once, and how many more with each second; the others are counted. */
+export const auditedRefusalsMax = 100
+export const auditedRefusalsPerSecond = 5
 /** OIDs and classes that a line of the audit log names; how many objects there were, it says in any case. */
 export const auditedOidsMax = 100
 export const auditedClassesMax = 20

@@ -14,12 +14,14 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AuditFile } from './audit/audit-file.ts'
 import { AuditLog } from './audit/audit-log.ts'
-import type { Config } from './config/config.ts'
+import type { Config, JwtConfig } from './config/config.ts'
 import { collectSooner, makeAllYoung } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
 import { defaultServerLimits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
+import type { AuthenticationScheme } from './security/authenticator.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
+import { noOwnRoles, readGrants } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
 import { keepTickShape } from './tick-shape.ts'
@@ -129,7 +131,8 @@ async function openAudit(
 }
 
 /** With the first administrator, whose password is told on standard output, once. */
-async function openSecurity({ securityStore }: Config, logger: Logger): Promise<Security> {
+async function openSecurity({ securityStore, jwt }: Config, logger: Logger): Promise<Security> {
+  const ofIssuer = jwt === undefined ? [] : [await jwtScheme(jwt, logger)]
   const onFault = (err: unknown): void => logger.error({ err }, 'the security database cannot be used')
   const warn = (message: string): void => logger.warn(message)
   let database: SecurityDatabase
@@ -139,7 +142,7 @@ async function openSecurity({ securityStore }: Config, logger: Logger): Promise<
     const place = withoutCredentials(securityStore)
     throw new Error(`The security database (${place}) cannot be opened: ${(error as Error).message}`, { cause: error })
   }
-  const security = new Security(database, onFault)
+  const security = new Security(database, onFault, ofIssuer)
   try {
     const notice = await makeFirstAdministrator(database, security.hashes, process.env)
     if (notice !== undefined) process.stdout.write(notice)
@@ -149,6 +152,20 @@ async function openSecurity({ securityStore }: Config, logger: Logger): Promise<
     await security.close()
     throw error
   }
+}
+
+/** Throws an Error with a sentence for a role that is none. */
+async function jwtScheme({ jwks, name, roles, ...config }: JwtConfig, logger: Logger): Promise<AuthenticationScheme> {
+  const grants = Object.entries(roles).map(([value, texts]) => {
+    try {
+      return [value, readGrants(texts, noOwnRoles)] as const
+    } catch (error) {
+      throw new Error(`jwt: the roles of '${value}' cannot be: ${(error as Error).message}`)
+    }
+  })
+  // Loaded by those servers alone that take such tokens.
+  const [{ JwtScheme }, { keysOf }] = await Promise.all([import('./security/jwt.ts'), import('./security/jwt-keys.ts')])
+  return new JwtScheme({ ...config, nameClaim: name, roles: Object.fromEntries(grants) }, keysOf(jwks, logger))
 }
 
 async function openAll(

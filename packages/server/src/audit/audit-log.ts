@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { ChangeSet } from '@ashlar/engine'
 import type { AuditFailure } from '../config/config.ts'
 import { ServerError } from '../errors/server-errors.ts'
-import { auditedClassesMax, auditedOidsMax } from '../limits.ts'
+import { auditedClassesMax, auditedOidsMax, auditedRefusalsMax, auditedRefusalsPerSecond } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
 import type { AuditFile } from './audit-file.ts'
 
@@ -114,6 +114,10 @@ function requestIdOf({ 'x-request-id': given, traceparent }: Headers): string {
 export class AuditLog {
   readonly file: AuditFile
   private readonly onFailure: AuditFailure
+  /** Refusals since the last line that have none. */
+  private unlisted = 0
+  private room = auditedRefusalsMax
+  private listedAtMs = performance.now()
 
   constructor(file: AuditFile, onFailure: AuditFailure) {
     this.file = file
@@ -131,7 +135,26 @@ export class AuditLog {
 
   /** Once the reply has been sent, or its client has gone. `operation`: method and path of the route, without values. */
   ended(audit: RequestAudit, caller: Caller | undefined, operation: string, status: number, isSent: boolean): void {
-    if (!audit.isChange && !audit.hasChanged && !refusals.includes(status)) return
-    this.file.append(JSON.stringify(audit.entry(caller, operation, status, isSent)))
+    const isRefusal = refusals.includes(status)
+    if (!audit.isChange && !audit.hasChanged && !isRefusal) return
+    if (isRefusal && !this.hasRoomFor(caller)) {
+      this.unlisted++
+      return
+    }
+    const unlisted = this.unlisted === 0 ? undefined : { unlisted: this.unlisted }
+    this.unlisted = 0
+    this.file.append(JSON.stringify({ ...audit.entry(caller, operation, status, isSent), ...unlisted }))
+  }
+
+  /** Whoever is not known could else fill the files, and so have the oldest removed. */
+  private hasRoomFor(caller: Caller | undefined): boolean {
+    if (caller !== undefined && caller.kind !== 'nobody') return true
+    const nowMs = performance.now()
+    const back = ((nowMs - this.listedAtMs) / 1_000) * auditedRefusalsPerSecond
+    this.room = Math.min(auditedRefusalsMax, this.room + back)
+    this.listedAtMs = nowMs
+    if (this.room < 1) return false
+    this.room--
+    return true
   }
 }

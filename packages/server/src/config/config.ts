@@ -15,6 +15,24 @@ export interface FederatedDatabaseConfig {
 /** What is done where the audit log cannot be written: changes are refused, or done and counted. */
 export type AuditFailure = 'refuse' | 'continue'
 
+/** Of an issuer: whose tokens are taken, and what their claims mean. */
+export interface JwtConfig {
+  readonly issuer: string
+  readonly audience: string
+  /** Of its public keys: an address by https, or a file. */
+  readonly jwks: string
+  readonly algorithms: readonly string[]
+  readonly clockToleranceSeconds: number
+  /** The claim that is the name of the caller. */
+  readonly name: string
+  /** The claim of which the values are looked up in `roles`; dots lead into objects. */
+  readonly rolesClaim: string
+  /** By value: roles as of a user, such as `writer@orders`. */
+  readonly roles: Readonly<Record<string, readonly string[]>>
+  /** Those that rules and queries may see. */
+  readonly claims: readonly string[]
+}
+
 export interface Config {
   readonly host: string
   readonly port: number
@@ -43,6 +61,8 @@ export interface Config {
   readonly auditLog: string | undefined
   /** What becomes of changes while it cannot be written. */
   readonly auditOnFailure: AuditFailure
+  /** Whose JWTs are taken, where any are. */
+  readonly jwt: JwtConfig | undefined
   readonly logLevel: string
   /** The directory below which queries may read files, absolute; without one they read none. */
   readonly importDir: string | undefined

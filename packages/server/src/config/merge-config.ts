@@ -54,6 +54,9 @@ function check(config: Config): void {
   checkDistinctStores([...federatedDatabases, { alias: ownAlias, store: config.securityStore }])
   checkImportDir(config.importDir)
   checkTls(config)
+  if (config.jwt !== undefined && !config.auth) {
+    throw new ConfigError('JWTs are taken where callers have to be known: say --auth as well, or leave out jwt.')
+  }
   if (config.default !== undefined && !aliases.has(config.default)) {
     throw new ConfigError(`The default federated database ${config.default} is not among ${[...aliases].join(', ')}.`)
   }

@@ -1,5 +1,6 @@
 /** The settings of a server, each described once: options, environment, file, defaults, help and docs/configuration.md follow. */
 import type { ConfigSource } from './config.ts'
+import { readJwt } from './read-jwt.ts'
 import {
   readAuditFailure,
   readBoolean,
@@ -189,6 +190,14 @@ export const settings: readonly Setting[] = [
     otherwise: 'none',
     read: readText,
     readInFile: orNull(readText),
+  },
+  {
+    field: 'jwt',
+    help: 'whose JWTs are taken: issuer, audience, jwks, and what their claims mean',
+    otherwise: 'none',
+    read: readJwt,
+    readInFile: orNull(readJwt),
+    inFile: 'jwt: {issuer, audience, jwks, …}',
   },
   {
     field: 'auditLog',

@@ -42,7 +42,8 @@ export const serverErrors = {
   ExpectationFailed: { status: 417, title: 'The server does not support the expectation in Expect' },
   UnknownHost: { status: 421, title: 'The server does not accept the host name in Host' },
   HeadersTooLarge: { status: 431, title: 'The headers of the request are too large' },
-  AuditLogUnavailable: { status: 503, title: 'The audit log cannot be written' },
+  IssuerUnavailable: { status: 503, title: 'The keys of the issuer of a token are not at hand', isRepeatable: true },
+  AuditLogUnavailable: { status: 503, title: 'The audit log cannot be written', isRepeatable: true },
   UnsupportedMediaType: { status: 415, title: 'The body is of a type that the operation does not take' },
 } as const satisfies Record<string, ServerErrorEntry>
 

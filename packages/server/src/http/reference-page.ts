@@ -8,6 +8,7 @@ import { sendReply } from './send-reply.ts'
 
 const page = '/docs'
 const script = 'js/scalar.js'
+const starter = 'js/start.js'
 
 /** Assistants would send the document to a service elsewhere. */
 const outsideServices = { agent: { disabled: true }, mcp: { disabled: true } }
@@ -32,7 +33,7 @@ const html = `<!doctype html>
   <body>
     <div id="app"></div>
     <script src="${script}"></script>
-    <script>Scalar.createApiReference('#app', ${JSON.stringify(settings)})</script>
+    <script src="${starter}"></script>
   </body>
 </html>
 `
@@ -41,13 +42,18 @@ const html = `<!doctype html>
 const onPage = {
   'content-security-policy': [
     "default-src 'self'",
-    "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
+    // The page's own script makes functions of texts; none is taken from the page itself.
+    "script-src 'self' 'unsafe-eval'",
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data: blob:",
     "font-src 'self' data:",
     "worker-src 'self' blob:",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; '),
+  'referrer-policy': 'no-referrer',
 }
 
 /** Document and script are made, or read, when they are asked for: most servers are never asked. */
@@ -71,6 +77,10 @@ export function registerReferencePage(app: FastifyInstance): void {
     // The script's address is relative to the folder.
     if (request.url.split('?', 1)[0] === page) sendReply(reply, 301, { ...onPage, location: `${page}/` })
     else sendReply(reply, 200, onPage, 'text/html; charset=utf-8', html)
+  })
+  app.get(`${page}/${starter}`, (_request, reply) => {
+    const start = `Scalar.createApiReference('#app', ${JSON.stringify(settings)})\n`
+    sendReply(reply, 200, onPage, 'application/javascript; charset=utf-8', start)
   })
   app.get(`${page}/${script}`, async (_request, reply) => {
     sendReply(reply, 200, onPage, 'application/javascript; charset=utf-8', await readScript())

@@ -15,6 +15,8 @@ const commonErrors: readonly ProblemType[] = [
   'ForbiddenOrigin',
   'UnknownHost',
   'ServerBusy',
+  'IssuerUnavailable',
+  'AuditLogUnavailable',
   'ShuttingDown',
   'DataCorruption',
   'SystemError',

@@ -331,6 +331,11 @@ const AuditEntry = Type.Object(
     ),
     status: Type.Optional(Type.Integer()),
     type: Type.Optional(Type.String({ description: 'Of the error.' })),
+    unlisted: Type.Optional(
+      Type.Integer({
+        description: 'So many refusals of callers who were not known had no line of their own before it.',
+      }),
+    ),
     lost: Type.Optional(
       Type.Integer({ description: 'So many entries found no room while the file could not be written.' }),
     ),

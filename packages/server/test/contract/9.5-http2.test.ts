@@ -260,6 +260,72 @@ rule(['9.5.3', '1.5.16'], 'a reply that is not taken is broken off; others of it
   expect((await ask(session, 'GET', '/v1')).status).toBe(200)
 })
 
+rule(
+  ['9.5.3', '1.5.16'],
+  'nor is one kept whose connection takes nothing, however much the client says it would take',
+  async () => {
+    const secure = await openSecure({ limits: { replyStallMsMax: 300 } })
+    await defineGadget(secure.app)
+    const session = await secure.session()
+    const many = JSON.stringify(
+      Array.from({ length: 3_000 }, (_, i) => JSON.parse(gadget(`g${i} ${'x'.repeat(10_000)}`))),
+    )
+    await ask(session, 'POST', '/v1/object', many)
+    const { socket } = await rawSession(secure.port)
+    const window = Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])
+    const more = Buffer.from([0x7f, 0, 0, 0])
+    socket.pause()
+    socket.write(frame(frameTypes.settings, 0, 0, window))
+    socket.write(frame(frameTypes.window, 0, 0, more))
+    socket.write(frame(frameTypes.headers, endHeaders, 1, postText))
+    socket.write(frame(frameTypes.data, 1, 1, Buffer.from('FROM Shop.Gadget RETURN name')))
+    await vi.waitFor(() => {
+      expect(secure.lines.find(({ msg }) => String(msg).includes('replyStallMsMax'))).toMatchObject({
+        path: '/v1/query',
+      })
+    }, 10_000)
+    await vi.waitFor(async () => {
+      expect(JSON.parse((await secure.app.inject({ method: 'GET', url: '/v1/statement' })).body)).toEqual([])
+    })
+    expect((await ask(session, 'GET', '/v1')).status).toBe(200)
+  },
+)
+
+rule(['9.5.3', '1.5.16'], 'by HTTPS, a reply that is taken slowly is not broken off', async () => {
+  const secure = await openSecure({ limits: { replyStallMsMax: 700 } })
+  const names = ['one', 'other']
+  const attributes = names.map((attributeName) => ({ attributeName, logicalType: 'string' }))
+  const payload = [{ className: 'Long', isReferenceable: true, attributes }]
+  expect((await secure.app.inject({ method: 'PUT', url: '/v1/schema', payload })).statusCode).toBe(201)
+  const long = 'x'.repeat(7_800_000)
+  const body = { class: 'Long', attributes: Object.fromEntries(names.map((name) => [name, long])) }
+  const made = await secure.app.inject({ method: 'POST', url: '/v1/object', payload: body })
+  expect(made.statusCode, made.body.slice(0, 300)).toBe(201)
+  const bytes = await new Promise<number>((resolve, reject) => {
+    const options = {
+      port: secure.port,
+      path: `/v1/object/${made.json().__identifier__}`,
+      host: '127.0.0.1',
+      agent: false as const,
+    }
+    const asked = get({ ...options, servername: 'localhost', ca: serverPair.cert }, (response) => {
+      let taken = 0
+      let since = 0
+      response.on('data', (chunk: Buffer) => {
+        taken += chunk.length
+        since += chunk.length
+        if (since < 300_000) return
+        since = 0
+        response.pause()
+        setTimeout(() => response.resume(), 60)
+      })
+      response.on('end', () => resolve(taken)).on('error', reject)
+    })
+    asked.on('error', reject)
+  })
+  expect(bytes).toBeGreaterThan(15_600_000)
+})
+
 rule(['9.5.6', '1.4.9'], 'a server that stops tells its sessions, and ends what is under way', async () => {
   const secure = await openSecure()
   await defineGadget(secure.app)

@@ -177,6 +177,24 @@ rule('9.6.2', 'what is refused has a line; what was shown is not in it', async (
   expect(readFileSync(file, 'utf8')).not.toContain('a-secret-that-is-wrong')
 })
 
+rule(
+  '9.6.2',
+  'a flood of requests without a credential does not fill the log; how many there were is told',
+  async () => {
+    const authenticator = new Authenticator([])
+    const { app, lines, auditFile } = await openAudited('refuse', {}, { authenticator })
+    const flood = 1_000
+    for (let i = 0; i < flood; i++) await app.inject({ method: 'GET', url: '/v1/fd' })
+    const listed = (await lines()).length
+    expect(listed).toBeLessThan(flood / 2)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await app.inject({ method: 'GET', url: '/v1/fd' })
+    await auditFile.flush()
+    const unlisted = (await lines()).reduce((sum, { unlisted = 0 }) => sum + unlisted, 0)
+    expect(unlisted + (await lines()).length).toBe(flood + 1)
+  },
+)
+
 rule('9.6.1', 'ids of requests that could not stand in a log are replaced; those of traces are taken', async () => {
   const { app } = await openAudited()
   const idOf = async (headers: Record<string, string>) =>

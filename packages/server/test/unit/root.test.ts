@@ -62,6 +62,11 @@ describe('the service', () => {
     expect(page.headers['content-security-policy']).toMatch(/default-src 'self'/)
     expect(page.headers['content-security-policy']).not.toMatch(/http|\*/)
     expect(page.body).not.toMatch(/https?:\/\//)
+    // No script stands in the page itself.
+    expect(page.headers['content-security-policy']).toMatch(/script-src 'self' 'unsafe-eval';/)
+    expect(page.body).not.toMatch(/<script(?! src="js\/)|\son\w+=/)
+    expect((await app.inject('/docs/js/start.js')).body).toMatch(/^Scalar\.createApiReference/)
+    expect(page.headers['referrer-policy']).toBe('no-referrer')
     expect((await app.inject('/docs/js/scalar.js')).headers['content-type']).toMatch(/javascript/)
     expect(await app.inject('/docs?x')).toMatchObject({ statusCode: 301, headers: { location: '/docs/' } })
   })

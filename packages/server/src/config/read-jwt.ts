@@ -1,0 +1,73 @@
+/** The setting `jwt` of the configuration file: whose tokens are taken, and what their claims mean. */
+import { ConfigError, type JwtConfig } from './config.ts'
+import { didYouMean, objectOf, readText, readTexts } from './read-value.ts'
+
+/** With public keys alone: whoever may check a token cannot make one. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+const toleranceSecondsMax = 300
+
+type Reader<T> = (value: unknown, name: string) => T
+type Readers = {
+  readonly [Field in keyof JwtConfig]: {
+    readonly read: Reader<JwtConfig[Field]>
+    readonly otherwise?: JwtConfig[Field]
+  }
+}
+
+const readers: Readers = {
+  issuer: { read: readText },
+  audience: { read: readText },
+  jwks: { read: readPlace },
+  algorithms: { read: readAlgorithms, otherwise: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
+  clockToleranceSeconds: { read: readTolerance, otherwise: 5 },
+  name: { read: readText, otherwise: 'sub' },
+  rolesClaim: { read: readText, otherwise: 'roles' },
+  roles: { read: readRoles, otherwise: {} },
+  claims: { read: readTexts, otherwise: [] },
+}
+
+/** Throws ConfigError. */
+export function readJwt(value: unknown, name: string): JwtConfig {
+  const given = objectOf(value, name)
+  const fields = Object.keys(readers) as (keyof JwtConfig)[]
+  for (const field of Object.keys(given)) {
+    if ((fields as string[]).includes(field)) continue
+    throw new ConfigError(`${name} has no field ${field}.${didYouMean(field, fields)}`)
+  }
+  const read = fields.map((field) => {
+    const { read, otherwise } = readers[field]
+    if (given[field] !== undefined) return [field, read(given[field], `${field} of ${name}`)]
+    if (otherwise === undefined) throw new ConfigError(`${name} needs ${field}.`)
+    return [field, otherwise]
+  })
+  return Object.fromEntries(read) as JwtConfig
+}
+
+/** On this machine it may be http: nobody is between. */
+function readPlace(value: unknown, name: string): string {
+  const place = readText(value, name)
+  if (!/^[a-z]+:\/\//i.test(place)) return place
+  if (/^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/i.test(place) && URL.canParse(place)) return place
+  throw new ConfigError(`${name} is an address by https, or a file, not '${place}'.`)
+}
+
+function readAlgorithms(value: unknown, name: string): readonly string[] {
+  const given = readTexts(value, name)
+  const unknown = given.find((one) => !algorithms.includes(one))
+  if (unknown === undefined && given.length > 0) return given
+  throw new ConfigError(`${name} are of ${algorithms.join(', ')}${unknown === undefined ? '' : `, not '${unknown}'`}.`)
+}
+
+function readTolerance(value: unknown, name: string): number {
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= toleranceSecondsMax)
+    return value as number
+  throw new ConfigError(
+    `${name} is a number of seconds from 0 to ${toleranceSecondsMax}, not ${JSON.stringify(value)}.`,
+  )
+}
+
+function readRoles(value: unknown, name: string): Record<string, string[]> {
+  return Object.fromEntries(
+    Object.entries(objectOf(value, name)).map(([claim, roles]) => [claim, readTexts(roles, `${claim} of ${name}`)]),
+  )
+}

@@ -1,0 +1,121 @@
+/** The public keys by which an issuer signs its tokens: from a file or from its address, kept for a time that is bounded. */
+import { readFile, stat } from 'node:fs/promises'
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import type { Logger } from 'pino'
+import { ServerError } from '../errors/server-errors.ts'
+import { jwksBytesMax, jwksFetchMsMax, jwksFreshMs, jwksRepeatMs, jwksStaleMsMax } from '../limits.ts'
+
+export type KeySource = JWTVerifyGetKey
+
+interface Keys {
+  readonly resolve: ReturnType<typeof createLocalJWKSet>
+  readonly readAtMs: number
+}
+
+type Read = () => Promise<string>
+
+/** After which keys are read again, how soon for one that is not among them, and how long they go on where they cannot be read. */
+export interface KeyTimes {
+  readonly freshMs: number
+  readonly repeatMs: number
+  readonly staleMsMax: number
+}
+
+const usualTimes: KeyTimes = { freshMs: jwksFreshMs, repeatMs: jwksRepeatMs, staleMsMax: jwksStaleMsMax }
+
+/** `jwks`: an address by https, or a file. `times`: others in tests. */
+export function keysOf(jwks: string, logger: Logger, times = usualTimes): KeySource {
+  const read = isAddress(jwks) ? () => fetchKeys(jwks) : () => readKeys(jwks)
+  const source = new IssuerKeys(read, jwks, logger, times)
+  return (header, token) => source.find(header, token)
+}
+
+function isAddress(jwks: string): boolean {
+  return /^https?:\/\//i.test(jwks)
+}
+
+/**
+ * Keys are read again after ten minutes, or for a key that is not among them, though not more often than every 30 s. While they cannot be read, those that
+ * were read last go on for a day (`jwksStaleMsMax`); then nobody is known by a token of the issuer.
+ */
+class IssuerKeys {
+  private readonly read: Read
+  private readonly place: string
+  private readonly logger: Logger
+  private readonly times: KeyTimes
+  private keys: Keys | undefined
+  private triedAtMs = Number.NEGATIVE_INFINITY
+  private reading: Promise<void> | undefined
+
+  constructor(read: Read, place: string, logger: Logger, times: KeyTimes) {
+    this.times = times
+    this.read = read
+    this.place = place
+    this.logger = logger
+  }
+
+  /** Throws IssuerUnavailable, and what jose throws for a key that is not there. */
+  async find(...asked: Parameters<KeySource>): Promise<Awaited<ReturnType<KeySource>>> {
+    if (this.keys === undefined || this.ageMs() > this.times.freshMs) await this.refresh()
+    try {
+      return await this.current().resolve(...asked)
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ERR_JWKS_NO_MATCHING_KEY' || !(await this.refresh())) throw error
+      return await this.current().resolve(...asked)
+    }
+  }
+
+  private ageMs(): number {
+    return performance.now() - (this.keys?.readAtMs ?? Number.NEGATIVE_INFINITY)
+  }
+
+  private current(): Keys {
+    if (this.keys !== undefined && this.ageMs() <= this.times.staleMsMax) return this.keys
+    throw new ServerError('IssuerUnavailable', 'The keys of the issuer of the token are not at hand; try again later.')
+  }
+
+  /** Whether they were read. One reading is for all that wait. */
+  private async refresh(): Promise<boolean> {
+    if (this.reading === undefined) {
+      if (performance.now() - this.triedAtMs < this.times.repeatMs) return false
+      this.triedAtMs = performance.now()
+      this.reading = this.readNow().finally(() => {
+        this.reading = undefined
+      })
+    }
+    const before = this.keys
+    await this.reading
+    return this.keys !== before
+  }
+
+  private async readNow(): Promise<void> {
+    try {
+      const resolve = createLocalJWKSet(JSON.parse(await this.read()) as JSONWebKeySet)
+      this.keys = { resolve, readAtMs: performance.now() }
+    } catch (error) {
+      const reason = (error as Error).message
+      this.logger.warn(`The keys of the issuer of tokens (${this.place}) cannot be read: ${reason}.`)
+    }
+  }
+}
+
+async function readKeys(file: string): ReturnType<Read> {
+  const { size } = await stat(file)
+  if (size > jwksBytesMax) throw new Error(`they take more than ${jwksBytesMax} bytes`)
+  return readFile(file, 'utf8')
+}
+
+/** Redirections are not followed: they could lead away from https. */
+async function fetchKeys(address: string): ReturnType<Read> {
+  const signal = AbortSignal.timeout(jwksFetchMsMax)
+  const response = await fetch(address, { redirect: 'error', signal, headers: { accept: 'application/json' } })
+  if (response.status !== 200 || response.body === null) throw new Error(`the answer has the status ${response.status}`)
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    if (bytes > jwksBytesMax) throw new Error(`the answer has more than ${jwksBytesMax} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

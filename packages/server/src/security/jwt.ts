@@ -1,0 +1,142 @@
+/** `Authorization: Bearer` with a JWT of an issuer that the configuration names (contract 9.1). */
+import { hash } from 'node:crypto'
+import type { Awaitable } from '@ashlar/engine'
+import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { ServerError } from '../errors/server-errors.ts'
+import { jwtCachedMax, jwtCachedMsMax, jwtCharactersMax, jwtClaimCharactersMax } from '../limits.ts'
+import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
+import { type Caller, makeCaller } from './caller.ts'
+import type { KeySource } from './jwt-keys.ts'
+import type { Grant } from './roles.ts'
+
+export interface JwtSettings {
+  readonly issuer: string
+  readonly audience: string
+  /** Of public keys alone: whoever may check a token cannot make one. */
+  readonly algorithms: readonly string[]
+  readonly clockToleranceSeconds: number
+  /** The claim that is the name of the caller. */
+  readonly nameClaim: string
+  /** The claim whose values are roles; dots lead into objects (`realm_access.roles`). */
+  readonly rolesClaim: string
+  /** By such a value: what it grants. */
+  readonly roles: Readonly<Record<string, readonly Grant[]>>
+  /** Those that rules and queries see. */
+  readonly claims: readonly string[]
+}
+
+interface Verified {
+  readonly caller: Caller
+  /** By the clock. */
+  readonly untilMs: number
+}
+
+const form = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i
+
+export class JwtScheme implements AuthenticationScheme {
+  private readonly settings: JwtSettings
+  private readonly keys: KeySource
+  /** By the digest of the token, the eldest first. */
+  private readonly verified = new Map<string, Verified>()
+
+  constructor(settings: JwtSettings, keys: KeySource) {
+    this.settings = settings
+    this.keys = keys
+  }
+
+  authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
+    const { authorization } = request.headers
+    if (authorization === undefined || authorization.length > jwtCharactersMax) return undefined
+    const token = form.exec(authorization)?.[1]
+    if (token === undefined) return undefined
+    const digest = hash('sha256', token, 'base64')
+    const known = this.verified.get(digest)
+    if (known !== undefined && Date.now() < known.untilMs) return known.caller
+    return this.verify(token, digest, request)
+  }
+
+  /** Its signature is checked beside the event loop. */
+  private async verify(token: string, digest: string, request: ArrivedRequest): Promise<Caller> {
+    const { issuer, audience, algorithms, clockToleranceSeconds: clockTolerance } = this.settings
+    let payload: JWTPayload
+    try {
+      const options = { issuer, audience, algorithms: [...algorithms], clockTolerance, requiredClaims: ['exp'] }
+      payload = (await jwtVerify(token, this.keys, options)).payload
+    } catch (error) {
+      if (error instanceof ServerError) throw error
+      throw unauthenticated(request, `The token is not valid: ${reasonOf(error)}.`)
+    }
+    const caller = this.callerOf(payload, request)
+    this.remember(digest, caller)
+    return caller
+  }
+
+  private remember(digest: string, caller: Caller): void {
+    this.verified.delete(digest)
+    if (this.verified.size >= jwtCachedMax) {
+      for (const eldest of this.verified.keys()) {
+        this.verified.delete(eldest)
+        break
+      }
+    }
+    const untilMs = Math.min(Date.now() + jwtCachedMsMax, caller.expiresAtMs)
+    this.verified.set(digest, { caller, untilMs })
+  }
+
+  private callerOf(payload: JWTPayload, request: ArrivedRequest): Caller {
+    const { issuer, nameClaim, rolesClaim, roles, claims, clockToleranceSeconds } = this.settings
+    const { sub, exp = 0 } = payload
+    const name = textOf(at(payload, nameClaim))
+    if (name === undefined) throw unauthenticated(request, `The token is not valid: it has no claim ${nameClaim}.`)
+    const subject = textOf(sub) ?? name
+    const exposed = claims.flatMap((claim) => {
+      const text = textOf(at(payload, claim))
+      return text === undefined ? [] : [[claim, text] as const]
+    })
+    return makeCaller({
+      kind: 'jwt',
+      name,
+      identity: `jwt:${issuer} ${subject}`,
+      grants: valuesOf(at(payload, rolesClaim)).flatMap((value) =>
+        Object.hasOwn(roles, value) ? (roles[value] ?? []) : [],
+      ),
+      claims: Object.fromEntries(exposed),
+      credential: `jwt:${subject}`,
+      expiresAtMs: (exp + clockToleranceSeconds) * 1_000,
+    })
+  }
+}
+
+/** The claim of that name, or what a path of names leads to. */
+function at(payload: object, name: string): unknown {
+  if (Object.hasOwn(payload, name)) return (payload as Record<string, unknown>)[name]
+  let value: unknown = payload
+  for (const part of name.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined
+    value = (value as Record<string, unknown>)[part]
+  }
+  return value
+}
+
+/** Of a text, a number or a truth value that is not too long. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined
+  const text = String(value)
+  return text === '' || text.length > jwtClaimCharactersMax ? undefined : text
+}
+
+/** Issuers write them as a list, or as one text with blanks (RFC 8693, 4.2). */
+function valuesOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return value.split(' ')
+  return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []
+}
+
+/** What the client may know; nothing of the token itself. */
+function reasonOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'it has expired'
+  if (error instanceof errors.JWTClaimValidationFailed) return `its claim ${error.claim} is not as required`
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not allowed'
+  if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not one of the issuer'
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong'
+  return 'it is no token of this issuer'
+}
