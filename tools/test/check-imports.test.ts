@@ -105,7 +105,7 @@ describe('ranks of the server', () => {
   it('lets routes import the dispatcher, and refuses the reverse', () => {
     expect(messages(`${server}/http/routes.ts`, `import '../dispatch/operation.ts'`)).toEqual([])
     expect(messages(`${server}/dispatch/operation.ts`, `import '../http/routes.ts'`)).toEqual([
-      '1: dispatch (rank 4) may not import http (rank 7): only its own room and lower ranks',
+      '1: dispatch (rank 5) may not import http (rank 8): only its own room and lower ranks',
     ])
   })
 
