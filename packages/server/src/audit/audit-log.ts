@@ -82,7 +82,7 @@ export class RequestAudit {
       time: new Date().toISOString(),
       requestId,
       caller: caller?.name ?? null,
-      callerKind: caller?.kind ?? 'everyone',
+      callerKind: caller?.kind ?? (status === 401 ? 'nobody' : 'everyone'),
       credential: caller?.credential ?? 'none',
       address,
       operation,

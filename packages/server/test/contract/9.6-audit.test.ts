@@ -162,7 +162,14 @@ rule('9.6.2', 'what is refused has a line; what was shown is not in it', async (
       .statusCode,
   ).toBe(403)
   expect(await lines()).toMatchObject([
-    { operation: 'GET /v1/fd', outcome: 'refused', status: 401, caller: null, type: 'Unauthenticated' },
+    {
+      operation: 'GET /v1/fd',
+      outcome: 'refused',
+      status: 401,
+      caller: null,
+      callerKind: 'nobody',
+      type: 'Unauthenticated',
+    },
     { operation: 'GET /v1/fd', outcome: 'refused', status: 401 },
     {
       operation: 'POST /v1/object',
