@@ -102,6 +102,9 @@ const provoked: { readonly [Name in keyof Limits]?: Provoked } = {
 
 /** Bounds of time, of connections and of what many requests do together, each shown by tests of its own; and those that refuse nothing. */
 const elsewhere: readonly (keyof Limits)[] = [
+  // Of the audit log, which refuses nothing for them.
+  'auditFileBytesMax',
+  'auditFilesMax',
   ...([
     'transactionAttemptsMax',
     'indexBuildBatchObjects',
