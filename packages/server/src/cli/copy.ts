@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import type { CopyReport, Store } from '@ashlar/engine'
 import type { Command } from 'commander'
+import { closeAs } from '../security/close-to-others.ts'
 import { inChild } from './in-child.ts'
 
 export function addCopyCommand(program: Command): void {
@@ -22,6 +23,7 @@ async function copy(from: string, to: string, signal: AbortSignal): Promise<void
     refuseSame(from, to)
     const target = await openStore(to)
     try {
+      closeAs(from, to)
       const report = await copyWithBar(source, target, signal)
       process.stdout.write(`${told(report, source, target)}\n`)
     } catch (error) {

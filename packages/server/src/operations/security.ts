@@ -15,7 +15,15 @@ import { cookieName, cookieOf } from '../security/schemes.ts'
 import type { Security } from '../security/security.ts'
 import { beginSession, endSession, endSessionsOf } from '../security/sessions.ts'
 import { createToken, listTokens, revokeToken } from '../security/tokens.ts'
-import { addUser, changeUser, findUser, listUsers, removeUser, userRecord } from '../security/users.ts'
+import {
+  addUser,
+  changeUser,
+  findUser,
+  listUsers,
+  removeUser,
+  userRecord,
+  wrongCurrentPassword,
+} from '../security/users.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import {
   CallerRecord,
@@ -149,9 +157,10 @@ const sessionOperations: readonly ServiceOperation[] = [
       const name = ownName(request)
       const { currentPassword, newPassword } = request.body as Static<typeof ChangePasswordBody>
       const known = await security.passwords.check(name, currentPassword, request.client.address)
-      if (known === undefined) throw new ServerError('Forbidden', 'The current password is not right.')
+      if (known === undefined) throw wrongCurrentPassword()
       const passwordHash = await security.hashes.hash(newPassword)
-      await security.change((database) => changeUser(database, name, { passwordHash }))
+      const checkedHash = known.passwordHash
+      await security.change((database) => changeUser(database, name, { passwordHash, checkedHash }))
       return {}
     },
   }),

@@ -1,5 +1,4 @@
 /** The security database: a federated database of Ashlar that no alias names, with users, tokens, sessions and roles (contract 9.2). */
-import { chmodSync } from 'node:fs'
 import {
   AshlarError,
   type Attributes,
@@ -9,6 +8,7 @@ import {
   openStore,
   type Store,
 } from '@ashlar/engine'
+import { closeToOthers } from './close-to-others.ts'
 import { className, createSecuritySchema, namespace, schemaVersion, stateKey } from './security-schema.ts'
 
 export interface SecurityDatabaseOptions {
@@ -43,7 +43,8 @@ export class SecurityDatabase {
     const fd = await openOn(store, onFault)
     try {
       const { state, isNew } = await prepare(fd)
-      if (isNew) closeToOthers(address)
+      // One that was put back from a backup has the rights of any new directory.
+      closeToOthers(address)
       return new SecurityDatabase(fd, state, isNew)
     } catch (error) {
       await fd.close()
@@ -162,12 +163,6 @@ export async function hasSecurityClasses(database: Pick<Database, 'readClass'>):
     if (error instanceof AshlarError && error.kind === 'notFound') return false
     throw error
   }
-}
-
-/** Hashes of passwords are in it: it is for the user alone who runs the server. */
-function closeToOthers(address: string): void {
-  const directory = /^lmdb:(.+)$/.exec(address)?.[1]
-  if (directory !== undefined && process.platform !== 'win32') chmodSync(directory, 0o700)
 }
 
 async function rowsOf<T>(database: Pick<Database, 'query'>, text: string, parameters: Parameters): Promise<T[]> {

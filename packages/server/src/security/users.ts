@@ -38,6 +38,8 @@ export interface UserChange {
   readonly isDisabled?: boolean | undefined
   /** Ends the sessions of the user. */
   readonly passwordHash?: string | undefined
+  /** Of the password that was checked: the change is refused where the user has another one by now. */
+  readonly checkedHash?: string | undefined
 }
 
 type Reader = Pick<SecurityDatabase, 'rows'>
@@ -88,11 +90,12 @@ export function addFirstUser(database: SecurityDatabase, user: NewUser): Promise
   })
 }
 
-/** Throws UserNotFound, InvalidGrant, LastAdministrator. */
+/** Throws UserNotFound, InvalidGrant, LastAdministrator; Forbidden where the password is not that which was checked. */
 export function changeUser(database: SecurityDatabase, name: string, wanted: UserChange): Promise<UserRecord> {
   return database.change(async (change) => {
     const user = await existing(change, name)
-    const { roles, isDisabled, passwordHash } = wanted
+    const { roles, isDisabled, passwordHash, checkedHash = user.passwordHash } = wanted
+    if (checkedHash !== user.passwordHash) throw wrongCurrentPassword()
     const grants = roles === undefined ? undefined : readGrants(roles, await ownRolesOf(change)).map(writeGrant)
     await keepingAnAdministrator(change, async () => {
       await change.update(user.__identifier__, {
@@ -104,6 +107,10 @@ export function changeUser(database: SecurityDatabase, name: string, wanted: Use
     if (passwordHash !== undefined || isDisabled === true) for (const oid of user.sessions) await change.delete(oid)
     return userRecord((await findUser(change, name)) as StoredUser)
   })
+}
+
+export function wrongCurrentPassword(): ServerError {
+  return new ServerError('Forbidden', 'The current password is not right.')
 }
 
 /** With the tokens and sessions of the user. Throws UserNotFound, LastAdministrator. */

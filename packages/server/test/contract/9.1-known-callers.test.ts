@@ -1,6 +1,6 @@
 /** Contract 9.1: tokens, passwords and sessions, with the security database in memory. */
 import type { FastifyInstance } from 'fastify'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import { signInFailures } from '../../src/limits.ts'
 import { listTokens, revokeToken } from '../../src/security/tokens.ts'
 import { changeUser, removeUser } from '../../src/security/users.ts'
@@ -103,6 +103,31 @@ rule(
     expect(changed.statusCode).toBe(204)
     expect(await whoIs(app, { authorization })).toBe(401)
     expect(await whoIs(app, { authorization: basic('bob', 'another password') })).toMatchObject({ name: 'bob' })
+  },
+)
+
+rule(
+  '9.1.4',
+  'whoever knows a password that an administrator has just replaced does not replace it again',
+  async () => {
+    const { app, security, user } = await openSecureServer()
+    const authorization = await user('bob', ['reader'])
+    const reset = await security.hashes.hash('of the administrator')
+    const made = security.hashes.hash.bind(security.hashes)
+    // The administrator is done while the new password of the other is hashed.
+    vi.spyOn(security.hashes, 'hash').mockImplementationOnce(async (password) => {
+      await security.change((database) => changeUser(database, 'bob', { passwordHash: reset }))
+      return made(password)
+    })
+    const reply = await app.inject({
+      method: 'PUT',
+      url: '/v1/security/password',
+      headers: { authorization },
+      payload: { currentPassword: passwordOf('bob'), newPassword: 'of somebody else' },
+    })
+    expect([reply.statusCode, reply.json().type]).toEqual([403, 'Forbidden'])
+    expect(await whoIs(app, { authorization: basic('bob', 'of somebody else') })).toBe(401)
+    expect(await whoIs(app, { authorization: basic('bob', 'of the administrator') })).toMatchObject({ name: 'bob' })
   },
 )
 

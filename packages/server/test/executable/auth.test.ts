@@ -1,5 +1,5 @@
 /** `ashlar serve --auth` and its commands as processes: first start, several processes, what is revoked while it is used (contract 9.1, 9.2). */
-import { statSync, writeFileSync } from 'node:fs'
+import { chmodSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
@@ -70,6 +70,18 @@ rule(
     expect([served.code, served.stderr]).toEqual([1, expect.stringMatching(/have one store/)])
   },
 )
+
+rule('9.2.1', 'hashes of passwords are for the owner alone, also in a backup and after one was put back', async () => {
+  const directory = temporaryDirectory()
+  await run(['user', 'add', 'bob', '--role', 'reader'], directory)
+  await run(['copy', 'lmdb:data/.security', 'lmdb:backup'], directory)
+  const others = (name: string): number => statSync(join(directory, name)).mode & 0o77
+  if (process.platform === 'win32') return
+  expect(others('backup')).toBe(0)
+  chmodSync(join(directory, 'data/.security'), 0o755)
+  await run(['user', 'list'], directory)
+  expect(others('data/.security')).toBe(0)
+})
 
 rule('9.2.2', 'the password of the first administrator is taken from a file, or the environment', async () => {
   const directory = temporaryDirectory()
