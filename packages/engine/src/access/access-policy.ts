@@ -29,7 +29,10 @@ export interface Grant {
   readonly rules?: Partial<Readonly<Record<RuledAction, string>>>
 }
 
-/** Several grants add up: what one of them allows is allowed, and what one of them shows is seen. */
+/**
+ * Several grants add up: what one of them allows is allowed, and what one of them shows is seen. Objects and attributes do so apart: an attribute that one grant for the
+ * class shows is seen in all objects that any of them shows.
+ */
 export interface AccessPolicy {
   /** `$$USER`; null where nobody is known. */
   readonly user: User | null
