@@ -17,7 +17,7 @@ import { AuditLog } from './audit/audit-log.ts'
 import type { Config, JwtConfig } from './config/config.ts'
 import { collectSooner, makeAllYoung } from './heap.ts'
 import { buildServer, type TlsOptions } from './http/server.ts'
-import { defaultServerLimits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
+import { defaultServerLimits, type Limits, type ServerLimits, unacceptedConnectionsMax } from './limits.ts'
 import type { Peers } from './peers/peers.ts'
 import type { AuthenticationScheme } from './security/authenticator.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
@@ -47,13 +47,7 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   keepTickShape()
   makeAllYoung()
   const limits = { ...defaultServerLimits, ...defaultEngineLimits, ...config.limits }
-  const tls = openTls(config, logger)
-  const audit = await openAudit(config, limits, logger)
-  const security = config.auth ? await openSecurity(config, logger) : undefined
-  const fds = await openAll(config, limits, logger).catch(async (error) => {
-    await security?.close()
-    throw error
-  })
+  const { tls, audit, security, fds } = await openParts(config, limits, logger)
   let stopping: Promise<void> | undefined
   let app: FastifyInstance
   const { promise: stopped, resolve: hasStopped } = withResolvers()
@@ -91,12 +85,38 @@ export async function startServer(config: Config, logger: Logger, peers?: Peers)
   }
   const reload = (): void => {
     tls?.files.reload()
-    void audit?.file.reopen()
+    audit?.file
+      .reopen()
+      .catch((err) => logger.error({ err }, `The audit log ${audit.file.name} could not be closed to be begun anew.`))
   }
   const { port } = app.server.address() as AddressInfo
   const host = config.host.includes(':') ? `[${config.host}]` : config.host
   const url = `${tls === undefined ? 'http' : 'https'}://${host}:${port}`
   return { url, federatedDatabases: fds, reload, stop, stopped }
+}
+
+interface Parts {
+  readonly tls: Tls | undefined
+  readonly audit: AuditLog | undefined
+  readonly security: Security | undefined
+  readonly fds: readonly FederatedDatabase[]
+}
+
+/** All that a server is made of, or nothing: where one cannot be opened, those before it are closed. */
+async function openParts(config: Config, limits: Limits, logger: Logger): Promise<Parts> {
+  const tls = openTls(config, logger)
+  const opened: { close(): Promise<void> }[] = []
+  try {
+    const audit = await openAudit(config, limits, logger)
+    if (audit !== undefined) opened.push(audit.file)
+    const security = config.auth ? await openSecurity(config, logger) : undefined
+    if (security !== undefined) opened.push(security)
+    return { tls, audit, security, fds: await openAll(config, limits, logger) }
+  } catch (error) {
+    tls?.files.close()
+    await closeAll(opened)
+    throw error
+  }
 }
 
 interface Tls {

@@ -1,0 +1,50 @@
+/** A server that cannot start leaves nothing open of what it has opened before. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest'
+import { AuditFile } from '../../src/audit/audit-file.ts'
+import { mergeConfig } from '../../src/config/merge-config.ts'
+import { startServer } from '../../src/start-server.ts'
+import { CertificateFiles } from '../../src/tls/certificate-files.ts'
+import { serverPair } from '../certificates.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+function configured(directory: string) {
+  const [tlsCert, tlsKey, noStore] = ['tls.crt', 'tls.key', 'a-file'].map((name) => join(directory, name))
+  writeFileSync(tlsCert as string, serverPair.cert)
+  writeFileSync(tlsKey as string, serverPair.key)
+  writeFileSync(noStore as string, '')
+  const source = { port: 0, tlsCert: tlsCert as string, tlsKey: tlsKey as string, data: directory }
+  return { source, auditLog: join(directory, 'audit.ndjson'), noStore: `lmdb:${noStore}` }
+}
+
+for (const [part, isAuditOpened, isOf] of [
+  ['The audit log', false, 'auditLog'],
+  ['The security database', true, 'securityStore'],
+  ['The federated database one', true, 'federatedDatabases'],
+] as const) {
+  it(`closes what was opened before: ${part} cannot be opened`, async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'ashlar-start-'))
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+    const { source, auditLog, noStore } = configured(directory)
+    const store = isOf === 'federatedDatabases' ? noStore : 'memory:'
+    const config = mergeConfig([
+      {
+        ...source,
+        auditLog: isOf === 'auditLog' ? join(directory, 'missing', 'audit') : auditLog,
+        federatedDatabases: [{ alias: 'one', store }],
+        ...(isOf === 'securityStore' && { auth: true, securityStore: noStore }),
+      },
+    ])
+    const closed = {
+      tls: vi.spyOn(CertificateFiles.prototype, 'close'),
+      audit: vi.spyOn(AuditFile.prototype, 'close'),
+    }
+    await expect(startServer(config, pino({ level: 'silent' }))).rejects.toThrow(part)
+    expect(closed.tls).toHaveBeenCalledOnce()
+    expect(closed.audit).toHaveBeenCalledTimes(isAuditOpened ? 1 : 0)
+  })
+}
