@@ -34,6 +34,8 @@ export class AuditFile {
   private handle: FileHandle | undefined
   private isClosed = false
   private untold = 0
+  /** What keeps full files from being put aside has been told. */
+  private isRotationFailing = false
 
   constructor(options: AuditFileOptions, logger: Logger) {
     this.options = options
@@ -76,11 +78,15 @@ export class AuditFile {
   }
 
   /** Goes on with whatever file has the name now. */
-  async reopen(): Promise<void> {
-    await this.flush()
-    const { handle } = this
-    this.handle = undefined
-    await handle?.close()
+  reopen(): Promise<void> {
+    const closed = this.flush().then(() => {
+      const { handle } = this
+      this.handle = undefined
+      return handle?.close()
+    })
+    // Who waits is told; the lines that follow go to another handle.
+    this.writing = closed.catch(() => undefined)
+    return closed
   }
 
   async close(): Promise<void> {
@@ -103,10 +109,25 @@ export class AuditFile {
         const { bytesWritten } = await this.handle.write(rest)
         rest = unwritten(rest, bytesWritten)
       }
-      this.written()
-      await this.putAside(this.handle)
     } catch (error) {
       this.failed(error as Error, rest)
+      return
+    }
+    this.written()
+    await this.rotate(this.handle)
+  }
+
+  /** Lines that cannot be put aside are there all the same: the file grows beyond its bound, which is told once. */
+  private async rotate(handle: FileHandle): Promise<void> {
+    try {
+      if (await this.putAside(handle)) this.isRotationFailing = false
+    } catch (err) {
+      if (this.isRotationFailing) return
+      this.isRotationFailing = true
+      this.logger.error(
+        { err },
+        `A full file of the audit log ${this.options.file} cannot be put aside, or an old one not be removed: it goes on growing.`,
+      )
     }
   }
 
@@ -148,15 +169,17 @@ export class AuditFile {
     await handle.close()
   }
 
-  private async putAside(handle: FileHandle): Promise<void> {
+  /** Whether it was full, and has been put aside by this process. */
+  private async putAside(handle: FileHandle): Promise<boolean> {
     const { file, fileBytesMax, filesMax } = this.options
     const own = await handle.stat()
-    if (own.size < fileBytesMax) return
+    if (own.size < fileBytesMax) return false
     // Another process may have done it just now.
-    if ((await statOrNone(file))?.ino !== own.ino) return
+    if ((await statOrNone(file))?.ino !== own.ino) return false
     const time = new Date().toISOString().replace(/[-:.]/g, '')
     await rename(file, `${file}.${time}-${process.pid}`)
     for (const old of (await filesAside(file)).slice(filesMax - 1)) await removeIfThere(old)
+    return true
   }
 }
 

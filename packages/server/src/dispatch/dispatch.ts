@@ -5,6 +5,7 @@ import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { everyone } from '../security/caller.ts'
+import type { Need } from '../security/roles.ts'
 import { authorize } from './authorize.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
 import { validateBody, validateEach } from './validate-body.ts'
@@ -18,14 +19,16 @@ export interface Execution {
 }
 
 /**
- * Answers at once where the operation does: a read by OID then needs no promise at all. Throws UnknownParameter, MalformedRequest, and what
- * `execution`, `authorize` and the operation throw.
+ * Answers at once where the operation does: a read by OID then needs no promise at all. Throws UnknownParameter, MalformedRequest, AuditLogUnavailable,
+ * and what `execution`, `authorize` and the operation throw.
  */
 export function dispatch(
   operation: Operation,
   request: OperationRequest,
   execution: Execution,
 ): OperationReply | Promise<OperationReply> {
+  const { needs } = operation
+  if (typeof needs === 'string' && isChange(operation, needs)) request.beforeChange?.()
   checkParameters(operation, request.query)
   const checked = checkBody(operation, request)
   if (checked !== undefined) return checked.then(() => dispatchChecked(operation, request, execution))
@@ -43,11 +46,24 @@ function dispatchChecked(
     return operation.run(request)
   }
   const fd = execution.resolve(operation)
-  if (caller !== everyone) {
-    const { needs } = operation
-    authorize(caller, typeof needs === 'string' ? needs : () => needs(request, fd), fd)
+  const { needs } = operation
+  if (typeof needs === 'string') {
+    if (caller !== everyone) authorize(caller, needs, fd)
+    return execution.run(operation, fd)
   }
+  let known: Need | undefined
+  const need = (): Need => {
+    known ??= needs(request, fd)
+    return known
+  }
+  if (caller !== everyone) authorize(caller, need, fd)
+  if (request.beforeChange !== undefined && isChange(operation, need())) request.beforeChange()
   return execution.run(operation, fd)
+}
+
+/** By its kind, whether or not it does change something: the audit log has a line for it (contract 9.6.1). */
+function isChange({ method }: Operation, need: Need): boolean {
+  return method !== 'GET' && need !== 'read'
 }
 
 /** Throws UnknownParameter. */

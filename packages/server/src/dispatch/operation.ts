@@ -82,6 +82,8 @@ export interface OperationRequest {
   readonly service: ServiceContext
   /** Ends when the client goes away, or its statement is stopped. */
   readonly signal: CancelSignal
+  /** Where there is an audit log: told of what is to change something by its kind, before it is carried out. Throws AuditLogUnavailable. */
+  readonly beforeChange?: (() => void) | undefined
   /** Of a statement: asked before it works on for long, and told how it gets on. `mayGoOn` throws ServerBusy, TooManyStatements, and the signal's reason. */
   readonly watch?: QueryWatch | undefined
 }

@@ -48,7 +48,7 @@ export function registerOperations(
       handler:
         operation.method === 'GET'
           ? handlerOf(operation, service)
-          : withBody(audited(operation, service), bodyBytesOf(operation)),
+          : withBody(handlerOf(operation, service), bodyBytesOf(operation)),
     })
   }
   registerMethodNotAllowed(app, router)
@@ -88,19 +88,6 @@ function handlerOf(operation: Operation, service: ServiceContext): Handle {
     return form === undefined
       ? handleAtOnce(operation, single, reply)
       : handleStatement(operation, single, request, reply)
-  }
-}
-
-/** Its change is noted by the kind of the operation; that of a query by what it has done. */
-function audited(operation: Operation, service: ServiceContext): Handle {
-  const { audit: log } = service
-  const handle = handlerOf(operation, service)
-  const { needs } = operation
-  if (log === undefined || typeof needs !== 'string' || needs === 'read') return handle
-  return (request, reply) => {
-    if (request.audit !== undefined) request.audit.isChange = true
-    log.check()
-    return handle(request, reply)
   }
 }
 

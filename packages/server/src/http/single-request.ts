@@ -1,7 +1,7 @@
 /** A request for one operation, as HTTP brought it: what the operation is told of it, and how it is run. */
 import type { CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AuditLog } from '../audit/audit-log.ts'
+import type { AuditLog, RequestAudit } from '../audit/audit-log.ts'
 import type { Execution } from '../dispatch/dispatch.ts'
 import type {
   Client,
@@ -27,6 +27,7 @@ export class SingleRequest implements FdRequest, Execution {
   readonly headers: FdRequest['headers']
   readonly replyType: ReplyType
   readonly service: ServiceContext
+  readonly beforeChange: (() => void) | undefined
   /** Set before the operation runs. */
   fd!: FederatedDatabase
   requestId: RequestId | undefined
@@ -53,6 +54,7 @@ export class SingleRequest implements FdRequest, Execution {
     this.headers = request.headers
     this.replyType = replyType
     this.service = service
+    this.beforeChange = changeNoted(service.audit, request.audit)
     this.request = request
     this.reply = reply
   }
@@ -77,21 +79,18 @@ export class SingleRequest implements FdRequest, Execution {
   }
 
   run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply> {
-    const { audit } = this.service
-    this.fd = audit === undefined ? fd : this.audited(operation, fd, audit)
+    this.fd = this.audited(operation, fd)
     // Reading is the same however often it is done.
     this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
     return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
   }
 
-  /** Throws AuditLogUnavailable for a change of which nobody would know. */
-  private audited(operation: FdOperation, fd: FederatedDatabase, log: AuditLog): FederatedDatabase {
+  /** What it commits is noted by what it does. */
+  private audited({ method }: FdOperation, fd: FederatedDatabase): FederatedDatabase {
     const { audit } = this.request
-    const { needs } = operation
     if (audit === undefined) return fd
     audit.fd = fd.alias
-    if (log.file.hasFailed && typeof needs === 'function' && needs(this, fd) !== 'read') log.check()
-    return operation.method === 'GET' ? fd : fd.observedBy(audit.changed)
+    return method === 'GET' ? fd : fd.observedBy(audit.changed)
   }
 
   private runStatement(
@@ -109,6 +108,14 @@ export class SingleRequest implements FdRequest, Execution {
 
   private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
     return this.requestId === undefined ? operation.run(this.fd, this) : runOnce(operation, this)
+  }
+}
+
+function changeNoted(log: AuditLog | undefined, audit: RequestAudit | undefined): (() => void) | undefined {
+  if (log === undefined || audit === undefined) return undefined
+  return () => {
+    audit.isChange = true
+    log.check()
   }
 }
 

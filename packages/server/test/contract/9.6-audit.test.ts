@@ -1,5 +1,5 @@
 /** The audit log: who has changed what, what was refused, and what becomes of changes while it cannot be written. */
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -129,6 +129,26 @@ rule('9.6.1', 'changes of requests at the same time are told apart, also in tran
   }
 })
 
+rule('9.6.1', 'a change that fails has a line also where it is one of a transaction, or a text', async () => {
+  const { app, lines } = await openAudited()
+  await defineGadget(app)
+  const ask = (url: string, payload: object) => app.inject({ method: 'POST', url, payload })
+  const wrong = { class: 'Shop.Gadget', attributes: { name: 'x', size: 'large' } }
+  const steps = [
+    { method: 'GET', uri: '/v1/schema' },
+    { method: 'POST', uri: '/v1/object', body: wrong },
+  ]
+  expect((await ask('/v1/transaction', steps)).statusCode).toBeGreaterThanOrEqual(400)
+  expect((await ask('/v1/query', { query: 'UPDATE Shop.Gadget SET nothing TO 1' })).statusCode).toBe(422)
+  // What only reads has none.
+  expect((await ask('/v1/transaction', [{ method: 'GET', uri: '/v1/object/1-1-1-1' }])).statusCode).toBe(404)
+  expect((await ask('/v1/query', { query: 'FROM Nothing RETURN *' })).statusCode).toBe(422)
+  expect((await lines()).slice(1)).toMatchObject([
+    { operation: 'POST /v1/transaction', outcome: 'failed', fd: 'default' },
+    { operation: 'POST /v1/query', outcome: 'failed', fd: 'default', type: 'QueryError' },
+  ])
+})
+
 rule('9.6.2', 'what is refused has a line; what was shown is not in it', async () => {
   const reader = makeCaller({
     kind: 'token',
@@ -251,7 +271,7 @@ rule(
 )
 
 rule('9.6.4', 'a full file is put aside, the oldest are removed, and a file that was moved is left', async () => {
-  const { app, auditFile, directory, file, lines } = await openAudited('refuse', { fileBytesMax: 1, filesMax: 3 })
+  const { app, auditFile, directory, file } = await openAudited('refuse', { fileBytesMax: 1, filesMax: 3 })
   await defineGadget(app)
   for (let i = 0; i < 6; i++) {
     await app.inject({ method: 'POST', url: '/v1/object', payload: gadget(`g${i}`) })
@@ -266,7 +286,33 @@ rule('9.6.4', 'a full file is put aside, the oldest are removed, and a file that
   await auditFile.flush()
   expect(readFileSync(join(directory, 'elsewhere'), 'utf8')).toBe('')
   expect(readdirSync(directory).some((name) => name.startsWith('audit.ndjson'))).toBe(true)
-  void lines
+})
+
+rule('9.6.4', 'lines that are written while another file is begun are not lost, and nothing fails', async () => {
+  const { auditFile, lines, log } = await openAudited()
+  const written: number[] = []
+  for (let i = 0; i < 200; i++) {
+    auditFile.append(JSON.stringify({ i }))
+    written.push(i)
+    await Promise.all([auditFile.reopen(), auditFile.flush(), auditFile.reopen(), auditFile.flush()])
+  }
+  expect(log).toEqual([])
+  expect((await lines()).map(({ i }) => i)).toEqual(written)
+})
+
+rule('9.6.4', 'a full file that cannot be put aside is written on, which the log tells once', async () => {
+  const { app, auditFile, directory, log } = await openAudited('refuse', { fileBytesMax: 1 })
+  await defineGadget(app)
+  // A directory in place of an old file cannot be unlinked, not even by root.
+  for (const time of ['20200101T000000000Z-1', '20200101T000000000Z-2', '20200101T000000000Z-3'])
+    mkdirSync(join(directory, `audit.ndjson.${time}`))
+  for (let i = 0; i < 3; i++) {
+    const made = await app.inject({ method: 'POST', url: '/v1/object', payload: gadget(`g${i}`) })
+    expect(made.statusCode, made.body).toBe(201)
+    await auditFile.flush()
+    expect(auditFile.hasFailed).toBe(false)
+  }
+  expect(log.map(({ msg }) => msg)).toEqual([expect.stringMatching(/cannot be put aside/)])
 })
 
 for (const [onFailure, status] of [
@@ -294,7 +340,14 @@ for (const [onFailure, status] of [
         payload: { query: 'UPDATE Shop.Gadget SET size TO 3' },
       })
       expect(changing.statusCode).toBe(onFailure === 'refuse' ? 503 : 200)
+      const inTransaction = (steps: readonly object[]) =>
+        app.inject({ method: 'POST', url: '/v1/transaction', payload: [...steps] })
+      const texts = [{ method: 'POST', uri: '/v1/query', body: { query: 'UPDATE Shop.Gadget SET size TO 3' } }]
+      for (const steps of [[{ method: 'POST', uri: '/v1/object', body: gadget('y') }], texts]) {
+        expect((await inTransaction(steps)).statusCode).toBe(onFailure === 'refuse' ? 503 : 200)
+      }
       // Reading goes on.
+      expect((await inTransaction([{ method: 'GET', uri: '/v1/schema' }])).statusCode).toBe(200)
       expect(
         (await app.inject({ method: 'POST', url: '/v1/query', payload: { query: 'FROM Shop.Gadget RETURN name' } }))
           .statusCode,

@@ -232,6 +232,7 @@ function hasFields(conditions: RequestedOperation['conditions']): boolean {
 
 /** Spread, the getters of the request would all be asked. */
 function plainRequest({
+  beforeChange,
   caller,
   client,
   fd,
@@ -239,7 +240,7 @@ function plainRequest({
   signal,
   watch,
 }: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  return { caller, client, fd, service, signal, watch, replyType: 'json' }
+  return { beforeChange, caller, client, fd, service, signal, watch, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {
