@@ -22,7 +22,9 @@ export class PasswordChecks {
     const wanted = nameForm.test(name) ? name : ''
     // What is longer is no password; no work is to grow with it.
     const shown = password.slice(0, passwordCharactersMax + 1)
-    const hash = this.hashes.rightFor(wanted, shown)
+    // First, or a throttled address would be told by it that a guess is right.
+    this.throttle.checkPair(wanted, address)
+    const hash = this.hashes.rightFor(wanted, shown, address)
     if (hash !== undefined) {
       const known = await this.callers.user(wanted)
       if (known?.passwordHash === hash) return known
@@ -31,7 +33,7 @@ export class PasswordChecks {
     try {
       // Not as remembered: that would take less time for names that are there.
       const known = await this.callers.userAsStored(wanted)
-      const isRight = await this.hashes.isRight(wanted, known?.passwordHash, shown)
+      const isRight = await this.hashes.isRight(wanted, known?.passwordHash, shown, address)
       if (!isRight) return undefined
       attempt.wasRight()
       return known

@@ -1,5 +1,5 @@
 /** Hashes of passwords: argon2id, off the event loop, a few at a time (contract 9.1). */
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { AshlarError } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import {
@@ -9,6 +9,7 @@ import {
   passwordHashesWaitingMax,
   rememberedPasswordsMax,
   rememberedPasswordsMsMax,
+  signInFailures,
 } from '../limits.ts'
 
 /** OWASP's recommendation: 19 MiB, two passes, no parallelism within. */
@@ -36,6 +37,17 @@ export function checkPassword(password: string): void {
   )
 }
 
+interface RememberedPassword {
+  /** Of name and password. */
+  readonly mark: Buffer
+  /** That it is right for. */
+  readonly hash: string
+  /** By `performance.now()`. */
+  readonly until: number
+  /** Other passwords that were shown since. */
+  wrong: number
+}
+
 export class PasswordHashes {
   /** Hashes that were made to check a password, for tests. */
   checks = 0
@@ -43,8 +55,8 @@ export class PasswordHashes {
   private readonly waiting: (() => void)[] = []
   /** Known to this process alone: what it remembers of passwords is of no use elsewhere. */
   private readonly key = randomBytes(32)
-  /** By a mark of name and password: the hash that they are right for, and until when, by `performance.now()`. */
-  private readonly remembered = new Map<string, { readonly hash: string; readonly until: number }>()
+  /** By name and address: where somebody else shows a password, it counts for nothing that it was right elsewhere. */
+  private readonly remembered = new Map<string, RememberedPassword>()
 
   async hash(password: string): Promise<string> {
     checkPassword(password)
@@ -52,14 +64,22 @@ export class PasswordHashes {
     return this.inTurn(() => hash(normalized(password), parameters))
   }
 
-  /** The hash that the password of the user was right for a short time ago. */
-  rightFor(name: string, password: string): string | undefined {
-    const known = this.remembered.get(this.markOf(name, password))
-    return known !== undefined && performance.now() < known.until ? known.hash : undefined
+  /**
+   * The hash that the password of the user was right for, shown from this address, a short time ago. After too many others it is forgotten: no
+   * throttle counts this look.
+   */
+  rightFor(name: string, password: string, address: string): string | undefined {
+    const key = keyOf(name, address)
+    const known = this.remembered.get(key)
+    if (known === undefined) return undefined
+    if (performance.now() < known.until && timingSafeEqual(known.mark, this.markOf(name, password))) return known.hash
+    known.wrong += 1
+    if (known.wrong >= signInFailures.ofPairMax) this.remembered.delete(key)
+    return undefined
   }
 
   /** `hash`: undefined for a user who is not there, or cannot sign in; it then takes as long, and is false. Throws ServerBusy. */
-  async isRight(name: string, hash: string | undefined, password: string): Promise<boolean> {
+  async isRight(name: string, hash: string | undefined, password: string, address: string): Promise<boolean> {
     const { verify } = await import('@node-rs/argon2')
     const isRight = await this.inTurn(() => {
       this.checks += 1
@@ -73,14 +93,14 @@ export class PasswordHashes {
       }
     }
     const until = performance.now() + rememberedPasswordsMsMax
-    this.remembered.set(this.markOf(name, password), { hash, until })
+    this.remembered.set(keyOf(name, address), { mark: this.markOf(name, password), hash, until, wrong: 0 })
     return true
   }
 
-  private markOf(name: string, password: string): string {
+  private markOf(name: string, password: string): Buffer {
     return createHmac('sha256', this.key)
       .update(JSON.stringify([name, password]))
-      .digest('base64')
+      .digest()
   }
 
   /** Each takes 19 MiB and a thread of the pool. */
@@ -100,3 +120,5 @@ export class PasswordHashes {
     }
   }
 }
+
+const keyOf = (name: string, address: string): string => JSON.stringify([name, address])

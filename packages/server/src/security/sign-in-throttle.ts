@@ -1,4 +1,5 @@
 /** How often somebody may be wrong with a password: by user name and address together, and by each alone (contract 9.1). */
+import { isIPv6 } from 'node:net'
 import { ServerError } from '../errors/server-errors.ts'
 import { signInFailures, throttledKeysMax } from '../limits.ts'
 
@@ -25,11 +26,17 @@ export class SignInThrottle {
     this.now = now
   }
 
+  /** For what is looked at without being counted. Throws TooManySignIns where the name has been wrong too often from there. */
+  checkPair(name: string, address: string): void {
+    this.check(pairKey(name, networkOf(address)), signInFailures.ofPairMax)
+  }
+
   /** To be called before a password is looked at. Throws TooManySignIns. */
   begin(name: string, address: string): Attempt {
-    const pair = `pair:${address}:${name}`
+    const network = networkOf(address)
+    const pair = pairKey(name, network)
     const others = [
-      [`address:${address}`, signInFailures.ofAddressMax],
+      [`address:${network}`, signInFailures.ofAddressMax],
       [`name:${name}`, signInFailures.ofNameMax],
     ] as const
     const all = [[pair, signInFailures.ofPairMax], ...others] as const
@@ -90,4 +97,18 @@ export class SignInThrottle {
       return
     }
   }
+}
+
+const pairKey = (name: string, network: string): string => `pair:${network}:${name}`
+
+/** What counts as one address: of IPv6 the /64, which is what one client gets at least; an IPv4 address however it is written. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
+  const [front = '', back] = address.replace(/%.*/, '').split('::')
+  const groupsOf = (part: string | undefined): string[] => part?.split(':').filter((group) => group !== '') ?? []
+  const [first, last] = [groupsOf(front), groupsOf(back)]
+  const left = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
+  const groups = [...first, ...left, ...last].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }

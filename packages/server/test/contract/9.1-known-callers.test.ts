@@ -2,6 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { expect, vi } from 'vitest'
 import { signInFailures } from '../../src/limits.ts'
+import { PasswordChecks } from '../../src/security/password-checks.ts'
+import { SignInThrottle } from '../../src/security/sign-in-throttle.ts'
 import { listTokens, revokeToken } from '../../src/security/tokens.ts'
 import { changeUser, removeUser } from '../../src/security/users.ts'
 import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
@@ -147,6 +149,42 @@ rule('9.1.5', 'who is wrong too often has to wait, and others need not', async (
   // The right one is not looked at either, or it could be found by trying on.
   expect((await signIn(app, 'bob', passwordOf('bob'))).statusCode).toBe(429)
   expect((await signIn(app, 'admin', passwordOf('admin'))).statusCode).toBe(200)
+})
+
+rule('9.1.5', 'a password that was right a short time ago is no way around the count', async () => {
+  const { app, security, user } = await openSecureServer()
+  const authorization = await user('bob', ['reader'])
+  const statusOf = async (remoteAddress: string, shown: string): Promise<number> =>
+    (await app.inject({ url: '/v1/security/session', headers: { authorization: shown }, remoteAddress })).statusCode
+  const guesses = (count: number) => Array.from({ length: count }, (_, at) => basic('bob', `wrong password ${at}`))
+  const [ofBob, ofAttacker, ofOffice] = ['192.0.2.1', '198.51.100.7', '203.0.113.9']
+  expect([await statusOf(ofBob, authorization), await statusOf(ofOffice, authorization)]).toEqual([200, 200])
+  for (const guess of guesses(signInFailures.ofPairMax)) expect(await statusOf(ofAttacker, guess)).toBe(401)
+  expect([await statusOf(ofAttacker, authorization), await statusOf(ofAttacker, basic('bob', 'no'))]).toEqual([
+    429, 429,
+  ])
+  // Where it was right it goes on without a hash, whatever others do.
+  const before = security.hashes.checks
+  expect(await statusOf(ofBob, authorization)).toBe(200)
+  expect(security.hashes.checks).toBe(before)
+  // Nor from its own address once that has been wrong too often.
+  for (const guess of guesses(signInFailures.ofPairMax)) expect(await statusOf(ofBob, guess)).toBe(401)
+  expect(await statusOf(ofBob, authorization)).toBe(429)
+  expect(await statusOf(ofOffice, authorization)).toBe(200)
+})
+
+rule('9.1.5', 'nor where an address is refused for the sake of other names', async () => {
+  const { security, user } = await openSecureServer()
+  await user('bob', ['reader'])
+  const throttle = new SignInThrottle(() => 0)
+  const checks = new PasswordChecks(security.callers, security.hashes, throttle)
+  const check = (password: string) => checks.check('bob', password, '192.0.2.1')
+  const tooMany = expect.objectContaining({ type: 'TooManySignIns' })
+  await check(passwordOf('bob'))
+  for (let at = 0; at < signInFailures.ofAddressMax; at++) throttle.begin(`name${at}`, '192.0.2.1')
+  expect(await check(passwordOf('bob'))).toMatchObject({ caller: { name: 'bob' } })
+  for (let at = 0; at < signInFailures.ofPairMax; at++) await expect(check(`wrong ${at}`)).rejects.toEqual(tooMany)
+  await expect(check(passwordOf('bob'))).rejects.toEqual(tooMany)
 })
 
 rule('9.1.4', 'no work grows with what somebody calls a password, and a HEAD is a GET', async () => {
