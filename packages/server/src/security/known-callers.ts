@@ -56,10 +56,17 @@ type Uses = (database: SecurityDatabase, times: ReadonlyMap<string, number>) => 
 /** Those of one kind, by name or id. */
 class Remembered<T> {
   readonly byKey = new Map<string, T>()
+  /** What is being read, for all who ask for it meanwhile. */
+  readonly underWay = new Map<string, Promise<T | undefined>>()
 
   set(key: string, known: T): void {
     if (this.byKey.size >= rememberedCallersMax) this.byKey.clear()
     this.byKey.set(key, known)
+  }
+
+  forget(): void {
+    this.byKey.clear()
+    this.underWay.clear()
   }
 }
 
@@ -126,6 +133,12 @@ export class KnownCallers {
     return this.sessions.byKey.get(id) ?? this.load(this.sessions, id, () => this.readSession(id))
   }
 
+  /** As `session`, where what is remembered says that it is over: another process may know of a later use. It is forgotten if it is over. */
+  sessionAgain(known: KnownSecret): Awaitable<KnownSecret | undefined> {
+    if (this.sessions.byKey.get(known.id) === known) this.sessions.byKey.delete(known.id)
+    return this.session(known.id)
+  }
+
   /** Undefined for one who is not there, is disabled, or has no password. Throws StoreUnavailable. */
   user(name: string): Awaitable<KnownUser | undefined> {
     this.checkReadable()
@@ -137,10 +150,10 @@ export class KnownCallers {
     return this.hashOf.get(before) === passwordHash
   }
 
-  /** The same, read from the database in any case. */
+  /** The same, read from the database in any case: a reading that is under way may be older than a change of the password. */
   userAsStored(name: string): Promise<KnownUser | undefined> {
     this.checkReadable()
-    return this.load(this.users, name, () => this.readUser(name))
+    return this.readInto(this.users, name, () => this.readUser(name))
   }
 
   /** To be called with each use; it is written in the background, once a minute. */
@@ -162,7 +175,22 @@ export class KnownCallers {
     throw new AshlarError('StoreUnavailable', 'The security database cannot be read: nobody can be let in.')
   }
 
-  private async load<T>(into: Remembered<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
+  /** One reading at a time for each key, until what is remembered is forgotten. */
+  private load<T>(into: Remembered<T>, key: string, read: () => Promise<T | undefined>): Promise<T | undefined> {
+    const shared = into.underWay.get(key)
+    if (shared !== undefined) return shared
+    const loading = this.readInto(into, key, read).finally(() => {
+      if (into.underWay.get(key) === loading) into.underWay.delete(key)
+    })
+    into.underWay.set(key, loading)
+    return loading
+  }
+
+  private async readInto<T>(
+    into: Remembered<T>,
+    key: string,
+    read: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
     const { epoch } = this
     const known = await read()
     // What was forgotten meanwhile may be what was read.
@@ -270,7 +298,7 @@ export class KnownCallers {
     this.revision = revision
     this.epoch += 1
     this.ownRoles = undefined
-    for (const { byKey } of [this.tokens, this.sessions, this.users]) byKey.clear()
+    for (const remembered of [this.tokens, this.sessions, this.users]) remembered.forget()
   }
 
   private noteLastUses(): void {

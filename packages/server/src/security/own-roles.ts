@@ -43,7 +43,8 @@ export async function addRole(
       unknown === undefined ? 'A role allows at least one action' : `There is no action '${unknown.slice(0, 60)}'`
     throw new ServerError('InvalidRole', `${what}: they are ${actions.join(', ')}.`)
   }
-  return database.note(async (change) => {
+  // Processes remember which roles there are: they have to read them again, or the new one grants nothing.
+  return database.change(async (change) => {
     if ((await findRole(change, name)) !== undefined)
       throw new ServerError('RoleExists', `There is a role '${name}' already.`)
     await change.create(className.role, { name, actions: known })

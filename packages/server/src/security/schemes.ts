@@ -100,16 +100,28 @@ export class SessionScheme implements AuthenticationScheme {
       : this.check(known, secret, request)
   }
 
-  private check(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
-    const nowMs = Date.now()
-    const isOver = (session: KnownSecret): boolean =>
-      nowMs >= Math.min(session.caller.expiresAtMs, session.lastUsedAtMs + sessionIdleMsMax)
-    if (known === undefined || !isSecretOf(known.digest, secret) || isOver(known)) {
-      throw unauthenticated(request, sessionOver)
+  private check(known: KnownSecret | undefined, secret: Secret, request: ArrivedRequest): Awaitable<Caller> {
+    if (known === undefined || !isIdle(known) || !isSecretOf(known.digest, secret.secret)) {
+      return this.admit(known, secret, request)
     }
+    // Other processes may have been asked since; when, stands in the database.
+    const again = this.callers.sessionAgain(known)
+    return again instanceof Promise
+      ? again.then((later) => this.admit(later, secret, request))
+      : this.admit(again, secret, request)
+  }
+
+  private admit(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {
+    const nowMs = Date.now()
+    const isOver = known === undefined || nowMs >= known.caller.expiresAtMs || isIdle(known)
+    if (isOver || !isSecretOf(known.digest, secret)) throw unauthenticated(request, sessionOver)
     this.callers.noteSessionUse(known, nowMs)
     return known.caller
   }
+}
+
+function isIdle({ lastUsedAtMs }: KnownSecret): boolean {
+  return Date.now() >= lastUsedAtMs + sessionIdleMsMax
 }
 
 const sessionOver = 'The session is over: sign in again.'

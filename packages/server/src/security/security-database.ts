@@ -52,7 +52,7 @@ export class SecurityDatabase {
     }
   }
 
-  /** Higher after each change that may take something from a caller. One read. */
+  /** Higher after each change that may take something from a caller, or that what is remembered does not show. One read. */
   async revision(): Promise<number> {
     const json = await this.fd.readObject(this.state)
     return (JSON.parse(json.toString()) as State).revision
@@ -76,7 +76,7 @@ export class SecurityDatabase {
     })
   }
 
-  /** The same for what takes nothing from a caller: something new, or when something was used. */
+  /** The same for what takes nothing from a caller, and is looked for when it is shown: a new user, token or session, or when one was used. */
   note<T>(body: (change: SecurityChange) => Promise<T>): Promise<T> {
     return this.commit(body)
   }

@@ -230,6 +230,20 @@ rule('9.1.6', 'a session is a cookie that only the own pages send, and ends ever
   expect([await whoIs(app, { cookie: other }), await whoIs(app, { cookie: third })]).toEqual([401, 401])
 })
 
+rule('9.3.1', 'a new role of their own grants what it allows at once, where roles were read before', async () => {
+  const { app, user } = await openSecureServer()
+  const authorization = await user('eve', ['admin'])
+  expect(await whoIs(app, { authorization })).toMatchObject({ name: 'eve' })
+  const post = (url: string, payload: object) =>
+    app.inject({ method: 'POST', url, headers: { authorization }, payload })
+  expect((await post('/v1/security/role', { name: 'viewer', actions: ['read'] })).statusCode).toBe(201)
+  const made = await post('/v1/security/token', { name: 'viewing', roles: ['viewer'] })
+  expect(made.statusCode).toBe(201)
+  const headers = { authorization: `Bearer ${made.json().token}` }
+  expect((await app.inject({ url: '/v1/schema', headers })).statusCode).toBe(200)
+  expect((await app.inject({ url: '/v1/statement', headers })).statusCode).toBe(403)
+})
+
 rule('9.1.7', 'a body that arrives after its token is revoked is refused', async () => {
   const { app, security, token } = await openSecureServer()
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
