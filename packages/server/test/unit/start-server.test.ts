@@ -1,4 +1,4 @@
-/** A server that cannot start leaves nothing open of what it has opened before. */
+/** Starting leaves nothing open where it fails; a reload that fails in part is logged. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,3 +48,19 @@ for (const [part, isAuditOpened, isOf] of [
     expect(closed.audit).toHaveBeenCalledTimes(isAuditOpened ? 1 : 0)
   })
 }
+
+it('logs that the audit log could not be closed at a reload, and goes on', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'ashlar-start-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const { auditLog } = configured(directory)
+  const federatedDatabases = [{ alias: 'one', store: 'memory:' }]
+  const config = mergeConfig([{ port: 0, data: directory, auditLog, federatedDatabases }])
+  const told: string[] = []
+  const logger = pino({ level: 'error' }, { write: (line: string) => told.push(JSON.parse(line).msg) })
+  const server = await startServer(config, logger)
+  onTestFinished(() => server.stop())
+  vi.spyOn(AuditFile.prototype, 'reopen').mockRejectedValueOnce(new Error('EIO'))
+  server.reload()
+  await vi.waitFor(() => expect(told).toEqual([expect.stringMatching(/could not be closed/)]))
+  expect((await fetch(`${server.url}/v1`)).status).toBe(200)
+})
