@@ -3,6 +3,11 @@ import type { FederatedDatabase } from '@ashlar/engine'
 import { ServerError } from './errors/server-errors.ts'
 import { bootFileAgrees, type Place, refuseBootFile } from './tools/boot-file.ts'
 
+/** Who asks: is told of those federated databases alone that it may use. */
+interface Asking {
+  mayAnything(alias: string): boolean
+}
+
 export class FederatedDatabases {
   readonly all: readonly FederatedDatabase[]
   private readonly byAlias: ReadonlyMap<string, FederatedDatabase>
@@ -22,10 +27,10 @@ export class FederatedDatabases {
   }
 
   /** `fdAlias` as the URL has it. Throws FederatedDatabaseRequired, FederatedDatabaseNotFound, MalformedAlias. */
-  resolve(fdAlias: unknown): FederatedDatabase {
+  resolve(fdAlias: unknown, caller: Asking): FederatedDatabase {
     if (fdAlias === undefined) {
       if (this.fallback !== undefined) return this.fallback
-      throw new ServerError('FederatedDatabaseRequired', `fdAlias is required: one of ${this.names()}.`)
+      throw new ServerError('FederatedDatabaseRequired', `fdAlias is required${oneOf(this.namesFor(caller))}.`)
     }
     if (typeof fdAlias !== 'string' || fdAlias === '') {
       throw new ServerError('MalformedAlias', 'fdAlias must be given once and must not be empty.')
@@ -39,22 +44,21 @@ export class FederatedDatabases {
    * The same for a tool with the flag `bootFile`, which names one of several where the URL does not. Throws what `resolve` throws, and
    * MalformedRequest where it contradicts the URL, or names none of several.
    */
-  resolveByBootFile(fdAlias: unknown, bootFile: string): FederatedDatabase {
+  resolveByBootFile(fdAlias: unknown, bootFile: string, caller: Asking): FederatedDatabase {
     // The only one is taken whatever the flag says.
     if (fdAlias !== undefined || this.all.length === 1) {
-      const fd = this.resolve(fdAlias)
+      const fd = this.resolve(fdAlias, caller)
       if (this.all.length === 1 || this.agrees(bootFile, fd)) return fd
       return refuseBootFile(bootFile, `is not that of the federated database ${fd.alias}`)
     }
     const agreeing = this.all.filter((fd) => this.agrees(bootFile, fd))
-    if (agreeing.length === 0) return refuseBootFile(bootFile, `is none of the federated databases ${this.names()}`)
+    if (agreeing.length === 0) {
+      return refuseBootFile(bootFile, `is none of the federated databases ${this.namesFor(caller).join(', ')}`)
+    }
     const [only] = agreeing
     if (only !== undefined && agreeing.length === 1) return only
     if (this.fallback !== undefined && agreeing.includes(this.fallback)) return this.fallback
-    return refuseBootFile(
-      bootFile,
-      `may be each of ${agreeing.map(({ alias }) => alias).join(', ')}; name one by fdAlias`,
-    )
+    return refuseBootFile(bootFile, `may be each of ${this.namesFor(caller, agreeing).join(', ')}; name one by fdAlias`)
   }
 
   agrees(bootFile: string, { alias, store }: FederatedDatabase): boolean {
@@ -62,7 +66,11 @@ export class FederatedDatabases {
     return location === bootFile || bootFileAgrees(bootFile, alias, this.places.get(alias) ?? { store: location })
   }
 
-  private names(): string {
-    return [...this.byAlias.keys()].join(', ')
+  private namesFor(caller: Asking, among = this.all): string[] {
+    return among.map(({ alias }) => alias).filter((alias) => caller.mayAnything(alias))
   }
+}
+
+function oneOf(names: readonly string[]): string {
+  return names.length === 0 ? '' : `: one of ${names.join(', ')}`
 }

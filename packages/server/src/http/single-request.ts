@@ -75,7 +75,7 @@ export class SingleRequest implements FdRequest, Execution {
   }
 
   resolve(operation: FdOperation): FederatedDatabase {
-    return operation.chooseFd?.(this) ?? this.service.federatedDatabases.resolve(this.query.fdAlias)
+    return operation.chooseFd?.(this) ?? this.service.federatedDatabases.resolve(this.query.fdAlias, this.caller)
   }
 
   run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply> {

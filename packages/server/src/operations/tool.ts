@@ -74,13 +74,13 @@ export const toolOperations: readonly FdOperation[] = [
     statement: { kind: 'tool', text: (body) => (body as ToolRequest).tool },
     keepsReply: true,
     errors: ['MalformedRequest', 'MalformedValue', 'UnknownField'],
-    chooseFd({ body, query, service: { federatedDatabases } }) {
+    chooseFd({ body, caller, query, service: { federatedDatabases } }) {
       const { tool, flags } = body as ToolRequest
       const { bootFile } = takeBootFile(flags)
-      if (bootFile !== undefined) return federatedDatabases.resolveByBootFile(query.fdAlias, bootFile)
+      if (bootFile !== undefined) return federatedDatabases.resolveByBootFile(query.fdAlias, bootFile, caller)
       // What does not concern a federated database needs none to be named.
       const isAny = query.fdAlias === undefined && toolNamed(tool).isOfServer === true
-      return (isAny ? federatedDatabases.all[0] : undefined) ?? federatedDatabases.resolve(query.fdAlias)
+      return (isAny ? federatedDatabases.all[0] : undefined) ?? federatedDatabases.resolve(query.fdAlias, caller)
     },
     async run(_database, request) {
       const { body, fd, service, signal } = request

@@ -52,8 +52,13 @@ export class SecurityDatabase {
     }
   }
 
-  /** Higher after each change that may take something from a caller, or that what is remembered does not show. One read. */
+  /**
+   * Higher after each change that may take something from a caller, or that what is remembered does not show. One read. Throws StoreUnavailable, also
+   * where the file that is read is no longer the one that others change: it was deleted, or a backup was put in its place.
+   */
   async revision(): Promise<number> {
+    const problem = this.fd.store.problem?.()
+    if (problem instanceof AshlarError && problem.isFatal) throw problem
     const json = await this.fd.readObject(this.state)
     return (JSON.parse(json.toString()) as State).revision
   }

@@ -271,3 +271,12 @@ rule('9.1.7', 'a body that arrives after its token is revoked is refused', async
   send(']')
   expect((await reply).status).toBe(401)
 })
+
+rule('9.3.2', 'a caller is told of the federated databases alone that it may use', async () => {
+  const { app, token, user } = await openSecureServer({ aliases: ['orders', 'secret', 'shop'] })
+  const get = async (authorization: string) =>
+    (await app.inject({ url: '/v1/schema', headers: { authorization } })).json().message
+  const roles = ['reader@orders', 'writer@shop']
+  expect(await get(await token({ roles }))).toBe('fdAlias is required: one of orders, shop.')
+  expect(await get(await user('guest', []))).toBe('fdAlias is required.')
+})
