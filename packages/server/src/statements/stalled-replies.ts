@@ -25,10 +25,12 @@ interface Waiting {
   readonly fileBytes: number
 }
 
-/** Node's own count of what a socket has handed to the operating system and was not taken yet; it has no public name. */
+/** Node's own counts of what a socket has handed to the operating system, and of what of it was not taken yet; they have no public names. */
 interface Handled {
-  readonly _handle?: { readonly writeQueueSize?: number } | null
+  readonly _handle?: { readonly bytesWritten?: number; readonly writeQueueSize?: number } | null
   readonly _httpMessage?: ServerResponse | null
+  /** Of a socket with TLS: the connection below. */
+  readonly _parent?: Handled | null
 }
 
 /** A reply by HTTP/2: others go by the same connection. */
@@ -80,7 +82,7 @@ export function watchReplies(
         continue
       }
       const { _httpMessage: response } = socket as Handled
-      const stalled = stalledOf(socket, socket.bytesWritten - socket.writableLength - queued(socket))
+      const stalled = stalledOf(socket, takenOf(socket))
       if (stalled === undefined) continue
       onStalled({ path: pathOf(response?.req), ...stalled, clientAddress: socket.remoteAddress ?? '' })
       socket.destroy()
@@ -100,6 +102,13 @@ export function watchReplies(
   }
   const betweenLooksMs = Math.min(betweenLooksMsMax, Math.max(betweenLooksMsMin, replyStallMsMax / looksPerLimit))
   return setInterval(look, betweenLooksMs).unref()
+}
+
+/** What is encrypted is handed on in pieces, of which the socket's own counts tell nothing until the whole reply is taken. */
+function takenOf(socket: Socket): number {
+  const below = (socket as Handled)._parent?._handle
+  if (below?.bytesWritten !== undefined) return below.bytesWritten - (below.writeQueueSize ?? 0)
+  return socket.bytesWritten - socket.writableLength - queued(socket)
 }
 
 function queued(socket: Socket): number {

@@ -111,7 +111,7 @@ describe.each([
       server.child.kill('SIGTERM')
       const { code, stdout, stderr } = await server.ended
       expect(code).toBe(0)
-      expect(stdout).toMatch(/^Ashlar [^\n]+ · 2 workers · FDs: default [^\n]+\n$/)
+      expect(stdout).toMatch(/^Ashlar [^\n]+ · 2 workers · FDs: default [^\n]+\nAuthentication is off: [^\n]+\n$/)
       const busy = new Set(
         logOf(stderr)
           .filter(({ msg }) => msg === 'request')
