@@ -1,5 +1,5 @@
 /** The file of the audit log: lines that are appended in the background, a new file where one is full, and what happens where it cannot be written. */
-import { chmod, type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Logger } from 'pino'
 import { auditBufferBytesMax, auditLineMsMax, auditRetryMs } from '../limits.ts'
@@ -155,8 +155,8 @@ export class AuditFile {
   private async opened(): Promise<FileHandle> {
     const { file } = this.options
     const handle = await open(file, 'a', ownerOnly)
-    // One that was there before.
-    await chmod(file, ownerOnly)
+    // One that was there before; a device or a pipe belongs to others too.
+    if ((await handle.stat()).isFile()) await handle.chmod(ownerOnly)
     return handle
   }
 
