@@ -146,7 +146,7 @@ export interface Steps {
   /** Called before each operation. */
   before?(given: Operation): void
   /** Called after it, before anything is compared. */
-  after?(given: Operation): void
+  after?(given: Operation): void | Promise<void>
   /** Of what is refused, the reason need not be the model's: where there are several, it depends on what is looked at first. */
   readonly isAnyRefusalRight?: boolean
 }
@@ -166,7 +166,7 @@ export async function inSequence(
       created = await driver.act(given)
     })
     const expected = await outcomeOf(() => actOnModel(model, given, driver.oids, created ?? 'refused'))
-    steps.after?.(given)
+    await steps.after?.(given)
     const isRefused = answered !== 'ok' && expected !== 'ok'
     if (!isRefused || steps.isAnyRefusalRight !== true) expect(answered, JSON.stringify(given)).toBe(expected)
     if (created !== undefined) driver.oids.push(created)

@@ -16,7 +16,11 @@ it.skipIf(isOnPostgres)('at the first attempt', async () => {
     const store = audited(await openMemoryStore())
     const fd = await openFd(store)
     await inSequence(fd, operations, {
-      after: (given) => expect([...store.uncovered], JSON.stringify(given)).toEqual([]),
+      after: async (given) => {
+        // Its entries are purged in the background; what that reads would be taken for reads of the next change.
+        if (given.kind === 'deleteIndex') await fd.verify()
+        expect([...store.uncovered], JSON.stringify(given)).toEqual([])
+      },
     })
     await fd.close()
   })
@@ -28,7 +32,11 @@ it.skipIf(isOnPostgres)('at a retry', async () => {
     const store = audited(eachCommitFailsOnce(await openMemoryStore()))
     const fd = await openFd(store)
     await inSequence(fd, operations, {
-      after: (given) => expect([...store.uncovered], JSON.stringify(given)).toEqual([]),
+      after: async (given) => {
+        // Its entries are purged in the background; what that reads would be taken for reads of the next change.
+        if (given.kind === 'deleteIndex') await fd.verify()
+        expect([...store.uncovered], JSON.stringify(given)).toEqual([])
+      },
     })
     await fd.close()
   })
