@@ -163,7 +163,7 @@ export class DatabaseOperations implements Database {
       return readObject(snapshot, catalog, parsed, this.scope)
     }
     if (condition === undefined || !this.isStep) return this.scope.readAt(read, parsed)
-    const held = this.scope.change((unit) => checkCondition(unit, parsed, condition))
+    const held = this.scope.change((unit) => checkCondition(unit, parsed, condition, 'read'))
     return held.then(() => this.scope.readAt(read, parsed))
   }
 
@@ -171,8 +171,8 @@ export class DatabaseOperations implements Database {
     const parsed = checkedOid(oid)
     await this.scope.change(
       (unit) =>
-        mapAwaitable(condition && checkCondition(unit, parsed, condition), () =>
-          updateObject(unit, readUpdateObject(unit.catalog, parsed, attributes, className)),
+        mapAwaitable(condition && checkCondition(unit, parsed, condition, 'update'), () =>
+          updateObject(unit, readUpdateObject(unit.commandCatalog, parsed, attributes, className)),
         ),
       { oid: parsed },
     )
@@ -182,7 +182,9 @@ export class DatabaseOperations implements Database {
     const parsed = checkedOid(oid)
     await this.scope.change(
       (unit) =>
-        mapAwaitable(condition && checkCondition(unit, parsed, condition), () => deleteObject(unit, { oid: parsed })),
+        mapAwaitable(condition && checkCondition(unit, parsed, condition, 'delete'), () =>
+          deleteObject(unit, { oid: parsed }),
+        ),
       { oid: parsed },
     )
   }
@@ -216,7 +218,7 @@ export class DatabaseOperations implements Database {
 
 /** At once where nothing has to be waited for. `position`: of several. */
 function createFrom(unit: UnitOfWork, creation: ObjectCreation, position?: number): Awaitable<Oid> {
-  const command = readCreateObject(unit.catalog, creation.class, creation.attributes ?? {})
+  const command = readCreateObject(unit.commandCatalog, creation.class, creation.attributes ?? {})
   return command instanceof Promise ? createRead(unit, command, position) : createObject(unit, command, position)
 }
 

@@ -3,7 +3,7 @@ import { recordFormats } from '../records/record-formats.ts'
 import type { Catalog } from '../schema/catalog.ts'
 import type { Bytes, Entry } from '../store/store.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
-import type { Grant } from './access-policy.ts'
+import type { Grant, RuledAction } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
 import { ObjectRules, type RuleProblem } from './object-rules.ts'
 import { RecordReferences } from './record-references.ts'
@@ -65,6 +65,12 @@ export class CatalogAccess {
     const access = { classNumber: number, objects, references, isWhole: objects === 'all' && references.areNone }
     this.byClass.set(number, access)
     return access
+  }
+
+  /** Those to which that may be done. */
+  objectsOf(number: ClassNumber, action: RuledAction): ObjectsAllowed {
+    const cls = this.catalog.classByNumber(number)
+    return cls === undefined ? 'none' : this.classes.objects(cls, action)
   }
 
   /** For work that is done in vain on purpose, see `Visibility.pretend`. */

@@ -21,6 +21,7 @@ export class ClassAccess {
   private readonly allowed = new Map<string, ObjectsAllowed>()
   private readonly guarded = new Map<ClassNumber, boolean>()
   private readonly visible = new Map<ClassNumber, ReadonlySet<AttributeNumber>>()
+  private readonly writable = new Map<string, ReadonlySet<AttributeNumber>>()
   private readonly declaring: ReadonlyMap<AttributeNumber, SchemaClass>
 
   constructor(catalog: Catalog, grants: readonly Grant[]) {
@@ -98,6 +99,28 @@ export class ClassAccess {
     return numbers
   }
 
+  /**
+   * The numbers of those that may be given another value: by a grant with that action which neither hides them nor makes them read-only. Of an embedded class, whose
+   * objects are changed with those that hold them, a grant without the action counts where none has it.
+   */
+  writableIn(cls: SchemaClass, action: 'create' | 'update'): ReadonlySet<AttributeNumber> {
+    const name = `${action} ${cls.number}`
+    let numbers = this.writable.get(name)
+    if (numbers === undefined) {
+      const all = this.grantsOn(cls)
+      const writing = all.filter(({ actions }) => actions.includes(action))
+      const grants = writing.length === 0 && !cls.isReferenceable ? all : writing
+      const isEmbeddedFreely = all.length === 0 && !cls.isReferenceable
+      const written = cls.attributes.filter(
+        (attribute) => isEmbeddedFreely || grants.some((grant) => isWritableBy(grant, attribute.name)),
+      )
+      const shown = this.attributesOf(cls)
+      numbers = new Set(written.map(({ number }) => number).filter((number) => shown.has(number)))
+      this.writable.set(name, numbers)
+    }
+    return numbers
+  }
+
   private isVisible(cls: SchemaClass, attribute: ClassAttribute): boolean {
     return (
       this.isShown(cls, attribute.name) && referencesOf(attribute.spec).every((spec) => this.isKnown(attribute, spec))
@@ -133,6 +156,10 @@ export class ClassAccess {
     if (isRootClass(cls) || this.isGranted(cls)) return number
     return cls.subclasses.some((subclass) => this.isGranted(subclass)) ? this.catalog.root.number : undefined
   }
+}
+
+function isWritableBy({ hidden = [], readOnly = [] }: Grant, name: string): boolean {
+  return !hidden.includes(name) && !readOnly.includes(name)
 }
 
 /** The class by which the grant is about this one: it itself, where the grant names no class. */

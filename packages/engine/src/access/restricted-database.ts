@@ -15,10 +15,13 @@ import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
+import { type ChangeOptions, changeObjects } from '../write/change-objects.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type AccessPolicy, grantsId, isUnrestricted } from './access-policy.ts'
 import { CatalogAccesses } from './catalog-access.ts'
 import type { RuleProblem } from './object-rules.ts'
+import { policyRestriction } from './policy-guard.ts'
 import { restrictedCatalogs, restrictedStore } from './restricted-store.ts'
 import type { Asking } from './visibility.ts'
 
@@ -66,6 +69,8 @@ const reading: SnapshotOptions = { isolation: 'readOnly' }
 /** Each operation is a request of its own. */
 class CallerScope implements OperationScope {
   readonly database: OpenDatabase
+  /** Unrestricted, for changes that are guarded. */
+  private readonly changed: OpenDatabase
   readonly between = undefined
   readonly schema: SchemaExecutor
   private readonly resources: QueryResources
@@ -77,6 +82,10 @@ class CallerScope implements OperationScope {
     this.accesses = accesses
     this.user = user
     this.database = this.databaseFor({ user, signal: undefined })
+    this.changed = {
+      ...resources.database,
+      restriction: policyRestriction(resources.database, accesses, { user, signal: undefined }),
+    }
     const refused = (): never => {
       throw changeRefused()
     }
@@ -95,8 +104,8 @@ class CallerScope implements OperationScope {
     return runQuery(request, { ...this.resources, database, user: this.user })
   }
 
-  change(): never {
-    throw changeRefused()
+  change<T>(body: (unit: UnitOfWork) => Awaitable<T>, options: ChangeOptions = {}): Promise<T> {
+    return changeObjects(this.changed, body, options)
   }
 
   readAt<T>(read: (snapshot: Snapshot, catalog: Catalog) => Awaitable<T>, oid?: Oid): Awaitable<T> {
@@ -133,6 +142,6 @@ class CallerScope implements OperationScope {
 function changeRefused(): AshlarError {
   return new AshlarError(
     'AccessDenied',
-    'What the caller may do is restricted to some objects or attributes, or to some classes; it can only read so far.',
+    'What the caller may do is restricted to some objects or attributes, or to some classes; so far it reads, and creates, updates and deletes single objects.',
   )
 }

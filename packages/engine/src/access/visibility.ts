@@ -19,6 +19,7 @@ import { ValueError } from '../types/logical-type.ts'
 import { containerNumberOf, type Oid } from '../types/oid.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import type { RuledAction } from './access-policy.ts'
 import type { CatalogAccess } from './catalog-access.ts'
 import type { ClassRule, ObjectsAllowed } from './class-access.ts'
 import type { CompiledRule } from './object-rules.ts'
@@ -27,6 +28,8 @@ import type { CompiledRule } from './object-rules.ts'
 export interface Asking {
   readonly user: UserValue
   readonly signal: CancelSignal | undefined
+  /** Of the request, where what is decided is part of it; else the decisions have their own. */
+  readonly memory?: RequestMemory | undefined
 }
 
 /** Objects, each with its record, or without where that has to be read. */
@@ -57,20 +60,30 @@ export class Visibility {
   private decided = new Map<Oid, boolean>()
   private readonly containers = new Map<number, ObjectsAllowed>()
   private readonly rules = new Map<CompiledRule, RuleInUse>()
-  private readonly memory: RequestMemory
+  /** Undefined where it is that of the request. */
+  private readonly ownMemory: RequestMemory | undefined
+  private readonly action: RuledAction
   private readonly clock: WorkClock
   private readonly script: ScriptContext
   private reading: StatementContext | undefined
   private working = 0
   private deciding: Promise<void> | undefined
 
-  /** `snapshot`: unrestricted. */
-  constructor(snapshot: Snapshot, access: CatalogAccess, database: OpenDatabase, asking: Asking) {
+  /** `snapshot`: unrestricted. `action`: by whose rules it is decided; what is not allowed by them is `hidden` here, whichever it is. */
+  constructor(
+    snapshot: Snapshot,
+    access: CatalogAccess,
+    database: OpenDatabase,
+    asking: Asking,
+    action: RuledAction = 'read',
+  ) {
+    this.action = action
     this.snapshot = snapshot
     this.access = access
     this.database = database
     const { limits, memory, store } = database
-    this.memory = new RequestMemory(memory, limits)
+    const held = asking.memory ?? new RequestMemory(memory, limits)
+    this.ownMemory = held === asking.memory ? undefined : held
     this.clock = new WorkClock(limits.statementMsMax)
     this.clock.stop()
     this.script = {
@@ -81,7 +94,7 @@ export class Visibility {
       signal: asking.signal,
       slice: this.clock.stoppedBetween(openSliceOfWork()),
       clock: this.clock,
-      memory: this.memory,
+      memory: held,
       written: { rows: 0 },
       now: ticksNow(),
       user: asking.user,
@@ -191,7 +204,7 @@ export class Visibility {
     const known = this.containers.get(container)
     if (known !== undefined) return known
     const keep = (number: ClassNumber | undefined): ObjectsAllowed => {
-      const allowed = (number === undefined ? undefined : this.access.ofClass(number)?.objects) ?? 'none'
+      const allowed = number === undefined ? 'none' : this.access.objectsOf(number, this.action)
       // A container that is not there yet may come to be.
       if (number !== undefined) this.containers.set(container, allowed)
       return allowed
@@ -283,6 +296,6 @@ export class Visibility {
   }
 
   release(): void {
-    this.memory.release()
+    this.ownMemory?.release()
   }
 }

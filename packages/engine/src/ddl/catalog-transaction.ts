@@ -20,6 +20,7 @@ import type { Bytes } from '../store/store.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { ClassNumber } from '../types/type-spec.ts'
+import type { Restriction } from '../write/change-guard.ts'
 import { checkChangedObjects } from '../write/change-objects.ts'
 import type { ChangeRecorder } from '../write/change-set.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
@@ -78,6 +79,7 @@ export class CatalogTransaction {
   private readonly session: StoreSession
   private readonly numbering: Numbering | undefined
   private readonly recorder: ChangeRecorder | undefined
+  private readonly restriction: Restriction | undefined
   private state: CatalogState
   private readonly initialVersion: Bytes
   private version: Bytes
@@ -91,7 +93,7 @@ export class CatalogTransaction {
   constructor(
     transaction: Transaction,
     catalog: Catalog,
-    { containers, limits, session }: OpenDatabase,
+    { containers, limits, session, restriction }: OpenDatabase,
     { numbering, recorder }: CatalogTransactionOptions = {},
   ) {
     transaction.requireRevision(catalogVersionKey, catalog.version)
@@ -105,6 +107,7 @@ export class CatalogTransaction {
     this.containers = containers
     this.numbering = numbering
     this.recorder = recorder
+    this.restriction = restriction
   }
 
   /** The catalog as the steps so far have left it. */
@@ -131,7 +134,8 @@ export class CatalogTransaction {
 
   /** The unit of work of one step, which reads through what the steps before it have written. */
   beginUnit(): UnitOfWork {
-    return new UnitOfWork(this.transaction, this.catalog, this.containers, this.session, this.recorder)
+    const { transaction, catalog, containers, session, recorder, restriction } = this
+    return new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
   }
 
   /** Counts the objects that the transaction changes. Throws LimitExceeded. */

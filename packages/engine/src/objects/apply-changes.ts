@@ -8,13 +8,14 @@ import type { AttributeFormat } from '../records/class-format.ts'
 import { mayHoldReferences, newReferences } from '../records/references-in.ts'
 import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
+import type { ChangeGuard } from '../write/change-guard.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setValue } from '../write/working-set.ts'
 import { attributeError } from './attribute-error.ts'
 
 /**
  * In their order, from a position on; attributes without a change stay as they are. At once where nothing has to be read, as for most
- * objects. Throws InvalidReference, ValueNotAllowed.
+ * objects. Throws InvalidReference, ValueNotAllowed, AccessDenied.
  */
 export function applyChanges(
   unit: UnitOfWork,
@@ -69,6 +70,32 @@ function refusal(error: unknown, unit: UnitOfWork, state: ObjectState, name: str
 
 /** At once where nothing has to be read, as for most attributes. */
 function applyTo(
+  unit: UnitOfWork,
+  state: ObjectState,
+  attribute: AttributeFormat,
+  change: ValueChange,
+): Promise<void> | undefined {
+  const { guard } = unit
+  return guard === undefined
+    ? applyWhole(unit, state, attribute, change)
+    : applyGuarded(unit, guard, state, attribute, change)
+}
+
+/** `known`: the attribute as the caller knows it. */
+async function applyGuarded(
+  unit: UnitOfWork,
+  guard: ChangeGuard,
+  state: ObjectState,
+  known: AttributeFormat,
+  change: ValueChange,
+): Promise<void> {
+  await guard.admit(state, 'update')
+  const attribute = state.format.attribute(known.attribute.number)
+  const allowed = await guard.changeFor(state, attribute, known, change)
+  if (allowed !== undefined) await applyWhole(unit, state, attribute, allowed)
+}
+
+function applyWhole(
   unit: UnitOfWork,
   state: ObjectState,
   attribute: AttributeFormat,

@@ -17,10 +17,15 @@ export function entityTagOf(representation: Uint8Array): string {
   return `"${hash('sha1', representation, 'base64url')}"`
 }
 
-/** Throws ObjectNotFound, PreconditionFailed. What was looked at is required to be the same at the commit. */
-export async function checkCondition(unit: UnitOfWork, oid: Oid, condition: Condition): Promise<void> {
+/** `action`: what depends on it. Throws ObjectNotFound, AccessDenied, PreconditionFailed. What was looked at is required to be the same at the commit. */
+export async function checkCondition(
+  unit: UnitOfWork,
+  oid: Oid,
+  condition: Condition,
+  action: 'read' | 'update' | 'delete',
+): Promise<void> {
   const { transaction } = unit
-  const { stored, key, format } = await loadExisting(unit, oid)
+  const { stored, key, format } = await loadExisting(unit, oid, action)
   assert(stored !== undefined, 'the entity tag is that of an object as it is stored')
   transaction.requireRevision(key, revisionPrefixOf(stored))
   const links = new Map<number, readonly Entry[] | Buffer>()

@@ -8,7 +8,7 @@ import type { ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { CreateObject } from './commands.ts'
 
-/** `position`: see `ObjectState`. Throws ClassNotReferenceable, and what `applyChanges` throws. */
+/** `position`: see `ObjectState`. Throws ClassNotReferenceable, AccessDenied, and what `applyChanges` throws. */
 export function createObject(unit: UnitOfWork, { cls, changes }: CreateObject, position?: number): Awaitable<Oid> {
   if (!cls.isReferenceable) {
     throw new AshlarError(
@@ -17,7 +17,8 @@ export function createObject(unit: UnitOfWork, { cls, changes }: CreateObject, p
       [{ place: ['class'], message: 'is embeddable' }],
     )
   }
-  const created = unit.create(unit.objects.formats.of(cls), position)
+  const own = unit.guard === undefined ? cls : unit.guard.creatable(cls)
+  const created = unit.create(unit.objects.formats.of(own), position)
   if (created instanceof Promise) return withChanges(unit, created, changes)
   const applied = applyChanges(unit, created, changes)
   return applied === undefined ? created.oid : oidAfter(applied, created)

@@ -4,9 +4,9 @@ import type { UnitOfWork } from '../write/unit-of-work.ts'
 import type { DeleteObject } from './commands.ts'
 import { loadExisting } from './update.ts'
 
-/** Throws ObjectNotFound. */
+/** Throws ObjectNotFound, AccessDenied. */
 export async function deleteObject(unit: UnitOfWork, { oid }: DeleteObject): Promise<void> {
-  const state = await loadExisting(unit, oid)
+  const state = await loadExisting(unit, oid, 'delete')
   await deleteObjectLinks(unit, state)
   state.isDeleted = true
 }

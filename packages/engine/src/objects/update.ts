@@ -1,5 +1,6 @@
 /** Changes attributes of an object (contract 4.1.6 to 4.1.10). */
 import { AshlarError } from '../errors.ts'
+import type { ClassFormat } from '../records/class-format.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable } from '../store/store.ts'
 import type { Oid } from '../types/oid.ts'
@@ -8,10 +9,10 @@ import { isChanged, type ObjectState } from '../write/working-set.ts'
 import { applyChanges } from './apply-changes.ts'
 import type { UpdateObject } from './commands.ts'
 
-/** At once where nothing has to be waited for. Throws ObjectNotFound, and what `changesOf` and `applyChanges` throw. */
+/** At once where nothing has to be waited for. Throws ObjectNotFound, AccessDenied, and what `changesOf` and `applyChanges` throw. */
 export function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject): Awaitable<void> {
-  const applied = mapAwaitable(loadExisting(unit, oid), (state) =>
-    mapAwaitable(changesOf(state.format, oid), (changes) =>
+  const applied = mapAwaitable(loadExisting(unit, oid, 'update'), (state) =>
+    mapAwaitable(changesOf(knownFormat(unit, state), oid), (changes) =>
       mapAwaitable(applyChanges(unit, state, changes), () => state),
     ),
   )
@@ -20,10 +21,17 @@ export function updateObject(unit: UnitOfWork, { oid, changesOf }: UpdateObject)
   })
 }
 
-/** Throws ObjectNotFound. */
-export function loadExisting(unit: UnitOfWork, oid: Oid): Awaitable<ObjectState> {
+/** Of the object's class as the caller knows it. */
+function knownFormat({ guard }: UnitOfWork, { format }: ObjectState): ClassFormat {
+  return guard === undefined ? format : guard.formatOf(format)
+}
+
+/** `action`: what the caller is to do with it. Throws ObjectNotFound, AccessDenied. */
+export function loadExisting(unit: UnitOfWork, oid: Oid, action: 'read' | 'update' | 'delete'): Awaitable<ObjectState> {
   return mapAwaitable(unit.objects.load(oid), (state) => {
-    if (state !== undefined) return state
+    if (state !== undefined) {
+      return unit.guard === undefined ? state : mapAwaitable(unit.guard.admit(state, action), () => state)
+    }
     unit.requireNoObject(oid)
     throw objectNotFound(oid)
   })

@@ -35,7 +35,8 @@ export async function changeObjects<T>(
       database,
       (transaction, catalog, recorder) => {
         transaction.requireRevision(catalogVersionKey, catalog.version)
-        const unit = new UnitOfWork(transaction, catalog, database.containers, database.session, recorder)
+        const { containers, session, restriction } = database
+        const unit = new UnitOfWork(transaction, catalog, containers, session, recorder, restriction)
         return mapAwaitable(body(unit), (result) => flushObjects(unit).then(() => result))
       },
       {

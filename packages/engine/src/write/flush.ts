@@ -10,7 +10,7 @@ import { inTurns, openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 import { isChanged, type ObjectState } from './working-set.ts'
 
-/** Between two objects, of which each may be large, others have their turn where it is time; one alone looks at no clock. Throws UniqueViolation. */
+/** Between two objects, of which each may be large, others have their turn where it is time; one alone looks at no clock. Throws UniqueViolation, AccessDenied. */
 export async function flushObjects(unit: UnitOfWork): Promise<void> {
   const { transaction, objects } = unit
   const slice = openTimeSlice()
@@ -37,6 +37,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     const pause = ++written === 1 ? undefined : slice.yieldIfDue()
     if (pause !== undefined) await pause
   }
+  if (unit.guard !== undefined) await unit.guard.checkWritten()
 }
 
 /** Steps of less than a microsecond, where no values are looked at. */

@@ -6,6 +6,7 @@ import type { Receipts } from '../receipts/receipt.ts'
 import type { Containers } from '../records/container-registry.ts'
 import type { Store } from '../store/store.ts'
 import type { StoreSession } from '../transaction/store-session.ts'
+import type { Restriction } from './change-guard.ts'
 import type { ChangeListener } from './change-set.ts'
 
 export interface OpenDatabase {
@@ -20,6 +21,8 @@ export interface OpenDatabase {
   readonly memory: MemoryPool
   /** Told of each commit. */
   readonly onChanges: ChangeListener | undefined
+  /** Of the caller of one request; without it everything is allowed. */
+  readonly restriction?: Restriction | undefined
   /** Told what fails in the background, where no request could be. */
   readonly onFault: (error: unknown) => void
 }

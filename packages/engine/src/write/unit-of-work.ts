@@ -5,6 +5,7 @@ import type { ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
+import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
 import type { Awaitable, Bytes } from '../store/store.ts'
 import { inParts, inSlices } from '../store/time-slice.ts'
@@ -13,6 +14,7 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { type LinkStorage, linkStorageOf } from '../types/link-storage.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
+import type { ChangeGuard, Restriction } from './change-guard.ts'
 import type { ChangeRecorder } from './change-set.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
 
@@ -35,6 +37,8 @@ export class UnitOfWork {
   listEnds: Map<string, Bytes | undefined> | undefined
   /** Undefined where nobody listens. */
   readonly recorder: ChangeRecorder | undefined
+  /** Undefined where the caller may change everything. */
+  readonly guard: ChangeGuard | undefined
 
   constructor(
     transaction: Transaction,
@@ -42,6 +46,7 @@ export class UnitOfWork {
     containers: Containers,
     session: StoreSession,
     recorder: ChangeRecorder | undefined,
+    restriction?: Restriction,
   ) {
     this.transaction = transaction
     this.catalog = catalog
@@ -49,6 +54,16 @@ export class UnitOfWork {
     this.containers = containers
     this.session = session
     this.recorder = recorder
+    this.guard = restriction === undefined ? undefined : restriction.guardOf(this)
+  }
+
+  /** The catalog that commands are in terms of. */
+  get commandCatalog(): Catalog {
+    return this.guard === undefined ? this.catalog : this.guard.catalog
+  }
+
+  get commandFormats(): RecordFormats {
+    return this.guard === undefined ? this.objects.formats : this.guard.formats
   }
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */

@@ -1,0 +1,54 @@
+/** What a unit of work asks where its caller may not change everything (decision 0026). */
+import type { ValueChange } from '../records/attribute-change.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import type { RecordFormats } from '../records/record-formats.ts'
+import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { Awaitable } from '../store/store.ts'
+import type { Transaction } from '../transaction/transaction.ts'
+import type { Oid } from '../types/oid.ts'
+import type { ObjectState, WorkingSet } from './working-set.ts'
+
+/** What is kept from whoever sends a request. */
+export interface Restriction {
+  /** As the caller knows it. */
+  catalogOf(catalog: Catalog): Catalog
+  /** Of a unit that has done nothing yet: rights to change an object are decided by the state before it. */
+  guardOf(work: GuardedWork): ChangeGuard
+}
+
+/** Of a unit of work. */
+export interface GuardedWork {
+  readonly transaction: Transaction
+  readonly catalog: Catalog
+  readonly objects: WorkingSet
+}
+
+/**
+ * The commands of a guarded unit are in terms of the catalog as its caller knows it: classes, attributes, and values of embedded classes. The unit itself works
+ * on the unrestricted store, by the whole catalog.
+ */
+export interface ChangeGuard {
+  /** As the caller knows it. */
+  readonly catalog: Catalog
+  readonly formats: RecordFormats
+  /** The class in the whole catalog, of which an object is to be created. Throws AccessDenied. */
+  creatable(cls: SchemaClass): SchemaClass
+  /** The class of an object as the caller knows it. */
+  formatOf(format: ClassFormat): ClassFormat
+  /** Of an object as it was read. Throws ObjectNotFound for one that is hidden, AccessDenied. */
+  admit(state: ObjectState, action: 'read' | 'update' | 'delete'): Awaitable<void>
+  /**
+   * What a change of an attribute comes to in the whole catalog, with what is hidden in its place; undefined where the value stays as it is.
+   * `known`: the attribute as the caller knows it. Throws AccessDenied, InvalidReference.
+   */
+  changeFor(
+    state: ObjectState,
+    attribute: AttributeFormat,
+    known: AttributeFormat,
+    change: ValueChange,
+  ): Awaitable<ValueChange | undefined>
+  /** Those that the caller does not see; objects that the unit itself makes it does. */
+  hiddenAmong(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>>
+  /** Once all is written: what was created and updated has to be allowed as it is then. Throws AccessDenied. */
+  checkWritten(): Promise<void>
+}
