@@ -1,22 +1,27 @@
 /** Decides what of a change the policy of its caller allows, and keeps what is hidden from it (decision 0026). */
-import { AshlarError, assert } from '../errors.ts'
+import type { RequestMemory } from '../budget/request-memory.ts'
+import { type AshlarError, assert } from '../errors.ts'
+import { readObject } from '../objects/read.ts'
 import { objectNotFound } from '../objects/update.ts'
-import { applyChange } from '../records/apply-change.ts'
 import type { ValueChange } from '../records/attribute-change.ts'
-import { type AttributeFormat, type ClassFormat, embeddedClassOf } from '../records/class-format.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
+import { revisionPrefixOf } from '../records/record-format.ts'
 import { type RecordFormats, recordFormats } from '../records/record-formats.ts'
-import { mayHoldReferences } from '../records/references-in.ts'
-import { isSameValue } from '../records/same-value.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
 import { mapAwaitable } from '../store/awaitable.ts'
 import type { Awaitable, Snapshot } from '../store/store.ts'
 import { inSlices } from '../store/time-slice.ts'
 import type { Oid } from '../types/oid.ts'
 import type { ChangeGuard, GuardedWork, Restriction } from '../write/change-guard.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
+import type { ReferenceLocation } from '../write/reference-error.ts'
 import type { ObjectState } from '../write/working-set.ts'
 import type { RuledAction } from './access-policy.ts'
 import type { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
+import { attributeDenied, denied } from './denied.ts'
+import { MergedChanges } from './merged-changes.ts'
+import { RestrictedSnapshot } from './restricted-snapshot.ts'
 import { type Asking, type Candidates, Visibility } from './visibility.ts'
 
 /** `database`: unrestricted. */
@@ -31,26 +36,34 @@ export function policyRestriction(database: OpenDatabase, accesses: CatalogAcces
   }
 }
 
+/** As part of a request. */
+type AskingWithin = Asking & { readonly memory: RequestMemory }
+
 class PolicyGuard implements ChangeGuard {
   readonly catalog: Catalog
   readonly formats: RecordFormats
   private readonly database: OpenDatabase
   private readonly access: CatalogAccess
   private readonly asking: Asking
+  private readonly memory: RequestMemory
   private readonly work: GuardedWork
   /** As all was before the unit. */
   private readonly before: Snapshot
   private readonly decisions = new Map<RuledAction, Visibility>()
-  private readonly updated = new Set<ObjectState>()
+  /** Those that are addressed; and those from which others take, with the attribute that is set. */
+  private readonly updated = new Map<Oid, ReferenceLocation | undefined>()
+  private readonly merged: MergedChanges
 
-  constructor(database: OpenDatabase, access: CatalogAccess, asking: Asking, work: GuardedWork) {
+  constructor(database: OpenDatabase, access: CatalogAccess, asking: AskingWithin, work: GuardedWork) {
     this.database = database
     this.access = access
     this.asking = asking
+    this.memory = asking.memory
     this.work = work
     this.catalog = access.restricted
     this.formats = recordFormats(this.catalog)
     this.before = work.transaction.overlay()
+    this.merged = new MergedChanges(access, work, (oids) => this.hiddenAmong(oids))
   }
 
   creatable({ name, number }: SchemaClass): SchemaClass {
@@ -69,7 +82,8 @@ class PolicyGuard implements ChangeGuard {
   /** What it was decided by is required unchanged, except for objects that a rule goes on to. */
   admit(state: ObjectState, action: 'read' | 'update' | 'delete'): Awaitable<void> {
     const { oid, stored } = state
-    if (stored === undefined || this.updated.has(state)) return undefined
+    if (stored === undefined) return undefined
+    if (action === 'update' && this.updated.has(oid) && this.updated.get(oid) === undefined) return undefined
     const candidate: Candidates = new Map([[oid, stored]])
     return mapAwaitable(this.by('read').hiddenAmong(candidate), (hidden) => {
       if (hidden.has(oid)) throw objectNotFound(oid)
@@ -77,7 +91,8 @@ class PolicyGuard implements ChangeGuard {
       return mapAwaitable(this.by(action).hiddenAmong(candidate), (refused) => {
         if (refused.has(oid))
           throw denied(`The caller may not ${action} object ${oid} of class ${state.format.cls.name}.`)
-        if (action === 'update') this.updated.add(state)
+        this.work.transaction.requireRevision(state.key, revisionPrefixOf(stored))
+        if (action === 'update') this.updated.set(oid, undefined)
       })
     })
   }
@@ -88,22 +103,40 @@ class PolicyGuard implements ChangeGuard {
     known: AttributeFormat,
     change: ValueChange,
   ): Awaitable<ValueChange | undefined> {
-    const { spec, number, name } = attribute.attribute
-    const action = state.stored === undefined ? 'create' : 'update'
-    const { cls } = state.format
-    if (mayHoldReferences(spec) || embeddedClassOf(spec) !== undefined) {
-      throw denied(`The caller may not ${action} attribute ${name} of class ${cls.name}.`)
-    }
-    const before = state.values[attribute.index]
-    const after = applyChange(known, before, change)
-    if (isSameValue(attribute.codec, before, after)) return undefined
-    if (!this.access.classes.writableIn(cls, action).has(number)) {
-      throw denied(`The caller may not ${action} attribute ${name} of class ${cls.name}.`)
-    }
-    return { kind: 'set', value: after }
+    return this.merged.changeFor({ state, attribute, known }, change)
   }
 
-  hiddenAmong(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>> {
+  seen(state: ObjectState, known: AttributeFormat): Awaitable<unknown> {
+    const { index } = state.format.attribute(known.attribute.number)
+    return this.merged.seen(state, known, state.values[index])
+  }
+
+  admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void> {
+    const known = this.work.objects.known(from)
+    if (known !== undefined && (known.stored === undefined || this.updated.has(from))) return undefined
+    const candidate: Candidates = new Map([[from, known?.stored]])
+    return mapAwaitable(this.by('read').hiddenAmong(candidate), (hidden) =>
+      mapAwaitable(this.by('update').hiddenAmong(candidate), (refused) => {
+        if (hidden.has(from) || refused.has(from)) throw takingDenied(place)
+        this.updated.set(from, place)
+      }),
+    )
+  }
+
+  async representationOf(oid: Oid): Promise<Buffer> {
+    const screen = { access: this.access, visibility: this.by('read') }
+    // It is not released: what it looks at goes on to be looked at.
+    const snapshot = new RestrictedSnapshot(this.before, () => screen)
+    return readObject(snapshot, this.catalog, oid, { withMemory: (use) => use(this.memory) })
+  }
+
+  /** Of an index that the caller may not know of, or of another object that it does not see, nothing is told. */
+  async mayTellHolder({ number }: IndexDefinition, change: Oid, holder: Oid): Promise<boolean> {
+    if (this.catalog.indexByNumber(number) === undefined) return false
+    return (await this.hiddenAmong([change, holder])).size === 0
+  }
+
+  hiddenAmong(oids: Iterable<Oid>): Awaitable<ReadonlySet<Oid>> {
     const candidates: Candidates = new Map()
     for (const oid of oids) {
       const known = this.work.objects.known(oid)
@@ -118,8 +151,8 @@ class PolicyGuard implements ChangeGuard {
     await inSlices(this.work.objects.all(), (state) => {
       if (state.isDeleted) return
       if (state.stored === undefined) created.set(state.oid, undefined)
-      else if (this.updated.has(state)) updated.set(state.oid, undefined)
     })
+    for (const oid of this.updated.keys()) if (!this.work.objects.isDeleted(oid)) updated.set(oid, undefined)
     await this.checkAfter('create', created)
     await this.checkAfter('update', updated)
   }
@@ -130,9 +163,12 @@ class PolicyGuard implements ChangeGuard {
     const after = new Visibility(this.work.transaction.overlay(), this.access, this.database, this.asking, action)
     const [refused] = await after.hiddenAmong(written)
     if (refused === undefined) return
-    const { format, position } = this.work.objects.known(refused) as ObjectState
-    const error = denied(`The caller may not ${action} such an object of class ${format.cls.name}.`)
-    throw position === undefined ? error : error.within(position)
+    const place = action === 'update' ? this.updated.get(refused) : undefined
+    if (place !== undefined) throw takingDenied(place)
+    const state = this.work.objects.known(refused)
+    const of = state === undefined ? '' : ` of class ${state.format.cls.name}`
+    const error = denied(`The caller may not ${action} such an object${of}.`)
+    throw state?.position === undefined ? error : error.within(state.position)
   }
 
   private by(action: RuledAction): Visibility {
@@ -145,6 +181,6 @@ class PolicyGuard implements ChangeGuard {
   }
 }
 
-function denied(message: string): AshlarError {
-  return new AshlarError('AccessDenied', message)
+function takingDenied({ attributeName, className }: ReferenceLocation): AshlarError {
+  return attributeDenied('update', attributeName, className)
 }

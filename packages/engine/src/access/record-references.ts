@@ -13,19 +13,15 @@ import type { Bytes } from '../store/store.ts'
 import { commitIdBytes } from '../transaction/store-session.ts'
 import type { Pieces } from '../types/logical-type.ts'
 import { noOid, type Oid, oidFromBytes, oidLength } from '../types/oid.ts'
-import type { MapSpec, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
+import type { ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
 import { type ClassAccess, referencesOf } from './class-access.ts'
-
-/** Steps of which each looks at a reference, between two turns for others. */
-const stepsAtOnce = 1_000
+import { type IsVisible, isReferenceVisible, targetsIn, visibleOf } from './value-references.ts'
 
 /** An attribute that holds references in collections or embedded objects. */
 interface HeldReferences {
   readonly index: number
   readonly spec: TypeSpec
 }
-
-type MapPair = { readonly key: unknown; readonly value: unknown }
 
 /** The attributes of a class that may name what is hidden, as far as its caller sees them. */
 export class RecordReferences {
@@ -65,11 +61,11 @@ export class RecordReferences {
       if (oid !== null && oid !== noOid) into.set(oid as Oid, undefined)
     }
     const valueAt = yield* this.valuesWithin(record)
-    for (const { index, spec } of this.within) yield* this.targetsIn(spec, valueAt(index), into)
+    for (const { index, spec } of this.within) yield* targetsIn(spec, valueAt(index), this.formats, into)
   }
 
   /** The same record with null in the place of references to objects that are not visible, and without elements that are such. */
-  *without(record: Bytes, isVisible: (oid: Oid) => boolean): Pieces<Bytes> {
+  *without(record: Bytes, isVisible: IsVisible): Pieces<Bytes> {
     const shape = shapeNumberOf(record)
     const changed = Buffer.from(record)
     let mustRewrite = false
@@ -85,17 +81,18 @@ export class RecordReferences {
     const valueAt = yield* this.valuesWithin(record)
     for (const { index, spec } of this.within) {
       const value = valueAt(index)
-      if ((yield* this.visibleOf(spec, value, isVisible)) !== value) mustRewrite = true
+      if ((yield* visibleOf(spec, value, this.formats, isVisible)) !== value) mustRewrite = true
     }
     return mustRewrite ? yield* this.rewritten(record, isVisible) : changed
   }
 
   /** In the present shape, at the revision that it has. */
-  private *rewritten(record: Bytes, isVisible: (oid: Oid) => boolean): Pieces<Bytes> {
+  private *rewritten(record: Bytes, isVisible: IsVisible): Pieces<Bytes> {
     const content = yield* decodeRecordInPieces(this.format, record)
     const { values } = content
     for (const index of this.single) if (!isReferenceVisible(values[index], isVisible)) values[index] = noOid
-    for (const { index, spec } of this.within) values[index] = yield* this.visibleOf(spec, values[index], isVisible)
+    for (const { index, spec } of this.within)
+      values[index] = yield* visibleOf(spec, values[index], this.formats, isVisible)
     const revision = Buffer.from(record.subarray(recordHeaderBytes - commitIdBytes, recordHeaderBytes))
     return yield* encodeRecordInPieces(this.format, revision, content)
   }
@@ -125,103 +122,6 @@ export class RecordReferences {
     }
     return heldReferences(spec).some(({ referencedClass }) => this.access.mayNameHidden(referencedClass))
   }
-
-  private *targetsIn(spec: TypeSpec, value: unknown, into: Map<Oid, undefined | Bytes>): Pieces<void> {
-    switch (spec.logicalType) {
-      case 'reference':
-        if (value !== null && value !== noOid) into.set(value as Oid, undefined)
-        return
-      case 'object': {
-        const values = value as readonly unknown[]
-        for (const { attribute, index } of this.formats.byNumber(spec.class).attributes) {
-          yield* this.targetsIn(attribute.spec, values[index], into)
-        }
-        return
-      }
-      case 'list':
-      case 'set': {
-        if (!mayHoldReferences(spec)) return
-        let steps = 0
-        for (const element of value as readonly unknown[]) {
-          if (++steps % stepsAtOnce === 0) yield
-          if (spec.element.logicalType !== 'reference') yield* this.targetsIn(spec.element, element, into)
-          else if (element !== noOid) into.set(element as Oid, undefined)
-        }
-        return
-      }
-      case 'map': {
-        let steps = 0
-        for (const { key, value: target } of value as readonly MapPair[]) {
-          if (++steps % stepsAtOnce === 0) yield
-          if (spec.key.logicalType === 'reference') into.set(key as Oid, undefined)
-          if (target !== noOid) into.set(target as Oid, undefined)
-        }
-        return
-      }
-      default:
-    }
-  }
-
-  /** The same value where all that it names is visible. */
-  private *visibleOf(spec: TypeSpec, value: unknown, isVisible: (oid: Oid) => boolean): Pieces<unknown> {
-    switch (spec.logicalType) {
-      case 'reference':
-        return isReferenceVisible(value, isVisible) ? value : noOid
-      case 'object': {
-        const values = value as readonly unknown[]
-        const kept: unknown[] = []
-        for (const { attribute, index } of this.formats.byNumber(spec.class).attributes) {
-          kept[index] = yield* this.visibleOf(attribute.spec, values[index], isVisible)
-        }
-        return kept.every((one, i) => one === values[i]) ? value : kept
-      }
-      case 'list':
-      case 'set': {
-        if (!mayHoldReferences(spec)) return value
-        const elements = value as readonly unknown[]
-        if (spec.element.logicalType === 'reference') return yield* visibleElements(elements, isVisible)
-        const kept: unknown[] = []
-        let isSame = true
-        let steps = 0
-        for (const element of elements) {
-          if (++steps % stepsAtOnce === 0) yield
-          const visible = yield* this.visibleOf(spec.element, element, isVisible)
-          if (visible !== element) isSame = false
-          kept.push(visible)
-        }
-        return isSame ? value : kept
-      }
-      case 'map':
-        return yield* visiblePairs(spec, value as readonly MapPair[], isVisible)
-      default:
-        return value
-    }
-  }
-}
-
-function* visibleElements(elements: readonly unknown[], isVisible: (oid: Oid) => boolean): Pieces<unknown> {
-  const kept: unknown[] = []
-  let steps = 0
-  for (const element of elements) {
-    if (++steps % stepsAtOnce === 0) yield
-    if (isReferenceVisible(element, isVisible)) kept.push(element)
-  }
-  return kept.length === elements.length ? elements : kept
-}
-
-function* visiblePairs(spec: MapSpec, pairs: readonly MapPair[], isVisible: (oid: Oid) => boolean): Pieces<unknown> {
-  const kept: MapPair[] = []
-  let steps = 0
-  for (const pair of pairs) {
-    if (++steps % stepsAtOnce === 0) yield
-    const isKeyVisible = spec.key.logicalType !== 'reference' || isReferenceVisible(pair.key, isVisible)
-    if (isKeyVisible && isReferenceVisible(pair.value, isVisible)) kept.push(pair)
-  }
-  return kept.length === pairs.length ? pairs : kept
-}
-
-function isReferenceVisible(value: unknown, isVisible: (oid: Oid) => boolean): boolean {
-  return value === null || value === noOid || isVisible(value as Oid)
 }
 
 function isNamed(bytes: Bytes, at: number): boolean {

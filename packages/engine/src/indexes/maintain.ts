@@ -3,6 +3,7 @@ import { SteadyList } from '../budget/steady-list.ts'
 import { SteadyMap } from '../budget/steady-map.ts'
 import { AshlarError } from '../errors.ts'
 import type { ClassFormat } from '../records/class-format.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Bytes } from '../store/store.ts'
 import { openTimeSlice, type TimeSlice } from '../store/time-slice.ts'
 import type { Transaction } from '../transaction/transaction.ts'
@@ -27,6 +28,12 @@ export interface IndexedChange {
   entryValue: Bytes | undefined
 }
 
+/** Of a caller that may not know everything. */
+interface Discretion {
+  /** Whether it may be told which object holds a key. */
+  mayTellHolder(index: IndexDefinition, changed: Oid, holder: Oid): Promise<boolean>
+}
+
 interface EntryChange {
   readonly change: IndexedChange
   readonly format: IndexKeyFormat
@@ -44,7 +51,11 @@ export function hasEntriesToCheck(change: IndexedChange): boolean {
  * Puts and deletes the entries of all indexes that cover the changed objects; of new ones, those of unique indexes.
  * Throws UniqueViolation (contract 6.1.6: unique means the full values; null and 0-0-0-0 do not count).
  */
-export async function maintainIndexes(transaction: Transaction, changes: Iterable<IndexedChange>): Promise<void> {
+export async function maintainIndexes(
+  transaction: Transaction,
+  changes: Iterable<IndexedChange>,
+  discretion?: Discretion,
+): Promise<void> {
   const removals = new SteadyList<EntryChange>()
   const additions = new SteadyList<EntryChange>()
   const slice = openTimeSlice()
@@ -66,7 +77,9 @@ export async function maintainIndexes(transaction: Transaction, changes: Iterabl
   }
   const added = additions.all()
   position = 0
-  for (const { change, entry } of transaction.isRetry ? await withoutTakenKeys(transaction, added, slice) : added) {
+  for (const { change, entry } of transaction.isRetry
+    ? await withoutTakenKeys(transaction, added, slice, discretion)
+    : added) {
     if (entry.isUniqueKey) transaction.putNew(entry.key, entryValueOf(change))
     else transaction.put(entry.key, entryValueOf(change))
     if (isLook(position++)) await slice.yieldIfDue()
@@ -130,6 +143,7 @@ async function withoutTakenKeys(
   transaction: Transaction,
   additions: Iterable<EntryChange>,
   slice: TimeSlice,
+  discretion: Discretion | undefined,
 ): Promise<Iterable<EntryChange>> {
   const leftOut = new Set<EntryChange>()
   const holders = new SteadyMap<string, Bytes>()
@@ -145,7 +159,9 @@ async function withoutTakenKeys(
       transaction.requireAsRead(addition.entry.key, values[i])
       const { index } = addition.format
       if (index.replaces === undefined) {
-        throw uniqueViolation(addition, oidFromBytes(holder, 0), values[i] === undefined ? ownHolder : '')
+        const oid = oidFromBytes(holder, 0)
+        const isTold = discretion === undefined || (await discretion.mayTellHolder(index, addition.change.oid, oid))
+        throw isTold ? uniqueViolation(addition, oid, values[i] === undefined ? ownHolder : '') : untold(addition)
       }
       noteDuplicate(transaction, index.number, addition.change.oid, oidFromBytes(holder, 0))
       leftOut.add(addition)
@@ -177,6 +193,15 @@ const ownHolder = ', which the same request creates or changes'
 function uniqueViolation({ change, format }: EntryChange, holder: Oid, which: string): AshlarError {
   const error = uniqueViolationError(format, change.format.cls.name, change.values, `${holder}${which}`)
   return change.position === undefined ? error : error.within(change.position)
+}
+
+/** To a caller that may not know by what. */
+function untold({ change: { position } }: EntryChange): AshlarError {
+  const error = new AshlarError(
+    'UniqueViolation',
+    'The change would give two objects the same values, which a unique index forbids.',
+  )
+  return position === undefined ? error : error.within(position)
 }
 
 /** Names class, attributes, values and the object that holds them. */

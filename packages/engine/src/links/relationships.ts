@@ -10,7 +10,8 @@ import { ReadSkew } from '../store/read-skew.ts'
 import { inSlices } from '../store/time-slice.ts'
 import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ReferenceSpec } from '../types/type-spec.ts'
-import type { ReferenceLocation, UnitOfWork } from '../write/unit-of-work.ts'
+import type { ReferenceLocation } from '../write/reference-error.ts'
+import type { UnitOfWork } from '../write/unit-of-work.ts'
 import { type ObjectState, setPosition, setValue } from '../write/working-set.ts'
 import { addEntry, nextPosition, type RelationshipEnd, readListEnds, removeEntry } from './link-entries.ts'
 
@@ -115,8 +116,10 @@ async function stealPartner(
   // Its own partner, through an attribute that is its own inverse: set already.
   if (partner.oid === state.oid && inverseEnd.attribute.index === attribute.index) return
   const taken = partner.values[inverseEnd.attribute.index] as Oid
-  if (taken !== noOid && taken !== state.oid)
+  if (taken !== noOid && taken !== state.oid) {
+    if (unit.guard !== undefined) await unit.guard.admitTaking(taken, placeOf(state.format, attribute))
     await clearReferenceTo(unit, taken, attribute.attribute.number, partner.oid)
+  }
   setValue(partner, inverseEnd.attribute, state.oid)
 }
 
@@ -152,7 +155,9 @@ async function addToOneToMany(
   await inSlices(targets, async (target) => {
     const state = unit.objects.known(target.oid)
     if (state === undefined) throw unit.noSuchObject(target.oid, place)
-    if (state.values[target.attribute.index] === owner.oid) return unit.requireUnchanged(state)
+    const taken = state.values[target.attribute.index] as Oid
+    if (taken === owner.oid) return unit.requireUnchanged(state)
+    if (unit.guard !== undefined && taken !== noOid) await unit.guard.admitTaking(taken, place)
     await clearReference(unit, state, target.attribute)
     setValue(state, target.attribute, owner.oid)
     setPosition(state, target.attribute, await putEntry(unit, owner, target.oid))

@@ -29,11 +29,13 @@ export async function checkCondition(
   assert(stored !== undefined, 'the entity tag is that of an object as it is stored')
   transaction.requireRevision(key, revisionPrefixOf(stored))
   const links = new Map<number, readonly Entry[] | Buffer>()
-  for (const attribute of format.linkAttributes) {
+  const { guard } = unit
+  for (const attribute of (guard?.formatOf(format) ?? format).linkAttributes) {
     const entries = await readAndRequireLinkEntries(transaction, oid, attribute)
-    links.set(attribute.index, await shownLinks(attribute, entries))
+    if (guard === undefined) links.set(attribute.index, await shownLinks(attribute, entries))
   }
-  const entityTag = entityTagOf(await objectJson(format, oid, stored, links))
+  const shown = guard === undefined ? await objectJson(format, oid, stored, links) : await guard.representationOf(oid)
+  const entityTag = entityTagOf(shown)
   if (condition(entityTag)) return
   throw new AshlarError('PreconditionFailed', `Object ${oid} does not meet the condition: its ETag is ${entityTag}.`)
 }

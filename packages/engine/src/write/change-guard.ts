@@ -3,9 +3,11 @@ import type { ValueChange } from '../records/attribute-change.ts'
 import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { RecordFormats } from '../records/record-formats.ts'
 import type { Catalog, SchemaClass } from '../schema/catalog.ts'
+import type { IndexDefinition } from '../schema/class-definition.ts'
 import type { Awaitable } from '../store/store.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
+import type { ReferenceLocation } from './reference-error.ts'
 import type { ObjectState, WorkingSet } from './working-set.ts'
 
 /** What is kept from whoever sends a request. */
@@ -47,8 +49,19 @@ export interface ChangeGuard {
     known: AttributeFormat,
     change: ValueChange,
   ): Awaitable<ValueChange | undefined>
+  /**
+   * Where an object takes what another is linked with: that one is changed by it. `place`: the attribute that is set. Throws AccessDenied, which does not name the
+   * other one.
+   */
+  admitTaking(from: Oid, place: ReferenceLocation): Awaitable<void>
+  /** Of an attribute kept in the record, what the caller sees, under the format that it knows. */
+  seen(state: ObjectState, known: AttributeFormat): Awaitable<unknown>
+  /** As the caller reads it before the unit. Throws ObjectNotFound. */
+  representationOf(oid: Oid): Promise<Buffer>
+  /** Whether the caller may be told by which of two objects a key is held already. */
+  mayTellHolder(index: IndexDefinition, changed: Oid, holder: Oid): Promise<boolean>
   /** Those that the caller does not see; objects that the unit itself makes it does. */
-  hiddenAmong(oids: readonly Oid[]): Awaitable<ReadonlySet<Oid>>
+  hiddenAmong(oids: Iterable<Oid>): Awaitable<ReadonlySet<Oid>>
   /** Once all is written: what was created and updated has to be allowed as it is then. Throws AccessDenied. */
   checkWritten(): Promise<void>
 }

@@ -25,7 +25,7 @@ export async function flushObjects(unit: UnitOfWork): Promise<void> {
     const pause = ++seen % stepsBetweenLooks === 0 || format.hasPendingType ? slice.yieldIfDue() : undefined
     if (pause !== undefined) await pause
   }
-  if (indexed.length > 0) await maintainIndexes(transaction, indexed.all())
+  if (indexed.length > 0) await maintainIndexes(transaction, indexed.all(), unit.guard)
   const commitId = unit.session.nextCommitId()
   for (const state of objects.all()) {
     if (state.isDeleted) transaction.delete(state.key)

@@ -1,7 +1,7 @@
 /** One step of a change: the objects it has read and changed, what its commit requires, and what is allocated for it. */
 import { SteadySet } from '../budget/steady-map.ts'
-import { AshlarError, assert } from '../errors.ts'
-import type { ClassFormat } from '../records/class-format.ts'
+import { type AshlarError, assert } from '../errors.ts'
+import type { AttributeFormat, ClassFormat } from '../records/class-format.ts'
 import type { Containers } from '../records/container-registry.ts'
 import { objectKey } from '../records/object-key.ts'
 import { revisionPrefixOf } from '../records/record-format.ts'
@@ -16,13 +16,8 @@ import { noOid, type Oid } from '../types/oid.ts'
 import type { AttributeNumber, ClassNumber } from '../types/type-spec.ts'
 import type { ChangeGuard, Restriction } from './change-guard.ts'
 import type { ChangeRecorder } from './change-set.ts'
+import { noSuchTarget, type ReferenceLocation, targetOfOtherClass } from './reference-error.ts'
 import { type ObjectState, objectsAtOnce, WorkingSet } from './working-set.ts'
-
-/** Where a reference stands in the request, for messages. */
-export interface ReferenceLocation {
-  readonly className: string
-  readonly attributeName: string
-}
 
 export class UnitOfWork {
   readonly transaction: Transaction
@@ -64,6 +59,11 @@ export class UnitOfWork {
 
   get commandFormats(): RecordFormats {
     return this.guard === undefined ? this.objects.formats : this.guard.formats
+  }
+
+  /** What the caller sees of an attribute that is kept in the record; `attribute`: of `commandFormats`. */
+  seen(state: ObjectState, attribute: AttributeFormat): Awaitable<unknown> {
+    return this.guard === undefined ? state.values[attribute.index] : this.guard.seen(state, attribute)
   }
 
   /** An object of that class; its OID is taken over by each further attempt of the transaction. `position`: see `ObjectState`. */
@@ -189,11 +189,7 @@ export class UnitOfWork {
   ): ClassFormat {
     if (cls === undefined || target === noOid || this.objects.isDeleted(target)) throw this.noSuchObject(target, place)
     if (!cls.isOrInherits(referencedClass)) {
-      const wanted = this.catalog.classByNumber(referencedClass)?.name
-      throw new AshlarError(
-        'InvalidReference',
-        `Attribute ${place.attributeName} of class ${place.className} refers to objects of class ${wanted}, but ${target} is of class ${cls.name}.`,
-      )
+      throw targetOfOtherClass(target, cls.name, this.commandCatalog.classByNumber(referencedClass)?.name, place)
     }
     return this.objects.formats.of(cls)
   }
@@ -201,9 +197,6 @@ export class UnitOfWork {
   /** InvalidReference, for a reference to an object that was looked for in vain. */
   noSuchObject(target: Oid, place: ReferenceLocation): AshlarError {
     this.requireNoObject(target)
-    return new AshlarError(
-      'InvalidReference',
-      `Attribute ${place.attributeName} of class ${place.className} refers to ${target}, but there is no such object.`,
-    )
+    return noSuchTarget(target, place)
   }
 }

@@ -91,8 +91,9 @@ describe('a restricted caller that changes single objects', () => {
         'The caller may not create such an object of class D.Memo.': () =>
           database.createObjects([{ class: 'D.Memo', attributes: { owner: 'bob' } }, { class: 'D.Memo' }]),
         [`The caller may not delete object ${memo} of class D.Memo.`]: () => database.deleteObject(memo),
-        'The caller may not update attribute pages of class D.Note.': () => database.updateObject(his, { pages: 3 }),
-        'The caller may not create attribute pages of class D.Note.': () =>
+        'The caller may not update attribute pages of class D.Note to that value.': () =>
+          database.updateObject(his, { pages: 3 }),
+        'The caller may not create objects of class D.Note with that value of attribute pages.': () =>
           database.createObject('D.Note', { owner: 'bob', pages: 3 }),
       }
       for (const [message, change] of Object.entries(refused)) {

@@ -1,0 +1,30 @@
+/** InvalidReference, for references that are newly set. */
+import { AshlarError } from '../errors.ts'
+import type { Oid } from '../types/oid.ts'
+
+/** Where a reference stands in the request, for messages. */
+export interface ReferenceLocation {
+  readonly className: string
+  readonly attributeName: string
+}
+
+export function noSuchTarget(target: Oid, { attributeName, className }: ReferenceLocation): AshlarError {
+  return new AshlarError(
+    'InvalidReference',
+    `Attribute ${attributeName} of class ${className} refers to ${target}, but there is no such object.`,
+  )
+}
+
+/** `wanted`: the class of objects that the attribute refers to; undefined where the caller does not know it. */
+export function targetOfOtherClass(
+  target: Oid,
+  className: string,
+  wanted: string | undefined,
+  place: ReferenceLocation,
+): AshlarError {
+  const refers = wanted === undefined ? 'does not refer to such objects' : `refers to objects of class ${wanted}`
+  return new AshlarError(
+    'InvalidReference',
+    `Attribute ${place.attributeName} of class ${place.className} ${refers}, but ${target} is of class ${className}.`,
+  )
+}
