@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import { openTimeSlice } from '@ashlar/engine'
 import { errorCodes, type FastifyRequest } from 'fastify'
+import { takeOfParser } from './body-of-parser.ts'
 
 /** What a hook before the parsing returns: it may tell how many bytes came over the wire, where those it gives are decompressed. */
 export type BodyStream = Readable & { readonly receivedEncodedLength?: number }
@@ -49,7 +50,8 @@ export function collectBody({ headers }: FastifyRequest, payload: BodyStream, li
     else if (bytes <= atOnceBytes) done(null, Buffer.concat(chunks, bytes))
     else void inOnePiece(chunks, bytes).then((body) => done(null, body))
   }
-  payload.on('data', take).on('end', end).on('error', fail).resume()
+  payload.on('error', fail)
+  if (!takeOfParser(payload, take, end)) payload.on('data', take).on('end', end).resume()
 }
 
 /** Others have their turn in between: what costs is not so much the copying as the memory, which the system gives page by page. */
