@@ -153,6 +153,8 @@ export const errorTypes = {
   InvalidToken: { status: 422, isRepeatable: false },
   /** The password is too short or too long. */
   WeakPassword: { status: 422, isRepeatable: false },
+  /** The caller sends too many requests. */
+  TooManyRequests: { status: 429, isRepeatable: true },
   /** Too many wrong passwords. */
   TooManySignIns: { status: 429, isRepeatable: true },
   /** The body is too large. */

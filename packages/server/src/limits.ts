@@ -26,6 +26,8 @@ export interface ServerLimits {
   readonly connectionsMax: number
   /** Connections to one process from one address. */
   readonly connectionsPerAddressMax: number
+  /** Requests of one caller within a second, in one process: of who it is, or of its address where that is not known; 0 = any number. */
+  readonly callerRequestsPerSecondMax: number
   /** How long a reader may take no bytes of a reply that waits for it. */
   readonly replyStallMsMax: number
   /** By how much data files may grow while a reader takes nothing; it loses its reply then after a sixth of `replyStallMsMax`. */
@@ -69,6 +71,7 @@ export const defaultServerLimits: ServerLimits = {
   requestMsMax: 300_000,
   connectionsMax: 10_000,
   connectionsPerAddressMax: 5_000,
+  callerRequestsPerSecondMax: 0,
   replyStallMsMax: 30_000,
   replyStallBytesMax: 48 * 2 ** 20,
   statementsMax: 5,
@@ -87,6 +90,10 @@ export const defaultServerLimits: ServerLimits = {
 
 /** Of the text of a statement, where statements under way are listed. */
 export const listedTextCharactersMax = 1_000
+/** Limits that are not in force where they are 0. */
+export const limitsOffAtZero: readonly string[] = ['callerRequestsPerSecondMax'] satisfies (keyof ServerLimits)[]
+/** Callers whose requests a process counts within a second; where there are more, it begins anew with them. */
+export const countedCallersMax = 50_000
 /** Bodies that are no larger are let in uncounted. */
 export const smallBodyBytes = 65_536
 /** Connections beyond the limits that are there to hear why; further ones are closed at once. */

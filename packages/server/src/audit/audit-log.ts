@@ -28,7 +28,8 @@ export interface AuditEntry {
 
 const requestIdForm = /^[\x21-\x7e]{1,128}$/
 const traceParentForm = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/
-const refusals: readonly number[] = [401, 403, 429]
+const tooManyStatus = 429
+const refusals: readonly number[] = [401, 403, tooManyStatus]
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
@@ -137,7 +138,7 @@ export class AuditLog {
   ended(audit: RequestAudit, caller: Caller | undefined, operation: string, status: number, isSent: boolean): void {
     const isRefusal = refusals.includes(status)
     if (!audit.isChange && !audit.hasChanged && !isRefusal) return
-    if (isRefusal && !this.hasRoomFor(caller)) {
+    if (isRefusal && !this.hasRoomFor(caller, status)) {
       this.unlisted++
       return
     }
@@ -146,9 +147,9 @@ export class AuditLog {
     this.file.append(JSON.stringify({ ...audit.entry(caller, operation, status, isSent), ...unlisted }))
   }
 
-  /** Whoever is not known could else fill the files, and so have the oldest removed. */
-  private hasRoomFor(caller: Caller | undefined): boolean {
-    if (caller !== undefined && caller.kind !== 'nobody') return true
+  /** Whoever is not known, or sends too much, could else fill the files, and so have the oldest removed. */
+  private hasRoomFor(caller: Caller | undefined, status: number): boolean {
+    if (caller !== undefined && caller.kind !== 'nobody' && status !== tooManyStatus) return true
     const nowMs = performance.now()
     const back = ((nowMs - this.listedAtMs) / 1_000) * auditedRefusalsPerSecond
     this.room = Math.min(auditedRefusalsMax, this.room + back)

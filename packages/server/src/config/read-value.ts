@@ -3,7 +3,7 @@ import type { Dialect } from '@ashlar/engine'
 import { defaultEngineLimits } from '@ashlar/engine/limits'
 import { hostNameOf } from '../browsers/host-names.ts'
 import { dialectNamed, dialectWords } from '../dialect.ts'
-import { defaultServerLimits, type Limits } from '../limits.ts'
+import { defaultServerLimits, type Limits, limitsOffAtZero } from '../limits.ts'
 import { type AuditFailure, ConfigError, type ConfigSource } from './config.ts'
 
 /** `name`: the setting as whoever wrote it knows it. Throws ConfigError. */
@@ -117,8 +117,11 @@ export function readLimits(value: unknown, name: string): Partial<Limits> {
   const limits = objectOf(value, name)
   for (const [limit, bound] of Object.entries(limits)) {
     if (!known.includes(limit)) throw new ConfigError(`${name}: there is no limit ${limit}.${didYouMean(limit, known)}`)
-    if (typeof bound === 'number' && Number.isInteger(bound) && bound > 0) continue
-    throw new ConfigError(`${name}: ${limit} is a positive whole number, not ${JSON.stringify(bound)}.`)
+    const least = limitsOffAtZero.includes(limit) ? 0 : 1
+    if (typeof bound === 'number' && Number.isInteger(bound) && bound >= least) continue
+    throw new ConfigError(
+      `${name}: ${limit} is a ${least === 0 ? '' : 'positive '}whole number, not ${JSON.stringify(bound)}.`,
+    )
   }
   return limits as Partial<Limits>
 }

@@ -37,6 +37,7 @@ export const serverErrors = {
   InvalidRole: { status: 422, title: 'The role cannot be so' },
   InvalidToken: { status: 422, title: 'The token cannot be so' },
   WeakPassword: { status: 422, title: 'The password is too short or too long' },
+  TooManyRequests: { status: 429, title: 'The caller sends too many requests', isRepeatable: true },
   TooManySignIns: { status: 429, title: 'Too many wrong passwords', isRepeatable: true },
   BodyTooLarge: { status: 413, title: 'The body is too large' },
   ExpectationFailed: { status: 417, title: 'The server does not support the expectation in Expect' },

@@ -79,8 +79,8 @@ async function again(
   await handle(request, reply)
 }
 
-/** It was not read, and need not be sent. */
-function hasBody({ headers }: FastifyRequest): boolean {
+/** It was not read, and need not be sent where the request is refused. */
+export function hasBody({ headers }: FastifyRequest): boolean {
   const { 'content-length': length, 'transfer-encoding': transfer } = headers
   return transfer !== undefined || (length !== undefined && length !== '0')
 }

@@ -35,6 +35,7 @@ import { closeWithConnection } from './pipelining.ts'
 import { bodyReader } from './read-body.ts'
 import { registerReferencePage } from './reference-page.ts'
 import { requestLog } from './request-log.ts'
+import { counted, RequestRates } from './request-rates.ts'
 import { answerUnrouted, registerOperations } from './routes.ts'
 import { type ClientCertificates, type SecureServers, secureServers } from './secure-server.ts'
 import { sendProblem } from './send-problem.ts'
@@ -207,6 +208,7 @@ function receiveRequests(
   app: FastifyInstance,
   {
     isStopping,
+    limits: { callerRequestsPerSecondMax: ratesMax },
     browsers = onLoopback,
     logger,
     audit,
@@ -219,6 +221,7 @@ function receiveRequests(
   const hostNames = new HostNames(browsers)
   const origins = new Origins(browsers.cors)
   const log = requestLog(logger)
+  const rates = ratesMax === 0 ? undefined : new RequestRates(ratesMax)
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = reply
     shareReadsOf(request.raw.socket, underWay.connections.size)
@@ -250,8 +253,9 @@ function receiveRequests(
     } catch (error) {
       return done(error as ServerError)
     }
-    if (authenticator === undefined) done()
-    else identify(request, reply, authenticator, done)
+    const next = rates === undefined ? done : counted(rates, request, reply, done)
+    if (authenticator === undefined) next()
+    else identify(request, reply, authenticator, next)
   })
 }
 

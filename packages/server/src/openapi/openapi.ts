@@ -14,6 +14,7 @@ const commonErrors: readonly ProblemType[] = [
   'NotAcceptable',
   'ForbiddenOrigin',
   'UnknownHost',
+  'TooManyRequests',
   'ServerBusy',
   'IssuerUnavailable',
   'AuditLogUnavailable',
@@ -101,7 +102,11 @@ const monitoringPaths = {
 
 /** Without authentication (`--auth`) none is asked for. */
 const securitySchemes = {
-  token: { type: 'http', scheme: 'bearer', description: 'A token: `ash_<id>_<secret>`.' },
+  token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token of the server, `ash_<id>_<secret>`, or a JWT of the issuer that its configuration names.',
+  },
   password: { type: 'http', scheme: 'basic', description: 'A user name and its password.' },
   session: {
     type: 'apiKey',

@@ -1,7 +1,7 @@
 /** How often somebody may be wrong with a password: by user name and address together, and by each alone (contract 9.1). */
-import { isIPv6 } from 'node:net'
 import { ServerError } from '../errors/server-errors.ts'
 import { signInFailures, throttledKeysMax } from '../limits.ts'
+import { networkOf } from './network.ts'
 
 interface Failures {
   count: number
@@ -100,15 +100,3 @@ export class SignInThrottle {
 }
 
 const pairKey = (name: string, network: string): string => `pair:${network}:${name}`
-
-/** What counts as one address: of IPv6 the /64, which is what one client gets at least; an IPv4 address however it is written. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
-  const [front = '', back] = address.replace(/%.*/, '').split('::')
-  const groupsOf = (part: string | undefined): string[] => part?.split(':').filter((group) => group !== '') ?? []
-  const [first, last] = [groupsOf(front), groupsOf(back)]
-  const left = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0')
-  const groups = [...first, ...left, ...last].slice(0, 4)
-  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
-}

@@ -131,6 +131,8 @@ const elsewhere: readonly (keyof Limits)[] = [
     'statementsMax',
   ] as const),
   ...(['statementsPerAddressMax', 'queuedStatementsMax', 'queuedStatementsPerAddressMax'] as const),
+  // Off, unless it is configured.
+  'callerRequestsPerSecondMax',
   ...(['statementQueueMsMax', 'stopMsMax', 'stopBodyMsMax', 'workerCrashesMax', 'workerCrashWindowMs'] as const),
 ]
 

@@ -1,0 +1,76 @@
+/** How many requests a second each caller may send (contract 1.5.19). */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ServerError } from '../errors/server-errors.ts'
+import { countedCallersMax } from '../limits.ts'
+import { networkOf } from '../security/network.ts'
+import { hasBody } from './identify.ts'
+
+const secondMs = 1_000
+/** Of the sums of intervals, in milliseconds. */
+const roundingMs = 1e-6
+
+/**
+ * A bucket for each caller that holds what it may send in a second, and fills again within one. Of a bucket it is enough to know when it will be full: then it is as
+ * one that nobody has taken from, and is forgotten.
+ */
+export class RequestRates {
+  private readonly perSecondMax: number
+  private readonly intervalMs: number
+  private readonly now: () => number
+  /** When each will be full. */
+  private fullAt = new Map<string, number>()
+  /** Those that have not been taken from for a while. */
+  private fullAtBefore = new Map<string, number>()
+  private begunAtMs: number
+
+  constructor(perSecondMax: number, now: () => number = () => performance.now()) {
+    this.perSecondMax = perSecondMax
+    this.intervalMs = secondMs / perSecondMax
+    this.now = now
+    this.begunAtMs = now()
+  }
+
+  /** Throws TooManyRequests. */
+  count(caller: string): void {
+    const now = this.now()
+    const isFull = this.fullAt.size >= countedCallersMax
+    if (isFull || now - this.begunAtMs >= secondMs) {
+      this.fullAtBefore = this.fullAt
+      this.fullAt = new Map()
+      this.begunAtMs = now
+    }
+    const fullAt = Math.max(now, this.fullAt.get(caller) ?? this.fullAtBefore.get(caller) ?? now)
+    if (fullAt - now > secondMs - this.intervalMs + roundingMs) throw this.tooMany()
+    this.fullAt.set(caller, fullAt + this.intervalMs)
+  }
+
+  get size(): number {
+    return this.fullAt.size + this.fullAtBefore.size
+  }
+
+  private tooMany(): ServerError {
+    const message = `The caller sends more than ${this.perSecondMax} requests a second (callerRequestsPerSecondMax).`
+    return new ServerError('TooManyRequests', message)
+  }
+}
+
+/** What is to be called in place of `done` once the caller is known, or has been refused: who is not known has its address. */
+export function counted(
+  rates: RequestRates,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+): (error?: Error) => void {
+  return (error) => {
+    // Whoever watches over the server has to be told of it in any case.
+    if (request.routeOptions.url?.startsWith('/health/') === true) return done(error)
+    const { identity = '' } = request.caller ?? {}
+    try {
+      rates.count(identity === '' ? `address:${networkOf(request.raw.socket.remoteAddress ?? '')}` : identity)
+    } catch (tooMany) {
+      if (hasBody(request)) reply.raw.setHeader('connection', 'close')
+      return done(tooMany as Error)
+    }
+    done(error)
+  }
+}
