@@ -35,8 +35,10 @@ export interface AuditPage {
     /** Its kind and id; never a secret. */
     readonly credential?: string
     readonly address?: string
-    /** Method and path of the interface, without values. */
+    /** Method and path of the interface, without values; or a command, as `ashlar user add`. */
     readonly operation?: string
+    /** The user, token or role that is changed, as `user:alice`; of a session, its user. */
+    readonly subject?: string
     readonly fd?: string
     readonly classes?: readonly string[]
     /** The first 100. */

@@ -173,8 +173,20 @@ export const passwordHashesWaitingMax = 32
 /** Passwords that were right a short time ago are not hashed again. */
 export const rememberedPasswordsMax = 10_000
 export const rememberedPasswordsMsMax = 300_000
-/** Wrong passwords within `forgottenAfterMs`: of a user name from an address, of an address, of a user name. */
-export const signInFailures = { ofPairMax: 10, ofAddressMax: 100, ofNameMax: 1_000, forgottenAfterMs: 300_000 }
+/**
+ * Wrong passwords within `forgottenAfterMs`: of a user name from an address, of an address, of a user name. Beyond the last of these, only `ofPairAfterNameMax` from
+ * an address where the name has not been right: were there none, whoever knows the name could keep its owner out.
+ */
+export const signInFailures = {
+  ofPairMax: 10,
+  ofAddressMax: 100,
+  ofNameMax: 1_000,
+  ofPairAfterNameMax: 2,
+  forgottenAfterMs: 300_000,
+}
+/** Where a name has been right is remembered for so long, and of so many. */
+export const rightAddressMsMax = 30 * 86_400_000
+export const rightAddressesMax = 30_000
 /** Names and addresses of which failures are remembered. */
 export const throttledKeysMax = 30_000
 /** Of an Authorization header, a cookie. */
@@ -185,6 +197,9 @@ export const revisionIntervalMs = 300
 export const unreadableSecurityMsMax = 5_000
 /** Callers of each kind that a process remembers. */
 export const rememberedCallersMax = 20_000
+/** Ids of tokens that the security database did not have are not looked for again for so long; so many are remembered. */
+export const unknownTokenMsMax = 10_000
+export const unknownTokensMax = 10_000
 /** When a token or a session was used last is written no more often. */
 export const lastUseMsMin = 60_000
 /** A session ends after so long without a request, and after so long in any case. */

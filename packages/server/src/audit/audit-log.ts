@@ -15,6 +15,8 @@ export interface AuditEntry {
   readonly credential: string
   readonly address: string
   readonly operation: string
+  /** A user, token or role that is changed: `user:alice`. */
+  readonly subject?: string
   readonly fd?: string
   readonly classes?: readonly string[]
   readonly oids?: readonly string[]
@@ -40,6 +42,7 @@ export class RequestAudit {
   /** It is one that changes something by its kind, whether or not it does. */
   isChange = false
   fd: string | undefined
+  subject: string | undefined
   problemType: string | undefined
   private readonly classes = new Set<string>()
   private readonly oids: string[] = []
@@ -47,7 +50,7 @@ export class RequestAudit {
   private hasSchema = false
 
   constructor(headers: Headers, address: string) {
-    this.requestId = requestIdOf(headers)
+    this.requestId = requestIdSent(headers) ?? randomUUID()
     this.address = address
   }
 
@@ -78,7 +81,7 @@ export class RequestAudit {
   }
 
   entry(caller: Caller | undefined, operation: string, status: number, isSent: boolean): AuditEntry {
-    const { requestId, address, fd, classes, oids, objects, hasSchema, problemType } = this
+    const { requestId, address, fd, subject, classes, oids, objects, hasSchema, problemType } = this
     return {
       time: new Date().toISOString(),
       requestId,
@@ -87,6 +90,7 @@ export class RequestAudit {
       credential: caller?.credential ?? 'none',
       address,
       operation,
+      ...(subject !== undefined && { subject }),
       ...(fd !== undefined && { fd }),
       ...(classes.size > 0 && { classes: [...classes] }),
       ...(objects > 0 && { oids, objects }),
@@ -105,11 +109,10 @@ function outcomeOf(status: number, isSent: boolean, hasChanged: boolean): AuditE
   return status < 400 ? 'done' : 'failed'
 }
 
-/** That of the client, where it has sent one of a form that can stand in a log. */
-function requestIdOf({ 'x-request-id': given, traceparent }: Headers): string {
+/** Undefined where the client has sent none of a form that can stand in a log. */
+export function requestIdSent({ 'x-request-id': given, traceparent }: Headers): string | undefined {
   if (typeof given === 'string' && requestIdForm.test(given)) return given
-  const trace = typeof traceparent === 'string' ? traceParentForm.exec(traceparent)?.[1] : undefined
-  return trace ?? randomUUID()
+  return typeof traceparent === 'string' ? traceParentForm.exec(traceparent)?.[1] : undefined
 }
 
 export class AuditLog {

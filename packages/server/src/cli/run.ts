@@ -12,6 +12,7 @@ import { addVerifyCommand } from './verify.ts'
 
 /** `words`: the arguments after the program's name. A mistake is told in one line, and ends with exit code 1. */
 export async function run(words: readonly string[]): Promise<void> {
+  process.stdout.on('error', leaveClosedPipe)
   const program = new Command('ashlar')
     .description('An open, federated object database behind plain REST.')
     .version(version)
@@ -24,4 +25,9 @@ export async function run(words: readonly string[]): Promise<void> {
   addTokenCommand(program)
   addRoleCommand(program)
   await tellFailure(program.parseAsync(words, { from: 'user' }))
+}
+
+/** Whoever reads the output may have read enough, as `head` does. */
+function leaveClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
 }

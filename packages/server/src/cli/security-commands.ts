@@ -13,14 +13,17 @@ import {
   type TokenRecord,
 } from '../security/tokens.ts'
 import { addUser, changeUser, listUsers, removeUser, type UserRecord } from '../security/users.ts'
+import { CommandAudit } from './command-audit.ts'
+import type { SecurityPlace } from './security-store.ts'
 
-/** The commands on the security database of that address. */
-export async function securityCommands(address: string, mayMake = false): Promise<SecurityCommands> {
+/** The commands on the security database of that place. Throws an Error with a sentence. */
+export async function securityCommands(place: SecurityPlace, mayMake = false): Promise<SecurityCommands> {
+  const { securityStore: address } = place
   const directory = /^lmdb:(.+)$/.exec(address)?.[1]
   if (!mayMake && directory !== undefined && !existsSync(directory)) {
     throw new Error(`There is no security database at ${address}: ashlar serve --auth, or ashlar user add, creates it.`)
   }
-  return new SecurityCommands(await SecurityDatabase.open(address))
+  return new SecurityCommands(await SecurityDatabase.open(address), new CommandAudit(place))
 }
 
 interface Passworded {
@@ -31,9 +34,11 @@ interface Passworded {
 
 export class SecurityCommands {
   private readonly database: SecurityDatabase
+  private readonly audit: CommandAudit
 
-  constructor(database: SecurityDatabase) {
+  constructor(database: SecurityDatabase, audit: CommandAudit) {
     this.database = database
+    this.audit = audit
   }
 
   /** Closes the database when `work` is done. */
@@ -49,23 +54,28 @@ export class SecurityCommands {
   async addUser(name: string, roles: readonly string[], passwordFile: string | false | undefined): Promise<Passworded> {
     const password = passwordFile === false ? undefined : passwordOf(passwordFile)
     const passwordHash = password === undefined ? undefined : await new PasswordHashes().hash(password)
-    const user = await addUser(this.database, { name, roles, passwordHash })
+    const user = await this.audit.note('user add', `user:${name}`, () =>
+      addUser(this.database, { name, roles, passwordHash }),
+    )
     return { user, password: passwordFile === undefined ? password : undefined }
   }
 
   async setPassword(name: string, passwordFile: string | undefined): Promise<Passworded> {
     const password = passwordOf(passwordFile)
     const passwordHash = await new PasswordHashes().hash(password)
-    const user = await changeUser(this.database, name, { passwordHash })
+    const user = await this.audit.note('user password', `user:${name}`, () =>
+      changeUser(this.database, name, { passwordHash }),
+    )
     return { user, password: passwordFile === undefined ? password : undefined }
   }
 
   setDisabled(name: string, isDisabled: boolean): Promise<UserRecord> {
-    return changeUser(this.database, name, { isDisabled })
+    const command = isDisabled ? 'user disable' : 'user enable'
+    return this.audit.note(command, `user:${name}`, () => changeUser(this.database, name, { isDisabled }))
   }
 
   setRoles(name: string, roles: readonly string[]): Promise<UserRecord> {
-    return changeUser(this.database, name, { roles })
+    return this.audit.note('user roles', `user:${name}`, () => changeUser(this.database, name, { roles }))
   }
 
   listUsers(): Promise<UserRecord[]> {
@@ -73,11 +83,15 @@ export class SecurityCommands {
   }
 
   removeUser(name: string): Promise<void> {
-    return removeUser(this.database, name)
+    return this.audit.note('user remove', `user:${name}`, () => removeUser(this.database, name))
   }
 
   createToken(token: NewToken): Promise<CreatedToken> {
-    return createToken(this.database, token)
+    return this.audit.note(
+      'token create',
+      ({ id }) => `token:${id}`,
+      () => createToken(this.database, token),
+    )
   }
 
   listTokens(): Promise<TokenRecord[]> {
@@ -85,7 +99,7 @@ export class SecurityCommands {
   }
 
   revokeToken(id: string): Promise<void> {
-    return revokeToken(this.database, id)
+    return this.audit.note('token revoke', `token:${id}`, () => revokeToken(this.database, id))
   }
 
   listRoles(): Promise<RoleRecord[]> {
@@ -93,11 +107,11 @@ export class SecurityCommands {
   }
 
   addRole(name: string, actions: readonly string[]): Promise<RoleRecord> {
-    return addRole(this.database, name, actions)
+    return this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, actions))
   }
 
   removeRole(name: string): Promise<void> {
-    return removeRole(this.database, name)
+    return this.audit.note('role remove', `role:${name}`, () => removeRole(this.database, name))
   }
 }
 

@@ -9,6 +9,7 @@ export interface StoreOptions {
   readonly data?: string
   readonly securityStore?: string
   readonly config?: string
+  readonly auditLog?: string
   readonly json?: boolean
 }
 
@@ -18,20 +19,32 @@ export function addStoreOptions(command: Command): Command {
     .option('--data <dir>', 'data directory of the server')
     .option('--security-store <store>', 'store of users, tokens and roles, where the server has one of its own')
     .option('--config <file>', 'configuration file of the server')
+    .option('--audit-log <file>', 'audit log of the server, to which changes add a line')
     .option('--json', 'print JSON')
 }
 
-/** `run` is given the address of the store; what it resolves with is printed. */
-export async function onSecurityStore(options: StoreOptions, run: (address: string) => Promise<string>): Promise<void> {
-  const { securityStore } = await configOf(options)
+/** Where the users, tokens and roles of the server are, and what it keeps of changes to them. */
+export type SecurityPlace = Pick<Config, 'securityStore' | 'auditLog' | 'auditOnFailure' | 'limits'>
+
+/** `run` is given what the configuration says; what it resolves with is printed. */
+export async function onSecurityStore(
+  options: StoreOptions,
+  run: (place: SecurityPlace) => Promise<string>,
+): Promise<void> {
+  const config = await configOf(options)
+  const { securityStore } = config
   const guarded = { work: 'security', addresses: [securityStore], lostExitCode: 1 } as const
   await inChild(guarded, async () => {
-    process.stdout.write(await run(securityStore))
+    process.stdout.write(await run(config))
   })
 }
 
-async function configOf({ data, securityStore, config: named }: StoreOptions): Promise<Config> {
-  const given = { ...(data !== undefined && { data }), ...(securityStore !== undefined && { securityStore }) }
+async function configOf({ data, securityStore, auditLog, config: named }: StoreOptions): Promise<Config> {
+  const given = {
+    ...(data !== undefined && { data }),
+    ...(securityStore !== undefined && { securityStore }),
+    ...(auditLog !== undefined && { auditLog }),
+  }
   const environment = configFromEnvironment(process.env)
   const configFile = named ?? environment.config
   const file =

@@ -1,6 +1,14 @@
 /** `ashlar token`: tokens of programs that use a server with authentication, on its machine itself. */
 import type { Command } from 'commander'
-import { addStoreOptions, collect, onSecurityStore, type StoreOptions, shown, table } from './security-store.ts'
+import {
+  addStoreOptions,
+  collect,
+  onSecurityStore,
+  type SecurityPlace,
+  type StoreOptions,
+  shown,
+  table,
+} from './security-store.ts'
 
 interface TokenOptions extends StoreOptions {
   readonly name: string
@@ -20,25 +28,25 @@ export function addTokenCommand(program: Command): void {
       collect,
     )
     .option('--expires <when>', 'as 90d, 12h, or 2030-01-31T12:00:00Z; without it, it does not expire')
-    .action((options: TokenOptions) => onSecurityStore(options, (address) => create(address, options)))
+    .action((options: TokenOptions) => onSecurityStore(options, (place) => create(place, options)))
   addStoreOptions(tokens.command('list').description('List the tokens, without their secrets.')).action(
-    (options: StoreOptions) => onSecurityStore(options, (address) => list(address, options)),
+    (options: StoreOptions) => onSecurityStore(options, (place) => list(place, options)),
   )
   addStoreOptions(
     tokens.command('revoke <id>').description('Revoke a token: servers refuse it within a second.'),
   ).action((id: string, options: StoreOptions) =>
-    onSecurityStore(options, async (address) => {
-      await (await open(address)).finally((commands) => commands.revokeToken(id))
+    onSecurityStore(options, async (place) => {
+      await (await open(place)).finally((commands) => commands.revokeToken(id))
       return shown(options, { id }, () => `Token ${id} is revoked.`)
     }),
   )
 }
 
-async function open(address: string) {
-  return (await import('./security-commands.ts')).securityCommands(address)
+async function open(place: SecurityPlace) {
+  return (await import('./security-commands.ts')).securityCommands(place)
 }
 
-async function create(address: string, options: TokenOptions): Promise<string> {
+async function create(place: SecurityPlace, options: TokenOptions): Promise<string> {
   const { name, owner, role, expires } = options
   const wanted = {
     name,
@@ -46,14 +54,14 @@ async function create(address: string, options: TokenOptions): Promise<string> {
     roles: role,
     expiresAtMs: expires === undefined ? undefined : expiry(expires, Date.now()),
   }
-  const created = await (await open(address)).finally((commands) => commands.createToken(wanted))
+  const created = await (await open(place)).finally((commands) => commands.createToken(wanted))
   return shown(options, created, () =>
     [`Token ${created.id} (${name}) is created. Its text, which is shown this once:`, created.token].join('\n'),
   )
 }
 
-async function list(address: string, options: StoreOptions): Promise<string> {
-  const tokens = await (await open(address)).finally((commands) => commands.listTokens())
+async function list(place: SecurityPlace, options: StoreOptions): Promise<string> {
+  const tokens = await (await open(place)).finally((commands) => commands.listTokens())
   const rows = tokens.map(({ id, name, owner, roles, expiresAt, lastUsedAt }) => {
     return [id, name, owner ?? '-', roles?.join(' ') ?? 'of the owner', expiresAt ?? 'never', lastUsedAt ?? 'never']
   })

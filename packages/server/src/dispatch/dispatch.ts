@@ -4,7 +4,7 @@ import { missingBody } from '../errors/problem.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
 import { ServerError } from '../errors/server-errors.ts'
-import { everyone } from '../security/caller.ts'
+import { type Caller, everyone } from '../security/caller.ts'
 import type { Need } from '../security/roles.ts'
 import { authorize } from './authorize.ts'
 import type { FdOperation, Operation, OperationReply, OperationRequest } from './operation.ts'
@@ -28,11 +28,30 @@ export function dispatch(
   execution: Execution,
 ): OperationReply | Promise<OperationReply> {
   const { needs } = operation
+  if (request.caller !== everyone) authorizeAhead(operation, request.caller, (one) => execution.resolve(one))
   if (typeof needs === 'string' && isChange(operation, needs)) request.beforeChange?.()
   checkParameters(operation, request.query)
   const checked = checkBody(operation, request)
   if (checked !== undefined) return checked.then(() => dispatchChecked(operation, request, execution))
   return dispatchChecked(operation, request, execution)
+}
+
+/**
+ * As far as it is known without the body, which whoever may not do this anyway need not send. Throws Unauthenticated, Forbidden, and what `resolve`
+ * throws: it tells the federated database where the body does not choose it.
+ */
+export function authorizeAhead(
+  operation: Operation,
+  caller: Caller,
+  resolve: (operation: FdOperation) => FederatedDatabase,
+): void {
+  if (operation.scope === 'service') authorize(caller, operation.needs, undefined)
+  else if (operation.chooseFd === undefined) {
+    const fd = resolve(operation)
+    const { needs } = operation
+    if (typeof needs === 'string') authorize(caller, needs, fd)
+    else if (!caller.mayAnything(fd.alias)) authorize(caller, () => 'nothing', fd)
+  }
 }
 
 function dispatchChecked(
@@ -41,14 +60,12 @@ function dispatchChecked(
   execution: Execution,
 ): OperationReply | Promise<OperationReply> {
   const { caller } = request
-  if (operation.scope === 'service') {
-    authorize(caller, operation.needs, undefined)
-    return operation.run(request)
-  }
+  if (operation.scope === 'service') return operation.run(request)
   const fd = execution.resolve(operation)
   const { needs } = operation
   if (typeof needs === 'string') {
-    if (caller !== everyone) authorize(caller, needs, fd)
+    // Else it was asked ahead.
+    if (operation.chooseFd !== undefined) authorize(caller, needs, fd)
     return execution.run(operation, fd)
   }
   let known: Need | undefined

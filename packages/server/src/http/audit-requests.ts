@@ -1,6 +1,7 @@
 /** Has each request noted by the audit log, where there is one. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AuditLog, RequestAudit } from '../audit/audit-log.ts'
+import { subjectOf } from '../audit/subject.ts'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
 declare module 'fastify' {
@@ -19,6 +20,7 @@ export function auditRequest(log: AuditLog, request: FastifyRequest, reply: Fast
   raw.on('close', () => {
     const isSent = raw.writableFinished || raw.headersSent
     const { url, config } = request.routeOptions
+    audit.subject ??= subjectOf(url ?? '', request.params, undefined)
     // The path of what is not there is of the client's making.
     const operation = `${request.method} ${request.is404 || config.isRefused === true ? '?' : url}`
     log.ended(audit, request.caller, operation, isSent ? raw.statusCode : clientDisconnectedStatus, isSent)

@@ -8,8 +8,13 @@ const ofHandshake = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/
 
 type BrokenRequest = Error & { readonly code?: string }
 
-/** Also where a route began, and is not to see the rest. */
-export function answerBrokenRequest(error: BrokenRequest, socket: Socket, limits: ServerLimits): void {
+/** Also where a route began, and is not to see the rest. `constantHeaders`: names and values in turns, of every reply. */
+export function answerBrokenRequest(
+  error: BrokenRequest,
+  socket: Socket,
+  limits: ServerLimits,
+  constantHeaders: readonly string[],
+): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   // There is no way to say anything to a client with whom no encryption was agreed on.
   if (error.code !== undefined && ofHandshake.test(error.code)) {
@@ -28,6 +33,7 @@ export function answerBrokenRequest(error: BrokenRequest, socket: Socket, limits
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
+    ...constantHeaders.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${constantHeaders[at + 1]}`] : [])),
   ]
   if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
   socket.destroySoon()

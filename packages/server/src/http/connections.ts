@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { AshlarError } from '@ashlar/engine'
 import type { FastifyInstance } from 'fastify'
 import { refusedConnectionsMax, type ServerLimits } from '../limits.ts'
+import { networkOf } from '../security/network.ts'
 
 type ConnectionLimits = Pick<
   ServerLimits,
@@ -20,6 +21,25 @@ export function arrivalTimes({ headersMsMax, requestMsMax }: ConnectionLimits): 
   return { headersTimeout, requestTimeout: requestMsMax, connectionsCheckingInterval: Math.ceil(headersTimeout / 10) }
 }
 
+/** Connections, and what counts as one: further requests at the same time on one of HTTP/2. */
+export class ConnectionCounts {
+  all = 0
+  private readonly byNetwork = new Map<string, number>()
+
+  /** `address`: of IPv6 its /64 counts. */
+  add(address: string, by: number): void {
+    const network = networkOf(address)
+    this.all += by
+    const left = (this.byNetwork.get(network) ?? 0) + by
+    if (left > 0) this.byNetwork.set(network, left)
+    else this.byNetwork.delete(network)
+  }
+
+  of(address: string): number {
+    return this.byNetwork.get(networkOf(address)) ?? 0
+  }
+}
+
 /**
  * Connections beyond the limits get a refusal for their first request, which what is returned tells, and end; those far beyond are closed
  * without a word.
@@ -27,28 +47,20 @@ export function arrivalTimes({ headersMsMax, requestMsMax }: ConnectionLimits): 
 export function limitConnections(
   app: FastifyInstance,
   limits: ConnectionLimits,
+  counts: ConnectionCounts,
 ): (socket: Socket) => AshlarError | undefined {
   const { connectionsMax, connectionsPerAddressMax } = limits
-  const byAddress = new Map<string, number>()
   /** By the client's end: with TLS, requests come on another socket than the one that was counted. */
   const refused = new Map<string, AshlarError>()
-  let served = 0
   app.server.maxConnections = connectionsMax + refusedConnectionsMax
   app.server.on('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket
-    const ofAddress = (byAddress.get(remoteAddress) ?? 0) + 1
-    if (served >= connectionsMax) return refuse(socket, 'connectionsMax', connectionsMax)
-    if (ofAddress > connectionsPerAddressMax) {
+    if (counts.all >= connectionsMax) return refuse(socket, 'connectionsMax', connectionsMax)
+    if (counts.of(remoteAddress) >= connectionsPerAddressMax) {
       return refuse(socket, 'connectionsPerAddressMax', connectionsPerAddressMax)
     }
-    served++
-    byAddress.set(remoteAddress, ofAddress)
-    socket.once('close', () => {
-      served--
-      const left = (byAddress.get(remoteAddress) ?? 1) - 1
-      if (left > 0) byAddress.set(remoteAddress, left)
-      else byAddress.delete(remoteAddress)
-    })
+    counts.add(remoteAddress, 1)
+    socket.once('close', () => counts.add(remoteAddress, -1))
   })
   return (socket) => (refused.size === 0 ? undefined : refused.get(clientEnd(socket)))
 

@@ -16,6 +16,7 @@ import {
   type ServerLimits,
 } from '../limits.ts'
 import { problemOfBroken } from './broken-request.ts'
+import type { ConnectionCounts } from './connections.ts'
 import { Http2Request, type Http2Response, http2ResponsesWith, socketOfSession } from './http2-messages.ts'
 import { contentTypeOf } from './negotiate.ts'
 
@@ -45,12 +46,19 @@ export class Http2Sessions {
   private readonly limits: SessionLimits
   private readonly open = new Map<ServerHttp2Session, Session>()
   private readonly timer: NodeJS.Timeout
-  private readonly underWayByAddress = new Map<string, number>()
-  private underWay = 0
+  private readonly counts: ConnectionCounts
+  /** Requests that began while there was another one on their session. */
+  private readonly further = new WeakSet<object>()
   private arriving: Socket | undefined
 
-  constructor(limits: SessionLimits, constantHeaders: readonly string[], handle: RequestListener) {
+  constructor(
+    limits: SessionLimits,
+    constantHeaders: readonly string[],
+    counts: ConnectionCounts,
+    handle: RequestListener,
+  ) {
     this.limits = limits
+    this.counts = counts
     this.server = createServer({
       Http2ServerRequest: Http2Request as never,
       Http2ServerResponse: http2ResponsesWith(constantHeaders) as never,
@@ -85,13 +93,12 @@ export class Http2Sessions {
     })
   }
 
-  /** Each counts as a connection of HTTP/1.1 would: undefined where there is room for the request. */
-  refusalOf({ socket, httpVersionMajor }: IncomingMessage): AshlarError | undefined {
-    if (httpVersionMajor !== 2) return undefined
+  /** Each counts as a connection of HTTP/1.1 would, the first of a session as that: undefined where there is room for the request. */
+  refusalOf(request: IncomingMessage): AshlarError | undefined {
+    if (!this.further.has(request)) return undefined
     const { connectionsMax, connectionsPerAddressMax } = this.limits
-    if (this.underWay > connectionsMax) return busy('The server has', connectionsMax, 'connectionsMax')
-    const ofAddress = this.underWayByAddress.get(socket.remoteAddress ?? '') ?? 0
-    if (ofAddress <= connectionsPerAddressMax) return undefined
+    if (this.counts.all > connectionsMax) return busy('The server has', connectionsMax, 'connectionsMax')
+    if (this.counts.of(request.socket.remoteAddress ?? '') <= connectionsPerAddressMax) return undefined
     return busy('Your address has', connectionsPerAddressMax, 'connectionsPerAddressMax')
   }
 
@@ -147,21 +154,18 @@ export class Http2Sessions {
     if (one === undefined) return
     one.hasAsked = true
     one.responses.add(response)
-    this.count(one.address, 1)
+    if (one.responses.size > 1) {
+      this.counts.add(one.address, 1)
+      this.further.add(request)
+    }
     response.once('close', () => {
       one.responses.delete(response)
       one.idleSinceMs = performance.now()
-      this.count(one.address, -1)
+      // Whichever of them was the first: all but one are counted.
+      if (one.responses.size > 0) this.counts.add(one.address, -1)
       if (!response.writableFinished) this.wasReset(one)
     })
     handle(request as never, response as never)
-  }
-
-  private count(address: string, by: number): void {
-    this.underWay += by
-    const left = (this.underWayByAddress.get(address) ?? 0) + by
-    if (left > 0) this.underWayByAddress.set(address, left)
-    else this.underWayByAddress.delete(address)
   }
 
   /** Requests that are given up as fast as they are made cost the server more than the client (CVE-2023-44487, CVE-2025-8671). */

@@ -1,4 +1,5 @@
 /** Finds out who sends a request, before its body is read. */
+import { AshlarError } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { mustBeKnown } from '../dispatch/authorize.ts'
 import { type Authenticator, unauthenticated } from '../security/authenticator.ts'
@@ -40,6 +41,7 @@ export function identify(
     else done()
   }
   try {
+    checkCredentials(request)
     const caller = authenticator.authenticate(request.raw)
     if (caller instanceof Promise) caller.then(take, refuse)
     else take(caller)
@@ -77,6 +79,14 @@ async function again(
   if (caller.kind === 'nobody') throw unauthenticated(request.raw, mustBeKnown)
   note(request, caller, epoch)
   await handle(request, reply)
+}
+
+/** A proxy might have looked at the other one. Throws MalformedRequest. */
+function checkCredentials({ headers, raw: { rawHeaders } }: FastifyRequest): void {
+  if (headers.authorization === undefined) return
+  const names = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')
+  if (names.length <= 1) return
+  throw new AshlarError('MalformedRequest', 'A request has one Authorization header at most.')
 }
 
 /** It was not read, and need not be sent where the request is refused. */

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { type Logger, symbols } from 'pino'
 import { clientDisconnectedStatus } from './send-problem.ts'
 
-/** To be told once a response has closed, and when its request began, by `performance.now()`. */
-export type LogRequest = (response: ServerResponse, beganMs: number) => void
+/** To be told once a response has closed, when its request began, by `performance.now()`, and what id it has, if any. */
+export type LogRequest = (response: ServerResponse, beganMs: number, requestId: string | undefined) => void
 
 /** What of a logger it takes to write lines as the logger does. */
 interface LoggerParts {
@@ -22,13 +22,14 @@ export function requestLog(logger: Logger): LogRequest | undefined {
   if (!logger.isLevelEnabled('info')) return undefined
   const { [symbols.streamSym]: stream, [symbols.chindingsSym]: bindings } = logger as unknown as LoggerParts
   const level = logger.levels.values.info
-  return (response, beganMs) => {
+  return (response, beganMs, requestId) => {
     const { method = '', url = '' } = response.req
     const searchAt = url.indexOf('?')
     // Without the query string, in which clients may send what nobody else is to read.
     const path = JSON.stringify(searchAt < 0 ? url : url.slice(0, searchAt))
     const ms = Math.round((performance.now() - beganMs) * 100) / 100
-    const ending = `"status":${statusOf(response)},"ms":${ms}${howItEnded(response)},"msg":"request"}\n`
+    const id = requestId === undefined ? '' : `,"requestId":${JSON.stringify(requestId)}`
+    const ending = `"status":${statusOf(response)},"ms":${ms}${howItEnded(response)}${id},"msg":"request"}\n`
     stream.write(`{"level":${level},"time":${Date.now()}${bindings},"method":"${method}","url":${path},${ending}`)
   }
 }

@@ -1,12 +1,14 @@
 /** Registers the table of operations with Fastify, and answers what no operation takes. */
 import type { Awaitable, FederatedDatabase } from '@ashlar/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { dispatch } from '../dispatch/dispatch.ts'
+import { subjectOf } from '../audit/subject.ts'
+import { authorizeAhead, dispatch } from '../dispatch/dispatch.ts'
 import { type Operation, type OperationReply, type ServiceContext, statementOf } from '../dispatch/operation.ts'
 import type { Router } from '../dispatch/router.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { smallBodyBytes } from '../limits.ts'
 import { operations } from '../operations/table.ts'
+import { everyone } from '../security/caller.ts'
 import { contentTypeOf, negotiate } from './negotiate.ts'
 import type { Handle, WithBody } from './read-body.ts'
 import { sendRows } from './row-reply.ts'
@@ -44,7 +46,7 @@ export function registerOperations(
         takesArray: operation.takesArray === true,
         needsCaller: operation.needs !== 'nothing',
       },
-      ...(operation.statement === undefined ? {} : { onRequest: refuseBeforeBody(service) }),
+      onRequest: beforeBody(operation, service),
       handler:
         operation.method === 'GET'
           ? handlerOf(operation, service)
@@ -59,10 +61,30 @@ function bodyBytesOf({ needs }: Operation): number | undefined {
   return needs === 'nothing' ? smallBodyBytes : undefined
 }
 
-function refuseBeforeBody({ statements }: ServiceContext): onRequestHookHandler {
+/** What is refused whatever the body says. */
+function beforeBody(operation: Operation, service: ServiceContext): onRequestHookHandler[] {
+  const { federatedDatabases, statements, unknownCaller } = service
+  const mayBeForbidden = unknownCaller !== everyone && operation.method !== 'GET'
+  const authorizeCaller = (request: FastifyRequest): void => {
+    const { caller = unknownCaller, query } = request
+    authorizeAhead(operation, caller, () => {
+      const fd = federatedDatabases.resolve((query as Record<string, unknown>).fdAlias, caller)
+      if (request.audit !== undefined) request.audit.fd = fd.alias
+      return fd
+    })
+  }
+  return [
+    ...(mayBeForbidden ? [refusing(authorizeCaller)] : []),
+    ...(operation.statement === undefined
+      ? []
+      : [refusing((request: FastifyRequest) => statements.checkRoom(request))]),
+  ]
+}
+
+function refusing(check: (request: FastifyRequest) => void): onRequestHookHandler {
   return (request, reply, done) => {
     try {
-      statements.checkRoom(request)
+      check(request)
       done()
     } catch (error) {
       // Its body was not read.
@@ -160,6 +182,8 @@ function send(
   reply: FastifyReply,
 ): void {
   const { body, headers, status = operation.status, type } = answer
+  const { audit, params } = reply.request
+  if (audit !== undefined && operation.tag === 'Security') audit.subject = subjectOf(operation.path, params, body)
   // A reply without rows is of its type as well.
   if (body === undefined) {
     sendReply(reply, status, headers, type && contentTypeOf[type])

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import { idleKeptMs, type ServerLimits } from '../limits.ts'
 import type { TlsMaterial } from '../tls/certificate-files.ts'
-import { arrivalTimes } from './connections.ts'
+import { arrivalTimes, type ConnectionCounts } from './connections.ts'
 import { Http2Sessions } from './http2-sessions.ts'
 
 /** With forward secrecy and authenticated encryption alone; those of TLS 1.3 first. */
@@ -29,6 +29,8 @@ export interface SecureServers {
   /** For the framework, which may ask for several, one an address. */
   serverFactory(handle: RequestListener): Server
   readonly sessions: Http2Sessions
+  /** Names and values in turns, of every reply. */
+  readonly constantHeaders: readonly string[]
   /** For connections that come from now on. */
   exchange(material: TlsMaterial): void
 }
@@ -43,13 +45,17 @@ export function secureServers(
   options: ServerOptions,
   clientCertificates: ClientCertificates,
   constantHeaders: readonly string[],
+  counts: ConnectionCounts,
 ): SecureServers {
   const servers: Server[] = []
   let handleOf: RequestListener = () => undefined
-  const sessions = new Http2Sessions(limits, constantHeaders, (request, response) => handleOf(request, response))
+  const sessions = new Http2Sessions(limits, constantHeaders, counts, (request, response) =>
+    handleOf(request, response),
+  )
   let current = material
   return {
     sessions,
+    constantHeaders,
     serverFactory(handle) {
       handleOf = handle
       const server = createServer(

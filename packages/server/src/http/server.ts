@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { AshlarError, type FederatedDatabase, noteRest, readAnew, shareReads } from '@ashlar/engine'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import type { Logger } from 'pino'
-import type { AuditLog } from '../audit/audit-log.ts'
+import { type AuditLog, requestIdSent } from '../audit/audit-log.ts'
 import { HostNames, isLoopback, type Reachability } from '../browsers/host-names.ts'
 import { Origins } from '../browsers/origins.ts'
 import { Router } from '../dispatch/router.ts'
@@ -26,7 +26,7 @@ import { ToolRuns } from '../tools/tool-runs.ts'
 import { serveByAddress } from './arrivals.ts'
 import { auditRequest } from './audit-requests.ts'
 import { answerBrokenRequest } from './broken-request.ts'
-import { arrivalTimes, limitConnections } from './connections.ts'
+import { arrivalTimes, ConnectionCounts, limitConnections } from './connections.ts'
 import { registerHealth } from './health.ts'
 import type { Http2Sessions } from './http2-sessions.ts'
 import { identified, identify } from './identify.ts'
@@ -94,7 +94,8 @@ function neverCalled(): never {
 
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { limits } = options
-  const servers = secureServersOf(options)
+  const counts = new ConnectionCounts()
+  const servers = secureServersOf(options, counts)
   const http2 = servers?.sessions
   const app = fastify({
     ...(servers !== undefined && { serverFactory: servers.serverFactory }),
@@ -105,7 +106,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     http: httpOptions(limits),
     requestTimeout: limits.requestMsMax,
     return503OnClosing: false,
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, limits, servers?.constantHeaders ?? []),
     frameworkErrors: (error, request, reply) => {
       noteRest(request.raw.socket)
       sendProblem(error, request, reply)
@@ -118,12 +119,10 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   answerUnrouted(app, router, withBody)
   const underWay = stopInOrder(app, limits, http2)
   const brokenOff = new BrokenOffReplies(options.logger)
-  const fileBytes = (): number => {
-    return options.federatedDatabases.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
-  }
+  const fileBytes = (): number => fileBytesOf(options.federatedDatabases)
   const watch = watchReplies(underWay.connections, () => http2?.responses() ?? [], limits, fileBytes, brokenOff.stalled)
   app.addHook('onClose', async () => clearInterval(watch))
-  receiveRequests(app, options, underWay, refusals(limitConnections(app, limits), http2))
+  receiveRequests(app, options, underWay, refusals(limitConnections(app, limits, counts), http2))
   refuseExpectations(app, http2)
   const toolRuns = new ToolRuns(limits, (err) => options.logger.error({ err }, 'a tool failed'))
   app.addHook('onClose', () => toolRuns.stop())
@@ -163,15 +162,22 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   return app
 }
 
+function fileBytesOf(fds: readonly FederatedDatabase[]): number {
+  return fds.reduce((sum, { store }) => sum + (store.fileBytes?.() ?? 0), 0)
+}
+
 function httpOptions(limits: Limits) {
   return { maxHeaderSize: limits.requestHeaderBytesMax, requireHostHeader: false, ...arrivalTimes(limits) }
 }
 
-function secureServersOf({ tls, limits, browsers = onLoopback }: ServerOptions): SecureServers | undefined {
+function secureServersOf(
+  { tls, limits, browsers = onLoopback }: ServerOptions,
+  counts: ConnectionCounts,
+): SecureServers | undefined {
   if (tls === undefined) return undefined
   // A browser would then ask every server on its own machine by HTTPS.
   const constant = isLoopback(browsers.host) ? [] : strictTransport
-  const servers = secureServers(tls.material, limits, httpOptions(limits), tls.clientCertificates, constant)
+  const servers = secureServers(tls.material, limits, httpOptions(limits), tls.clientCertificates, constant, counts)
   tls.onServers(servers.exchange)
   return servers
 }
@@ -232,7 +238,7 @@ function receiveRequests(
     if (audit !== undefined) auditRequest(audit, request, reply)
     raw.on('close', () => {
       underWay.end(begun)
-      log?.(raw, beganMs)
+      log?.(raw, beganMs, request.audit?.requestId ?? requestIdSent(request.headers))
     })
     if (raw.socket === null && request.raw.httpVersionMajor === 1) closeWithConnection(raw)
     try {

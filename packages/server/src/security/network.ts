@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net'
 
 /** Of IPv6 the /64, which is what one client gets at least; an IPv4 address however it is written. */
 export function networkOf(address: string): string {
+  if (!address.includes(':')) return address
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
   const [front = '', back] = address.replace(/%.*/, '').split('::')

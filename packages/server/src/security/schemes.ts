@@ -1,7 +1,7 @@
 /** The ways to be known that the security database knows of: tokens, passwords and sessions (contract 9.1). */
 import type { Awaitable } from '@ashlar/engine'
 import { isSameHost } from '../browsers/origins.ts'
-import { credentialCharactersMax, sessionIdleMsMax } from '../limits.ts'
+import { credentialCharactersMax, sessionIdleMsMax, unknownTokenMsMax, unknownTokensMax } from '../limits.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
 import type { Caller } from './caller.ts'
 import type { KnownCallers, KnownSecret } from './known-callers.ts'
@@ -23,6 +23,9 @@ function after(scheme: string, authorization: string | undefined): string | unde
 /** `Authorization: Bearer ash_…`. */
 export class TokenScheme implements AuthenticationScheme {
   private readonly callers: KnownCallers
+  /** Ids that the database did not have: until when they are not looked for again. */
+  private readonly unknown = new Map<string, number>()
+  private unknownAtEpoch = 0
 
   constructor(callers: KnownCallers) {
     this.callers = callers
@@ -33,10 +36,37 @@ export class TokenScheme implements AuthenticationScheme {
     if (text === undefined || !text.startsWith('ash_')) return undefined
     const secret = readToken(text)
     if (secret === undefined) throw unauthenticated(request, notValid)
+    if (this.unknown.size > 0 && this.isUnknown(secret.id)) {
+      this.callers.checkReadable()
+      throw unauthenticated(request, notValid)
+    }
     const known = this.callers.token(secret.id)
-    return known instanceof Promise
-      ? known.then((later) => this.check(later, secret, request))
-      : this.check(known, secret, request)
+    return known instanceof Promise ? this.checkRead(known, secret, request) : this.check(known, secret, request)
+  }
+
+  private async checkRead(
+    reading: Promise<KnownSecret | undefined>,
+    secret: Secret,
+    request: ArrivedRequest,
+  ): Promise<Caller> {
+    const { epoch } = this.callers
+    const known = await reading
+    if (known === undefined && epoch === this.callers.epoch) this.noteUnknown(secret.id)
+    return this.check(known, secret, request)
+  }
+
+  /** A program that goes on with a token that was revoked does not have the database read for each request. */
+  private isUnknown(id: string): boolean {
+    // As for those who are remembered: an owner may be let in again.
+    if (this.unknownAtEpoch !== this.callers.epoch) this.unknown.clear()
+    return Date.now() < (this.unknown.get(id) ?? 0)
+  }
+
+  private noteUnknown(id: string): void {
+    const { epoch } = this.callers
+    if (this.unknownAtEpoch !== epoch || this.unknown.size >= unknownTokensMax) this.unknown.clear()
+    this.unknownAtEpoch = epoch
+    this.unknown.set(id, Date.now() + unknownTokenMsMax)
   }
 
   private check(known: KnownSecret | undefined, { secret }: Secret, request: ArrivedRequest): Caller {

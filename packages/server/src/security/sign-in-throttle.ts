@@ -1,6 +1,6 @@
-/** How often somebody may be wrong with a password: by user name and address together, and by each alone (contract 9.1). */
+/** How often somebody may be wrong with a password: by user name and address together, and by each alone (contract 9.1.5). */
 import { ServerError } from '../errors/server-errors.ts'
-import { signInFailures, throttledKeysMax } from '../limits.ts'
+import { rightAddressesMax, rightAddressMsMax, signInFailures, throttledKeysMax } from '../limits.ts'
 import { networkOf } from './network.ts'
 
 interface Failures {
@@ -21,6 +21,8 @@ export interface Attempt {
 export class SignInThrottle {
   private readonly now: () => number
   private readonly byKey = new Map<string, Failures>()
+  /** Until when it counts that a name was right from an address. */
+  private readonly rightUntil = new Map<string, number>()
 
   constructor(now: () => number = () => performance.now()) {
     this.now = now
@@ -35,26 +37,43 @@ export class SignInThrottle {
   begin(name: string, address: string): Attempt {
     const network = networkOf(address)
     const pair = pairKey(name, network)
-    const others = [
-      [`address:${network}`, signInFailures.ofAddressMax],
-      [`name:${name}`, signInFailures.ofNameMax],
-    ] as const
-    const all = [[pair, signInFailures.ofPairMax], ...others] as const
-    for (const [key, max] of all) this.check(key, max)
-    for (const [key] of all) this.count(key)
+    const [ofAddress, ofName] = [`address:${network}`, `name:${name}`]
+    const isGuessed = (this.current(ofName)?.count ?? 0) >= signInFailures.ofNameMax && !this.wasRightFrom(pair)
+    this.check(pair, isGuessed ? signInFailures.ofPairAfterNameMax : signInFailures.ofPairMax)
+    this.check(ofAddress, signInFailures.ofAddressMax)
+    const all = [pair, ofAddress, ofName]
+    for (const key of all) this.count(key)
     return {
       wasRight: () => {
         this.byKey.delete(pair)
-        for (const [key] of others) this.takeBack(key)
+        this.takeBack(ofAddress)
+        this.takeBack(ofName)
+        this.noteRight(pair)
       },
       undo: () => {
-        for (const [key] of all) this.takeBack(key)
+        for (const key of all) this.takeBack(key)
       },
     }
   }
 
   get size(): number {
     return this.byKey.size
+  }
+
+  private wasRightFrom(pair: string): boolean {
+    return this.now() < (this.rightUntil.get(pair) ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /** In the order in which it is forgotten. */
+  private noteRight(pair: string): void {
+    this.rightUntil.delete(pair)
+    if (this.rightUntil.size >= rightAddressesMax) {
+      for (const eldest of this.rightUntil.keys()) {
+        this.rightUntil.delete(eldest)
+        break
+      }
+    }
+    this.rightUntil.set(pair, this.now() + rightAddressMsMax)
   }
 
   private check(key: string, max: number): void {

@@ -130,6 +130,10 @@ async function existing(reader: Reader, name: string): Promise<StoredUser> {
   throw new ServerError('UserNotFound', `There is no user '${name.slice(0, 100)}'.`)
 }
 
+/** Of a user or a token. */
+const isForAdministrators = (roles: readonly string[]): boolean =>
+  roles.map(readGrant).some(({ role, aliases }) => role === 'admin' && aliases === undefined)
+
 /** Where nobody could change users any more, only the command line on the machine itself would be left. */
 async function keepingAnAdministrator(change: SecurityChange, act: () => Promise<void>): Promise<void> {
   const had = await hasAdministrator(change)
@@ -141,11 +145,17 @@ async function keepingAnAdministrator(change: SecurityChange, act: () => Promise
   )
 }
 
+/** One who can get in, by a password or by a token that has not expired. */
 async function hasAdministrator(reader: Reader): Promise<boolean> {
-  const users = await reader.rows<Pick<StoredUser, 'roles'>>(
-    `FROM ${className.user} WHERE isDisabled = false RETURN roles`,
+  const users = await reader.rows<Pick<StoredUser, 'name' | 'roles' | 'passwordHash'>>(
+    `FROM ${className.user} WHERE isDisabled = false RETURN name, roles, passwordHash`,
   )
-  return users.some(({ roles }) =>
-    roles.map(readGrant).some(({ role, aliases }) => role === 'admin' && aliases === undefined),
+  const administrators = users.filter(({ roles }) => isForAdministrators(roles))
+  if (administrators.some(({ passwordHash }) => passwordHash !== '')) return true
+  const names = administrators.map(({ name }) => name)
+  const tokens = await reader.rows<{ readonly roles: readonly string[]; readonly hasRoles: boolean }>(
+    `FROM ${className.token} WHERE owner.name IN $names AND (expiresAtMs = 0 OR expiresAtMs > $now) RETURN roles, hasRoles`,
+    { names, now: Date.now() },
   )
+  return tokens.some(({ roles, hasRoles }) => !hasRoles || isForAdministrators(roles))
 }

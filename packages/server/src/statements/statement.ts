@@ -5,6 +5,7 @@ import { AshlarError, type QueryProgress } from '@ashlar/engine'
 import { ClientDisconnected } from '../errors/request-errors.ts'
 import { listedTextCharactersMax } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
+import { networkOf } from '../security/network.ts'
 import type { Admission } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import type { Waiter } from './statement-queue.ts'
@@ -46,6 +47,7 @@ export class Statement implements Waiter {
   private readonly asked: Asked
   private readonly admission: Admission
   private startedAtMs = 0
+  /** Of IPv6 its /64: by which it is counted. */
   readonly address: string
   /** Where authentication is on. */
   readonly caller: Caller | undefined
@@ -76,7 +78,7 @@ export class Statement implements Waiter {
   ) {
     this.caller = caller
     this.asked = asked
-    this.address = asked.clientAddress
+    this.address = networkOf(asked.clientAddress)
     this.response = response
     this.admission = admission
     this.waitsUntilMs = performance.now() + queueMsMax
@@ -198,15 +200,15 @@ export class Statement implements Waiter {
 
   /** The client may have gone while the place was given. */
   private keepPlace(): void {
-    if (this.isOver) this.admission.leave(this.asked.clientAddress)
+    if (this.isOver) this.admission.leave(this.address)
     else this.hasPlace = true
   }
 
   private end(): void {
     if (!this.isOver) return
-    if (this.hasPlace) this.admission.leave(this.asked.clientAddress)
+    if (this.hasPlace) this.admission.leave(this.address)
     this.hasPlace = false
-    if (this.hasBegun) this.admission.end(this.asked.clientAddress)
+    if (this.hasBegun) this.admission.end(this.address)
     this.hasBegun = false
     this.underWay.delete(this.id)
   }

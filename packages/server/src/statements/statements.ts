@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../security/caller.ts'
+import { networkOf } from '../security/network.ts'
 import { Admission, type AdmissionLimits } from './admission.ts'
 import type { BrokenOffReplies } from './broken-off.ts'
 import { Statement, type StatementKind, type StatementRecord } from './statement.ts'
@@ -20,7 +21,7 @@ export class Statements {
 
   /** Before the body of the request is read. Throws ServerBusy, TooManyStatements. */
   checkRoom({ raw }: FastifyRequest): void {
-    this.admission.checkRoom(addressOf(raw.socket))
+    this.admission.checkRoom(networkOf(addressOf(raw.socket)))
   }
 
   /** Whose work is about to begin, or to wait for that; see `Statement.lasts`. */

@@ -320,7 +320,14 @@ const AuditEntry = Type.Object(
     callerKind: Type.Optional(Type.String()),
     credential: Type.Optional(Type.String({ description: 'Its kind and id; never a secret.' })),
     address: Type.Optional(Type.String()),
-    operation: Type.Optional(Type.String({ description: 'Method and path of the interface, without values.' })),
+    operation: Type.Optional(
+      Type.String({
+        description: 'Method and path of the interface, without values; or a command, as `ashlar user add`.',
+      }),
+    ),
+    subject: Type.Optional(
+      Type.String({ description: 'The user, token or role that is changed, as `user:alice`; of a session, its user.' }),
+    ),
     fd: Type.Optional(Type.String()),
     classes: Type.Optional(Type.Array(Type.String())),
     oids: Type.Optional(Type.Array(Type.String(), { description: 'The first 100.' })),

@@ -88,6 +88,12 @@ rule('9.5.1', 'beyond loopback replies have Strict-Transport-Security, on loopba
   expect((await ask(session, 'GET', '/nothing')).headers['strict-transport-security']).toBe(year)
   expect((await get1(remote.port, '/v1', { host: 'localhost' })).headers['strict-transport-security']).toBe(year)
   expect((await get1(remote.port, '/docs/', { host: 'localhost' })).headers['strict-transport-security']).toBe(year)
+  // Also where no request was understood.
+  const raw = connectTls({ port: remote.port, host: '127.0.0.1', rejectUnauthorized: false })
+  raw.write('nonsense\r\n\r\n')
+  const answer = await new Promise<string>((resolve) => raw.once('data', (bytes) => resolve(String(bytes))))
+  expect(answer).toMatch(/^HTTP\/1\.1 400 .*strict-transport-security: max-age=31536000\r\n/s)
+  raw.destroy()
   const local = await openSecure()
   expect((await get1(local.port, '/v1')).headers).not.toHaveProperty('strict-transport-security')
 })
@@ -242,6 +248,28 @@ rule(['9.5.5', '1.5.11'], 'requests under way on sessions count as connections d
   await vi.waitFor(async () => expect((await ask(session, 'GET', '/v1')).json).toMatchObject({ type: 'ServerBusy' }))
   for (const stream of waiting) stream.close()
   await vi.waitFor(async () => expect((await ask(session, 'GET', '/v1')).status).toBe(200))
+})
+
+rule(['9.5.5', '1.5.11'], 'connections and requests on sessions are bounded together', async () => {
+  const secure = await openSecure({ limits: { connectionsMax: 4 } })
+  const session = await secure.session()
+  const stream = () => {
+    const one = session.request({ ':method': 'POST', ':path': '/v1/query', 'content-type': 'text/plain' })
+    one.on('error', () => undefined)
+    one.write('FROM ')
+    return one
+  }
+  // The first counts as its connection.
+  const waiting = [stream(), stream(), stream()]
+  const other = connectTls({ port: secure.port, host: '127.0.0.1', rejectUnauthorized: false })
+  onTestFinished(() => void other.destroy())
+  await new Promise((resolve) => other.once('secureConnect', resolve))
+  await vi.waitFor(async () => expect((await ask(session, 'GET', '/v1')).json).toMatchObject({ type: 'ServerBusy' }))
+  expect((await get1(secure.port, '/v1')).status).toBe(503)
+  other.destroy()
+  await vi.waitFor(async () => expect((await ask(session, 'GET', '/v1')).status).toBe(200))
+  for (const one of waiting) one.close()
+  await vi.waitFor(async () => expect((await get1(secure.port, '/v1')).status).toBe(200))
 })
 
 rule(['9.5.3', '1.5.16'], 'a reply that is not taken is broken off; others of its session go on', async () => {

@@ -10,6 +10,7 @@ import type { AuditFailure } from '../../src/config/config.ts'
 import { ServerError } from '../../src/errors/server-errors.ts'
 import { Authenticator } from '../../src/security/authenticator.ts'
 import { makeCaller } from '../../src/security/caller.ts'
+import { basic, openSecureServer, passwordOf } from '../unit/open-secure-server.ts'
 import { defineGadget, openServer, type ServerSetting } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
@@ -376,4 +377,53 @@ rule('9.6.5', 'lines that found no room are counted, and the count is in the log
     .map((line) => JSON.parse(line))
   expect(found.reduce((sum, { lost = 0 }) => sum + lost, 0)).toBe(auditFile.lost)
   expect(found.at(-1).last ?? found.at(-2).last).toBe(true)
+})
+
+rule('9.6.1', 'a line tells which user, token or role is changed, and who has signed in', async () => {
+  const security = (await openSecureServer()).security
+  const { app, lines, file } = await openAudited('refuse', {}, { security })
+  const authorization = basic('admin', passwordOf('admin'))
+  const ask = async (method: 'POST' | 'PUT' | 'DELETE', path: string, payload?: object) => {
+    const url = `/v1/security/${path}`
+    const reply = await app.inject({
+      method,
+      url,
+      headers: { authorization },
+      ...(payload !== undefined && { payload }),
+    })
+    return reply.statusCode === 204 ? undefined : reply.json()
+  }
+  await ask('POST', 'user', { name: 'bob', roles: ['reader'] })
+  await ask('PUT', 'user/bob', { isDisabled: true })
+  const { id, token } = await ask('POST', 'token', { name: 'of mine', roles: ['reader'] })
+  await ask('DELETE', `token/${id}`)
+  await ask('POST', 'role', { name: 'auditor', actions: ['read'] })
+  await ask('DELETE', 'role/auditor')
+  await ask('DELETE', 'user/nobody')
+  await ask('DELETE', 'user/no%20name')
+  await app.inject({
+    method: 'POST',
+    url: '/v1/security/session',
+    payload: { name: 'admin', password: passwordOf('admin') },
+  })
+  await app.inject({
+    method: 'POST',
+    url: '/v1/security/session',
+    payload: { name: 'of-nobody', password: 'is wrong' },
+  })
+  const found = (await lines()).map(({ subject, outcome }) => [subject, outcome])
+  expect(found).toEqual([
+    ['user:bob', 'done'],
+    ['user:bob', 'done'],
+    [`token:${id}`, 'done'],
+    [`token:${id}`, 'done'],
+    ['role:auditor', 'done'],
+    ['role:auditor', 'done'],
+    ['user:nobody', 'failed'],
+    [undefined, 'failed'],
+    ['user:admin', 'done'],
+    // Somebody may have typed a password in the place of the name.
+    [undefined, 'refused'],
+  ])
+  expect(readFileSync(file, 'utf8')).not.toMatch(new RegExp(`of-nobody|${token.slice(21)}`))
 })

@@ -1,5 +1,6 @@
 /** `ashlar serve --auth` and its commands as processes: first start, several processes, what is revoked while it is used (contract 9.1, 9.2). */
-import { chmodSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { postgresOfRun } from '../../../../tools/postgres-of-run.ts'
@@ -81,6 +82,45 @@ rule('9.2.1', 'hashes of passwords are for the owner alone, also in a backup and
   chmodSync(join(directory, 'data/.security'), 0o755)
   await run(['user', 'list'], directory)
   expect(others('data/.security')).toBe(0)
+})
+
+rule(
+  ['9.6.1', '9.2.1'],
+  'commands add lines to the audit log, and change nothing where it cannot be written',
+  async () => {
+    const directory = temporaryDirectory()
+    const log = ['--audit-log', 'audit.ndjson']
+    await run(['user', 'add', 'bob', '--role', 'reader', ...log], directory)
+    const made = JSON.parse(
+      await run(['token', 'create', '--name', 'x', '--owner', 'bob', '--json', ...log], directory),
+    )
+    await expect(run(['user', 'roles', 'nobody', 'admin', ...log], directory)).rejects.toThrow(/no user 'nobody'/)
+    await run(['token', 'list', ...log], directory)
+    const file = readFileSync(join(directory, 'audit.ndjson'), 'utf8')
+    expect(file).not.toContain(made.token)
+    const command = { caller: userInfo().username, callerKind: 'commandLine', credential: 'none' }
+    expect(
+      file
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { ...command, operation: 'ashlar user add', subject: 'user:bob', outcome: 'done' },
+      { ...command, operation: 'ashlar token create', subject: `token:${made.id}`, outcome: 'done' },
+      { ...command, operation: 'ashlar user roles', subject: 'user:nobody', outcome: 'failed', type: 'UserNotFound' },
+    ])
+    const unwritable = ['--audit-log', 'data/none/audit.ndjson']
+    await expect(run(['user', 'remove', 'bob', ...unwritable], directory)).rejects.toThrow(/cannot be written: ENOENT/)
+    expect(await run(['user', 'list'], directory)).toContain('bob')
+  },
+)
+
+rule('9.2.1', 'a command whose output nobody reads to its end says nothing of it', async () => {
+  const directory = temporaryDirectory()
+  await run(['user', 'add', 'bob', '--role', 'reader'], directory)
+  const { child, ended } = start(['user', 'list'], {}, directory)
+  child.stdout?.destroy()
+  expect(await ended).toMatchObject({ code: 0, stderr: '' })
 })
 
 rule('9.2.2', 'the password of the first administrator is taken from a file, or the environment', async () => {

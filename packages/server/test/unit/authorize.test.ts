@@ -83,8 +83,9 @@ describe('authorisation', () => {
     refused.add('define')
     const reply = await run()
     expect(reply.json()).toMatchObject({ operation: 6, type: 'Forbidden' })
+    // The transaction itself before its body is read, and when it begins.
     expect(asked()).toEqual(
-      ['read', 'write', 'read', 'identify@service', 'read', 'write', 'define'].map((word) =>
+      ['read', 'read', 'write', 'read', 'identify@service', 'read', 'write', 'define'].map((word) =>
         word.includes('@') ? word : `${word}@default`,
       ),
     )

@@ -1,0 +1,77 @@
+/** The lines that commands on users, tokens and roles add to the audit log of the server, where it keeps one. */
+import { randomUUID } from 'node:crypto'
+import { userInfo } from 'node:os'
+import { resolve } from 'node:path'
+import { pino } from 'pino'
+import { AuditFile } from '../audit/audit-file.ts'
+import type { Config } from '../config/config.ts'
+import { ServerError } from '../errors/server-errors.ts'
+import { defaultServerLimits } from '../limits.ts'
+
+type AuditConfig = Pick<Config, 'auditLog' | 'auditOnFailure' | 'limits'>
+
+export class CommandAudit {
+  private readonly config: AuditConfig
+
+  constructor(config: AuditConfig) {
+    this.config = config
+  }
+
+  /**
+   * `subject`: what is changed, or how that follows from the result. Throws what `work` throws, and an Error with a sentence before it begins where the file cannot
+   * be written and changes are refused then.
+   */
+  async note<T>(command: string, subject: string | ((result: T) => string), work: () => Promise<T>): Promise<T> {
+    const file = await this.opened()
+    if (file === undefined) return work()
+    const note = (told: object): void => file.append(JSON.stringify({ ...entryOf(command), ...told }))
+    try {
+      const result = await work()
+      note({ subject: typeof subject === 'string' ? subject : subject(result), outcome: 'done' })
+      return result
+    } catch (error) {
+      const type = error instanceof ServerError ? error.type : undefined
+      note({ ...(typeof subject === 'string' && { subject }), outcome: 'failed', ...(type !== undefined && { type }) })
+      throw error
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Undefined where there is none, or where changes go on without it. */
+  private async opened(): Promise<AuditFile | undefined> {
+    const { auditLog, auditOnFailure, limits } = this.config
+    if (auditLog === undefined) return undefined
+    const { auditFileBytesMax, auditFilesMax } = { ...defaultServerLimits, ...limits }
+    const options = { file: resolve(auditLog), fileBytesMax: auditFileBytesMax, filesMax: auditFilesMax }
+    const file = new AuditFile(options, pino({ base: null }, { write: (line) => void process.stderr.write(line) }))
+    try {
+      await file.start()
+      return file
+    } catch (error) {
+      if (auditOnFailure === 'refuse') throw error
+      process.stderr.write(`ashlar: ${(error as Error).message}\n`)
+      return undefined
+    }
+  }
+}
+
+function entryOf(command: string): object {
+  return {
+    time: new Date().toISOString(),
+    requestId: randomUUID(),
+    caller: userName(),
+    callerKind: 'commandLine',
+    credential: 'none',
+    operation: `ashlar ${command}`,
+  }
+}
+
+/** Of the operating system, which may have none for the number. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return String(process.getuid?.())
+  }
+}
