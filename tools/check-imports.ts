@@ -90,10 +90,10 @@ const storeRanks: Ranks = {
 
 const queryRanks: Ranks = {
   language: 0,
-  'query-request.ts': 1,
   explain: 1,
   values: 1,
   parse: 1,
+  'query-request.ts': 2,
   functions: 2,
   bind: 3,
   evaluate: 4,

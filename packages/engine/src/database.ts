@@ -4,13 +4,15 @@ import type { SchemaReport } from './ddl/schema-report.ts'
 import type { IndexRecord } from './indexes/index-record.ts'
 import type { Condition } from './objects/condition.ts'
 import type { QueryReply, QueryRequest } from './query/query-request.ts'
+import type { Effect } from './query/statements/statement-kind.ts'
 import type { Once } from './receipts/receipt.ts'
 import type { Attributes } from './requests/read-object-command.ts'
 import type { AlterSettings, DefineMode } from './schema/commands.ts'
 import type { ClassRepresentation, NamespaceRepresentation } from './schema/representation.ts'
 import type { Awaitable } from './store/store.ts'
-import type { TransactionClient } from './transaction/between-steps.ts'
+import type { BetweenSteps, TransactionClient } from './transaction/between-steps.ts'
 import type { Oid } from './types/oid.ts'
+import type { ChangeListener } from './write/change-set.ts'
 
 export interface CreateIndexOptions {
   /** Ends a build that is waited for, and leaves no index. */
@@ -82,4 +84,35 @@ export interface Database {
   readIndex(name: string): Promise<IndexRecord>
   /** Throws IndexNotFound. */
   deleteIndex(name: string): Promise<void>
+}
+
+/** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
+export type TransactionStep = (number: number) => Database
+
+export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
+
+/** What a caller may have of a federated database: all that requests need. */
+export interface CallerDatabase extends Database {
+  /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
+  classify(request: QueryRequest): Effect
+  /**
+   * What `body` does is committed together or not at all; where others were first, it is done
+   * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
+   * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
+   * that is read in any case. Throws the reason of the client's signal.
+   */
+  transaction<T>(
+    body: TransactionBody<T>,
+    isRehearsed: boolean,
+    once?: Once<T>,
+    oid?: string,
+    client?: TransactionClient,
+  ): Promise<T>
+  /**
+   * Work that does no more when it is done twice: its receipt is a commit of its own, after it. `isKept`: whether the result
+   * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
+   */
+  runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T>
+  /** The same for one request, of whose own commits `listener` is told after whoever is told of all. */
+  observedBy(listener: ChangeListener): CallerDatabase
 }

@@ -3,14 +3,14 @@
 import type { AccessPolicy } from './access/access-policy.ts'
 import type { RuleProblem } from './access/object-rules.ts'
 import { Callers } from './access/restricted-database.ts'
-import { runTransaction, type TransactionBody } from './batch/run-transaction.ts'
+import { runTransaction } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
 import { RequestMemory } from './budget/request-memory.ts'
 import { catalogVersionKey } from './bytes/key-space.ts'
 import type { CancelSignal } from './cancel-signal.ts'
 import { CatalogCache } from './catalog/catalog-cache.ts'
 import { initializeCatalog } from './catalog/change-catalog.ts'
-import type { Database } from './database.ts'
+import type { CallerDatabase, TransactionBody } from './database.ts'
 import { DatabaseOperations, type OperationScope } from './database-operations.ts'
 import { CatalogWriter } from './ddl/catalog-writer.ts'
 import { DdlExecutor } from './ddl/ddl-executor.ts'
@@ -134,7 +134,7 @@ class RequestScope implements OperationScope {
   }
 }
 
-export class FederatedDatabase extends DatabaseOperations {
+export class FederatedDatabase extends DatabaseOperations implements CallerDatabase {
   readonly alias: string
   readonly store: Store
   readonly limits: EngineLimits
@@ -208,7 +208,12 @@ export class FederatedDatabase extends DatabaseOperations {
     const database: OpenDatabase = { ...this.database, onChanges: both }
     const writer = this.resources.writer.observedBy(database)
     const resources = { ...this.resources, database, writer, ddl: this.resources.ddl.observedBy(database, writer) }
-    // A view: whatever is not of one request is that of the federated database itself.
+    return this.withResources(resources)
+  }
+
+  /** A view: whatever is not of one request is that of the federated database itself. */
+  private withResources(resources: QueryResources): FederatedDatabase {
+    const { database } = resources
     return Object.assign(Object.create(this) as FederatedDatabase, {
       database,
       resources,
@@ -226,8 +231,8 @@ export class FederatedDatabase extends DatabaseOperations {
    * The operations for one caller, for whom what the policy hides does not exist (contract 9.4). Whoever calls it checks who the caller is, and
    * what else it may do.
    */
-  as(policy: AccessPolicy): Database {
-    return this.callers.as(policy, (user) => new DatabaseOperations(new RequestScope({ ...this.resources, user })))
+  as(policy: AccessPolicy): CallerDatabase {
+    return this.callers.as(policy, (user) => this.withResources({ ...this.resources, user }))
   }
 
   /** The rules of a policy that hold for nothing, since what they name is not there. */
@@ -235,17 +240,10 @@ export class FederatedDatabase extends DatabaseOperations {
     return this.callers.ruleProblems(policy)
   }
 
-  /** Whether the query would read, change objects or change the schema; it is not run. Throws QuerySyntaxError, LimitExceeded. */
   classify(request: QueryRequest): Effect {
     return effectOfQuery(request, this.resources)
   }
 
-  /**
-   * What `body` does is committed together or not at all; where others were first, it is done
-   * again. With `isRehearsed`, `body` runs twice: all of it first, its reply kept, and then the steps that are kept,
-   * with the same OIDs. With `once`, the receipt is part of the commit; throws AlreadyDone where there is one. `oid`: an object
-   * that is read in any case. Throws the reason of the client's signal.
-   */
   transaction<T>(
     body: TransactionBody<T>,
     isRehearsed: boolean,
@@ -257,10 +255,6 @@ export class FederatedDatabase extends DatabaseOperations {
     return runTransaction(body, isRehearsed, this.resources, asked, client)
   }
 
-  /**
-   * Work that does no more when it is done twice: its receipt is a commit of its own, after it. `isKept`: whether the result
-   * is one to be kept. Throws AlreadyDone, and what else `Receipt.check` throws.
-   */
   async runOnce<T>(once: Once<T>, work: () => Promise<T>, isKept: (result: T) => boolean): Promise<T> {
     const receipt = this.database.receipts.of(once)
     await withSnapshot(this.store, (snapshot) => receipt.check(snapshot))

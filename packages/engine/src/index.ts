@@ -1,12 +1,13 @@
 /** The engine's only entry point. */
 
 export type { AccessAction, AccessPolicy, Grant, GrantScope, RuledAction } from './access/access-policy.ts'
-export { accessActions, isUnrestricted, policyId, readAccessPolicy } from './access/access-policy.ts'
+export { accessActions, isUnrestricted, policyId, readAccessGrants, readAccessPolicy } from './access/access-policy.ts'
+export { intersectGrants } from './access/intersect-grants.ts'
 export type { RuleProblem } from './access/object-rules.ts'
-export type { TransactionStep } from './batch/run-transaction.ts'
+export { checkRule } from './access/object-rules.ts'
 export { MemoryPool } from './budget/memory-pool.ts'
 export type { CancelSignal } from './cancel-signal.ts'
-export type { Database } from './database.ts'
+export type { CallerDatabase, Database, TransactionStep } from './database.ts'
 export type { DetailedStatistics } from './ddl/detailed-statistics.ts'
 export type { SchemaReport } from './ddl/schema-report.ts'
 export type { UpgradeProgress } from './ddl/upgrade-objects.ts'

@@ -1,6 +1,6 @@
 /** What a caller may see and do, as plain data that its roles add up to (decision 0026). */
 import { createHash } from 'node:crypto'
-import { AshlarError } from '../errors.ts'
+import { AshlarError, type ErrorDetail } from '../errors.ts'
 import { accessGrantsMax, accessNamesMax, accessRuleCharactersMax } from '../limits.ts'
 import type { User } from '../query/values/user.ts'
 
@@ -20,6 +20,8 @@ export type GrantScope =
 
 export interface Grant {
   readonly on: GrantScope
+  /** Further scopes: it is about those classes alone that are in all of them. */
+  readonly within?: readonly GrantScope[]
   readonly actions: readonly AccessAction[]
   /** Attributes that it does not show, by name, in every class that it is about. */
   readonly hidden?: readonly string[]
@@ -41,23 +43,28 @@ export interface AccessPolicy {
 
 /** Nothing is kept from a caller that has it. */
 export function isUnrestricted({ grants }: AccessPolicy): boolean {
-  return grants.some(({ on, actions, hidden = [], readOnly = [], rules = {} }) => {
-    const isPlain = hidden.length === 0 && readOnly.length === 0 && Object.keys(rules).length === 0
+  return grants.some(({ on, within = [], actions, hidden = [], readOnly = [], rules = {} }) => {
+    const isPlain = [within, hidden, readOnly, Object.keys(rules)].every(({ length }) => length === 0)
     return on.kind === 'all' && isPlain && accessActions.every((action) => actions.includes(action))
   })
 }
 
 /** The same for policies that allow the same, whoever has them; what is kept for one is kept by it. */
 export function grantsId({ grants }: AccessPolicy): string {
-  const canonical = grants.map((grant) => {
-    const { on, actions, hidden = [], readOnly = [], rules = {} } = grant
-    const scope = on.kind === 'all' ? [] : [on.kind === 'namespace' ? on.namespace : on.className]
-    const written = ruledActions.map((action) => rules[action] ?? null)
-    return JSON.stringify([on.kind, scope, [...actions].sort(), [...hidden].sort(), [...readOnly].sort(), written])
-  })
-  return createHash('sha256')
-    .update(JSON.stringify([...new Set(canonical)].sort()))
-    .digest('base64url')
+  const canonical = [...new Set(grants.map(grantText))].sort()
+  return createHash('sha256').update(JSON.stringify(canonical)).digest('base64url')
+}
+
+/** The same for grants that say the same. */
+export function grantText({ on, within = [], actions, hidden = [], readOnly = [], rules = {} }: Grant): string {
+  const scopes = [...new Set([on, ...within].map(scopeText))].sort()
+  const written = ruledActions.map((action) => rules[action] ?? null)
+  return JSON.stringify([scopes, [...actions].sort(), [...hidden].sort(), [...readOnly].sort(), written])
+}
+
+export function scopeText(scope: GrantScope): string {
+  if (scope.kind === 'all') return 'all'
+  return JSON.stringify([scope.kind, scope.kind === 'namespace' ? scope.namespace : scope.className])
 }
 
 /** The same for the same policy. */
@@ -72,77 +79,105 @@ export function policyId(policy: AccessPolicy): string {
 
 /** A policy from JSON. Throws MalformedRequest, and LimitExceeded for one that is too large. */
 export function readAccessPolicy(json: unknown): AccessPolicy {
-  const { user, grants } = fieldsOf(json, 'a policy', ['user', 'grants'])
-  if (!Array.isArray(grants)) throw malformed('grants is an array')
-  if (grants.length > accessGrantsMax) throw tooMuch(`a policy has at most ${accessGrantsMax} grants`)
-  return { user: user === undefined || user === null ? null : readUser(user), grants: grants.map(readGrant) }
+  const { user, grants } = fieldsOf(json, [], ['user', 'grants'])
+  return { user: user === undefined || user === null ? null : readUser(user), grants: readAccessGrants(grants) }
 }
+
+/** Likewise; places of errors begin with `grants`. */
+export function readAccessGrants(json: unknown): readonly Grant[] {
+  if (!Array.isArray(json)) throw malformed(['grants'], 'is an array')
+  if (json.length > accessGrantsMax) throw tooMuch(['grants'], `has at most ${accessGrantsMax} elements`)
+  return json.map((one, position) => readGrant(one, ['grants', position]))
+}
+
+type Place = ErrorDetail['place']
 
 function readUser(json: unknown): User {
-  const { name, roles = [], claims = {} } = fieldsOf(json, 'a user', ['name', 'roles', 'claims'])
-  if (typeof name !== 'string') throw malformed('the name of a user is a text')
-  const entries = Object.entries(fieldsOf(claims, 'claims'))
-  for (const [, value] of entries) if (typeof value !== 'string') throw malformed('claims are texts')
-  return { name, roles: textsOf(roles, 'roles'), claims: Object.fromEntries(entries) as Record<string, string> }
-}
-
-function readGrant(json: unknown): Grant {
-  const fields = fieldsOf(json, 'a grant', ['on', 'actions', 'hidden', 'readOnly', 'rules'])
-  const { on, actions, hidden, readOnly, rules } = fields
-  const known = textsOf(actions, 'actions').map((word): AccessAction => {
-    const action = accessActions.find((each) => each === word)
-    if (action === undefined) throw malformed(`an action is ${accessActions.join(', ')}`)
-    return action
-  })
+  const place = ['user']
+  const { name, roles = [], claims = {} } = fieldsOf(json, place, ['name', 'roles', 'claims'])
+  if (typeof name !== 'string') throw malformed([...place, 'name'], 'is a text')
+  const entries = Object.entries(fieldsOf(claims, [...place, 'claims']))
+  for (const [claim, value] of entries) {
+    if (typeof value !== 'string') throw malformed([...place, 'claims', claim], 'is a text')
+  }
   return {
-    on: readScope(on),
-    actions: known,
-    ...(hidden === undefined ? {} : { hidden: textsOf(hidden, 'hidden') }),
-    ...(readOnly === undefined ? {} : { readOnly: textsOf(readOnly, 'readOnly') }),
-    ...(rules === undefined ? {} : { rules: readRules(rules) }),
+    name,
+    roles: textsOf(roles, [...place, 'roles']),
+    claims: Object.fromEntries(entries) as Record<string, string>,
   }
 }
 
-function readScope(json: unknown): GrantScope {
-  const { kind, namespace, className } = fieldsOf(json, 'on', ['kind', 'namespace', 'className'])
+function readGrant(json: unknown, place: Place): Grant {
+  const fields = fieldsOf(json, place, ['on', 'actions', 'hidden', 'readOnly', 'rules'])
+  const { on, actions, hidden, readOnly, rules } = fields
+  const known = textsOf(actions, [...place, 'actions']).map((word, position): AccessAction => {
+    const action = accessActions.find((each) => each === word)
+    if (action !== undefined) return action
+    throw malformed([...place, 'actions', position], `is one of ${accessActions.join(', ')}`)
+  })
+  return {
+    on: readScope(on, [...place, 'on']),
+    actions: known,
+    ...(hidden === undefined ? {} : { hidden: textsOf(hidden, [...place, 'hidden']) }),
+    ...(readOnly === undefined ? {} : { readOnly: textsOf(readOnly, [...place, 'readOnly']) }),
+    ...(rules === undefined ? {} : { rules: readRules(rules, [...place, 'rules']) }),
+  }
+}
+
+function readScope(json: unknown, place: Place): GrantScope {
+  const { kind, namespace, className } = fieldsOf(json, place, ['kind', 'namespace', 'className'])
   if (kind === 'all' && namespace === undefined && className === undefined) return { kind }
   if (kind === 'class' && typeof className === 'string' && namespace === undefined) return { kind, className }
   const isNamespace = kind === 'namespace' && className === undefined
   if (isNamespace && (typeof namespace === 'string' || namespace === null)) return { kind, namespace }
-  throw malformed('a grant is on {kind: all}, on {kind: namespace, namespace}, or on {kind: class, className}')
+  const forms = ['{"kind":"all"}', '{"kind":"namespace","namespace":…}', '{"kind":"class","className":…}']
+  throw malformed(place, `is ${forms.slice(0, 2).join(', ')} or ${forms[2]}`)
 }
 
-function readRules(json: unknown): NonNullable<Grant['rules']> {
-  const rules = fieldsOf(json, 'rules', ruledActions)
-  for (const text of Object.values(rules)) {
-    if (typeof text !== 'string') throw malformed('a rule is a predicate, as a text')
+function readRules(json: unknown, place: Place): NonNullable<Grant['rules']> {
+  const rules = fieldsOf(json, place, ruledActions)
+  for (const [action, text] of Object.entries(rules)) {
+    if (typeof text !== 'string') throw malformed([...place, action], 'is a predicate, as a text')
     if (text.length > accessRuleCharactersMax) {
-      throw tooMuch(`a rule has at most ${accessRuleCharactersMax} characters`)
+      throw tooMuch([...place, action], `has at most ${accessRuleCharactersMax} characters`)
     }
   }
   return rules as NonNullable<Grant['rules']>
 }
 
 /** `known`: the fields that there may be; without them, any. */
-function fieldsOf(json: unknown, what: string, known?: readonly string[]): Record<string, unknown> {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw malformed(`${what} is an object`)
+function fieldsOf(json: unknown, place: Place, known?: readonly string[]): Record<string, unknown> {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) throw malformed(place, 'is an object')
   for (const name of Object.keys(json)) {
-    if (known !== undefined && !known.includes(name)) throw malformed(`${what} has no field '${name.slice(0, 60)}'`)
+    if (known !== undefined && !known.includes(name)) throw malformed(place, `has no field '${name.slice(0, 60)}'`)
   }
   return json as Record<string, unknown>
 }
 
-function textsOf(json: unknown, what: string): string[] {
+function textsOf(json: unknown, place: Place): string[] {
   if (!Array.isArray(json) || json.some((one) => typeof one !== 'string'))
-    throw malformed(`${what} is an array of texts`)
-  if (json.length > accessNamesMax) throw tooMuch(`${what} has at most ${accessNamesMax} elements`)
+    throw malformed(place, 'is an array of texts')
+  if (json.length > accessNamesMax) throw tooMuch(place, `has at most ${accessNamesMax} elements`)
   return json as string[]
 }
 
-function malformed(words: string): AshlarError {
-  return new AshlarError('MalformedRequest', `What a caller may do: ${words}.`)
+function malformed(place: Place, words: string): AshlarError {
+  return refusal('MalformedRequest', place, words)
 }
 
-function tooMuch(words: string): AshlarError {
-  return new AshlarError('LimitExceeded', `What a caller may do: ${words}.`)
+function tooMuch(place: Place, words: string): AshlarError {
+  return refusal('LimitExceeded', place, words)
+}
+
+function refusal(type: 'MalformedRequest' | 'LimitExceeded', place: Place, words: string): AshlarError {
+  const message = `${wordsOf(place)} ${words}.`
+  return new AshlarError(type, message, [{ place, message }])
+}
+
+/** `Grant 2: rules.read`, counted from 1 as people do. */
+function wordsOf([first, position, ...rest]: Place): string {
+  if (first === undefined) return 'The policy'
+  if (first !== 'grants' || typeof position !== 'number')
+    return [first, position, ...rest].filter((one) => one !== undefined).join('.')
+  return rest.length === 0 ? `Grant ${position + 1}` : `Grant ${position + 1}: ${rest.join('.')}`
 }

@@ -3,7 +3,7 @@ import type { Catalog, ClassAttribute, SchemaClass } from '../schema/catalog.ts'
 import { namespaceOf } from '../schema/names.ts'
 import { isRootClass } from '../schema/root-class.ts'
 import type { AttributeNumber, ClassNumber, ReferenceSpec, TypeSpec } from '../types/type-spec.ts'
-import type { AccessAction, Grant, RuledAction } from './access-policy.ts'
+import type { AccessAction, Grant, GrantScope, RuledAction } from './access-policy.ts'
 
 /** A rule, and the class whose attributes its names mean. */
 export interface ClassRule {
@@ -162,12 +162,16 @@ function isWritableBy({ hidden = [], readOnly = [] }: Grant, name: string): bool
   return !hidden.includes(name) && !readOnly.includes(name)
 }
 
-/** The class by which the grant is about this one: it itself, where the grant names no class. */
-function coveringClass({ on }: Grant, cls: SchemaClass): SchemaClass | undefined {
-  if (on.kind === 'all') return cls
+/** The class by which the grant is about this one, which the names in its rules mean: it itself, where the grant names no class. */
+function coveringClass({ on, within = [] }: Grant, cls: SchemaClass): SchemaClass | undefined {
+  return within.every((scope) => coveringByScope(scope, cls) !== undefined) ? coveringByScope(on, cls) : undefined
+}
+
+function coveringByScope(scope: GrantScope, cls: SchemaClass): SchemaClass | undefined {
+  if (scope.kind === 'all') return cls
   for (let above: SchemaClass | null = cls; above !== null; above = above.superClass) {
-    if (on.kind === 'class' && above.name === on.className) return above
-    if (on.kind === 'namespace' && namespaceOf(above.name) === on.namespace) return cls
+    if (scope.kind === 'class' && above.name === scope.className) return above
+    if (scope.kind === 'namespace' && namespaceOf(above.name) === scope.namespace) return cls
   }
   return undefined
 }

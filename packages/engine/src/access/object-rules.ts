@@ -1,5 +1,6 @@
 /** Object rules, bound to the catalog and compiled; a rule that does not bind holds for nothing. */
 import { AshlarError } from '../errors.ts'
+import { defaultEngineLimits } from '../limits.ts'
 import { bindWhere } from '../query/bind/bind-select.ts'
 import { contextScope } from '../query/bind/scope.ts'
 import { effectOf } from '../query/classify.ts'
@@ -29,6 +30,13 @@ export interface RuleProblem {
   readonly className: string
   readonly message: string
 }
+
+/** Throws QuerySyntaxError, LimitExceeded for one too long, QueryError for one that does not only read: whatever the catalog is. */
+export function checkRule(text: string, tokensMax = defaultEngineLimits.statementTokensMax): void {
+  if (effectOf(parsePredicate(text, tokensMax)) !== 'read') throw new AshlarError('QueryError', onlyReads)
+}
+
+const onlyReads = 'a rule is a predicate over the object and $$USER, without statements'
 
 /** The rules of one catalog, compiled when they are first asked for. */
 export class ObjectRules {
@@ -88,7 +96,7 @@ export class ObjectRules {
     const slot = binder.newSlot()
     const where = bindWhere(expression, contextScope(slot, { kind: 'reference', cls }, undefined), binder)
     if (binder.nested.length > 0 || effectOf(expression) !== 'read') {
-      throw binder.error(expression, 'a rule is a predicate over the object and $$USER, without statements')
+      throw binder.error(expression, onlyReads)
     }
     const compiler = new Compiler(this.formats)
     const evaluate = compiler.compile(where)

@@ -1,13 +1,14 @@
 /** The operations of the interface for one caller: what its policy hides does not exist for it (decision 0026). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import type { Database } from '../database.ts'
+import type { CallerDatabase } from '../database.ts'
 import { DatabaseOperations, type OperationScope, type SchemaExecutor } from '../database-operations.ts'
 import { AshlarError } from '../errors.ts'
 import { accessPoliciesKept } from '../limits.ts'
 import type { QueryReply, QueryRequest } from '../query/query-request.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import { effectOfQuery, runQuery } from '../query/run-query.ts'
+import type { Effect } from '../query/statements/statement-kind.ts'
 import { type UserValue, userValue } from '../query/values/user.ts'
 import { objectKey } from '../records/object-key.ts'
 import type { Catalog } from '../schema/catalog.ts'
@@ -39,10 +40,10 @@ export class Callers {
   }
 
   /** `unrestricted`: the operations for those from whom nothing is kept. */
-  as(policy: AccessPolicy, unrestricted: (user: UserValue) => Database): Database {
+  as(policy: AccessPolicy, unrestricted: (user: UserValue) => CallerDatabase): CallerDatabase {
     const user = userValue(policy.user)
     if (isUnrestricted(policy)) return unrestricted(user)
-    return new DatabaseOperations(new CallerScope(this.resources, this.accessesFor(policy), user))
+    return new RestrictedDatabase(new CallerScope(this.resources, this.accessesFor(policy), user))
   }
 
   /** The rules of a policy that hold for nothing, since they do not bind to the catalog as it is. */
@@ -64,6 +65,27 @@ export class Callers {
   }
 }
 
+class RestrictedDatabase extends DatabaseOperations implements CallerDatabase {
+  declare protected readonly scope: CallerScope
+
+  classify(request: QueryRequest): Effect {
+    return effectOfQuery(request, this.scope.resources)
+  }
+
+  async transaction(): Promise<never> {
+    throw changeRefused()
+  }
+
+  async runOnce(): Promise<never> {
+    throw changeRefused()
+  }
+
+  /** There is nothing to tell of yet. */
+  observedBy(): CallerDatabase {
+    return this
+  }
+}
+
 const reading: SnapshotOptions = { isolation: 'readOnly' }
 
 /** Each operation is a request of its own. */
@@ -73,7 +95,7 @@ class CallerScope implements OperationScope {
   private readonly changed: OpenDatabase
   readonly between = undefined
   readonly schema: SchemaExecutor
-  private readonly resources: QueryResources
+  readonly resources: QueryResources
   private readonly accesses: CatalogAccesses
   private readonly user: UserValue
 

@@ -1,23 +1,18 @@
 /** Several operations as one commit (contract 7). */
 import { RequestMemory } from '../budget/request-memory.ts'
 import { catalogVersionKey } from '../bytes/key-space.ts'
-import type { Database } from '../database.ts'
+import type { TransactionBody, TransactionStep } from '../database.ts'
 import { DatabaseOperations } from '../database-operations.ts'
 import { type OpenCatalogTransaction, runInCatalogTransaction } from '../ddl/catalog-transaction.ts'
 import { Numbering } from '../ddl/numbering.ts'
 import type { QueryResources } from '../query/query-resources.ts'
 import type { Once, Receipts } from '../receipts/receipt.ts'
 import { objectKey } from '../records/object-key.ts'
-import { type BetweenSteps, betweenSteps, type TransactionClient } from '../transaction/between-steps.ts'
+import { betweenSteps, type TransactionClient } from '../transaction/between-steps.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import type { Oid } from '../types/oid.ts'
 import type { CatalogTransactOptions } from '../write/transact-with-catalog.ts'
 import { StepScope } from './step-scope.ts'
-
-/** The database for one operation of a batch; `number` from 1, by which its OIDs stay the same when it is done again. */
-export type TransactionStep = (number: number) => Database
-
-export type TransactionBody<T> = (step: TransactionStep, isRehearsal: boolean, between: BetweenSteps) => Promise<T>
 
 /**
  * `body` does the operations. Where `isRehearsed`, it runs twice at each attempt: all operations first, then those that are to be

@@ -16,6 +16,7 @@ import type { QueryResources } from './query-resources.ts'
 import type { ScriptState } from './script-executor.ts'
 import { givenScalar, givenValue } from './values/parameter-value.ts'
 import { noTextFormats } from './values/text-format.ts'
+import { userValue } from './values/user.ts'
 
 export interface PreparedText {
   readonly statements: readonly Statement[]
@@ -106,7 +107,7 @@ type Parameters = NonNullable<QueryRequest['parameters']>
 function preparedText(
   { statements, lifted }: ParsedText,
   request: QueryRequest,
-  { database: { limits, store }, dialect, user = null }: QueryResources,
+  { database: { limits, store }, dialect, user = userValue(request.user ?? null) }: QueryResources,
   memory: RequestMemory,
   slice: TimeSlice,
 ): PreparedText {

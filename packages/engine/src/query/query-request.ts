@@ -3,6 +3,7 @@ import type { CancelSignal } from '../cancel-signal.ts'
 import type { AshlarError } from '../errors.ts'
 import type { Once } from '../receipts/receipt.ts'
 import type { Dialect } from './language/dialect.ts'
+import type { User } from './values/user.ts'
 
 export interface QueryRequest {
   /** One or more statements of DO. */
@@ -11,6 +12,8 @@ export interface QueryRequest {
   readonly parameters?: Readonly<Record<string, unknown>> | undefined
   /** That of the federated database where it is left out. */
   readonly dialect?: Dialect | undefined
+  /** `$$USER`, where the database has none of its own (`FederatedDatabase.as`); null where nobody is known. */
+  readonly user?: User | null | undefined
   /** Instead of rows, the plans of all statements; nothing is changed. */
   readonly explain?: ExplainRequest | undefined
   /** What the row of an index that is created has as its `uri`; without it, none. */

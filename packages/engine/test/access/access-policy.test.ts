@@ -1,6 +1,13 @@
 /** Policies: what is read from JSON, what is refused, and which are the same. */
 import { describe, expect, it } from 'vitest'
-import { accessActions, isUnrestricted, policyId, readAccessPolicy } from '../../src/access/access-policy.ts'
+import {
+  accessActions,
+  isUnrestricted,
+  policyId,
+  readAccessGrants,
+  readAccessPolicy,
+} from '../../src/access/access-policy.ts'
+import { checkRule } from '../../src/access/object-rules.ts'
 import { AshlarError } from '../../src/errors.ts'
 
 const user = { name: 'bob', roles: ['team'], claims: { sub: 'b', org: 'o' } }
@@ -34,6 +41,28 @@ describe('a policy', () => {
       expect(() => readAccessPolicy(json)).toThrow(AshlarError)
     })
   }
+
+  it('is refused with the place of what is wrong', () => {
+    const rules = { read: 'x'.repeat(10_001) }
+    const grants = [grant, { on: { kind: 'all' }, actions: ['read'], rules }]
+    const place = ['grants', 1, 'rules', 'read']
+    const message = 'Grant 2: rules.read has at most 10000 characters.'
+    expect(() => readAccessGrants(grants)).toThrow(
+      expect.objectContaining({ type: 'LimitExceeded', message, errors: [{ place, message }] }),
+    )
+    expect(() => readAccessGrants([{ ...grant, actions: ['read', 'drop'] }])).toThrow(
+      /^Grant 1: actions\.1 is one of read,/,
+    )
+    expect(() => readAccessGrants([{ ...grant, on: { kind: 'class' } }])).toThrow(/^Grant 1: on is \{"kind":"all"\}, /)
+    expect(() => readAccessPolicy([])).toThrow(/^The policy is an object\.$/)
+  })
+
+  it('has rules that are predicates', () => {
+    expect(() => checkRule('owner = $$USER.name OR $$USER.name IN team.members.name')).not.toThrow()
+    for (const text of ['', 'owner = ', 'a = 1; DELETE FROM A', 'FROM A RETURN *']) {
+      expect(() => checkRule(text)).toThrow(AshlarError)
+    }
+  })
 
   it('is the same as one that says the same in another order, and no other', () => {
     const one = readAccessPolicy({ user, grants: [grant, { on: { kind: 'all' }, actions: ['read'] }] })
