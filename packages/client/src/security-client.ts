@@ -3,10 +3,12 @@ import type {
   AuditPage,
   CallerRecord,
   ChangePasswordBody,
+  ChangeRoleBody,
   CreateRoleBody,
   CreateTokenBody,
   CreateUserBody,
   SecurityRole,
+  SecurityRoleChanged,
   SecurityToken,
   SecurityUser,
   SignInBody,
@@ -93,13 +95,27 @@ export class SecurityClient {
     return this.send('GET', '/v1/security/role')
   }
 
-  addRole(body: CreateRoleBody): Promise<SecurityRole> {
+  getRole(name: string): Promise<SecurityRole> {
+    return this.send('GET', rolePath(name))
+  }
+
+  /** `problems` of the reply: what of the grants does not agree with the classes that there are. */
+  addRole(body: CreateRoleBody): Promise<SecurityRoleChanged> {
     return this.send('POST', '/v1/security/role', body)
   }
 
-  removeRole(name: string): Promise<void> {
-    return this.send('DELETE', `/v1/security/role/${encodeURIComponent(name)}`)
+  /** What is left out stays. */
+  updateRole(name: string, body: ChangeRoleBody): Promise<SecurityRoleChanged> {
+    return this.send('PUT', rolePath(name), body)
   }
+
+  removeRole(name: string): Promise<void> {
+    return this.send('DELETE', rolePath(name))
+  }
+}
+
+function rolePath(name: string): string {
+  return `/v1/security/role/${encodeURIComponent(name)}`
 }
 
 function userPath(name: string): string {

@@ -1,7 +1,7 @@
 /** One federated database: every operation of the interface as a method. */
 
-import type { AccessPolicy } from './access/access-policy.ts'
-import type { RuleProblem } from './access/object-rules.ts'
+import type { AccessPolicy, Grant } from './access/access-policy.ts'
+import type { GrantProblem } from './access/grant-problems.ts'
 import { Callers } from './access/restricted-database.ts'
 import { runTransaction } from './batch/run-transaction.ts'
 import { MemoryPool } from './budget/memory-pool.ts'
@@ -235,9 +235,9 @@ export class FederatedDatabase extends DatabaseOperations implements CallerDatab
     return this.callers.as(policy, (user) => this.withResources({ ...this.resources, user }))
   }
 
-  /** The rules of a policy that hold for nothing, since what they name is not there. */
-  ruleProblems(policy: AccessPolicy): Promise<RuleProblem[]> {
-    return this.callers.ruleProblems(policy)
+  /** What in grants allows or hides nothing, since what they name is not there; undefined where none of them is about any class. */
+  grantProblems(grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
+    return this.callers.grantProblems(grants)
   }
 
   classify(request: QueryRequest): Effect {

@@ -1,9 +1,16 @@
 /** The engine's only entry point. */
 
 export type { AccessAction, AccessPolicy, Grant, GrantScope, RuledAction } from './access/access-policy.ts'
-export { accessActions, isUnrestricted, policyId, readAccessGrants, readAccessPolicy } from './access/access-policy.ts'
+export {
+  accessActions,
+  grantText,
+  isUnrestricted,
+  policyId,
+  readAccessGrants,
+  readAccessPolicy,
+} from './access/access-policy.ts'
+export type { GrantProblem } from './access/grant-problems.ts'
 export { intersectGrants } from './access/intersect-grants.ts'
-export type { RuleProblem } from './access/object-rules.ts'
 export { checkRule } from './access/object-rules.ts'
 export { MemoryPool } from './budget/memory-pool.ts'
 export type { CancelSignal } from './cancel-signal.ts'
@@ -14,7 +21,7 @@ export type { UpgradeProgress } from './ddl/upgrade-objects.ts'
 export { AshlarError, type ErrorDetail, type ErrorKind, type ErrorType, errorCatalogue } from './errors.ts'
 export { FederatedDatabase, type OpenOptions, type Statistics } from './federated-database.ts'
 export type { IndexRecord } from './indexes/index-record.ts'
-export { defaultEngineLimits, type EngineLimits } from './limits.ts'
+export { accessGrantsMax, defaultEngineLimits, type EngineLimits } from './limits.ts'
 export { type Condition, entityTagOf } from './objects/condition.ts'
 export type { Dialect } from './query/language/dialect.ts'
 export type {

@@ -207,6 +207,8 @@ export const sessionIdleMsMax = 3_600_000
 export const sessionMsMax = 12 * 3_600_000
 /** Of one user; the oldest ends when there is another one. */
 export const sessionsPerUserMax = 100
+/** What is told of a role that does not agree with the classes that there are. */
+export const roleProblemsMax = 100
 /** Of one user. */
 export const tokensPerUserMax = 1_000
 

@@ -21,7 +21,8 @@ import { defaultServerLimits, type Limits, type ServerLimits, unacceptedConnecti
 import type { Peers } from './peers/peers.ts'
 import type { AuthenticationScheme } from './security/authenticator.ts'
 import { makeFirstAdministrator } from './security/first-administrator.ts'
-import { noOwnRoles, readGrants } from './security/roles.ts'
+import type { KnownCallers } from './security/known-callers.ts'
+import { isRole, type OwnRoles, readGrant } from './security/roles.ts'
 import { Security } from './security/security.ts'
 import { hasSecurityClasses, SecurityDatabase } from './security/security-database.ts'
 import { keepTickShape } from './tick-shape.ts'
@@ -152,7 +153,7 @@ async function openAudit(
 
 /** With the first administrator, whose password is told on standard output, once. */
 async function openSecurity({ securityStore, jwt }: Config, logger: Logger): Promise<Security> {
-  const ofIssuer = jwt === undefined ? [] : [await jwtScheme(jwt, logger)]
+  const ofIssuer = jwt === undefined ? undefined : await jwtScheme(jwt, logger)
   const onFault = (err: unknown): void => logger.error({ err }, 'the security database cannot be used')
   const warn = (message: string): void => logger.warn(message)
   let database: SecurityDatabase
@@ -162,11 +163,12 @@ async function openSecurity({ securityStore, jwt }: Config, logger: Logger): Pro
     const place = withoutCredentials(securityStore)
     throw new Error(`The security database (${place}) cannot be opened: ${(error as Error).message}`, { cause: error })
   }
-  const security = new Security(database, onFault, ofIssuer)
+  const security = new Security(database, onFault, (callers) => (ofIssuer === undefined ? [] : [ofIssuer.of(callers)]))
   try {
     const notice = await makeFirstAdministrator(database, security.hashes, process.env)
     if (notice !== undefined) process.stdout.write(notice)
     await security.start()
+    ofIssuer?.checkRoles(await security.callers.roles())
     return security
   } catch (error) {
     await security.close()
@@ -174,18 +176,37 @@ async function openSecurity({ securityStore, jwt }: Config, logger: Logger): Pro
   }
 }
 
-/** Throws an Error with a sentence for a role that is none. */
-async function jwtScheme({ jwks, name, roles, ...config }: JwtConfig, logger: Logger): Promise<AuthenticationScheme> {
+interface OfIssuer {
+  of(callers: KnownCallers): AuthenticationScheme
+  /** A role may be made later: until then the log alone tells that it is not there. */
+  checkRoles(ownRoles: OwnRoles): void
+}
+
+/** Throws an Error with a sentence for a role that cannot be one. */
+async function jwtScheme({ jwks, name, roles, ...config }: JwtConfig, logger: Logger): Promise<OfIssuer> {
   const grants = Object.entries(roles).map(([value, texts]) => {
     try {
-      return [value, readGrants(texts, noOwnRoles)] as const
+      return [value, texts.map(readGrant)] as const
     } catch (error) {
       throw new Error(`jwt: the roles of '${value}' cannot be: ${(error as Error).message}`)
     }
   })
   // Loaded by those servers alone that take such tokens.
   const [{ JwtScheme }, { keysOf }] = await Promise.all([import('./security/jwt.ts'), import('./security/jwt-keys.ts')])
-  return new JwtScheme({ ...config, nameClaim: name, roles: Object.fromEntries(grants) }, keysOf(jwks, logger))
+  const settings = { ...config, nameClaim: name, roles: Object.fromEntries(grants) }
+  return {
+    of: (callers) => new JwtScheme(settings, keysOf(jwks, logger), callers),
+    checkRoles(ownRoles) {
+      for (const [value, granted] of grants) {
+        for (const { role } of granted) {
+          if (isRole(role, ownRoles)) continue
+          logger.warn(
+            `jwt: '${value}' is to have the role '${role}', which is not there: it grants nothing until it is.`,
+          )
+        }
+      }
+    },
+  }
 }
 
 async function openAll(

@@ -5,7 +5,7 @@ import type { Bytes, Entry } from '../store/store.ts'
 import type { AttributeNumber, ClassNumber, ShapeNumber } from '../types/type-spec.ts'
 import type { Grant, RuledAction } from './access-policy.ts'
 import { ClassAccess, type ObjectsAllowed } from './class-access.ts'
-import { ObjectRules, type RuleProblem } from './object-rules.ts'
+import { ObjectRules } from './object-rules.ts'
 import { RecordReferences } from './record-references.ts'
 import { restrictedCatalog } from './restricted-catalog.ts'
 
@@ -19,8 +19,6 @@ export interface ShapeAccess {
 }
 
 const sampleBytesMax = 4_096
-
-const ruledActions = ['read', 'create', 'update', 'delete'] as const
 
 export class CatalogAccess {
   readonly catalog: Catalog
@@ -88,21 +86,6 @@ export class CatalogAccess {
   isMapByReference(attribute: AttributeNumber): boolean {
     const spec = this.catalog.attribute(attribute)?.spec
     return spec?.logicalType === 'map' && spec.key.logicalType === 'reference'
-  }
-
-  /** The rules that hold for nothing, since they do not bind. */
-  problems(): RuleProblem[] {
-    const problems = new Map<string, RuleProblem>()
-    for (const cls of this.catalog.classes) {
-      for (const action of ruledActions) {
-        const allowed = this.classes.objects(cls, action)
-        for (const rule of typeof allowed === 'string' ? [] : allowed) {
-          const problem = this.rules.problem(rule)
-          if (problem !== undefined) problems.set(`${problem.className} ${problem.rule}`, problem)
-        }
-      }
-    }
-    return [...problems.values()]
   }
 }
 

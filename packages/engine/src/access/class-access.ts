@@ -163,7 +163,7 @@ function isWritableBy({ hidden = [], readOnly = [] }: Grant, name: string): bool
 }
 
 /** The class by which the grant is about this one, which the names in its rules mean: it itself, where the grant names no class. */
-function coveringClass({ on, within = [] }: Grant, cls: SchemaClass): SchemaClass | undefined {
+export function coveringClass({ on, within = [] }: Grant, cls: SchemaClass): SchemaClass | undefined {
   return within.every((scope) => coveringByScope(scope, cls) !== undefined) ? coveringByScope(on, cls) : undefined
 }
 

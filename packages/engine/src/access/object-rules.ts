@@ -25,7 +25,7 @@ export interface CompiledRule {
 }
 
 /** Why a rule holds for nothing. */
-export interface RuleProblem {
+interface RuleProblem {
   readonly rule: string
   readonly className: string
   readonly message: string

@@ -17,11 +17,12 @@ import type { Awaitable, Snapshot, SnapshotOptions } from '../store/store.ts'
 import { withSnapshot } from '../store/with-snapshot.ts'
 import type { Oid } from '../types/oid.ts'
 import { type ChangeOptions, changeObjects } from '../write/change-objects.ts'
+import type { ChangeListener } from '../write/change-set.ts'
 import type { OpenDatabase } from '../write/open-database.ts'
 import type { UnitOfWork } from '../write/unit-of-work.ts'
-import { type AccessPolicy, grantsId, isUnrestricted } from './access-policy.ts'
-import { CatalogAccesses } from './catalog-access.ts'
-import type { RuleProblem } from './object-rules.ts'
+import { type AccessPolicy, type Grant, grantsId, isUnrestricted } from './access-policy.ts'
+import { CatalogAccess, CatalogAccesses } from './catalog-access.ts'
+import { type GrantProblem, grantProblems } from './grant-problems.ts'
 import { policyRestriction } from './policy-guard.ts'
 import { restrictedCatalogs, restrictedStore } from './restricted-store.ts'
 import type { Asking } from './visibility.ts'
@@ -46,11 +47,11 @@ export class Callers {
     return new RestrictedDatabase(new CallerScope(this.resources, this.accessesFor(policy), user))
   }
 
-  /** The rules of a policy that hold for nothing, since they do not bind to the catalog as it is. */
-  async ruleProblems(policy: AccessPolicy): Promise<RuleProblem[]> {
-    const { store, catalogs } = this.resources.database
+  /** Undefined where none of the grants is about any class. */
+  async grantProblems(grants: readonly Grant[]): Promise<GrantProblem[] | undefined> {
+    const { store, catalogs, limits } = this.resources.database
     const catalog = await withSnapshot(store, (snapshot) => catalogs.at(snapshot))
-    return this.accessesFor(policy).of(catalog).problems()
+    return grantProblems(new CatalogAccess(catalog, grants, limits.statementTokensMax), grants)
   }
 
   private accessesFor(policy: AccessPolicy): CatalogAccesses {
@@ -80,9 +81,8 @@ class RestrictedDatabase extends DatabaseOperations implements CallerDatabase {
     throw changeRefused()
   }
 
-  /** There is nothing to tell of yet. */
-  observedBy(): CallerDatabase {
-    return this
+  observedBy(listener: ChangeListener): CallerDatabase {
+    return new RestrictedDatabase(this.scope.observedBy(listener))
   }
 }
 
@@ -118,6 +118,20 @@ class CallerScope implements OperationScope {
       createIndex: refused,
       deleteIndex: refused,
     }
+  }
+
+  observedBy(listener: ChangeListener): CallerScope {
+    const { database } = this.resources
+    const { onChanges, onFault } = database
+    const both: ChangeListener = (changes) => {
+      onChanges?.(changes)
+      try {
+        listener(changes)
+      } catch (error) {
+        onFault(error)
+      }
+    }
+    return new CallerScope({ ...this.resources, database: { ...database, onChanges: both } }, this.accesses, this.user)
   }
 
   query(request: QueryRequest): Awaitable<QueryReply> {

@@ -193,10 +193,15 @@ describe('a restricted caller', () => {
     withData(async (fd) => {
       await fd.alterClass('D.Note', { attributesToDelete: ['owner'] }, { isCascading: true })
       expect(await rows(fd.as(bob), 'FROM D.Note RETURN title')).toEqual([])
-      const problems = await fd.ruleProblems(bob)
+      const missing = expect.stringMatching(/^Class D\.Note: .*no attribute 'owner'/)
+      const problems = await fd.grantProblems([...bob.grants, on('D.Nothing'), on('D.Memo', { hidden: ['secert'] })])
+      const at = bob.grants.findIndex(({ rules }) => rules?.read === 'owner = $$USER.name')
       expect(problems).toEqual([
-        { rule: 'owner = $$USER.name', className: 'D.Note', message: expect.stringContaining("no attribute 'owner'") },
+        { grant: at, field: 'rules.read', message: missing },
+        { grant: bob.grants.length, field: 'on', message: 'There is no such class or namespace.' },
+        { grant: bob.grants.length + 1, field: 'hidden', message: "None of its classes has an attribute 'secert'." },
       ])
+      expect(await fd.grantProblems([on('E.Elsewhere')])).toBeUndefined()
     }))
 
   it('sees an attribute of a subclass that only a grant on that shows, and what several grants add up to', () =>

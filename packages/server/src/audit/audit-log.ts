@@ -5,6 +5,7 @@ import type { AuditFailure } from '../config/config.ts'
 import { ServerError } from '../errors/server-errors.ts'
 import { auditedClassesMax, auditedOidsMax, auditedRefusalsMax, auditedRefusalsPerSecond } from '../limits.ts'
 import type { Caller } from '../security/caller.ts'
+import { credentialText, noCredential } from '../security/credential.ts'
 import type { AuditFile } from './audit-file.ts'
 
 export interface AuditEntry {
@@ -87,7 +88,7 @@ export class RequestAudit {
       requestId,
       caller: caller?.name ?? null,
       callerKind: caller?.kind ?? (status === 401 ? 'nobody' : 'everyone'),
-      credential: caller?.credential ?? 'none',
+      credential: credentialText(caller?.credential ?? noCredential),
       address,
       operation,
       ...(subject !== undefined && { subject }),

@@ -1,7 +1,15 @@
 /** What the commands on users, tokens and roles do; loaded when one of them is run. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { addRole, listRoles, type RoleRecord, removeRole } from '../security/own-roles.ts'
+import {
+  addRole,
+  changeRole,
+  findRole,
+  listRoles,
+  type RoleChange,
+  type RoleRecord,
+  removeRole,
+} from '../security/own-roles.ts'
 import { PasswordHashes } from '../security/password-hashes.ts'
 import { SecurityDatabase } from '../security/security-database.ts'
 import {
@@ -106,13 +114,44 @@ export class SecurityCommands {
     return listRoles(this.database)
   }
 
-  addRole(name: string, actions: readonly string[]): Promise<RoleRecord> {
-    return this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, actions))
+  findRole(name: string): Promise<RoleRecord> {
+    return findRole(this.database, name)
+  }
+
+  addRole(name: string, wanted: RoleWords): Promise<RoleRecord> {
+    return this.audit.note('role add', `role:${name}`, () => addRole(this.database, name, changeOf(wanted)))
+  }
+
+  setRole(name: string, wanted: RoleWords): Promise<RoleRecord> {
+    return this.audit.note('role set', `role:${name}`, () => changeRole(this.database, name, changeOf(wanted)))
   }
 
   removeRole(name: string): Promise<void> {
     return this.audit.note('role remove', `role:${name}`, () => removeRole(this.database, name))
   }
+}
+
+/** Undefined: as it is. */
+export interface RoleWords {
+  readonly actions: readonly string[] | undefined
+  /** False for none. */
+  readonly grantsFile: string | false | undefined
+}
+
+function changeOf({ actions, grantsFile }: RoleWords): RoleChange {
+  return { actions, grants: grantsFile === false ? [] : grantsFile && grantsOf(grantsFile) }
+}
+
+/** `-`: of standard input. An array, or a role as it is shown, of which the grants are taken. */
+function grantsOf(file: string): unknown {
+  const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new Error(`The grants in ${file === '-' ? 'standard input' : file} are no JSON: ${(error as Error).message}`)
+  }
+  return typeof json === 'object' && json !== null && 'grants' in json ? json.grants : json
 }
 
 /** `-`: of standard input. Without its last line break; made here without a file. */

@@ -1,19 +1,54 @@
 /** Where authorisation stands: every operation passes here before it runs, alone or in a transaction (contract 9.3). */
-import type { FederatedDatabase } from '@ashlar/engine'
+import type { AccessPolicy, FederatedDatabase } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { unauthenticated } from '../security/authenticator.ts'
 import type { Caller } from '../security/caller.ts'
+import { mayServe } from '../security/policy-of.ts'
 import type { Need } from '../security/roles.ts'
 
+/** What an operation on a federated database takes of whoever asks for it. */
+export interface Demand {
+  /**
+   * Where it is a function, it is asked only for callers who may do anything at all, since that of a query takes parsing its text; it may throw
+   * what the query would be refused for.
+   */
+  readonly needs: Need | (() => Need)
+  /** It tells of the federated database as a whole, and not by class. */
+  readonly isOfWhole?: true | undefined
+  /** It has steps, each of which is asked for by itself. */
+  readonly hasSteps?: true | undefined
+}
+
 /**
- * Throws Unauthenticated, Forbidden. `needs`: where it is a function, it is asked only for callers who may do anything at all, since that of a query takes
- * parsing its text; it may throw what the query would be refused for. `fd`: undefined for operations on the service.
+ * The policy by which a caller may do it who may not do so on the whole federated database: what of it is allowed, the engine decides. Undefined for
+ * those who may. Throws Unauthenticated, Forbidden.
  */
-export function authorize(caller: Caller, needs: Need | (() => Need), fd: FederatedDatabase | undefined): void {
-  if (caller.kind === 'everyone') return
+export function authorize(
+  caller: Caller,
+  { needs, isOfWhole, hasSteps }: Demand,
+  fd: FederatedDatabase | undefined,
+): AccessPolicy | undefined {
+  if (caller.kind === 'everyone') return undefined
   if (typeof needs === 'function' && fd !== undefined && !caller.mayAnything(fd.alias)) refuse(caller, 'use', fd)
   const need = typeof needs === 'string' ? needs : needs()
-  if (!caller.may(need, fd?.alias)) refuse(caller, need, fd)
+  const isAllowed = caller.may(need, fd?.alias)
+  const policy = fd === undefined || isOfWhole === true ? undefined : caller.policyOn(fd.alias)
+  if (policy === undefined || !isByClass(need)) {
+    if (!isAllowed) refuse(caller, need, fd)
+    return undefined
+  }
+  // Whoever changes what it may not read as a whole goes by the policy, to which all of its roles add up.
+  const wanted = hasSteps === true ? byClass : new Set<Need>([need, 'read'])
+  if ([...wanted].every((one) => caller.may(one, fd?.alias))) return undefined
+  if (!mayServe(policy, need)) refuse(caller, need, fd)
+  return policy
+}
+
+/** Policies say something of these alone. */
+const byClass: ReadonlySet<Need> = new Set<Need>(['read', 'write', 'define'])
+
+function isByClass(need: Need): boolean {
+  return byClass.has(need)
 }
 
 const words: Readonly<Record<Exclude<Need, 'nothing'> | 'use', string>> = {

@@ -1,5 +1,5 @@
 /** The one way to an operation, alone or in a transaction: parameters, body, federated database, authorisation, run. */
-import type { FederatedDatabase } from '@ashlar/engine'
+import type { AccessPolicy, FederatedDatabase } from '@ashlar/engine'
 import { missingBody } from '../errors/problem.ts'
 import { quoteNames } from '../errors/quote-names.ts'
 import { BodyValidationError } from '../errors/request-errors.ts'
@@ -14,8 +14,12 @@ import { validateBody, validateEach } from './validate-body.ts'
 export interface Execution {
   /** The federated database that the request means. */
   resolve(operation: FdOperation): FederatedDatabase
-  /** Within the limits that there are for it. */
-  run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply>
+  /** Within the limits that there are for it. `policy`: of a caller who may not do it on the whole federated database. */
+  run(
+    operation: FdOperation,
+    fd: FederatedDatabase,
+    policy: AccessPolicy | undefined,
+  ): OperationReply | Promise<OperationReply>
 }
 
 /**
@@ -28,36 +32,38 @@ export function dispatch(
   execution: Execution,
 ): OperationReply | Promise<OperationReply> {
   const { needs } = operation
-  if (request.caller !== everyone) authorizeAhead(operation, request.caller, (one) => execution.resolve(one))
+  const { caller } = request
+  const policy = caller === everyone ? undefined : authorizeAhead(operation, caller, (one) => execution.resolve(one))
   if (typeof needs === 'string' && isChange(operation, needs)) request.beforeChange?.()
   checkParameters(operation, request.query)
   const checked = checkBody(operation, request)
-  if (checked !== undefined) return checked.then(() => dispatchChecked(operation, request, execution))
-  return dispatchChecked(operation, request, execution)
+  if (checked !== undefined) return checked.then(() => dispatchChecked(operation, request, execution, policy))
+  return dispatchChecked(operation, request, execution, policy)
 }
 
 /**
- * As far as it is known without the body, which whoever may not do this anyway need not send. Throws Unauthenticated, Forbidden, and what `resolve`
- * throws: it tells the federated database where the body does not choose it.
+ * As far as it is known without the body, which whoever may not do this anyway need not send. Returns what `authorize` does, where that depends on
+ * nothing else. Throws Unauthenticated, Forbidden, and what `resolve` throws: it tells the federated database where the body does not choose it.
  */
 export function authorizeAhead(
   operation: Operation,
   caller: Caller,
   resolve: (operation: FdOperation) => FederatedDatabase,
-): void {
-  if (operation.scope === 'service') authorize(caller, operation.needs, undefined)
-  else if (operation.chooseFd === undefined) {
-    const fd = resolve(operation)
-    const { needs } = operation
-    if (typeof needs === 'string') authorize(caller, needs, fd)
-    else if (!caller.mayAnything(fd.alias)) authorize(caller, () => 'nothing', fd)
-  }
+): AccessPolicy | undefined {
+  if (operation.scope === 'service') return authorize(caller, operation, undefined)
+  if (operation.chooseFd !== undefined) return undefined
+  const fd = resolve(operation)
+  const { needs, isOfWhole, hasSteps } = operation
+  if (typeof needs === 'string') return authorize(caller, { needs, isOfWhole, hasSteps }, fd)
+  if (!caller.mayAnything(fd.alias)) authorize(caller, { needs: () => 'nothing' }, fd)
+  return undefined
 }
 
 function dispatchChecked(
   operation: Operation,
   request: OperationRequest,
   execution: Execution,
+  policy: AccessPolicy | undefined,
 ): OperationReply | Promise<OperationReply> {
   const { caller } = request
   if (operation.scope === 'service') return operation.run(request)
@@ -65,17 +71,17 @@ function dispatchChecked(
   const { needs } = operation
   if (typeof needs === 'string') {
     // Else it was asked ahead.
-    if (operation.chooseFd !== undefined) authorize(caller, needs, fd)
-    return execution.run(operation, fd)
+    const late = operation.chooseFd === undefined ? policy : authorize(caller, { needs }, fd)
+    return execution.run(operation, fd, late)
   }
   let known: Need | undefined
   const need = (): Need => {
     known ??= needs(request, fd)
     return known
   }
-  if (caller !== everyone) authorize(caller, need, fd)
+  const byText = caller === everyone ? undefined : authorize(caller, { needs: need }, fd)
   if (request.beforeChange !== undefined && isChange(operation, need())) request.beforeChange()
-  return execution.run(operation, fd)
+  return execution.run(operation, fd, byText)
 }
 
 /** By its kind, whether or not it does change something: the audit log has a line for it (contract 9.6.1). */

@@ -1,6 +1,7 @@
 /** What an operation of the interface is: one entry gives route, validation, documentation and the `Allow` header. */
 import {
   AshlarError,
+  type CallerDatabase,
   type CancelSignal,
   type Database,
   type FederatedDatabase,
@@ -91,6 +92,8 @@ export interface OperationRequest {
 /** Of an operation on a federated database. */
 export interface FdRequest extends OperationRequest {
   readonly fd: FederatedDatabase
+  /** What the caller has of it, which is the same one for whoever may have all. */
+  readonly database: CallerDatabase
   /** Of a change with an Idempotency-Key. */
   readonly requestId?: RequestId | undefined
 }
@@ -162,11 +165,15 @@ export interface FdOperation extends OperationEntry {
   readonly scope: 'fd'
   /** Where it depends on the request, this is asked before the operation runs. */
   readonly needs: Need | ((request: OperationRequest, fd: FederatedDatabase) => Need)
+  /** It tells of the federated database as a whole: grants for parts of it do not allow it. */
+  readonly isOfWhole?: true
+  /** It has steps, each of which is asked for by itself. */
+  readonly hasSteps?: true
   /** It sees itself to requests with an Idempotency-Key, because its changes are more than one transaction can be. */
   readonly keepsReply?: true
   /** Which federated database is meant, where more than `fdAlias` says so. */
   chooseFd?(request: OperationRequest): FederatedDatabase
-  /** `database`: the federated database, or what a transaction sees of it. */
+  /** `database`: what the caller has of the federated database, or what a transaction sees of it. */
   run(database: Database, request: FdRequest): OperationReply | Promise<OperationReply>
 }
 

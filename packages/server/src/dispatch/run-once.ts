@@ -38,9 +38,9 @@ export async function runOnce(operation: FdOperation, request: FdRequest): Promi
 async function run(operation: FdOperation, request: FdRequest): Promise<OperationReply> {
   const isDryRun = operation.queryParameters?.dryRun !== undefined && booleanParam(request, 'dryRun')
   const once = onceOf(request, operation.status, (reply: OperationReply) => reply)
-  if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.fd, request)
+  if (isDryRun || once === undefined || operation.keepsReply === true) return operation.run(request.database, request)
   const { oid } = request.params
   // Others have no work that is worth watching for whether the client is still there.
   const client = statementOf(operation, request.body) === undefined ? undefined : request
-  return request.fd.transaction(async (step) => operation.run(step(1), request), false, once, oid, client)
+  return request.database.transaction(async (step) => operation.run(step(1), request), false, once, oid, client)
 }

@@ -36,7 +36,7 @@ export function identify(
   const take = (caller: Caller): void => {
     note(request, caller, epoch)
     // What a person has seen is not to be found in the browser afterwards.
-    if (caller.credential.startsWith('session:')) reply.raw.setHeader('cache-control', 'no-store')
+    if (caller.credential.kind === 'session') reply.raw.setHeader('cache-control', 'no-store')
     if (caller.kind === 'nobody') refuse(unauthenticated(request.raw, mustBeKnown))
     else done()
   }

@@ -1,5 +1,5 @@
 /** A request for one operation, as HTTP brought it: what the operation is told of it, and how it is run. */
-import type { CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
+import type { AccessPolicy, CallerDatabase, CancelSignal, FederatedDatabase, RequestId } from '@ashlar/engine'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditLog, RequestAudit } from '../audit/audit-log.ts'
 import type { Execution } from '../dispatch/dispatch.ts'
@@ -30,6 +30,7 @@ export class SingleRequest implements FdRequest, Execution {
   readonly beforeChange: (() => void) | undefined
   /** Set before the operation runs. */
   fd!: FederatedDatabase
+  database!: CallerDatabase
   requestId: RequestId | undefined
   /** Of an operation that may take long, once it has begun. */
   statement: Statement | undefined
@@ -78,19 +79,27 @@ export class SingleRequest implements FdRequest, Execution {
     return operation.chooseFd?.(this) ?? this.service.federatedDatabases.resolve(this.query.fdAlias, this.caller)
   }
 
-  run(operation: FdOperation, fd: FederatedDatabase): OperationReply | Promise<OperationReply> {
-    this.fd = this.audited(operation, fd)
+  run(
+    operation: FdOperation,
+    fd: FederatedDatabase,
+    policy: AccessPolicy | undefined,
+  ): OperationReply | Promise<OperationReply> {
+    this.take(operation, fd, policy)
     // Reading is the same however often it is done.
     this.requestId = operation.method === 'GET' ? undefined : requestIdOf(this.request, this.caller)
     return this.form === undefined ? this.carryOut(operation) : this.runStatement(operation, this.form)
   }
 
   /** What it commits is noted by what it does. */
-  private audited({ method }: FdOperation, fd: FederatedDatabase): FederatedDatabase {
+  private take({ method }: FdOperation, fd: FederatedDatabase, policy: AccessPolicy | undefined): void {
     const { audit } = this.request
-    if (audit === undefined) return fd
+    this.fd = fd
+    this.database = policy === undefined ? fd : databaseFor(fd, policy)
+    if (audit === undefined) return
     audit.fd = fd.alias
-    return method === 'GET' ? fd : fd.observedBy(audit.changed)
+    if (method === 'GET') return
+    if (policy === undefined) this.fd = this.database = fd.observedBy(audit.changed)
+    else this.database = this.database.observedBy(audit.changed)
   }
 
   private runStatement(
@@ -107,8 +116,25 @@ export class SingleRequest implements FdRequest, Execution {
   }
 
   private carryOut(operation: FdOperation): OperationReply | Promise<OperationReply> {
-    return this.requestId === undefined ? operation.run(this.fd, this) : runOnce(operation, this)
+    return this.requestId === undefined ? operation.run(this.database, this) : runOnce(operation, this)
   }
+}
+
+const databases = new WeakMap<FederatedDatabase, WeakMap<AccessPolicy, CallerDatabase>>()
+
+/** Made once for a caller, whose policy stays the same as long as the caller is remembered. */
+function databaseFor(fd: FederatedDatabase, policy: AccessPolicy): CallerDatabase {
+  let byPolicy = databases.get(fd)
+  if (byPolicy === undefined) {
+    byPolicy = new WeakMap()
+    databases.set(fd, byPolicy)
+  }
+  let database = byPolicy.get(policy)
+  if (database === undefined) {
+    database = fd.as(policy)
+    byPolicy.set(policy, database)
+  }
+  return database
 }
 
 function changeNoted(log: AuditLog | undefined, audit: RequestAudit | undefined): (() => void) | undefined {

@@ -87,7 +87,7 @@ export const queryOperations: readonly FdOperation[] = [
       'PartlyCommitted',
     ],
     run(database, request) {
-      const { body, requestId, signal, watch } = request
+      const { body, caller, fd, requestId, signal, watch } = request
       const { query: text, language, parameters } = body as QueryFields
       checkLanguage(language)
       const dialect = dialectOf(request)
@@ -97,6 +97,7 @@ export const queryOperations: readonly FdOperation[] = [
         text,
         parameters,
         dialect,
+        user: caller.userOn(fd.alias),
         explain,
         indexUri,
         once,

@@ -67,6 +67,7 @@ export const fdOperations: readonly FdOperation[] = [
     method: 'GET',
     path: '/v1/fd',
     needs: 'read',
+    isOfWhole: true,
     summary: 'The federated database',
     tag: 'Service',
     status: 200,

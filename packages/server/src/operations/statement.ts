@@ -3,24 +3,33 @@
 import { param, type ServiceOperation } from '../dispatch/operation.ts'
 import { quote } from '../errors/quote-names.ts'
 import { ServerError } from '../errors/server-errors.ts'
+import type { Caller } from '../security/caller.ts'
 import { type Static, Type } from '../wire/json-schema.ts'
 import { StatementRecord } from '../wire/wire-schemas.ts'
+
+/** Whose statements the caller may see and stop; undefined: those of all. */
+function shownTo(caller: Caller): string | undefined {
+  return caller.may('operate', undefined) ? undefined : caller.identity
+}
 
 export const statementOperations: readonly ServiceOperation[] = [
   {
     scope: 'service',
     method: 'GET',
     path: '/v1/statement',
-    needs: 'operate',
+    needs: 'identify',
     summary: 'The statements under way',
-    description: 'Queries, transactions and runs of tools that a client waits for, of all federated databases.',
+    description:
+      'Queries, transactions and runs of tools that a client waits for, of all federated databases; for callers who may not operate the server, their own.',
     tag: 'Statements',
     status: 200,
     reply: Type.Array(StatementRecord),
     isTransactional: false,
     errors: [],
-    async run({ service }) {
-      const records = [...service.statements.records(), ...(await service.peers.gather({ about: 'statements' }))]
+    async run({ caller, service }) {
+      const identity = shownTo(caller)
+      const others = await service.peers.gather({ about: 'statements', identity })
+      const records = [...service.statements.records(identity), ...others]
       records.sort((one, other) => one.startedAt.localeCompare(other.startedAt))
       return { body: records satisfies readonly Static<typeof StatementRecord>[] }
     },
@@ -29,10 +38,10 @@ export const statementOperations: readonly ServiceOperation[] = [
     scope: 'service',
     method: 'DELETE',
     path: '/v1/statement/:id',
-    needs: 'operate',
+    needs: 'identify',
     summary: 'Stop a statement',
     description:
-      'It ends soon, and nothing that it has not committed is done. Its client gets 409 StatementStopped; where the reply has begun, that is broken off (JSON), or its last line is the error (NDJSON).',
+      'One of the own, or any for callers who may operate the server. It ends soon, and nothing that it has not committed is done. Its client gets 409 StatementStopped; where the reply has begun, that is broken off (JSON), or its last line is the error (NDJSON).',
     tag: 'Statements',
     params: { id: 'The Statement-Id of its reply, or the id of GET /v1/statement.' },
     status: 204,
@@ -41,8 +50,9 @@ export const statementOperations: readonly ServiceOperation[] = [
     async run(request) {
       const { service } = request
       const id = param(request, 'id')
-      const isHere = service.statements.stop(id)
-      if (!isHere && (await service.peers.gather({ about: 'stop', statement: id })).length === 0) {
+      const identity = shownTo(request.caller)
+      const isHere = service.statements.stop(id, identity)
+      if (!isHere && (await service.peers.gather({ about: 'stop', statement: id, identity })).length === 0) {
         throw new ServerError('StatementNotFound', `There is no statement ${quote(id)} in progress.`)
       }
       return {}

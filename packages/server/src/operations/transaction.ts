@@ -30,6 +30,7 @@ export function transactionOperation(others: readonly Operation[]): FdOperation 
     isTransactional: false,
     statement: { kind: 'transaction', text: operationsOf },
     keepsReply: true,
+    hasSteps: true,
     errors: [
       ...new Set(others.flatMap(({ errors }) => errors)),
       'LimitExceeded',

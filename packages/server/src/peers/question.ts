@@ -16,8 +16,9 @@ export interface Answers {
 
 export type Question =
   | { readonly about: 'runs' }
-  | { readonly about: 'statements' }
+  /** `identity`: of that caller alone. */
+  | { readonly about: 'statements'; readonly identity: string | undefined }
   | { readonly about: 'readers' }
-  | { readonly about: 'stop'; readonly statement: string }
+  | { readonly about: 'stop'; readonly statement: string; readonly identity: string | undefined }
 
 export type Answer = Answers[keyof Answers]

@@ -1,4 +1,7 @@
 /** Who sends a request, and what that one may do (contract 9.1). */
+import { type AccessPolicy, grantText, type User } from '@ashlar/engine'
+import { type Credential, noCredential } from './credential.ts'
+import { policyOf, userOf } from './policy-of.ts'
 import { type Action, actions, actionsOf, type Grant, type Need, noOwnRoles, type OwnRoles } from './roles.ts'
 
 /** How the caller is known. `everyone`: authentication is off; `nobody`: it is on, and the request has no credential. */
@@ -16,17 +19,23 @@ export interface CallerFacts {
   /** What the roles among the grants allow that are not built in. */
   readonly ownRoles?: OwnRoles
   readonly claims: Readonly<Record<string, string>>
-  /** What it has shown, for logs: the kind and the id of the credential, never a secret. */
-  readonly credential: string
+  readonly credential: Credential
   /** When the credential ends, by the clock; infinite for one that does not. */
   readonly expiresAtMs: number
 }
 
 export interface Caller extends CallerFacts {
-  /** `alias`: of the federated database; undefined for what concerns the server as a whole, which takes a grant for all of them. */
+  /**
+   * On the whole of a federated database. `alias`: its own; undefined for what concerns the server as a whole, which takes a role for all of
+   * them.
+   */
   may(need: Need, alias: string | undefined): boolean
-  /** Whether any action on it is allowed at all. */
+  /** What it may on parts of a federated database, the whole of it included; undefined where it has no role for parts of it. Throws Forbidden. */
+  policyOn(alias: string): AccessPolicy | undefined
+  /** Whether anything on it is allowed at all. */
   mayAnything(alias: string): boolean
+  /** `$$USER` there. */
+  userOn(alias: string): User | null
 }
 
 const bits = Object.fromEntries(actions.map((action, position) => [action, 1 << position])) as Record<Action, number>
@@ -40,8 +49,11 @@ class GrantedCaller implements Caller {
   readonly grants: readonly Grant[]
   readonly bounds: readonly Grant[] | undefined
   readonly claims: Readonly<Record<string, string>>
-  readonly credential: string
+  readonly credential: Credential
   readonly expiresAtMs: number
+  readonly ownRoles: OwnRoles
+  private readonly policies = new Map<string, AccessPolicy | undefined>()
+  private readonly users = new Map<string, User | null>()
   /** What is allowed on every federated database, as bits. */
   private readonly everywhere: number
   /** With that, by alias. */
@@ -66,6 +78,7 @@ class GrantedCaller implements Caller {
     this.claims = claims
     this.credential = credential
     this.expiresAtMs = expiresAtMs
+    this.ownRoles = ownRoles
     const allowed = (alias: string | undefined): number => {
       const bound = bounds === undefined ? allBits : granted(bounds, alias, ownRoles)
       return granted(grants, alias, ownRoles) & bound
@@ -82,7 +95,21 @@ class GrantedCaller implements Caller {
   }
 
   mayAnything(alias: string): boolean {
-    return this.bitsFor(alias) !== 0
+    return this.bitsFor(alias) !== 0 || this.policyOn(alias) !== undefined
+  }
+
+  policyOn(alias: string): AccessPolicy | undefined {
+    if (!this.policies.has(alias)) this.policies.set(alias, policyOf(this, alias, this.ownRoles))
+    return this.policies.get(alias)
+  }
+
+  userOn(alias: string): User | null {
+    let user = this.users.get(alias)
+    if (user === undefined) {
+      user = userOf(this, alias)
+      this.users.set(alias, user)
+    }
+    return user
   }
 
   private bitsFor(alias: string | undefined): number {
@@ -100,18 +127,33 @@ function granted(grants: readonly Grant[], alias: string | undefined, ownRoles: 
   return all
 }
 
-/** Whether a caller may still do on the federated database all that the same one could do before. */
+/** Whether a caller may still do on the federated database all that the same one could do before. Throws Forbidden. */
 export function mayStill(now: Caller, before: Caller, alias: string): boolean {
-  return actions.every((action) => !before.may(action, alias) || now.may(action, alias))
+  if (!actions.every((action) => !before.may(action, alias) || now.may(action, alias))) return false
+  const policy = before.policyOn(alias)
+  if (policy === undefined) return true
+  // Rules may ask for what has changed of the caller.
+  const isSameUser = JSON.stringify(now.userOn(alias)) === JSON.stringify(before.userOn(alias))
+  return isSameUser && allowsAll(now.policyOn(alias), policy)
+}
+
+function allowsAll(now: AccessPolicy | undefined, { grants }: AccessPolicy): boolean {
+  const texts = new Set(now?.grants.map(grantText))
+  return grants.every((grant) => texts.has(grantText(grant)))
 }
 
 export function makeCaller(facts: CallerFacts): Caller {
   return new GrantedCaller(facts)
 }
 
+/** The same caller by other roles of one's own. */
+export function withRoles(caller: CallerFacts, ownRoles: OwnRoles): Caller {
+  return makeCaller({ ...caller, ownRoles })
+}
+
 const unknown = { name: null, identity: '', grants: [], claims: {}, expiresAtMs: Number.POSITIVE_INFINITY } as const
 
 /** Whoever asks a server without authentication: it may do everything. */
-export const everyone: Caller = makeCaller({ ...unknown, kind: 'everyone', credential: 'none' })
+export const everyone: Caller = makeCaller({ ...unknown, kind: 'everyone', credential: noCredential })
 
-export const nobody: Caller = makeCaller({ ...unknown, kind: 'nobody', credential: 'none' })
+export const nobody: Caller = makeCaller({ ...unknown, kind: 'nobody', credential: noCredential })

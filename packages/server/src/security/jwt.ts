@@ -5,8 +5,9 @@ import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { ServerError } from '../errors/server-errors.ts'
 import { jwtCachedMax, jwtCachedMsMax, jwtCharactersMax, jwtClaimCharactersMax } from '../limits.ts'
 import { type ArrivedRequest, type AuthenticationScheme, unauthenticated } from './authenticator.ts'
-import { type Caller, makeCaller } from './caller.ts'
+import { type Caller, type CallerFacts, withRoles } from './caller.ts'
 import type { KeySource } from './jwt-keys.ts'
+import type { KnownCallers } from './known-callers.ts'
 import type { Grant } from './roles.ts'
 
 export interface JwtSettings {
@@ -25,8 +26,12 @@ export interface JwtSettings {
   readonly claims: readonly string[]
 }
 
+type OwnRolesSource = Pick<KnownCallers, 'epoch' | 'roles' | 'checkReadable'>
+
 interface Verified {
   readonly caller: Caller
+  /** Of the roles of one's own by which the caller was made. */
+  readonly epoch: number
   /** By the clock. */
   readonly untilMs: number
 }
@@ -36,12 +41,14 @@ const form = /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i
 export class JwtScheme implements AuthenticationScheme {
   private readonly settings: JwtSettings
   private readonly keys: KeySource
+  private readonly callers: OwnRolesSource
   /** By the digest of the token, the eldest first. */
   private readonly verified = new Map<string, Verified>()
 
-  constructor(settings: JwtSettings, keys: KeySource) {
+  constructor(settings: JwtSettings, keys: KeySource, callers: OwnRolesSource) {
     this.settings = settings
     this.keys = keys
+    this.callers = callers
   }
 
   authenticate(request: ArrivedRequest): Awaitable<Caller> | undefined {
@@ -50,9 +57,18 @@ export class JwtScheme implements AuthenticationScheme {
     const token = form.exec(authorization)?.[1]
     if (token === undefined) return undefined
     const digest = hash('sha256', token, 'base64')
+    this.callers.checkReadable()
     const known = this.verified.get(digest)
-    if (known !== undefined && Date.now() < known.untilMs) return known.caller
-    return this.verify(token, digest, request)
+    if (known === undefined || Date.now() >= known.untilMs) return this.verify(token, digest, request)
+    return known.epoch === this.callers.epoch ? known.caller : this.rememberAnew(digest, known)
+  }
+
+  /** Roles have changed since. */
+  private async rememberAnew(digest: string, known: Verified): Promise<Caller> {
+    const { epoch } = this.callers
+    const caller = withRoles(known.caller, await this.callers.roles())
+    this.verified.set(digest, { ...known, caller, epoch })
+    return caller
   }
 
   /** Its signature is checked beside the event loop. */
@@ -66,12 +82,13 @@ export class JwtScheme implements AuthenticationScheme {
       if (error instanceof ServerError) throw error
       throw unauthenticated(request, `The token is not valid: ${reasonOf(error)}.`)
     }
-    const caller = this.callerOf(payload, request)
-    this.remember(digest, caller)
+    const { epoch } = this.callers
+    const caller = withRoles(this.callerOf(payload, request), await this.callers.roles())
+    this.remember(digest, caller, epoch)
     return caller
   }
 
-  private remember(digest: string, caller: Caller): void {
+  private remember(digest: string, caller: Caller, epoch: number): void {
     this.verified.delete(digest)
     if (this.verified.size >= jwtCachedMax) {
       for (const eldest of this.verified.keys()) {
@@ -80,10 +97,10 @@ export class JwtScheme implements AuthenticationScheme {
       }
     }
     const untilMs = Math.min(Date.now() + jwtCachedMsMax, caller.expiresAtMs)
-    this.verified.set(digest, { caller, untilMs })
+    this.verified.set(digest, { caller, epoch, untilMs })
   }
 
-  private callerOf(payload: JWTPayload, request: ArrivedRequest): Caller {
+  private callerOf(payload: JWTPayload, request: ArrivedRequest): CallerFacts {
     const { issuer, nameClaim, rolesClaim, roles, claims, clockToleranceSeconds } = this.settings
     const { sub, exp = 0 } = payload
     const name = textOf(at(payload, nameClaim))
@@ -93,7 +110,7 @@ export class JwtScheme implements AuthenticationScheme {
       const text = textOf(at(payload, claim))
       return text === undefined ? [] : [[claim, text] as const]
     })
-    return makeCaller({
+    return {
       kind: 'jwt',
       name,
       identity: `jwt:${issuer} ${subject}`,
@@ -101,9 +118,9 @@ export class JwtScheme implements AuthenticationScheme {
         Object.hasOwn(roles, value) ? (roles[value] ?? []) : [],
       ),
       claims: Object.fromEntries(exposed),
-      credential: `jwt:${subject}`,
+      credential: { kind: 'jwt', id: subject },
       expiresAtMs: (exp + clockToleranceSeconds) * 1_000,
-    })
+    }
   }
 }
 

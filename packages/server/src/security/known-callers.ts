@@ -8,6 +8,7 @@ import {
   unreadableSecurityMsMax,
 } from '../limits.ts'
 import { type Caller, makeCaller } from './caller.ts'
+import type { Credential } from './credential.ts'
 import { ownRolesOf } from './own-roles.ts'
 import { type OwnRoles, readGrant } from './roles.ts'
 import { readDigest } from './secrets.ts'
@@ -217,7 +218,7 @@ export class KnownCallers {
       bounds: own === undefined ? undefined : ofOwner,
       ownRoles: await this.roles(),
       claims: {},
-      credential: `token:${id}`,
+      credential: { kind: 'token', id },
       expiresAtMs: row.expiresAtMs === 0 ? Number.POSITIVE_INFINITY : row.expiresAtMs,
     })
     return { id, caller, digest: readDigest(row.secretHash), lastUsedAtMs: row.lastUsedAtMs }
@@ -232,19 +233,19 @@ export class KnownCallers {
     const user = row === undefined ? undefined : await findUser(this.database, row['user.name'] ?? '')
     if (row === undefined || user === undefined || user.isDisabled) return undefined
     if (row.lastUsedAtMs + sessionIdleMsMax <= Date.now()) return undefined
-    const caller = await this.callerOf(user, `session:${id}`, row.expiresAtMs)
+    const caller = await this.callerOf(user, { kind: 'session', id }, row.expiresAtMs)
     return { id, caller, digest: readDigest(row.secretHash), lastUsedAtMs: row.lastUsedAtMs }
   }
 
   private async readUser(name: string): Promise<KnownUser | undefined> {
     const user = await findUser(this.database, name)
     if (user === undefined || user.isDisabled || user.passwordHash === '') return undefined
-    const caller = await this.callerOf(user, `password:${name}`, Number.POSITIVE_INFINITY)
+    const caller = await this.callerOf(user, { kind: 'password', id: name }, Number.POSITIVE_INFINITY)
     this.hashOf.set(caller, user.passwordHash)
     return { caller, passwordHash: user.passwordHash }
   }
 
-  private async callerOf({ name, roles }: StoredUser, credential: string, expiresAtMs: number): Promise<Caller> {
+  private async callerOf({ name, roles }: StoredUser, credential: Credential, expiresAtMs: number): Promise<Caller> {
     const grants = roles.map(readGrant)
     const ownRoles = await this.roles()
     return makeCaller({
@@ -259,8 +260,8 @@ export class KnownCallers {
     })
   }
 
-  /** Read once, until something changes. */
-  private roles(): Promise<OwnRoles> {
+  /** Of one's own: read once, until something changes. Throws StoreUnavailable. */
+  roles(): Promise<OwnRoles> {
     if (this.ownRoles === undefined) {
       const reading = ownRolesOf(this.database)
       this.ownRoles = reading

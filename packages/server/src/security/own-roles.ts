@@ -1,54 +1,75 @@
-/** Roles of one's own: names for sets of actions, beside the built-in ones (contract 9.3). */
+/** Roles of one's own: names for actions on whole federated databases, and for grants on parts of them (contract 9.3). */
+import { type Grant as AccessGrant, AshlarError, checkRule, readAccessGrants } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 import { type Action, actions, builtInRoles, checkRoleName, type OwnRoles, readGrant } from './roles.ts'
-import type { SecurityDatabase } from './security-database.ts'
+import type { SecurityChange, SecurityDatabase } from './security-database.ts'
 import { className } from './security-schema.ts'
 
 export interface RoleRecord {
   readonly name: string
   readonly actions: readonly Action[]
+  readonly grants: readonly AccessGrant[]
   readonly isBuiltIn: boolean
+}
+
+/** As it is asked for: `grants` is JSON that nobody has looked at. */
+export interface RoleChange {
+  readonly actions?: readonly string[] | undefined
+  readonly grants?: unknown
 }
 
 interface StoredRole {
   readonly __identifier__: string
   readonly name: string
   readonly actions: readonly Action[]
+  /** JSON; empty for none. */
+  readonly grants: string
 }
 
 type Reader = Pick<SecurityDatabase, 'rows'>
 
 export async function ownRolesOf(reader: Reader): Promise<OwnRoles> {
-  const roles = await reader.rows<StoredRole>(`FROM ${className.role} ORDER BY name RETURN *`)
-  return new Map(roles.map((role) => [role.name, role.actions]))
+  return new Map((await listOwnRoles(reader)).map((role) => [role.name, role]))
 }
 
 export async function listRoles(reader: Reader): Promise<RoleRecord[]> {
-  const builtIn = Object.entries(builtInRoles).map(([name, allowed]) => ({ name, actions: allowed, isBuiltIn: true }))
-  const own = [...(await ownRolesOf(reader))].map(([name, allowed]) => ({ name, actions: allowed, isBuiltIn: false }))
-  return [...builtIn, ...own]
+  return [...Object.keys(builtInRoles).map(builtIn), ...(await listOwnRoles(reader))]
 }
 
-/** Throws InvalidRole, RoleExists. */
-export async function addRole(
-  database: SecurityDatabase,
-  name: string,
-  allowed: readonly string[],
-): Promise<RoleRecord> {
+async function listOwnRoles(reader: Reader): Promise<RoleRecord[]> {
+  return (await reader.rows<StoredRole>(`FROM ${className.role} ORDER BY name RETURN *`)).map(recordOf)
+}
+
+/** Throws RoleNotFound. */
+export async function findRole(reader: Reader, name: string): Promise<RoleRecord> {
+  return Object.hasOwn(builtInRoles, name) ? builtIn(name) : recordOf(await existing(reader, name))
+}
+
+/** Throws InvalidRole, RoleExists, and what is wrong with a grant: MalformedRequest, LimitExceeded, QuerySyntaxError, QueryError. */
+export async function addRole(database: SecurityDatabase, name: string, wanted: RoleChange): Promise<RoleRecord> {
   checkRoleName(name)
-  const known = actions.filter((action) => allowed.includes(action))
-  const unknown = allowed.find((word) => !(actions as readonly string[]).includes(word))
-  if (unknown !== undefined || known.length === 0) {
-    const what =
-      unknown === undefined ? 'A role allows at least one action' : `There is no action '${unknown.slice(0, 60)}'`
-    throw new ServerError('InvalidRole', `${what}: they are ${actions.join(', ')}.`)
-  }
+  const [allowed = [], grants = []] = [knownActions(wanted.actions), readGrants(name, wanted.grants)]
+  checkNotEmpty(allowed, grants)
   // Processes remember which roles there are: they have to read them again, or the new one grants nothing.
   return database.change(async (change) => {
-    if ((await findRole(change, name)) !== undefined)
+    if ((await stored(change, name)) !== undefined)
       throw new ServerError('RoleExists', `There is a role '${name}' already.`)
-    await change.create(className.role, { name, actions: known })
-    return { name, actions: known, isBuiltIn: false }
+    await change.create(className.role, { name, actions: allowed, grants: JSON.stringify(grants) })
+    return { name, actions: allowed, grants, isBuiltIn: false }
+  })
+}
+
+/** What is left out stays. Throws as `addRole`, but for RoleExists, and RoleNotFound. */
+export async function changeRole(database: SecurityDatabase, name: string, wanted: RoleChange): Promise<RoleRecord> {
+  checkRoleName(name)
+  const given = { actions: knownActions(wanted.actions), grants: readGrants(name, wanted.grants) }
+  return database.change(async (change) => {
+    const role = await existing(change, name)
+    const before = recordOf(role)
+    const [allowed, grants] = [given.actions ?? before.actions, given.grants ?? before.grants]
+    checkNotEmpty(allowed, grants)
+    await change.update(role.__identifier__, { actions: allowed, grants: JSON.stringify(grants) })
+    return { ...before, actions: allowed, grants }
   })
 }
 
@@ -56,19 +77,81 @@ export async function addRole(
 export async function removeRole(database: SecurityDatabase, name: string): Promise<void> {
   checkRoleName(name)
   await database.change(async (change) => {
-    const role = await findRole(change, name)
-    if (role === undefined) throw new ServerError('RoleNotFound', `There is no role '${name}'.`)
-    for (const holder of [className.user, className.token]) {
-      const holders = await change.rows<{ readonly name: string; readonly roles: readonly string[] }>(
-        `FROM ${holder} RETURN name, roles`,
-      )
-      const user = holders.find(({ roles }) => roles.some((grant) => readGrant(grant).role === name))
-      if (user !== undefined) throw new ServerError('RoleInUse', `The role ${name} is granted to '${user.name}'.`)
-    }
+    const role = await existing(change, name)
+    await checkUnused(change, name)
     await change.delete(role.__identifier__)
   })
 }
 
-async function findRole(reader: Reader, name: string): Promise<StoredRole | undefined> {
+async function checkUnused(change: SecurityChange, name: string): Promise<void> {
+  for (const holder of [className.user, className.token]) {
+    const holders = await change.rows<{ readonly name: string; readonly roles: readonly string[] }>(
+      `FROM ${holder} RETURN name, roles`,
+    )
+    const user = holders.find(({ roles }) => roles.some((grant) => readGrant(grant).role === name))
+    if (user !== undefined) throw new ServerError('RoleInUse', `The role ${name} is granted to '${user.name}'.`)
+  }
+}
+
+function builtIn(name: string): RoleRecord {
+  return { name, actions: builtInRoles[name as keyof typeof builtInRoles], grants: [], isBuiltIn: true }
+}
+
+function recordOf({ name, actions: allowed, grants }: StoredRole): RoleRecord {
+  return { name, actions: allowed, grants: grants === '' ? [] : readAccessGrants(JSON.parse(grants)), isBuiltIn: false }
+}
+
+/** In the order in which they are listed; undefined where none are given. */
+function knownActions(given: readonly string[] | undefined): readonly Action[] | undefined {
+  const unknown = given?.find((word) => !(actions as readonly string[]).includes(word))
+  if (unknown !== undefined) throw invalid(`There is no action '${unknown.slice(0, 60)}'`)
+  return given && actions.filter((action) => given.includes(action))
+}
+
+function checkNotEmpty(allowed: readonly Action[], grants: readonly AccessGrant[]): void {
+  if (allowed.length === 0 && grants.length === 0) throw invalid('A role has at least one action or one grant')
+}
+
+function invalid(problem: string): ServerError {
+  return new ServerError('InvalidRole', `${problem}: actions are ${actions.join(', ')}.`)
+}
+
+/** Undefined where none are given. What is wrong is told by role, grant and field. */
+function readGrants(role: string, json: unknown): readonly AccessGrant[] | undefined {
+  if (json === undefined) return undefined
+  const read = within(role, [], '', () => readAccessGrants(json))
+  for (const [position, { rules = {} }] of read.entries()) {
+    for (const [action, text] of Object.entries(rules)) {
+      const place = ['grants', position, 'rules', action]
+      within(role, place, `Grant ${position + 1}: rules.${action}: `, () => checkRule(text))
+    }
+  }
+  return read
+}
+
+function within<T>(role: string, place: readonly (string | number)[], prefix: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof AshlarError)) throw error
+    const message = `Role ${role}: ${prefix}${error.message}`
+    const places = place.length > 0 ? [place] : error.errors.map((detail) => detail.place)
+    throw new AshlarError(
+      error.type,
+      message,
+      places.map((one) => ({ place: one, message })),
+      error.extensions,
+    )
+  }
+}
+
+/** Throws RoleNotFound. */
+async function existing(reader: Reader, name: string): Promise<StoredRole> {
+  const role = await stored(reader, name)
+  if (role !== undefined) return role
+  throw new ServerError('RoleNotFound', `There is no role '${name.slice(0, 100)}'.`)
+}
+
+async function stored(reader: Reader, name: string): Promise<StoredRole | undefined> {
   return (await reader.rows<StoredRole>(`FROM ${className.role} WHERE name = $name RETURN *`, { name }))[0]
 }

@@ -1,4 +1,5 @@
 /** What operations need of their callers, and what roles allow (contract 9.3). */
+import type { Grant as AccessGrant } from '@ashlar/engine'
 import { ServerError } from '../errors/server-errors.ts'
 
 /**
@@ -26,6 +27,10 @@ function isBuiltInRole(name: string): name is BuiltInRole {
   return Object.hasOwn(builtInRoles, name)
 }
 
+export function isRole(name: string, ownRoles: OwnRoles): boolean {
+  return isBuiltInRole(name) || ownRoles.has(name)
+}
+
 /** A role, and the federated databases for which a caller has it. */
 export interface Grant {
   readonly role: string
@@ -33,14 +38,25 @@ export interface Grant {
   readonly aliases: readonly string[] | undefined
 }
 
-/** What roles of one's own allow, by name. */
-export type OwnRoles = ReadonlyMap<string, readonly Action[]>
+/** What a role of one's own allows: actions on whole federated databases, and grants for classes, attributes and objects of them. */
+export interface OwnRole {
+  readonly actions: readonly Action[]
+  readonly grants: readonly AccessGrant[]
+}
+
+/** By name. */
+export type OwnRoles = ReadonlyMap<string, OwnRole>
 
 export const noOwnRoles: OwnRoles = new Map()
 
 /** None for a role that is not there. */
 export function actionsOf(role: string, ownRoles: OwnRoles): readonly Action[] {
-  return isBuiltInRole(role) ? builtInRoles[role] : (ownRoles.get(role) ?? [])
+  return isBuiltInRole(role) ? builtInRoles[role] : (ownRoles.get(role)?.actions ?? [])
+}
+
+/** Likewise. */
+export function grantsOf(role: string, ownRoles: OwnRoles): readonly AccessGrant[] {
+  return isBuiltInRole(role) ? [] : (ownRoles.get(role)?.grants ?? [])
 }
 
 export const nameForm = /^[A-Za-z0-9][A-Za-z0-9._+@-]{0,127}$/
@@ -71,9 +87,10 @@ export function readGrants(texts: readonly string[], ownRoles: OwnRoles): readon
   }
   const grants = texts.map(readGrant)
   for (const { role } of grants) {
-    if (isBuiltInRole(role) || ownRoles.has(role)) continue
-    const known = [...Object.keys(builtInRoles), ...ownRoles.keys()].slice(0, 50)
-    throw new ServerError('InvalidGrant', `There is no role '${role}': there are ${known.join(', ')}.`)
+    if (isRole(role, ownRoles)) continue
+    // Which others there are is for administrators to know: a user who makes a token may get here as well.
+    const builtIn = Object.keys(builtInRoles).join(', ')
+    throw new ServerError('InvalidGrant', `There is no role '${role}'; built in are ${builtIn}.`)
   }
   return grants
 }

@@ -9,7 +9,14 @@ import {
   type Store,
 } from '@ashlar/engine'
 import { closeToOthers } from './close-to-others.ts'
-import { className, createSecuritySchema, namespace, schemaVersion, stateKey } from './security-schema.ts'
+import {
+  className,
+  createSecuritySchema,
+  namespace,
+  schemaVersion,
+  stateKey,
+  upgradeSecuritySchema,
+} from './security-schema.ts'
 
 export interface SecurityDatabaseOptions {
   warn?(message: string): void
@@ -154,6 +161,9 @@ function prepare(fd: FederatedDatabase): Promise<{ readonly state: Oid; readonly
       throw new Error(
         `The security database is of version ${state.schemaVersion}, and this program knows ${schemaVersion}: start a newer one.`,
       )
+    }
+    if (state.schemaVersion < schemaVersion) {
+      await upgradeSecuritySchema(step, state.__identifier__, state.schemaVersion)
     }
     return { state: state.__identifier__, isNew }
   }, false)

@@ -2,7 +2,7 @@
 import type { Database } from '@ashlar/engine'
 
 /** Of the classes; a store whose classes are of a later version is not opened. */
-export const schemaVersion = 1
+export const schemaVersion = 2
 
 export const namespace = 'AshlarSecurity'
 export const className = {
@@ -67,7 +67,8 @@ const classes = [
     whole('expiresAtMs'),
     whole('lastUsedAtMs'),
   ]),
-  referenceable(className.role, [text('name'), texts('actions')]),
+  // `grants`: JSON; empty for none.
+  referenceable(className.role, [text('name'), texts('actions'), text('grants')]),
 ]
 
 const uniqueIndexes: readonly (readonly [string, ClassName, string])[] = [
@@ -87,4 +88,15 @@ export async function createSecuritySchema(step: () => Database): Promise<void> 
     await step().createIndex({ name, indexedClass, isUnique: true, keyAttributes: [{ attributeName }] })
   }
   await step().createObject(className.state, { key: stateKey, schemaVersion, revision: 1 })
+}
+
+/** From one version of the classes to the next; the first leads to version 2. An older process that has the database open does not know what is new, and grants nothing by it. */
+const upgrades: readonly ((step: () => Database) => Promise<unknown>)[] = [
+  (step) => step().defineClasses([referenceable(className.role, [text('grants')])], 'createOrExtend'),
+]
+
+/** What `createSecuritySchema` would make today, of what an earlier version of it has made. */
+export async function upgradeSecuritySchema(step: () => Database, state: string, version: number): Promise<void> {
+  for (const upgrade of upgrades.slice(version - 1)) await upgrade(step)
+  await step().updateObject(state, { schemaVersion })
 }

@@ -20,11 +20,11 @@ export class Security {
   readonly passwords: PasswordChecks
   readonly authenticator: Authenticator
 
-  /** `more`: schemes beside those of the security database, asked after them. */
+  /** `more`: schemes beside those of the security database, asked after them; their callers may have roles of it. */
   constructor(
     database: SecurityDatabase,
     onFault: (error: unknown) => void,
-    more: readonly AuthenticationScheme[] = [],
+    more: (callers: KnownCallers) => readonly AuthenticationScheme[] = () => [],
   ) {
     this.database = database
     this.callers = new KnownCallers(database, onFault)
@@ -33,7 +33,7 @@ export class Security {
       new TokenScheme(this.callers),
       new PasswordScheme(this.passwords),
       new SessionScheme(this.callers),
-      ...more,
+      ...more(this.callers),
     ]
     this.authenticator = new Authenticator(schemes, () => this.callers.epoch)
   }
@@ -73,7 +73,7 @@ export class Security {
     }
     if (now === undefined)
       return new ServerError('Unauthenticated', 'The credential of the caller is not valid any more.')
-    if (mayStill(now, before, alias)) return undefined
+    if (hasAll(now, before, alias)) return undefined
     return new ServerError('Forbidden', `The caller has lost a right on the federated database ${alias}.`)
   }
 
@@ -85,5 +85,15 @@ export class Security {
     } catch (unreadable) {
       return unreadable as Error
     }
+  }
+}
+
+/** Roles that have too many grants together allow nothing. */
+function hasAll(now: Caller, before: Caller, alias: string): boolean {
+  try {
+    return mayStill(now, before, alias)
+  } catch (error) {
+    if (error instanceof ServerError && error.type === 'Forbidden') return false
+    throw error
   }
 }

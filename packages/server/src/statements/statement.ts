@@ -164,6 +164,11 @@ export class Statement implements Waiter {
     this.signal.abort(new AshlarError('StatementStopped', message))
   }
 
+  /** Whether it is one of the caller with that identity; undefined stands for any. */
+  isOf(identity: string | undefined): boolean {
+    return identity === undefined || this.caller?.identity === identity
+  }
+
   record(): StatementRecord {
     const { asked, id, startedAtMs, bytesSent, response } = this
     const { rows = 0, bytesHeld = 0 } = this.progress ?? {}

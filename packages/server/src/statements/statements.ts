@@ -45,15 +45,18 @@ export class Statements {
     }
   }
 
-  records(): readonly StatementRecord[] {
-    return [...this.underWay.values()].map((statement) => statement.record())
+  /** `identity`: of the caller with it alone. */
+  records(identity: string | undefined): readonly StatementRecord[] {
+    const all = [...this.underWay.values()]
+    return all.filter((statement) => statement.isOf(identity)).map((statement) => statement.record())
   }
 
-  /** Whether there is one of this id. */
-  stop(id: string): boolean {
+  /** Whether there is one of this id, and of the caller with this identity where one is given. */
+  stop(id: string, identity: string | undefined): boolean {
     const statement = this.underWay.get(id)
-    statement?.stop()
-    return statement !== undefined
+    if (statement?.isOf(identity) !== true) return false
+    statement.stop()
+    return true
   }
 }
 

@@ -1,4 +1,5 @@
 /** What goes over the wire of users, tokens, sessions and roles (contract 9.2). */
+import { accessActions } from '@ashlar/engine'
 import { Type } from './json-schema.ts'
 
 const closed = { additionalProperties: false }
@@ -76,6 +77,64 @@ export const TokenCreated = Type.Object({
   token: Type.String({ description: 'Told this once: only a digest of it is kept.' }),
 })
 
-export const CreateRoleBody = Type.Object({ name: Type.String(), actions: Actions }, closed)
+export const AccessGrant = Type.Object(
+  {
+    on: Type.Union(
+      [
+        Type.Object({ kind: Type.Literal('all') }, closed),
+        Type.Object({ kind: Type.Literal('namespace'), namespace: nullableText }, closed),
+        Type.Object({ kind: Type.Literal('class'), className: Type.String() }, closed),
+      ],
+      {
+        description:
+          'All classes, those of a namespace (null is the default one), or a class; their subclasses with them.',
+      },
+    ),
+    actions: Type.Array(Type.Enum(accessActions)),
+    hidden: Type.Optional(Type.Array(Type.String(), { description: 'Attributes that do not exist for the caller.' })),
+    readOnly: Type.Optional(Type.Array(Type.String(), { description: 'Attributes that the caller does not change.' })),
+    rules: Type.Optional(
+      Type.Object(
+        {
+          read: Type.Optional(Type.String()),
+          create: Type.Optional(Type.String()),
+          update: Type.Optional(Type.String()),
+          delete: Type.Optional(Type.String()),
+        },
+        { ...closed, description: 'Predicates of DO over the object and `$$USER`; without one, every object.' },
+      ),
+    ),
+  },
+  closed,
+)
+const AccessGrants = Type.Array(AccessGrant, {
+  description: 'On parts of the federated databases for which the role is given; several add up.',
+})
 
-export const SecurityRole = Type.Object({ name: Type.String(), actions: Actions, isBuiltIn: Type.Boolean() })
+export const CreateRoleBody = Type.Object(
+  { name: Type.String(), actions: Type.Optional(Actions), grants: Type.Optional(AccessGrants) },
+  closed,
+)
+
+export const ChangeRoleBody = Type.Object(
+  { actions: Type.Optional(Actions), grants: Type.Optional(AccessGrants) },
+  closed,
+)
+
+const role = { name: Type.String(), actions: Actions, grants: AccessGrants, isBuiltIn: Type.Boolean() }
+
+export const SecurityRole = Type.Object(role)
+
+export const RoleProblem = Type.Object({
+  fdAlias: Type.Described(nullableText, 'Null: no federated database that is served has what is named.'),
+  grant: Type.Integer({ description: 'Which of the grants, from 1.' }),
+  field: Type.String({ description: '`on`, `hidden`, `readOnly`, `rules.read` and so on.' }),
+  message: Type.String(),
+})
+
+export const SecurityRoleChanged = Type.Object({
+  ...role,
+  problems: Type.Array(RoleProblem, {
+    description: 'What does not agree with the classes that there are now: it allows or hides nothing until they do.',
+  }),
+})

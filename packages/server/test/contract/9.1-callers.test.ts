@@ -90,7 +90,7 @@ rule('9.3.1', 'built-in roles allow their actions, where they are granted, and a
       if (!isAllowed) expect(there.json().message).toMatch(/federated database fleet/)
       expect(elsewhere.json()).toMatchObject({ type: 'Forbidden', status: 403 })
     }
-    const whole = await app.inject({ url: '/v1/statement', headers: { authorization: `${role}@fleet` } })
+    const whole = await app.inject({ url: '/v1/tool', headers: { authorization: `${role}@fleet` } })
     expect(whole.statusCode).toBe(403)
   }
   const all = await Promise.all((['read', 'write', 'define'] as const).map((action) => ask('both', action, 'fleet')))

@@ -10,6 +10,7 @@ import { Authenticator } from '../../src/security/authenticator.ts'
 import { makeCaller } from '../../src/security/caller.ts'
 import { JwtScheme, type JwtSettings } from '../../src/security/jwt.ts'
 import { keysOf } from '../../src/security/jwt-keys.ts'
+import { noOwnRoles } from '../../src/security/roles.ts'
 import { openServer } from '../unit/open-server.ts'
 import { rule } from './rule.ts'
 
@@ -73,6 +74,7 @@ function secondsFromNow(seconds: number): number {
 }
 
 const silent = pino({ level: 'silent' })
+const withoutRoles = { epoch: 0, roles: async () => noOwnRoles, checkReadable: () => undefined }
 const times = { freshMs: 60_000, repeatMs: 0, staleMsMax: 60_000 }
 
 function arrived(token: string) {
@@ -80,7 +82,7 @@ function arrived(token: string) {
 }
 
 async function openWith(url: string, keyTimes = times) {
-  const scheme = new JwtScheme(settings, keysOf(url, silent, keyTimes))
+  const scheme = new JwtScheme(settings, keysOf(url, silent, keyTimes), withoutRoles)
   const { app } = await openServer({ authenticator: new Authenticator([scheme]) })
   const get = (token: string, path = '/v1/schema/namespace') =>
     app.inject({ method: 'GET', url: path, headers: { authorization: `Bearer ${token}` } })
@@ -97,11 +99,11 @@ rule('9.1.8', 'a token of the issuer is its caller, with the roles that its clai
     name: 'ann@example.com',
     grants: clerk,
     claims: { team: 'north', level: '3' },
-    credential: 'jwt:u-1',
+    credential: { kind: 'jwt', id: 'u-1' },
   })
   expect((await get(token)).statusCode).toBe(200)
   // A writer is no operator.
-  expect((await get(token, '/v1/statement')).statusCode).toBe(403)
+  expect((await get(token, '/v1/tool')).statusCode).toBe(403)
   const ofAuditor = await sign(key, { realm_access: { roles: ['auditors'] } })
   expect((await get(ofAuditor, '/v1/statement')).statusCode).toBe(200)
   expect((await get(ofAuditor)).statusCode).toBe(403)
@@ -149,10 +151,14 @@ rule('9.1.8', 'a token that was found valid is not checked again, but not taken 
   const { url } = await openIssuer(key)
   let looked = 0
   const keys = keysOf(url, silent, times)
-  const scheme = new JwtScheme(settings, (...asked) => {
-    looked++
-    return keys(...asked)
-  })
+  const scheme = new JwtScheme(
+    settings,
+    (...asked) => {
+      looked++
+      return keys(...asked)
+    },
+    withoutRoles,
+  )
   const token = await sign(key)
   const first = await scheme.authenticate(arrived(token))
   // At once, without a promise.
@@ -226,7 +232,7 @@ rule('9.1.9', 'replies to requests with a session are not kept by the browser', 
     identity: 'user:ann',
     grants: [{ role: 'reader', aliases: undefined }],
     claims: {},
-    credential: 'session:s1',
+    credential: { kind: 'session', id: 's1' },
     expiresAtMs: Number.POSITIVE_INFINITY,
   })
   const { app } = await openServer({ authenticator: new Authenticator([{ authenticate: () => caller }]) })

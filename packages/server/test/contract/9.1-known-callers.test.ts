@@ -43,7 +43,7 @@ rule('9.1.3', 'a token is shown once, kept as a digest, bounded by its owner, an
   const authorization = `Bearer ${own.json().token}`
   expect(await whoIs(app, { authorization })).toMatchObject({ kind: 'token', name: 'bob' })
   // The roles of the token are more than those of its owner, who may not operate.
-  expect((await app.inject({ url: '/v1/statement', headers: { authorization } })).statusCode).toBe(403)
+  expect((await app.inject({ url: '/v1/tool', headers: { authorization } })).statusCode).toBe(403)
   expect((await app.inject({ url: '/v1/schema', headers: { authorization } })).statusCode).toBe(200)
   const foreign = await token({ roles: ['reader'] })
   const refused = await app.inject({
@@ -241,7 +241,7 @@ rule('9.3.1', 'a new role of their own grants what it allows at once, where role
   expect(made.statusCode).toBe(201)
   const headers = { authorization: `Bearer ${made.json().token}` }
   expect((await app.inject({ url: '/v1/schema', headers })).statusCode).toBe(200)
-  expect((await app.inject({ url: '/v1/statement', headers })).statusCode).toBe(403)
+  expect((await app.inject({ url: '/v1/tool', headers })).statusCode).toBe(403)
 })
 
 rule('9.1.7', 'a body that arrives after its token is revoked is refused', async () => {

@@ -157,7 +157,7 @@ rule('9.6.2', 'what is refused has a line; what was shown is not in it', async (
     identity: 'token t1',
     grants: [{ role: 'reader', aliases: undefined }],
     claims: {},
-    credential: 'token t1',
+    credential: { kind: 'token', id: 't1' },
     expiresAtMs: Number.POSITIVE_INFINITY,
   })
   const authenticator = new Authenticator([
@@ -197,7 +197,7 @@ rule('9.6.2', 'what is refused has a line; what was shown is not in it', async (
       outcome: 'refused',
       status: 403,
       caller: 'ann',
-      credential: 'token t1',
+      credential: 'token:t1',
       type: 'Forbidden',
     },
     { operation: 'GET /v1/security/audit', outcome: 'refused', status: 403, caller: 'ann' },

@@ -135,7 +135,7 @@ const admin = makeCaller({
   identity: 'token:t1',
   grants: [{ role: 'admin', aliases: undefined }],
   claims: {},
-  credential: 'token:t1',
+  credential: { kind: 'token', id: 't1' },
   expiresAtMs: Number.POSITIVE_INFINITY,
 })
 

@@ -23,7 +23,9 @@ async function openAsking(refused: Set<Need> = new Set()): Promise<Asked> {
       all.push(`${need}@${alias}`)
       return !refused.has(need)
     },
+    policyOn: () => undefined,
     mayAnything: () => true,
+    userOn: () => null,
   }
   const { app } = await openServer({ authenticator: new Authenticator([{ authenticate: () => caller }]) })
   return { app, asked: () => all.splice(0) }

@@ -23,7 +23,8 @@ function requestOf(
     )
   return {
     caller: everyone,
-    fd: { alias: 'x', transaction: transact ?? once },
+    fd: { alias: 'x' },
+    database: { transaction: transact ?? once },
     headers: {},
     body,
     service: {

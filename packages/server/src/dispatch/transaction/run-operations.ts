@@ -27,7 +27,7 @@ export async function runOperations(request: FdRequest, once: Once<Buffer> | und
   const operations = readOperations(request.body, limits)
   const isRehearsed = operations.some(({ isKept }) => !isKept)
   let rehearsal: BatchRun | undefined
-  return request.fd.transaction(
+  return request.database.transaction(
     async (step, isRehearsal, between) => {
       // The rehearsal of the same attempt: kept operations are answered by what is committed, the others by what they did there.
       const earlier = isRehearsal ? undefined : rehearsal
@@ -235,12 +235,13 @@ function plainRequest({
   beforeChange,
   caller,
   client,
+  database,
   fd,
   service,
   signal,
   watch,
 }: FdRequest): Omit<FdRequest, 'params' | 'query' | 'body' | 'headers'> {
-  return { beforeChange, caller, client, fd, service, signal, watch, replyType: 'json' }
+  return { beforeChange, caller, client, database, fd, service, signal, watch, replyType: 'json' }
 }
 
 function createdOid(operation: Operation, { body }: OperationReply): string {

@@ -1,0 +1,103 @@
+/** The operations on roles (contract 9.3). */
+import { type OperationReply, param, type ServiceOperation } from '../../dispatch/operation.ts'
+import type { FederatedDatabases } from '../../federated-databases.ts'
+import { addRole, changeRole, findRole, listRoles, type RoleRecord, removeRole } from '../../security/own-roles.ts'
+import type { Security } from '../../security/security.ts'
+import type { SecurityDatabase } from '../../security/security-database.ts'
+import { Type } from '../../wire/json-schema.ts'
+import { ChangeRoleBody, CreateRoleBody, SecurityRole, SecurityRoleChanged } from '../../wire/wire-schemas.ts'
+import { readChangeRole, readCreateRole } from './read-role.ts'
+import { roleProblems } from './role-problems.ts'
+import { securityOperation } from './security-operation.ts'
+
+const nameParam = { name: 'The name of the role.' }
+const grantErrors = [
+  'MalformedRequest',
+  'UnknownField',
+  'LimitExceeded',
+  'QuerySyntaxError',
+  'QueryError',
+  'InvalidRole',
+] as const
+
+async function changed(
+  security: Security,
+  { all }: FederatedDatabases,
+  change: (database: SecurityDatabase) => Promise<RoleRecord>,
+): Promise<OperationReply> {
+  const role = await security.change(change)
+  return { body: { ...role, problems: await roleProblems(all, role.grants) } }
+}
+
+export const roleOperations: readonly ServiceOperation[] = [
+  securityOperation({
+    method: 'GET',
+    path: '/v1/security/role',
+    needs: 'administer',
+    summary: 'The roles, with those that are built in',
+    status: 200,
+    reply: Type.Array(SecurityRole),
+    errors: [],
+    run: async ({ database }) => ({ body: await listRoles(database) }),
+  }),
+  securityOperation({
+    method: 'POST',
+    path: '/v1/security/role',
+    needs: 'administer',
+    summary: 'Add a role: actions on whole federated databases, grants for parts of them, or both',
+    description:
+      'What of the grants does not agree with the classes of the federated databases that are served is told by `problems`, and holds for nothing.',
+    status: 201,
+    body: CreateRoleBody,
+    isBodyCheckedByEngine: true,
+    reply: SecurityRoleChanged,
+    errors: [...grantErrors, 'RoleExists'],
+    run(security, { body, service }) {
+      const { name, ...wanted } = readCreateRole(body)
+      return changed(security, service.federatedDatabases, (database) => addRole(database, name, wanted))
+    },
+  }),
+  securityOperation({
+    method: 'GET',
+    path: '/v1/security/role/:name',
+    needs: 'administer',
+    summary: 'A role',
+    params: nameParam,
+    status: 200,
+    reply: SecurityRole,
+    errors: ['RoleNotFound'],
+    run: async ({ database }, request) => ({ body: await findRole(database, param(request, 'name')) }),
+  }),
+  securityOperation({
+    method: 'PUT',
+    path: '/v1/security/role/:name',
+    needs: 'administer',
+    summary: 'Change a role',
+    description:
+      'What is left out stays. It holds within a second, on all processes: statements of callers who have lost something by it end. `problems` as of a new role.',
+    params: nameParam,
+    status: 200,
+    body: ChangeRoleBody,
+    isBodyCheckedByEngine: true,
+    reply: SecurityRoleChanged,
+    errors: [...grantErrors, 'RoleNotFound'],
+    run(security, request) {
+      const wanted = readChangeRole(request.body)
+      const name = param(request, 'name')
+      return changed(security, request.service.federatedDatabases, (database) => changeRole(database, name, wanted))
+    },
+  }),
+  securityOperation({
+    method: 'DELETE',
+    path: '/v1/security/role/:name',
+    needs: 'administer',
+    summary: 'Remove a role that nobody has',
+    params: nameParam,
+    status: 204,
+    errors: ['InvalidRole', 'RoleNotFound', 'RoleInUse'],
+    async run(security, request) {
+      await security.change((database) => removeRole(database, param(request, 'name')))
+      return {}
+    },
+  }),
+]

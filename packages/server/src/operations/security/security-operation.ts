@@ -1,0 +1,33 @@
+/** What the operations on users, tokens, sessions and roles have in common: they need a security database (contract 9.2). */
+import type { OperationReply, OperationRequest, ServiceOperation } from '../../dispatch/operation.ts'
+import { ServerError } from '../../errors/server-errors.ts'
+import type { Security } from '../../security/security.ts'
+
+type Entry = Omit<ServiceOperation, 'scope' | 'tag' | 'isTransactional' | 'run'> & {
+  run(security: Security, request: OperationRequest): Promise<OperationReply>
+}
+
+/** Refused where there is no security database. */
+export function securityOperation({ run, ...entry }: Entry): ServiceOperation {
+  return {
+    ...entry,
+    scope: 'service',
+    tag: 'Security',
+    isTransactional: false,
+    errors: ['AuthenticationOff', 'StoreUnavailable', ...entry.errors],
+    run(request) {
+      const { security } = request.service
+      if (security !== undefined) return run(security, request)
+      throw new ServerError(
+        'AuthenticationOff',
+        'The server was started without --auth: it has no users, tokens or roles.',
+      )
+    },
+  }
+}
+
+/** The name of the user who asks. Throws Forbidden where it is none: a token or another credential is not a person who can be asked for a password. */
+export function ownName({ caller }: OperationRequest): string {
+  if (caller.kind === 'user' && caller.name !== null) return caller.name
+  throw new ServerError('Forbidden', 'Only a user who has signed in, or has sent a password, may do this.')
+}

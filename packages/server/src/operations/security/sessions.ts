@@ -1,0 +1,115 @@
+/** The operations on the caller itself: sign in, sign out, change the own password (contract 9.1). */
+import {
+  booleanParam,
+  type OperationReply,
+  type OperationRequest,
+  type ServiceOperation,
+} from '../../dispatch/operation.ts'
+import type { ServerError } from '../../errors/server-errors.ts'
+import { unauthenticated } from '../../security/authenticator.ts'
+import { writeGrant } from '../../security/roles.ts'
+import { cookieName, cookieOf } from '../../security/schemes.ts'
+import type { Security } from '../../security/security.ts'
+import { beginSession, endSession, endSessionsOf } from '../../security/sessions.ts'
+import { changeUser, wrongCurrentPassword } from '../../security/users.ts'
+import { type Static, Type } from '../../wire/json-schema.ts'
+import { CallerRecord, ChangePasswordBody, SignInBody } from '../../wire/wire-schemas.ts'
+import { ownName, securityOperation } from './security-operation.ts'
+
+function cookie({ client }: OperationRequest, value: string, seconds: number): string {
+  const { isEncrypted } = client
+  const flags = `Path=/; HttpOnly; SameSite=Strict${isEncrypted ? '; Secure' : ''}`
+  return `${cookieName(isEncrypted)}=${value}; ${flags}; Max-Age=${seconds}`
+}
+
+/** Undefined where the request shows no session. */
+function sessionIdOf({ caller }: OperationRequest): string | undefined {
+  return caller.credential.kind === 'session' ? caller.credential.id : undefined
+}
+
+async function signIn(security: Security, request: OperationRequest): Promise<OperationReply> {
+  const { name, password } = request.body as Static<typeof SignInBody>
+  const refused = (): ServerError =>
+    unauthenticated({ headers: { 'sec-fetch-dest': 'empty' } }, 'The user name or the password is not right.')
+  const known = await security.passwords.check(name, password, request.client.address)
+  const begun = known && (await beginSession(security.database, name, known.passwordHash))
+  if (begun === undefined) throw refused()
+  // The session that the browser had is not left behind for somebody else to use.
+  const before = cookieOf(String(request.headers.cookie ?? ''), cookieName(request.client.isEncrypted))
+  if (before !== undefined) await security.endSessionOf(before)
+  const body = { name, expiresAt: new Date(begun.expiresAtMs).toISOString() }
+  const seconds = Math.ceil((begun.expiresAtMs - Date.now()) / 1_000)
+  return { body, headers: { 'set-cookie': cookie(request, begun.cookie, seconds), 'cache-control': 'no-store' } }
+}
+
+async function signOut(security: Security, request: OperationRequest): Promise<OperationReply> {
+  const id = sessionIdOf(request)
+  if (booleanParam(request, 'everywhere')) {
+    const name = ownName(request)
+    await security.change((database) => endSessionsOf(database, name))
+  } else if (id !== undefined) await security.change((database) => endSession(database, id))
+  return { headers: { 'set-cookie': cookie(request, '', 0) } }
+}
+
+export const sessionOperations: readonly ServiceOperation[] = [
+  securityOperation({
+    method: 'POST',
+    path: '/v1/security/session',
+    needs: 'nothing',
+    summary: 'Sign in',
+    description: 'For browsers: the reply sets a cookie, which scripts cannot read. Programs have tokens.',
+    status: 200,
+    body: SignInBody,
+    reply: Type.Object({ name: Type.String(), expiresAt: Type.String() }),
+    errors: ['TooManySignIns'],
+    run: signIn,
+  }),
+  {
+    scope: 'service',
+    method: 'GET',
+    path: '/v1/security/session',
+    needs: 'identify',
+    summary: 'The caller, as the server knows it',
+    tag: 'Security',
+    status: 200,
+    reply: CallerRecord,
+    isTransactional: false,
+    errors: [],
+    run({ caller: { kind, name, grants, expiresAtMs } }) {
+      const expiresAt = Number.isFinite(expiresAtMs) ? new Date(expiresAtMs).toISOString() : null
+      return { body: { kind, name, roles: grants.map(writeGrant), expiresAt } satisfies Static<typeof CallerRecord> }
+    },
+  },
+  securityOperation({
+    method: 'DELETE',
+    path: '/v1/security/session',
+    needs: 'identify',
+    summary: 'Sign out',
+    queryParameters: {
+      everywhere: { description: 'All sessions of the user end.', schema: Type.Boolean({ default: false }) },
+    },
+    status: 204,
+    errors: [],
+    run: signOut,
+  }),
+  securityOperation({
+    method: 'PUT',
+    path: '/v1/security/password',
+    needs: 'identify',
+    summary: 'Change the own password',
+    description: 'All sessions of the user end, this one too.',
+    status: 204,
+    body: ChangePasswordBody,
+    errors: ['WeakPassword', 'TooManySignIns', 'UserNotFound'],
+    async run(security, request) {
+      const name = ownName(request)
+      const { currentPassword, newPassword } = request.body as Static<typeof ChangePasswordBody>
+      const known = await security.passwords.check(name, currentPassword, request.client.address)
+      if (known === undefined) throw wrongCurrentPassword()
+      const passwordHash = await security.hashes.hash(newPassword)
+      const checkedHash = known.passwordHash
+      await security.change((database) => changeUser(database, name, { passwordHash, checkedHash }))
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,71 @@
+/** The operations on tokens (contract 9.2): whoever is no administrator has its own alone. */
+import { AshlarError } from '@ashlar/engine'
+import { type OperationRequest, param, type ServiceOperation } from '../../dispatch/operation.ts'
+import { ServerError } from '../../errors/server-errors.ts'
+import { createToken, listTokens, revokeToken } from '../../security/tokens.ts'
+import { type Static, Type } from '../../wire/json-schema.ts'
+import { CreateTokenBody, SecurityToken, TokenCreated } from '../../wire/wire-schemas.ts'
+import { ownName, securityOperation } from './security-operation.ts'
+
+/** The user whose tokens alone the caller may see and change; undefined for an administrator. */
+function ownTokensOf(request: OperationRequest): string | undefined {
+  return request.caller.may('administer', undefined) ? undefined : ownName(request)
+}
+
+/** Throws MalformedValue. */
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const ms = Date.parse(text)
+  if (/^\d{4}-\d\d-\d\dT/.test(text) && Number.isFinite(ms)) return ms
+  const message = 'expiresAt is a time such as 2030-01-31T12:00:00Z.'
+  throw new AshlarError('MalformedValue', message, [{ place: ['expiresAt'], message }])
+}
+
+export const tokenOperations: readonly ServiceOperation[] = [
+  securityOperation({
+    method: 'GET',
+    path: '/v1/security/token',
+    needs: 'identify',
+    summary: 'The tokens: all for an administrator, else the own ones',
+    status: 200,
+    reply: Type.Array(SecurityToken),
+    errors: [],
+    run: async ({ database }, request) => ({ body: await listTokens(database, ownTokensOf(request)) }),
+  }),
+  securityOperation({
+    method: 'POST',
+    path: '/v1/security/token',
+    needs: 'identify',
+    summary: 'Create a token',
+    description: 'Its text is in this reply alone.',
+    status: 201,
+    body: CreateTokenBody,
+    reply: TokenCreated,
+    errors: ['MalformedValue', 'InvalidToken', 'InvalidGrant', 'UserNotFound'],
+    async run(security, request) {
+      const { name, owner, roles, expiresAt } = request.body as Static<typeof CreateTokenBody>
+      const own = ownTokensOf(request)
+      if (own !== undefined && owner !== undefined && owner !== own) {
+        throw new ServerError('Forbidden', 'Only an administrator may create tokens of others.')
+      }
+      const wanted = { name, owner: own ?? owner, roles, expiresAtMs: timeOf(expiresAt) }
+      const body = await security.change((database) => createToken(database, wanted))
+      return { body, headers: { 'cache-control': 'no-store' } }
+    },
+  }),
+  securityOperation({
+    method: 'DELETE',
+    path: '/v1/security/token/:id',
+    needs: 'identify',
+    summary: 'Revoke a token',
+    description: 'Within a second it is refused on all processes, and what it has begun is stopped.',
+    params: { id: 'The id of the token: what stands between the first two underscores of its text.' },
+    status: 204,
+    errors: ['TokenNotFound'],
+    async run(security, request) {
+      const owner = ownTokensOf(request)
+      await security.change((database) => revokeToken(database, param(request, 'id'), owner))
+      return {}
+    },
+  }),
+]

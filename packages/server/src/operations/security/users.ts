@@ -1,0 +1,83 @@
+/** The operations on users (contract 9.2). */
+import { param, type ServiceOperation } from '../../dispatch/operation.ts'
+import { ServerError } from '../../errors/server-errors.ts'
+import { addUser, changeUser, findUser, listUsers, removeUser, userRecord } from '../../security/users.ts'
+import { type Static, Type } from '../../wire/json-schema.ts'
+import { CreateUserBody, SecurityUser, UpdateUserBody } from '../../wire/wire-schemas.ts'
+import { securityOperation } from './security-operation.ts'
+
+export const userOperations: readonly ServiceOperation[] = [
+  securityOperation({
+    method: 'GET',
+    path: '/v1/security/user',
+    needs: 'administer',
+    summary: 'The users',
+    status: 200,
+    reply: Type.Array(SecurityUser),
+    errors: [],
+    run: async ({ database }) => ({ body: await listUsers(database) }),
+  }),
+  securityOperation({
+    method: 'POST',
+    path: '/v1/security/user',
+    needs: 'administer',
+    summary: 'Add a user',
+    status: 201,
+    body: CreateUserBody,
+    reply: SecurityUser,
+    errors: ['InvalidUserName', 'InvalidGrant', 'WeakPassword', 'UserExists'],
+    async run(security, { body }) {
+      const { name, password, roles = [] } = body as Static<typeof CreateUserBody>
+      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
+      return { body: await security.change((database) => addUser(database, { name, roles, passwordHash })) }
+    },
+  }),
+  securityOperation({
+    method: 'GET',
+    path: '/v1/security/user/:name',
+    needs: 'administer',
+    summary: 'A user',
+    params: { name: 'The name of the user.' },
+    status: 200,
+    reply: SecurityUser,
+    errors: ['UserNotFound'],
+    async run({ database }, request) {
+      const user = await findUser(database, param(request, 'name'))
+      if (user === undefined) throw new ServerError('UserNotFound', 'There is no user of this name.')
+      return { body: userRecord(user) }
+    },
+  }),
+  securityOperation({
+    method: 'PUT',
+    path: '/v1/security/user/:name',
+    needs: 'administer',
+    summary: 'Change a user',
+    description: 'What is left out stays. What the user has lost ends within a second, on all processes.',
+    params: { name: 'The name of the user.' },
+    status: 200,
+    body: UpdateUserBody,
+    reply: SecurityUser,
+    errors: ['UserNotFound', 'InvalidGrant', 'WeakPassword', 'LastAdministrator'],
+    async run(security, request) {
+      const { password, roles, isDisabled } = request.body as Static<typeof UpdateUserBody>
+      const passwordHash = password === undefined ? undefined : await security.hashes.hash(password)
+      const name = param(request, 'name')
+      return {
+        body: await security.change((database) => changeUser(database, name, { roles, isDisabled, passwordHash })),
+      }
+    },
+  }),
+  securityOperation({
+    method: 'DELETE',
+    path: '/v1/security/user/:name',
+    needs: 'administer',
+    summary: 'Remove a user, with its tokens and sessions',
+    params: { name: 'The name of the user.' },
+    status: 204,
+    errors: ['UserNotFound', 'LastAdministrator'],
+    async run(security, request) {
+      await security.change((database) => removeUser(database, param(request, 'name')))
+      return {}
+    },
+  }),
+]

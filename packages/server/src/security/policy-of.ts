@@ -1,0 +1,72 @@
+/** What roles come to on one federated database where they are for less than all of it: the policy that the engine is given (contract 9.3). */
+import {
+  type AccessAction,
+  type Grant as AccessGrant,
+  type AccessPolicy,
+  accessGrantsMax,
+  intersectGrants,
+  type User,
+} from '@ashlar/engine'
+import { ServerError } from '../errors/server-errors.ts'
+import { actionsOf, type Grant, grantsOf, type Need, type OwnRoles } from './roles.ts'
+
+/** What the actions on a whole federated database are as actions on its classes. */
+const classActions: Readonly<Partial<Record<Need, readonly AccessAction[]>>> = {
+  read: ['read'],
+  write: ['create', 'update', 'delete'],
+  define: ['define', 'index'],
+}
+
+/** Of a caller. */
+interface Granted {
+  readonly name: string | null
+  readonly grants: readonly Grant[]
+  /** Of a token of a user: those of the user. */
+  readonly bounds: readonly Grant[] | undefined
+  readonly claims: User['claims']
+}
+
+/** The grants that hold for the federated database. */
+export function grantsFor(grants: readonly Grant[], alias: string): readonly Grant[] {
+  return grants.filter(({ aliases }) => aliases === undefined || aliases.includes(alias))
+}
+
+/** `$$USER`: a token of a user has the roles alone that the user has as well, or a rule might hold for it that does not hold for the user. */
+export function userOf({ name, grants, bounds, claims }: Granted, alias: string): User | null {
+  if (name === null) return null
+  const [own, ofOwner] = [grants, bounds ?? grants].map((all) => grantsFor(all, alias).map(({ role }) => role))
+  return { name, roles: [...new Set(own)].filter((role) => ofOwner?.includes(role)), claims }
+}
+
+/** Undefined where no role is for less than all of it, or nothing is left of those that are. Throws Forbidden where they have too many grants. */
+export function policyOf(caller: Granted, alias: string, ownRoles: OwnRoles): AccessPolicy | undefined {
+  const { bounds } = caller
+  const isByClass = ({ role }: Grant): boolean => grantsOf(role, ownRoles).length > 0
+  const [own, ofOwner] = [grantsFor(caller.grants, alias), grantsFor(bounds ?? [], alias)]
+  if (!own.some(isByClass) && !ofOwner.some(isByClass)) return undefined
+  const mine = accessGrants(own, ownRoles)
+  const grants = bounds === undefined ? mine : intersectGrants(mine, accessGrants(ofOwner, ownRoles))
+  if (grants === undefined || grants.length > accessGrantsMax) {
+    throw new ServerError(
+      'Forbidden',
+      `The roles of the caller have more than ${accessGrantsMax} grants on the federated database ${alias} together.`,
+    )
+  }
+  return grants.length === 0 ? undefined : { user: userOf(caller, alias), grants }
+}
+
+/** With the actions on the whole of it. */
+function accessGrants(granted: readonly Grant[], ownRoles: OwnRoles): readonly AccessGrant[] {
+  const roles = [...new Set(granted.map(({ role }) => role))]
+  const whole = new Set(
+    roles.flatMap((role) => actionsOf(role, ownRoles)).flatMap((action) => classActions[action] ?? []),
+  )
+  const ofAll: AccessGrant[] = whole.size === 0 ? [] : [{ on: { kind: 'all' }, actions: [...whole] }]
+  return [...ofAll, ...roles.flatMap((role) => grantsOf(role, ownRoles))]
+}
+
+/** Whether the policy may be enough for an operation with that need: on which classes and objects, the engine decides. */
+export function mayServe({ grants }: AccessPolicy, need: Need): boolean {
+  const wanted = classActions[need]
+  return wanted !== undefined && grants.some(({ actions }) => actions.some((action) => wanted.includes(action)))
+}

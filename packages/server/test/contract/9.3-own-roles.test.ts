@@ -1,0 +1,218 @@
+/** Contract 9.3 and 9.4: roles of one's own with grants for classes, attributes and objects, over HTTP. */
+import { expect } from 'vitest'
+import { openShop, type Shop, seller } from './own-roles-world.ts'
+import { rule } from './rule.ts'
+
+const orders = 'FROM Shop.Order ORDER BY title RETURN title'
+
+rule(
+  ['9.3.3', '9.4.1', '9.4.2'],
+  'a role with grants lets its holders see what the grants show, and no more',
+  async () => {
+    const { ask, rows, user, oids } = await openShop()
+    const bob = await user('bob', ['seller@shop'])
+    expect(await rows(bob, orders)).toEqual([{ title: 'bobs' }, { title: 'norths' }])
+    expect(await rows(bob, 'FROM Shop.Order RETURN COUNT(*) AS n')).toEqual([{ n: 2 }])
+    expect((await ask(bob, 'GET', `/v1/object/${oids.bob}`)).json()).toEqual({
+      __class__: 'Shop.Member',
+      __identifier__: oids.bob,
+      name: 'bob',
+      team: oids.north,
+    })
+    expect((await ask(bob, 'GET', `/v1/object/${oids.south}`)).json()).toMatchObject({ orders: [] })
+    const schema = (await ask(bob, 'GET', '/v1/schema')).json() as { className: string }[]
+    expect(schema.map(({ className }) => className).sort()).toEqual(['Shop.Member', 'Shop.Order', 'Shop.Team'])
+    expect((await ask(bob, 'GET', '/v1/schema/Shop.Secret')).json().type).toBe('ClassNotFound')
+    expect(await rows(bob, 'FROM Shop.Secret RETURN *')).toMatchObject({ status: 422, type: 'QueryError' })
+    // Elsewhere the role is not given.
+    expect(await rows(bob, orders, 'other')).toMatchObject({ status: 403, type: 'Forbidden' })
+  },
+)
+
+rule('9.4.1', 'a hidden object is answered as a missing one, byte by byte', async () => {
+  const { ask, user, token, oids } = await openShop()
+  const bob = await user('bob', ['seller'])
+  const hidden = String(oids.souths)
+  const missing = hidden.replace(/\d+$/, '9999')
+  const shown = async (method: 'GET' | 'PUT' | 'DELETE', oid: string, body?: object) => {
+    const reply = await ask(bob, method, `/v1/object/${oid}`, body)
+    const { date: _date, ...headers } = reply.headers
+    return { status: reply.statusCode, headers, body: reply.body.replaceAll(oid, 'OID') }
+  }
+  expect((await shown('GET', hidden)).status).toBe(404)
+  const one = await shown('GET', hidden)
+  const other = await shown('GET', missing)
+  // The lengths differ by what the OID in the message takes.
+  const { 'content-length': _one, ...headers } = one.headers
+  const { 'content-length': _other, ...others } = other.headers
+  expect({ ...one, headers }).toEqual({ ...other, headers: others })
+  const admin = await token({ roles: ['admin'] })
+  expect((await ask(admin, 'GET', `/v1/object/${hidden}`)).statusCode).toBe(200)
+})
+
+rule('9.3.4', 'what is not by class takes a role for the whole federated database', async () => {
+  const { ask, user } = await openShop()
+  const bob = await user('bob', ['seller'])
+  const paths = ['/v1/fd', '/v1/tool', '/v1/security/audit', '/v1/security/role']
+  for (const path of paths) expect([path, (await ask(bob, 'GET', path)).json().type]).toEqual([path, 'Forbidden'])
+  expect((await ask(bob, 'POST', '/v1/tool', { tool: 'Statistics' })).statusCode).toBe(403)
+  expect((await ask(bob, 'DELETE', '/v1/schema/Shop.Order')).json().type).toBe('Forbidden')
+  const reader = await user('ann', ['seller', 'reader'])
+  expect((await ask(reader, 'GET', '/v1/fd')).statusCode).toBe(200)
+})
+
+rule('9.3.3', 'roles for the whole and for parts add up', async () => {
+  const { rows, user, token } = await openShop()
+  const both = await user('ann', ['seller', 'reader@shop'])
+  expect(await rows(both, orders)).toHaveLength(3)
+  expect(await rows(both, orders, 'other')).toEqual([])
+  expect(await rows(both, 'FROM Shop.Secret RETURN name')).toEqual([{ name: 'hidden' }])
+  const alone = await token({ roles: ['seller'], name: 'bob' })
+  // Its name is not that of a user: no rule takes it for one.
+  expect(await rows(alone, orders)).toEqual([])
+})
+
+rule('9.3.5', 'a token of a user sees what both see', async () => {
+  const { ask, rows, user } = await openShop()
+  const bob = await user('bob', ['seller', 'designer@other'])
+  await user('ann', ['admin'])
+  const tokenOf = async (authorization: string, body: object): Promise<string> => {
+    const reply = await ask(authorization, 'POST', '/v1/security/token', { name: 'a token', ...body })
+    expect(reply.statusCode).toBe(201)
+    return `Bearer ${reply.json().token}`
+  }
+  const whole = await tokenOf(bob, { roles: ['admin'] })
+  expect(await rows(whole, orders)).toEqual([{ title: 'bobs' }, { title: 'norths' }])
+  expect(await rows(whole, 'FROM Shop.Member RETURN salary')).toMatchObject({ status: 422 })
+  const same = await tokenOf(bob, {})
+  expect(await rows(same, orders)).toEqual([{ title: 'bobs' }, { title: 'norths' }])
+  const elsewhere = await tokenOf(bob, { roles: ['seller@other'] })
+  expect(await rows(elsewhere, orders)).toMatchObject({ type: 'Forbidden' })
+  // The rule is about what the roles of the owner are too.
+  const manager = {
+    name: 'manager',
+    grants: [
+      {
+        on: { kind: 'class', className: 'Shop.Order' },
+        actions: ['read'],
+        rules: { read: "'reader' IN $$USER.roles" },
+      },
+    ],
+  }
+  const admin = await user('root', ['admin'])
+  expect((await ask(admin, 'POST', '/v1/security/role', manager)).statusCode).toBe(201)
+  const eve = await user('eve', ['manager'])
+  expect(await rows(eve, orders)).toEqual([])
+  expect(await rows(await tokenOf(eve, { roles: ['manager', 'reader'] }), orders)).toEqual([])
+})
+
+async function refusedWith(shop: Shop, body: unknown) {
+  const admin = await shop.token({ roles: ['admin'] })
+  const reply = await shop.ask(admin, 'POST', '/v1/security/role', body)
+  const { status, type, message, errors } = reply.json()
+  return { status, type, message, pointers: errors?.map(({ pointer }: { pointer: string }) => pointer) }
+}
+
+rule('9.3.6', 'what is wrong with a role is told by role, grant and field', async () => {
+  const shop = await openShop()
+  const grant = { on: { kind: 'all' }, actions: ['read'] }
+  const told = (grants: unknown) => refusedWith(shop, { name: 'team', grants })
+  expect(await told([grant, { ...grant, rules: { read: 'owner = ' } }])).toMatchObject({
+    status: 400,
+    type: 'QuerySyntaxError',
+    message: expect.stringMatching(/^Role team: Grant 2: rules\.read: /),
+    pointers: ['/grants/1/rules/read'],
+  })
+  expect(await told([{ ...grant, actions: ['drop'] }])).toMatchObject({
+    status: 400,
+    message: expect.stringMatching(/^Role team: Grant 1: actions\.0 is one of read, /),
+    pointers: ['/grants/0/actions/0'],
+  })
+  expect(await told([{ ...grant, hide: [] }])).toMatchObject({ message: "Role team: Grant 1 has no field 'hide'." })
+  expect(await refusedWith(shop, { name: 'team' })).toMatchObject({ status: 422, type: 'InvalidRole' })
+  expect(await refusedWith(shop, { name: 'team', actions: ['fly'] })).toMatchObject({
+    status: 422,
+    type: 'InvalidRole',
+  })
+  expect(await refusedWith(shop, { name: 'team', rights: [] })).toMatchObject({ status: 400, type: 'UnknownField' })
+  expect(await refusedWith(shop, seller)).toMatchObject({ status: 409, type: 'RoleExists' })
+  // A user who makes a token is not told which roles others have.
+  const bob = await shop.user('bob', ['reader'])
+  const refused = await shop.ask(bob, 'POST', '/v1/security/token', { name: 'x', roles: ['sellr'] })
+  expect(refused.json()).toMatchObject({ type: 'InvalidGrant', message: expect.not.stringMatching(/seller/) })
+})
+
+rule(
+  ['9.3.6', '9.4.3'],
+  'a role that does not agree with the classes is made, and what it is wrong about is told',
+  async () => {
+    const { ask, rows, token, user } = await openShop()
+    const admin = await token({ roles: ['admin'] })
+    const role = {
+      name: 'clerk',
+      grants: [
+        { on: { kind: 'class', className: 'Shop.Oder' }, actions: ['read'] },
+        {
+          on: { kind: 'class', className: 'Shop.Order' },
+          actions: ['read'],
+          hidden: ['prise'],
+          rules: { read: 'ownr = 1' },
+        },
+      ],
+    }
+    const made = await ask(admin, 'POST', '/v1/security/role', role)
+    expect(made.statusCode).toBe(201)
+    expect(made.json()).toMatchObject({ ...role, actions: [], isBuiltIn: false })
+    const fields = (problems: readonly { fdAlias: string; grant: number; field: string }[]) =>
+      problems.map(({ fdAlias, grant, field }) => `${fdAlias} ${grant} ${field}`)
+    expect(fields(made.json().problems)).toEqual(
+      ['shop', 'other'].flatMap((alias) => [`${alias} 1 on`, `${alias} 2 hidden`, `${alias} 2 rules.read`]),
+    )
+    const bob = await user('bob', ['clerk'])
+    expect(await rows(bob, orders)).toEqual([])
+    const grants = [{ on: { kind: 'class', className: 'Shop.Order' }, actions: ['read'], hidden: ['price'] }]
+    const changed = await ask(admin, 'PUT', '/v1/security/role/clerk', { grants })
+    expect(changed.json()).toMatchObject({ name: 'clerk', grants, problems: [] })
+    expect(await rows(bob, orders)).toHaveLength(3)
+    expect((await ask(admin, 'GET', '/v1/security/role/clerk')).json()).toEqual({
+      name: 'clerk',
+      actions: [],
+      grants,
+      isBuiltIn: false,
+    })
+    expect((await ask(admin, 'GET', '/v1/security/role/reader')).json()).toMatchObject({ isBuiltIn: true, grants: [] })
+    expect((await ask(admin, 'PUT', '/v1/security/role/reader', { actions: [] })).json().type).toBe('InvalidRole')
+    expect((await ask(admin, 'GET', '/v1/security/role/nothing')).json().type).toBe('RoleNotFound')
+    const nowhere = { name: 'x', grants: [{ on: { kind: 'namespace', namespace: 'Nowhere' }, actions: ['read'] }] }
+    expect((await ask(admin, 'POST', '/v1/security/role', nowhere)).json().problems).toMatchObject([
+      { fdAlias: null, grant: 1, field: 'on' },
+    ])
+  },
+)
+
+rule('9.4.4', '$$USER is whoever asks, with whole rights or not, and nobody can say it is another', async () => {
+  const { ask, rows, user, token } = await openShop()
+  const asked = 'FROM Shop.Team TAKE 1 RETURN $$USER.name AS name, $$USER.roles AS roles'
+  const admin = await token({ roles: ['admin'] })
+  await ask(admin, 'POST', '/v1/object?fdAlias=other', { class: 'Shop.Team', attributes: { name: 'west' } })
+  const bob = await user('bob', ['seller'])
+  const ann = await user('ann', ['reader', 'writer@other'])
+  for (let time = 0; time < 3; time++) {
+    expect(await rows(bob, asked)).toEqual([{ name: 'bob', roles: ['seller'] }])
+    expect(await rows(ann, asked)).toEqual([{ name: 'ann', roles: ['reader'] }])
+    expect(await rows(ann, asked, 'other')).toEqual([{ name: 'ann', roles: ['reader', 'writer'] }])
+  }
+  expect(await rows(await token({ roles: ['reader'], name: 'import' }), asked)).toMatchObject([
+    { name: 'token:import' },
+  ])
+  const owned = 'FROM Shop.Order WHERE owner = $$USER.name RETURN owner'
+  expect(await rows(ann, owned)).toEqual([{ owner: 'ann' }])
+  expect(await rows(bob, owned)).toEqual([{ owner: 'bob' }])
+  const steps = [{ method: 'POST', uri: '/v1/query', body: { query: owned } }]
+  expect((await ask(ann, 'POST', '/v1/transaction', steps)).json()).toMatchObject([{ result: [{ owner: 'ann' }] }])
+  for (const parameters of [{ $USER: 'eve' }, { USER: { name: 'eve' } }, { $$USER: { name: 'eve' } }]) {
+    const reply = await ask(bob, 'POST', '/v1/query', { query: owned, parameters })
+    expect(reply.body).not.toContain('eve')
+  }
+  expect((await ask(bob, 'POST', '/v1/query?user=eve', { query: owned })).json().type).toBe('UnknownParameter')
+})
