@@ -27,6 +27,10 @@ it('has a method for every operation', async () => {
   expect(await security.addRole({ name: 'auditor', actions: ['operate', 'read'] })).toMatchObject({ isBuiltIn: false })
   expect((await security.listRoles()).map(({ name }) => name)).toContain('auditor')
   expect(await security.addUser({ name: 'eve', roles: ['auditor@default'] })).toMatchObject({ hasPassword: false })
+  const grants = [{ on: { kind: 'class', className: 'Shop.Oder' }, actions: ['read'], hidden: ['price'] }] as const
+  const changed = await security.updateRole('auditor', { grants })
+  expect(changed).toMatchObject({ actions: ['read', 'operate'], grants, problems: [{ fdAlias: null, grant: 1 }] })
+  expect((await security.getRole('auditor')).grants).toEqual(grants)
   await expect(security.removeRole('auditor')).rejects.toMatchObject({ type: 'RoleInUse', status: 409 })
   expect(await security.updateUser('eve', { isDisabled: true, roles: [] })).toMatchObject({ isDisabled: true })
   expect(await security.getUser('eve')).toMatchObject({ roles: [] })

@@ -27,7 +27,7 @@ interface Granted {
 }
 
 /** The grants that hold for the federated database. */
-export function grantsFor(grants: readonly Grant[], alias: string): readonly Grant[] {
+function grantsFor(grants: readonly Grant[], alias: string): readonly Grant[] {
   return grants.filter(({ aliases }) => aliases === undefined || aliases.includes(alias))
 }
 
